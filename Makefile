@@ -29,7 +29,7 @@ BIN := .bin
 BREAKING := tools/node_modules/.bin/buf breaking proto --against proto/published.binpb --exclude-imports
 
 # Compilers and linkers collect garbage less often than by default, which saves a sixth of their CPU time. Programs that make
-# starts are not touched. scripts/suites.py does the same for tests and linters.
+# starts are not touched. tools/suites.py does the same for tests and linters.
 build-demo build-slim image check lint $(BIN)/%: export GOGC ?= 400
 build-demo build-slim image check lint $(BIN)/%: export GOMEMLIMIT ?= 4GiB
 
@@ -41,9 +41,9 @@ help: ## List the targets
 
 .PHONY: demo
 demo: build-demo ## Start a complete backend here, run a sample through the SDK, stay up until Ctrl-C
-	@scripts/toolchain.sh python
-	@scripts/system-packages.sh venv
-	@scripts/python-env.sh .cache/demo-python -r examples/requirements.txt
+	@tools/toolchain.sh python
+	@tools/system-packages.sh venv
+	@tools/python-env.sh .cache/demo-python -r examples/requirements.txt
 	@exec bin/flyte-binary demo --python .cache/demo-python --sample examples/fanout.py $(DEMO_FLAGS)
 
 ##@ Build
@@ -54,34 +54,34 @@ build: build-demo build-slim ## Build both programs into bin/
 console: console/dist/index.html ## Build the web console, which the programs embed
 
 console/node_modules/.package-lock.json: console/package-lock.json
-	@scripts/toolchain.sh node
+	@tools/toolchain.sh node
 	npm ci --prefix console --no-fund --no-audit --loglevel=error
 	@touch $@
 
 console/dist/index.html: console/node_modules/.package-lock.json console/index.html console/vite.config.ts \
 		$(shell find console/src console/public gen/ts -type f 2>/dev/null)
 	@[ -f $@ ] || rm -f .cache/console-dist
-	scripts/if-changed.sh .cache/console-dist console gen/ts -- npm run --prefix console --silent build
+	tools/if-changed.sh .cache/console-dist console gen/ts -- npm run --prefix console --silent build
 	@touch $@
 
 # The Postgres programs that the demo brings, for one platform such as linux_amd64.
-demo/postgres/bundle/%/postgres.tar.gz: demo/postgres/requirements.txt scripts/postgres.sh $(wildcard release/postgres/*)
-	scripts/postgres.sh $*
+demo/postgres/bundle/%/postgres.tar.gz: demo/postgres/requirements.txt tools/postgres.sh $(wildcard release/postgres/*)
+	tools/postgres.sh $*
 
 .PHONY: postgres
 postgres:
-	@scripts/toolchain.sh go python
+	@tools/toolchain.sh go python
 	@$(MAKE) --no-print-directory demo/postgres/bundle/$$(go env GOOS)_$$(go env GOARCH)/postgres.tar.gz
-	@scripts/postgres.sh --install
+	@tools/postgres.sh --install
 
 build-demo: console postgres ## Build bin/flyte-binary, the program with the demo mode
-	@scripts/toolchain.sh go
+	@tools/toolchain.sh go
 	@mkdir -p bin
 	@[ -x bin/flyte-binary ] || echo "Building bin/flyte-binary (the first time takes some minutes: it carries a Kubernetes API server) ..."
 	cd demo && go build -ldflags '$(DEMO_LDFLAGS)' -o ../bin/flyte-binary ./cmd/flyte-binary
 
 build-slim: console ## Build bin/flyte-binary-slim, the program for clusters, without the demo mode
-	@scripts/toolchain.sh go
+	@tools/toolchain.sh go
 	@mkdir -p bin
 	go build -ldflags '$(LDFLAGS)' -o bin/flyte-binary-slim ./manager/cmd/flyte-binary
 	@! grep -qaF 'text/template.(*state).evalField' bin/flyte-binary-slim || \
@@ -91,7 +91,7 @@ build-slim: console ## Build bin/flyte-binary-slim, the program for clusters, wi
 IMAGE_ARCHES ?= amd64 arm64
 
 image: console ## Build the container image for two platforms into .cache/image; PUSH=registry.example/flyte-binary:1.0 pushes it
-	@scripts/toolchain.sh go
+	@tools/toolchain.sh go
 	for arch in $(IMAGE_ARCHES); do \
 		GOOS=linux GOARCH=$$arch go build -ldflags '$(LDFLAGS)' -o .cache/image-programs/$$arch/flyte-binary ./manager/cmd/flyte-binary && \
 		go run ./release -slim -version '$(VERSION)' -epoch "$$(git log -1 --format=%ct)" -platform linux/$$arch \
@@ -103,8 +103,8 @@ image: console ## Build the container image for two platforms into .cache/image;
 
 .PHONY: docs
 docs: ## Build the site of docs/ into .cache/site; a broken link fails
-	@scripts/toolchain.sh python
-	@scripts/python-env.sh .cache/docs-python -r tools/docs/requirements.txt
+	@tools/toolchain.sh python
+	@tools/python-env.sh .cache/docs-python -r tools/docs/requirements.txt
 	NO_MKDOCS_2_WARNING=1 .cache/docs-python/bin/mkdocs build --strict --quiet
 	@echo "Open .cache/site/index.html"
 
@@ -112,16 +112,16 @@ docs: ## Build the site of docs/ into .cache/site; a broken link fails
 
 .PHONY: test
 test: setup build cluster-tools s3-server promtool otelcol moto envoy e2e-python helm ## Run all tests
-	scripts/suites.py --last go e2e go browser console
+	tools/suites.py --last go e2e go browser console
 
 .PHONY: check-all
 check-all: setup build cluster-tools s3-server promtool otelcol moto envoy e2e-python helm ## Run the linters, verify and all tests in parallel
-	scripts/suites.py --rerun-failed --last go e2e go browser lint console verify
+	tools/suites.py --rerun-failed --last go e2e go browser lint console verify
 
 .PHONY: check
 check: $(BIN)/golangci-lint postgres ## Build, vet, lint and test one package, and build its importers: PKG=./runs/store
 	@[ -n "$(PKG)" ] || { echo "Name a package: make check PKG=./runs/store" >&2; exit 2; }
-	scripts/check.sh $(PKG)
+	tools/check.sh $(PKG)
 
 .PHONY: test-go
 test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server promtool otelcol moto envoy helm ## Run only the Go tests; PKG=./runs/... selects packages
@@ -136,7 +136,7 @@ test-race: build-demo cluster-tools s3-server moto envoy helm ## Run the Go test
 
 .PHONY: e2e
 e2e: setup build cluster-tools s3-server e2e-python ## Run the end-to-end tests through the released SDK; ARGS='-k name' selects tests
-	.cache/e2e-python/bin/python -m pytest e2e $(ARGS)
+	.cache/e2e-python/bin/python -m pytest tests/e2e $(ARGS)
 
 .PHONY: console-test
 console-test: console/node_modules/.package-lock.json ## Run the console's unit tests
@@ -144,26 +144,26 @@ console-test: console/node_modules/.package-lock.json ## Run the console's unit 
 
 .PHONY: console-e2e
 console-e2e: build-demo cluster-tools e2e-python ## Run the console's tests in a browser against a demo; ARGS='-g words' selects tests
-	@scripts/system-packages.sh browser
+	@tools/system-packages.sh browser
 	npm run --prefix console --silent e2e -- $(ARGS)
 
 .PHONY: console-screenshots
 console-screenshots: build-demo cluster-tools e2e-python ## Save screenshots of every screen of the console to console/screenshots/
-	@scripts/system-packages.sh browser
+	@tools/system-packages.sh browser
 	cd console && npx --no-install playwright test -c playwright.pictures.config.ts $(ARGS)
 
 .PHONY: console-bench
 console-bench: build-demo cluster-tools ## Measure the console with a run of 100,000 actions; CONSOLE_BENCH_URL=address uses an existing one
-	@scripts/system-packages.sh browser
+	@tools/system-packages.sh browser
 	cd console && npx --no-install playwright test -c playwright.bench.config.ts $(ARGS)
 
 .PHONY: bench
 bench: build-demo cluster-tools e2e-python ## Run the benchmarks and print tables
-	go run ./bench $(ARGS)
+	go run ./tests/bench $(ARGS)
 
 .PHONY: soak
 soak: build-demo cluster-tools ## Run load for ten minutes and show that nothing grows; ARGS='-soakfor 0 -soak 200000' for more
-	go run ./bench -cases soak -soakfor 10m -timeout 3h $(ARGS)
+	go run ./tests/bench -cases soak -soakfor 10m -timeout 3h $(ARGS)
 
 .PHONY: fuzz
 fuzz: postgres ## Send random requests to every rpc for ten minutes; FOR=1h SEED=7 change that
@@ -171,21 +171,21 @@ fuzz: postgres ## Send random requests to every rpc for ten minutes; FOR=1h SEED
 
 .PHONY: upgrade-test
 upgrade-test: cluster-tools ## Upgrade three replicas under load from another commit; OLD=commit ACTIONS=5000 (docs/high-availability.md)
-	scripts/upgrade-test.sh '$(or $(OLD),HEAD^)' '$(or $(ACTIONS),1000)'
+	tools/upgrade-test.sh '$(or $(OLD),HEAD^)' '$(or $(ACTIONS),1000)'
 
 .PHONY: warm-storm
 warm-storm: build-demo e2e-python ## Start 500 warm processes that end in all ways, and 500 tasks of a run; kill their parents and the server meanwhile
 	cd demo && FLYTE_WARM_STORM=500 go test -count=1 -v -run TestStorm ./node/warm
-	FLYTE_WARM_STORM=500 .cache/e2e-python/bin/python -m pytest e2e/test_faults.py -k storm_of_warm -q
+	FLYTE_WARM_STORM=500 .cache/e2e-python/bin/python -m pytest tests/e2e/test_faults.py -k storm_of_warm -q
 
 .PHONY: differential
 differential: build-demo cluster-tools ## Run the same programs cold, warm and pooled, with all lists of learned packages, and compare them
-	@scripts/python-env.sh .cache/differential-python -r e2e/requirements.txt -r e2e/requirements-differential.txt
-	FLYTE_DIFFERENTIAL=1 .cache/differential-python/bin/python -m pytest e2e/test_differential.py -s $(ARGS)
+	@tools/python-env.sh .cache/differential-python -r tests/e2e/requirements.txt -r tests/e2e/requirements-differential.txt
+	FLYTE_DIFFERENTIAL=1 .cache/differential-python/bin/python -m pytest tests/e2e/test_differential.py -s $(ARGS)
 
 .PHONY: faults
 faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'
-	go run ./faults $(ARGS)
+	go run ./tests/faults $(ARGS)
 
 ##@ Release
 
@@ -194,7 +194,7 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: release
 release: console ## Build archives and wheels for all platforms into dist/ (docs/releases.md)
-	@scripts/toolchain.sh go python
+	@tools/toolchain.sh go python
 	VERSION='$(VERSION)' LDFLAGS='$(LDFLAGS)' DEMO_LDFLAGS='$(DEMO_LDFLAGS)' release/build.sh $(PLATFORMS)
 
 .PHONY: release-reproducible
@@ -203,7 +203,7 @@ release-reproducible: ## Check that a second build of this commit, elsewhere, gi
 
 .PHONY: release-test
 release-test: e2e-python ## Install the wheel of this platform from dist/, with pip and with uvx, and run a task with each
-	FLYTE_RELEASE_DIST=$(CURDIR)/dist .cache/e2e-python/bin/python -m pytest e2e/test_wheel.py $(ARGS)
+	FLYTE_RELEASE_DIST=$(CURDIR)/dist .cache/e2e-python/bin/python -m pytest tests/e2e/test_wheel.py $(ARGS)
 
 ##@ Check
 
@@ -212,13 +212,13 @@ lint: $(BIN)/golangci-lint buf console/node_modules/.package-lock.json ## Run th
 	$(BIN)/golangci-lint run --allow-parallel-runners ./...
 	cd demo && ../$(BIN)/golangci-lint run --allow-parallel-runners --config ../.golangci.yml ./...
 	cd release/image && ../../$(BIN)/golangci-lint run --allow-parallel-runners --config ../../.golangci.yml ./...
-	scripts/if-changed.sh check:console-types console gen/ts -- npm run --prefix console --silent check
-	scripts/if-changed.sh check:console-lint console gen/ts -- npm run --prefix console --silent lint
+	tools/if-changed.sh check:console-types console gen/ts -- npm run --prefix console --silent check
+	tools/if-changed.sh check:console-lint console gen/ts -- npm run --prefix console --silent lint
 	tools/node_modules/.bin/buf lint
 
 .PHONY: generate
 generate: $(BIN)/protoc-gen-go buf ## Regenerate every generated file
-	cd tools && go run ./protodeps ../third_party/proto
+	cd tools && go run ./protodeps ../proto/third_party
 	rm -rf gen/flytebinary gen/flyteidl2 gen/ts
 	tools/node_modules/.bin/buf generate
 	tools/node_modules/.bin/buf generate --template buf.gen.ts.yaml
@@ -227,8 +227,8 @@ generate: $(BIN)/protoc-gen-go buf ## Regenerate every generated file
 
 .PHONY: verify
 verify: $(BIN)/protoc-gen-go buf ## Check that generated and module files are current, and that the wire contract is compatible with the published one
-	scripts/if-changed.sh check:generated '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api charts/flyte-binary/files/crds charts/flyte-binary/files/dashboards docs/configuration.md manager/command/configuration.schema.json 'buf*.yaml' \
-		Makefile scripts -- scripts/verify-generated.sh
+	tools/if-changed.sh check:generated '*.go' '*go.mod' '*go.sum' proto gen tools executor/api charts/flyte-binary/files/crds charts/flyte-binary/files/dashboards docs/configuration.md manager/command/configuration.schema.json 'buf*.yaml' \
+		Makefile -- tools/verify-generated.sh
 	go mod tidy -diff
 	cd demo && go mod tidy -diff
 	cd release/image && go mod tidy -diff
@@ -236,16 +236,16 @@ verify: $(BIN)/protoc-gen-go buf ## Check that generated and module files are cu
 
 .PHONY: published
 published: buf ## Update proto/published.binpb from the contract's package (docs/wire-compatibility.md says when)
-	@scripts/python-env.sh .cache/contract-python -r tools/published/requirements.txt
+	@tools/python-env.sh .cache/contract-python -r tools/published/requirements.txt
 	.cache/contract-python/bin/python tools/published/image.py proto/published.binpb
 
 ##@ Tools
 
 .PHONY: setup
 setup: tools ## Install everything that tests require on a fresh machine
-	@scripts/toolchain.sh go node python
-	@scripts/system-packages.sh venv browser iptables
-	@scripts/system-packages.sh nginx || echo "The test of the chart behind nginx will be skipped."
+	@tools/toolchain.sh go node python
+	@tools/system-packages.sh venv browser iptables
+	@tools/system-packages.sh nginx || echo "The test of the chart behind nginx will be skipped."
 
 .PHONY: tools
 tools: $(BIN)/gotestsum $(BIN)/protoc-gen-go buf ## Install the pinned tools into .bin/ and tools/node_modules/
@@ -253,20 +253,20 @@ tools: $(BIN)/gotestsum $(BIN)/protoc-gen-go buf ## Install the pinned tools int
 .PHONY: cluster-tools
 cluster-tools: build-demo
 	@[ -x $(BIN)/etcd ] && [ -x $(BIN)/kube-apiserver ] || rm -f $(BIN)/.cluster-tools
-	@scripts/if-changed.sh $(BIN)/.cluster-tools demo/go.mod demo/go.sum tools/kube -- tools/kube/build.sh
+	@tools/if-changed.sh $(BIN)/.cluster-tools demo/go.mod demo/go.sum tools/kube -- tools/kube/build.sh
 
 # A real kubelet, for what the demo's node and the tests' nodes cannot show: docs/testing.md.
 .PHONY: node node-test node-down
 node: cluster-tools s3-server helm e2e-python ## Start a Kubernetes node on this machine with the chart's trial on it (Linux, root)
-	@scripts/system-packages.sh node
-	@scripts/if-changed.sh $(BIN)/.node-tools tools/node -- tools/node/build.sh
+	@tools/system-packages.sh node
+	@tools/if-changed.sh $(BIN)/.node-tools tools/node -- tools/node/build.sh
 	tools/node/up.sh
 	tools/node/images.sh
 	$(MAKE) image IMAGE_ARCHES="$$(go env GOARCH)" PUSH=10.233.0.1:5000/flyte-binary:trial
 	tools/node/install.sh
 
 node-test: ## Run the end-to-end tests of a real node against that of `make node`; ARGS='-k name' selects tests
-	. tools/node/env.sh && FLYTE_NODE=1 .cache/e2e-python/bin/python -m pytest e2e/test_node.py $(ARGS)
+	. tools/node/env.sh && FLYTE_NODE=1 .cache/e2e-python/bin/python -m pytest tests/e2e/test_node.py $(ARGS)
 
 node-down: ## Stop the node and remove what it made
 	tools/node/down.sh
@@ -295,26 +295,26 @@ $(BIN)/otelcol: tools/otelcol/go.mod tools/otelcol/go.sum tools/otelcol/main.go
 .PHONY: promtool
 promtool:
 	@mkdir -p $(BIN)
-	@scripts/promtool.sh $(BIN)
+	@tools/promtool.sh $(BIN)
 
 .PHONY: moto
 moto:
-	@scripts/python-env.sh .cache/moto -r secret/aws/testdata/requirements.txt
+	@tools/python-env.sh .cache/moto -r secret/aws/testdata/requirements.txt
 
 # There is no Envoy for every platform.
 .PHONY: envoy
 envoy:
-	@scripts/python-env.sh .cache/envoy -r charts/testdata/requirements.txt || echo "The test of the chart behind Envoy will be skipped."
+	@tools/python-env.sh .cache/envoy -r charts/testdata/requirements.txt || echo "The test of the chart behind Envoy will be skipped."
 
 .PHONY: e2e-python
 e2e-python:
-	@scripts/python-env.sh .cache/e2e-python -r e2e/requirements.txt
+	@tools/python-env.sh .cache/e2e-python -r tests/e2e/requirements.txt
 
 .PHONY: buf
 buf: tools/node_modules/.package-lock.json
 
 tools/node_modules/.package-lock.json: tools/package-lock.json
-	@scripts/toolchain.sh node
+	@tools/toolchain.sh node
 	npm ci --prefix tools --no-fund --no-audit --loglevel=error
 	@touch $@
 

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/actions/taskactions"
-	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 )
 
 // Config configures the service.

@@ -4,7 +4,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/status"
 
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // outcome is the result of a call to the runs service: the status that the response carries, or the error of the call.

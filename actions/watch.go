@@ -7,7 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // WatchForUpdates implements ActionsService: the children as they are, a sentinel, then every change, with the sentinel

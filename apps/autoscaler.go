@@ -10,8 +10,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/apps/rollout"
 	"github.com/flyte-binary/flyte-binary/apps/store"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/leased"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/leased"
 )
 
 const (

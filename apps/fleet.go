@@ -11,8 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
-	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // WatchApps implements enginev1connect.AppFleetServiceHandler. While the stream is open, the deployer counts as alive.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/apps/store"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // perRead bounds how many apps a stream has in memory at once.

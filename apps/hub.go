@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
 
 // hub wakes the streams of this process when an app changes, on whichever replica that happens.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // Get implements appconnect.AppServiceHandler: by name, or by any address of the app.

@@ -4,7 +4,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // rulings says for each field of a spec, and of the messages that only specs have, what becomes of it. A test walks the

@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/apps/rollout"
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // Update implements appconnect.AppServiceHandler. Another spec makes a new revision, which is started in the background. The

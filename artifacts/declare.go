@@ -8,7 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/artifacts/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // DeclareArtifact implements artifactconnect.ArtifactServiceHandler. Declaring the same keys again changes nothing; other

@@ -7,7 +7,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/cache_service/store"
-	"github.com/flyte-binary/flyte-binary/internal/leased"
+	"github.com/flyte-binary/flyte-binary/internal/work/leased"
 )
 
 // leaseName is the lease of the loop that deletes what is old.

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cachev1 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice"
-	"github.com/flyte-binary/flyte-binary/internal/blobpath"
-	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // get returns an entry whose outputs exist. An entry whose outputs are gone is deleted and returns NotFound; the

@@ -8,9 +8,9 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/cache_service/store"
 	cachev1 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice"
-	"github.com/flyte-binary/flyte-binary/internal/blobpath"
-	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // put stores outputs that exist under a key. Other outputs that the key already has are kept unless the request says

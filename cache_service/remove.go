@@ -4,7 +4,7 @@ import (
 	"context"
 
 	cachev1 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // remove deletes an entry; the outputs themselves belong to their run and stay.

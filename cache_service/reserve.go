@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cachev1 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // reserve claims a key for an owner, extends the owner's reservation, or returns the reservation of the current

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 )
 
 // TestTheHTTPRouteIsValid: an API server that has the definitions of the Gateway API accepts the chart's route as it is, and refuses

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 )
 
 const definition = "taskactions.flyte.org"

@@ -15,7 +15,7 @@ func nginx(t *testing.T, values, dir, upstream string) proxyProgram {
 	t.Helper()
 	program := "/usr/sbin/nginx"
 	if _, err := os.Stat(program); err != nil {
-		t.Skip("nginx is not installed: scripts/system-packages.sh nginx installs it where it may")
+		t.Skip("nginx is not installed: tools/system-packages.sh nginx installs it where it may")
 	}
 	annotations := one(t, objects(t, render(t, "-f", values)), "Ingress", release).GetAnnotations()
 	const prefix = "nginx.ingress.kubernetes.io/"

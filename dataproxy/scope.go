@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // checkScope checks that the project and the domain of an upload exist. The fields are those of the request.

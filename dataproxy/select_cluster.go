@@ -5,7 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster/clusterconnect"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // clusterHandler serves ClusterService for an installation that is one cluster.

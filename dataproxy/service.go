@@ -9,9 +9,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster/clusterconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy/dataproxyconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
-	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // Service serves DataProxyService, RunLogsService, ClusterService, TranslatorService and CodeService. The methods are in

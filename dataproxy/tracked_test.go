@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 )
 
 // track adds an action of a tracked run, and returns the directory of the run.

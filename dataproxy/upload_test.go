@@ -21,7 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
-	"github.com/flyte-binary/flyte-binary/internal/cachekey"
+	"github.com/flyte-binary/flyte-binary/internal/values/cachekey"
 )
 
 func upload(body []byte) *dataproxy.CreateUploadLocationRequest {

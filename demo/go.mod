@@ -317,7 +317,7 @@ replace (
 	k8s.io/streaming => k8s.io/streaming v0.36.3
 )
 
-// The API server and the store as programs of their own, for the cluster tests (internal/kubetest): from this module,
+// The API server and the store as programs of their own, for the cluster tests (internal/kube/kubetest): from this module,
 // because the demo has compiled nearly all of them already. The root of etcd's module is package main.
 tool (
 	go.etcd.io/etcd/server/v3

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // sameSignal is the time within which a second signal counts as a copy of the first: the terminal signals the whole

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/flyte-binary/flyte-binary/internal/pgembed"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgembed"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 

@@ -3,8 +3,8 @@ package events
 import (
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 )
 
 // Config configures the service.

@@ -7,9 +7,9 @@ import (
 	"github.com/rs/zerolog"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
-	"github.com/flyte-binary/flyte-binary/internal/batch"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/batch"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // Sink reports transitions to the runs service, in batches: while one call is in flight, what arrives gathers for the

@@ -3,11 +3,11 @@ package executor
 import (
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/executor/logs"
-	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
-	"github.com/flyte-binary/flyte-binary/executor/workerpods"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/pods/logs"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
+	"github.com/flyte-binary/flyte-binary/pools/workerpods"
 )
 
 // Config configures the service.

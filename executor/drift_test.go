@@ -11,8 +11,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/internal/drift/drifttest"
-	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/kube/drift/drifttest"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 

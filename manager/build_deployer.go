@@ -3,10 +3,10 @@ package manager
 import (
 	"context"
 
-	"github.com/flyte-binary/flyte-binary/deployer"
-	"github.com/flyte-binary/flyte-binary/executor/namespaces"
-	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/apps/deployer"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
+	"github.com/flyte-binary/flyte-binary/pods/namespaces"
 )
 
 // buildDeployer makes what runs apps. Their pods look and live as those of tasks do, so it takes the same settings.

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/actions/taskactions"
-	"github.com/flyte-binary/flyte-binary/executor/namespaces"
-	"github.com/flyte-binary/flyte-binary/executor/workerpods"
-	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
-	"github.com/flyte-binary/flyte-binary/workers"
+	"github.com/flyte-binary/flyte-binary/pods/namespaces"
+	"github.com/flyte-binary/flyte-binary/pools"
+	"github.com/flyte-binary/flyte-binary/pools/workerpods"
 )
 
 // workersRun reports whether new actions of reusable environments go to workers. A cluster that this process runs must have the
@@ -19,7 +19,7 @@ func (c Config) workersRun() bool {
 
 // buildWorkers makes what gives work to workers. It runs also where no new actions get workers, for those that have them.
 func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
-	service, err := workers.New(p.config.Workers, workers.Deps{
+	service, err := pools.New(p.config.Workers, pools.Deps{
 		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Clock: p.clock, Logger: p.log,
 		Meter: p.telemetry.Meter,
 	})

@@ -3,24 +3,24 @@ package manager
 import (
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/apps"
+	"github.com/flyte-binary/flyte-binary/apps/deployer"
+	"github.com/flyte-binary/flyte-binary/apps/gateway"
 	"github.com/flyte-binary/flyte-binary/artifacts"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
-	"github.com/flyte-binary/flyte-binary/deployer"
 	"github.com/flyte-binary/flyte-binary/events"
-	"github.com/flyte-binary/flyte-binary/eventstream"
 	"github.com/flyte-binary/flyte-binary/executor"
-	"github.com/flyte-binary/flyte-binary/gateway"
-	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
-	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/notifications"
+	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
+	"github.com/flyte-binary/flyte-binary/pools"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/secret"
 	"github.com/flyte-binary/flyte-binary/triggers"
-	"github.com/flyte-binary/flyte-binary/workers"
 )
 
 // Config is the configuration of one process: a section for each part.
@@ -61,7 +61,7 @@ type Config struct {
 	// Artifacts keeps the artifacts that runs produce and consume.
 	Artifacts artifacts.Config `config:"artifacts"`
 	// Workers runs the tasks of reusable environments.
-	Workers workers.Config `config:"workers"`
+	Workers pools.Config `config:"workers"`
 	// Apps keeps the apps and decides what runs of them.
 	Apps apps.Config `config:"apps"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
@@ -75,7 +75,7 @@ type Config struct {
 	// Notifications tells people how runs ended.
 	Notifications notifications.Config `config:"notifications"`
 	// EventStream publishes changes of runs and actions.
-	EventStream eventstream.Config `config:"eventStream"`
+	EventStream cloudevents.Config `config:"eventStream"`
 	// DataProxy moves data between clients and the object store, and tails logs.
 	DataProxy dataproxy.Config `config:"dataproxy"`
 	// Gateway passes requests on to apps.
@@ -105,14 +105,14 @@ func DefaultConfig() Config {
 		Deployer:      deployer.DefaultConfig(),
 		Events:        events.DefaultConfig(),
 		Notifications: notifications.DefaultConfig(),
-		EventStream:   eventstream.DefaultConfig(),
+		EventStream:   cloudevents.DefaultConfig(),
 		DataProxy:     dataproxy.DefaultConfig(),
 		Gateway:       gateway.DefaultConfig(),
 		Secrets:       secret.DefaultConfig(),
 		Triggers:      triggers.DefaultConfig(),
 		Artifacts:     artifacts.DefaultConfig(),
 		Apps:          apps.DefaultConfig(),
-		Workers:       workers.DefaultConfig(),
+		Workers:       pools.DefaultConfig(),
 	}
 }
 

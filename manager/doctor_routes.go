@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/flyte-binary/flyte-binary/deployer"
+	"github.com/flyte-binary/flyte-binary/apps/deployer"
 )
 
 // resolver looks up the addresses of a host.

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/flyte-binary/flyte-binary/deployer"
-	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/apps/deployer"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 )
 
 // names are the hosts that resolve.

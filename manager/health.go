@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // HealthConfig says when a process that works counts as degraded.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 func TestOldReconcilesDegradeAndVeryOldOnesAreDead(t *testing.T) {

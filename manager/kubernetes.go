@@ -5,9 +5,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/flyte-binary/flyte-binary/internal/apipace"
-	"github.com/flyte-binary/flyte-binary/internal/apiretry"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/kube/apipace"
+	"github.com/flyte-binary/flyte-binary/internal/kube/apiretry"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 

@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/eventstream"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 )
 
 // loop is a row of the table in docs/high-availability.md.
@@ -59,8 +59,8 @@ func TestTheTableOfLoopsIsComplete(t *testing.T) {
 
 	starts := regexp.MustCompile(`lifecycle\.Background|leased\.(Loop|While)|pgdb\.NewListener|groupcommit\.New|Leader\.While`)
 	for _, service := range []string{
-		"actions", "apps", "artifacts", "cache_service", "console", "dataproxy", "deployer", "events", "eventstream", "executor", "gateway",
-		"manager", "notifications", "runs", "secret", "triggers", "workers",
+		"actions", "apps", "artifacts", "cache_service", "console", "dataproxy", "events", "executor",
+		"manager", "notifications", "pods", "pools", "runs", "secret", "triggers",
 	} {
 		for pkg, text := range codeOf(t, service) {
 			if starts.MatchString(text) && pkg != "runs" && pkg != "manager" { // which compose those of others
@@ -101,7 +101,7 @@ func codeOf(t *testing.T, dir string) map[string]string {
 // TestLeasesAreThoseOfTheTable: a server with everything on takes exactly the leases that the table names.
 func TestLeasesAreThoseOfTheTable(t *testing.T) {
 	config := testConfig(t)
-	config.EventStream.Sinks = []eventstream.Sink{{Name: "sink", Type: "http", URL: "http://127.0.0.1:1/"}}
+	config.EventStream.Sinks = []cloudevents.Sink{{Name: "sink", Type: "http", URL: "http://127.0.0.1:1/"}}
 	want, tables := []string{}, map[string]bool{}
 	for _, row := range tableOfLoops(t) {
 		table, name, found := strings.Cut(row.lease, "/")

@@ -1,6 +1,6 @@
 package manager
 
-import "github.com/flyte-binary/flyte-binary/internal/lifecycle"
+import "github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 
 // modules is the whole product as a table: what a process can run, and what each module needs. Targets pick from it; the
 // order of building, starting and stopping follows from it.

@@ -14,12 +14,12 @@ import (
 	"github.com/rs/cors"
 	"github.com/rs/zerolog"
 
-	"github.com/flyte-binary/flyte-binary/internal/browserguard"
-	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
-	"github.com/flyte-binary/flyte-binary/internal/loglimit"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/internal/slowbody"
-	"github.com/flyte-binary/flyte-binary/internal/stacks"
+	"github.com/flyte-binary/flyte-binary/internal/wire/browserguard"
+	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/slowbody"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/work/stacks"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 

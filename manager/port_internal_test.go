@@ -18,7 +18,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/flyte-binary/flyte-binary/internal/loglimit"
+	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 )
 
 // startPort starts a port with a handler and returns its address.

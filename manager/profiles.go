@@ -8,8 +8,8 @@ import (
 	"net/http/pprof"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 )
 
 // profiles serves Go's own profiles of the process at an address apart from the API, when one is configured. A

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // Remote is a server that runs elsewhere, as commands of operators reach it: with the internal token, if the configuration

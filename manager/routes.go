@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/console"
-	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // routes is everything that the port serves. All of it is mounted on api, which puts each route behind its rule.

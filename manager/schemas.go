@@ -4,11 +4,11 @@ import (
 	appstore "github.com/flyte-binary/flyte-binary/apps/store"
 	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	cachestore "github.com/flyte-binary/flyte-binary/cache_service/store"
-	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	notificationstore "github.com/flyte-binary/flyte-binary/notifications/store"
+	workerstore "github.com/flyte-binary/flyte-binary/pools/store"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	triggerstore "github.com/flyte-binary/flyte-binary/triggers/store"
-	workerstore "github.com/flyte-binary/flyte-binary/workers/store"
 )
 
 // Schemas lists the database schema of every service that has one, in the order in which they are created.

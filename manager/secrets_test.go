@@ -21,7 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	secretpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret/secretconnect"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/manager"
 )
 

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
-	"github.com/flyte-binary/flyte-binary/internal/resident"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/work/resident"
 )
 
 // Server is the whole process, put together by Config.Complete.

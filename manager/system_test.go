@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/flyte-binary/flyte-binary/eventstream"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
-	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/notifications"
+	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 )
 
 // setSecrets fills every sensitive field of a configuration with a secret of its own and returns them by key. A URL
@@ -57,7 +57,7 @@ func setSecrets(t *testing.T, config *manager.Config) map[string]string {
 	config.Server.AllowedOrigins = []string{"https://console.example"}
 	config.Storage.S3.AccessKeyID = "someone"
 	secrets["eventStream.sinks"] = "hush-in-a-sink"
-	config.EventStream.Sinks = []eventstream.Sink{{
+	config.EventStream.Sinks = []cloudevents.Sink{{
 		Name: "lake", Type: "http", URL: "http://127.0.0.1:1/" + secrets["eventStream.sinks"],
 		Headers: map[string]string{"X-Key": secrets["eventStream.sinks"]}, Password: secrets["eventStream.sinks"],
 	}}

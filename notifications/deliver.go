@@ -13,10 +13,10 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
-	"github.com/flyte-binary/flyte-binary/internal/backoff"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/failpoint"
-	"github.com/flyte-binary/flyte-binary/internal/outbound"
+	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/notifications/store"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/wneessen/go-mail"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/notifications/store"
 )
 

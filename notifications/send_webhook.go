@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
-	"github.com/flyte-binary/flyte-binary/internal/outbound"
+	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
 	"github.com/flyte-binary/flyte-binary/notifications/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // Data is what templates can say. It is stored with a delivery, so that every try says the same.

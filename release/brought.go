@@ -68,7 +68,7 @@ func declared(dir string) (map[string][]byte, error) {
 	return map[string][]byte{"package.json": append([]byte("The package is published without a license file. It declares:\n\n"), said...)}, err
 }
 
-// postgresVersion is that of the Postgres that the demo brings, as in scripts/postgres.sh.
+// postgresVersion is that of the Postgres that the demo brings, as in tools/postgres.sh.
 const postgresVersion = "18.4"
 
 func postgres(root string) (component, error) {

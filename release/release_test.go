@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packed packs a small program, this test. The whole program is packed by e2e/test_wheel.py.
+// packed packs a small program, this test. The whole program is packed by tests/e2e/test_wheel.py.
 func packed(t *testing.T, platform string) (string, options) {
 	t.Helper()
 	goos, goarch, _ := strings.Cut(platform, "/")
@@ -133,7 +133,7 @@ func TestPartsWithoutAllowedLicenseAreRefused(t *testing.T) {
 }
 
 func TestThePostgresIsTheOneThatIsFetched(t *testing.T) {
-	script, err := os.ReadFile("../scripts/postgres.sh")
+	script, err := os.ReadFile("../tools/postgres.sh")
 	require.NoError(t, err)
 	require.Contains(t, string(script), "version="+postgresVersion+"\n")
 }

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/flyte-binary/flyte-binary/internal/proptest"
+	"github.com/flyte-binary/flyte-binary/internal/test/proptest"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 )

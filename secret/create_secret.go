@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	secretpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // CreateSecret implements secretconnect.SecretServiceHandler: it stores a new secret in the first backend. The name must

@@ -13,7 +13,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	secretpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/secret"
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 	"github.com/flyte-binary/flyte-binary/secret/local"

@@ -7,8 +7,8 @@ import (
 	"errors"
 
 	secretpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret"
-	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 )
 

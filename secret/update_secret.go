@@ -4,7 +4,7 @@ import (
 	"context"
 
 	secretpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // UpdateSecret implements secretconnect.SecretServiceHandler: it replaces the value where the secret is. Attempts that

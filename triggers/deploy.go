@@ -9,8 +9,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
-	"github.com/flyte-binary/flyte-binary/internal/caller"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/names/caller"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 

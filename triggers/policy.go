@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // The options of a trigger that the contract has no field for are annotations of its run spec.

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/namespaces"
+	"github.com/flyte-binary/flyte-binary/pods/namespaces"
 )
 
 // cluster writes to the API server.

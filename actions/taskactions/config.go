@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/executor/namespaces"
-	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
+	"github.com/flyte-binary/flyte-binary/pods/namespaces"
 )
 
 // Config configures the owner of TaskActions.

@@ -17,7 +17,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/internal/drift/drifttest"
+	"github.com/flyte-binary/flyte-binary/internal/kube/drift/drifttest"
 )
 
 func (f *fixture) metered() *metric.ManualReader {

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
-	"github.com/flyte-binary/flyte-binary/internal/drift"
+	"github.com/flyte-binary/flyte-binary/internal/kube/drift"
 )
 
 // metrics counts the operations of the owner. Its repairs are of drift that a lossless stream would have prevented.

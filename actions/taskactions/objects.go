@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/namespaces"
-	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/pods/namespaces"
 )
 
 // uidIndex finds objects by the database id of their action.

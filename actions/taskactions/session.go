@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/flyte-binary/flyte-binary/internal/drift"
+	"github.com/flyte-binary/flyte-binary/internal/kube/drift"
 )
 
 // session is one term of this replica for one shard, or for all. It begins without any knowledge, so that it acts on nothing that was true in an

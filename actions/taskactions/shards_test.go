@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
-	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // owns is a leader whose replica always owns one shard.

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // errSilent is the failure of a stream over which nothing came, not even heartbeats.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/apps/rollout"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
-	"github.com/flyte-binary/flyte-binary/internal/proptest"
+	"github.com/flyte-binary/flyte-binary/internal/test/proptest"
 )
 
 var (

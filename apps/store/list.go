@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/internal/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
 )
 
 // Statuses are the names of app.Status.DeploymentStatus in lower case; the service sets them, since this package knows no

@@ -17,8 +17,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/artifacts/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // fill makes versions of names: the name "big" has half of them, the others share 1000 names. Each version has a region

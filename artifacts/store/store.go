@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
-// Channel is where new versions are announced; see internal/pgdb.
+// Channel is where new versions are announced; see internal/pg/pgdb.
 const Channel = "flyte_artifacts"
 
 // Name is a name in its project and domain.

@@ -5,7 +5,7 @@ package store
 import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // Key names an entry. Without project and domain it is global.

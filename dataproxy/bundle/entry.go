@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/flyte-binary/flyte-binary/internal/clip"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 )
 
 // Entry is where a task's function is.

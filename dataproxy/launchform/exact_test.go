@@ -16,7 +16,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/internal/proptest"
+	"github.com/flyte-binary/flyte-binary/internal/test/proptest"
 )
 
 // entries is a map of msgpack in an order of its own.

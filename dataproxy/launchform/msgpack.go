@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/internal/msgpackjson"
+	"github.com/flyte-binary/flyte-binary/internal/values/msgpackjson"
 )
 
 // msgpackJSON decodes one msgpack value.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // Names in the directory of an environment.

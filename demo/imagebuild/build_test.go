@@ -23,7 +23,7 @@ import (
 	pb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // TestMain makes this test binary the program that runs commands behind a fence, as the product is.

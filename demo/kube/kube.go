@@ -19,9 +19,9 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
-	"github.com/flyte-binary/flyte-binary/internal/supervise"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
 )
 
 // Config configures the cluster.

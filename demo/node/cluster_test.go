@@ -32,7 +32,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/demo/node"
 	_ "github.com/flyte-binary/flyte-binary/demo/node/shim/early" // this binary is the shim, too
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // cluster is the API server of this test process. It knows the certificates of the nodes.

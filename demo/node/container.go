@@ -15,8 +15,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
-	"github.com/flyte-binary/flyte-binary/executor/podsecret"
-	"github.com/flyte-binary/flyte-binary/internal/clip"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
+	"github.com/flyte-binary/flyte-binary/pods/podsecret"
 )
 
 // container is a container of a pod. What may change is guarded by the worker's lock.

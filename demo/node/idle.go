@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // Thresholds of idleness: pods use less than half of what they may, and rarely have to wait for a processor.

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/flyte-binary/flyte-binary/demo/environments"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 func TestAnImageThatWasBuiltIsItsEnvironment(t *testing.T) {

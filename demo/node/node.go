@@ -26,11 +26,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/warm"
-	"github.com/flyte-binary/flyte-binary/internal/apipace"
-	"github.com/flyte-binary/flyte-binary/internal/apiretry"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
-	"github.com/flyte-binary/flyte-binary/internal/loglimit"
+	"github.com/flyte-binary/flyte-binary/internal/kube/apipace"
+	"github.com/flyte-binary/flyte-binary/internal/kube/apiretry"
+	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 )
 
 // Node is the local node.

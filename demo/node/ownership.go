@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
-	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 )
 
 // envRunBase is the variable with the directory of the task's run in the object store.

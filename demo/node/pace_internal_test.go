@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/flyte-binary/flyte-binary/internal/apipace"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/loglimit"
+	"github.com/flyte-binary/flyte-binary/internal/kube/apipace"
+	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // brief is a clock whose timers fire soon.

@@ -25,7 +25,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	_ "github.com/flyte-binary/flyte-binary/demo/node/shim/early" // this binary is the shim, too
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // probing is a container with probes and a real process, on a clock that the test moves.

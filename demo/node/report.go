@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/flyte-binary/flyte-binary/executor/podsecret"
+	"github.com/flyte-binary/flyte-binary/pods/podsecret"
 )
 
 // changed signals that the status has changed. It never blocks.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/internal/pgbundle"
-	"github.com/flyte-binary/flyte-binary/internal/pgembed"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgbundle"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgembed"
 )
 
 // Bundled as Choice.Wanted means the programs that this program brings.

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/supervise"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // Terminal prints lines. It is safe for concurrent use.

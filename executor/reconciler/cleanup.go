@@ -4,7 +4,7 @@ import (
 	"context"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
 // cleanUpLost seals the logs of lost attempts and removes them, while the next one begins. It is called after the status

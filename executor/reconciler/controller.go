@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
-	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
 // Attach lets a manager run the reconciler. The reconciler's background work ends with the manager.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/failure"
 )
 
 // Kinds of drift that the reconciler repairs. The owner of TaskActions counts its own under the same metric.

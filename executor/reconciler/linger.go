@@ -7,9 +7,9 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
-	"github.com/flyte-binary/flyte-binary/executor/verdict"
+	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
 // longestLook is how many times Config.Linger passes at most between two looks at what a running process has written.

@@ -3,9 +3,9 @@ package reconciler
 import (
 	"context"
 
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
-	"github.com/flyte-binary/flyte-binary/executor/verdict"
+	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
 // outcome judges the end of an attempt's process by what it wrote; see verdict.Of.

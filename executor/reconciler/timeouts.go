@@ -3,11 +3,11 @@ package reconciler
 import (
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/failure"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/internal/timelimit"
+	"github.com/flyte-binary/flyte-binary/internal/names/timelimit"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
 // withTimeouts turns a live attempt that exceeds a time limit into a lost one. The limits are those of the action with all

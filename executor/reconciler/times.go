@@ -3,8 +3,8 @@ package reconciler
 import (
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
 // begun is the last phase that was reported, and when it began.

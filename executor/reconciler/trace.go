@@ -7,7 +7,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/internal/tracelink"
+	"github.com/flyte-binary/flyte-binary/internal/obs/tracelink"
 )
 
 // traceAttempt records the span of an attempt whose end the runs service has acknowledged.

@@ -7,13 +7,13 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
-	"github.com/flyte-binary/flyte-binary/executor/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
 // reportAfter is the number of errors in a row after which users are shown why nothing happens; shorter outages and

@@ -24,7 +24,7 @@ import (
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
-	"github.com/flyte-binary/flyte-binary/internal/tracelink"
+	"github.com/flyte-binary/flyte-binary/internal/obs/tracelink"
 )
 
 // TelemetryConfig configures the export of traces and metrics. Metrics are always served at /metrics.

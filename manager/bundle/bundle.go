@@ -13,7 +13,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager"
 )
 

@@ -20,15 +20,15 @@ import (
 	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
 
-	"github.com/flyte-binary/flyte-binary/eventstream"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret/secretconnect"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
-	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/bundle"
 	"github.com/flyte-binary/flyte-binary/notifications"
+	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 )
 
 func TestMain(m *testing.M) {
@@ -70,7 +70,7 @@ func withSecrets(t *testing.T) manager.Config {
 	config.Target = manager.TargetAPI
 	config.Executor.Pod.DefaultEnv = []string{"AWS_SECRET_ACCESS_KEY=" + planted + "env"}
 	config.Runs.Webhooks.Proxy = "http://proxy:" + planted + "proxy@127.0.0.1:1"
-	config.EventStream.Sinks = []eventstream.Sink{{
+	config.EventStream.Sinks = []cloudevents.Sink{{
 		Name: "lake", Type: "http", URL: "http://127.0.0.1:1/" + planted + "in-the-path", Headers: map[string]string{"X-Key": planted + "header"},
 		Password: planted + "sink",
 	}}

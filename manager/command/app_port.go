@@ -3,10 +3,10 @@ package command
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/flyte-binary/flyte-binary/deployer/forward"
+	"github.com/flyte-binary/flyte-binary/inpod/forward"
 )
 
-// appPort runs beside every app on a cluster. deployer/forward says why.
+// appPort runs beside every app on a cluster. inpod/forward says why.
 func appPort() *cobra.Command {
 	var listen, ready string
 	var forwarder forward.Forwarder

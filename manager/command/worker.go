@@ -15,9 +15,9 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
-	"github.com/flyte-binary/flyte-binary/copilot"
-	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/worker"
+	"github.com/flyte-binary/flyte-binary/inpod/copilot"
+	"github.com/flyte-binary/flyte-binary/inpod/worker"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 )
 
 func workerCommand() *cobra.Command {

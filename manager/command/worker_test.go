@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/worker"
+	"github.com/flyte-binary/flyte-binary/inpod/worker"
 )
 
 func TestAWorkerNeedsAServer(t *testing.T) {

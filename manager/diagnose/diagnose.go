@@ -1,6 +1,6 @@
 // Package diagnose explains why something that the process depends on does not work: which part, what was tried, and what to do.
 // Commands, the start of the server, its readiness and doctor use the same explanations. It knows the errors of Postgres, of
-// Kubernetes, of object stores and of networks, and builds on the configurations of internal/pgdb and internal/blobstore.
+// Kubernetes, of object stores and of networks, and builds on the configurations of internal/pg/pgdb and internal/blob/blobstore.
 package diagnose
 
 import (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 )
 
 // Storage explains an error of the object store.

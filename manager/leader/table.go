@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // table says which replica owns which shard. It is an annotation of the Lease, so that one write changes all of it, or

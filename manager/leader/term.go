@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // term is the time in which this replica works on a shard.

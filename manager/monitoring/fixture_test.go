@@ -19,16 +19,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/flyte-binary/flyte-binary/eventstream"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
-	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
-	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 )
 
 func TestMain(m *testing.M) {
@@ -79,7 +79,7 @@ func everything(t *testing.T) started {
 	config.Executor.Namespaces = []string{cluster.Namespace}
 	config.Replicas.Several, config.Replicas.Namespace = true, cluster.Namespace
 	config.Storage.SigningKey = strings.Repeat("k", 32)
-	config.EventStream.Sinks = []eventstream.Sink{{Name: "lake", Type: "http", URL: "http://127.0.0.1:1/"}}
+	config.EventStream.Sinks = []cloudevents.Sink{{Name: "lake", Type: "http", URL: "http://127.0.0.1:1/"}}
 	server := start(t, config, cluster.Config)
 	kubetest.StartNode(t, cluster, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {
 		dir := pod.Spec.Containers[0].Args[0]

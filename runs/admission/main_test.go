@@ -3,7 +3,7 @@ package admission_test
 import (
 	"testing"
 
-	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 )
 
 func TestMain(m *testing.M) { pgtest.VerifyMain(m) }

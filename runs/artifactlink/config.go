@@ -3,8 +3,8 @@ package artifactlink
 import (
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 )
 
 // Config says how the artifacts that tasks declare are registered, and how uses of artifacts are found.

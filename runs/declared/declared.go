@@ -1,6 +1,6 @@
 // Package declared judges what the specs of runs and tasks declare: what this server does not honour is refused where a
 // program cannot be right without it, and becomes a note on the action otherwise. What no pod could have is refused, too.
-// Nothing is dropped in silence. It builds on internal/tasktype and internal/kuberule.
+// Nothing is dropped in silence. It builds on internal/names/tasktype and internal/kube/kuberule.
 package declared
 
 import (
@@ -12,9 +12,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/internal/kuberule"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/internal/tasktype"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kuberule"
+	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 )
 

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 

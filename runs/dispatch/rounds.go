@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
-	"github.com/flyte-binary/flyte-binary/internal/caller"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/names/caller"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // Users serves IdentityService.

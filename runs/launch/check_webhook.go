@@ -4,7 +4,7 @@ import (
 	"net/url"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // checkWebhook rejects a webhook that could never be called.

@@ -3,7 +3,7 @@ package launch
 import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/flyte-binary/flyte-binary/internal/tasktype"
+	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 )

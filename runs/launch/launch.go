@@ -5,8 +5,8 @@ package launch
 import (
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/tasktype"
+	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // Config bounds the inputs that come inline with CreateRun.

@@ -6,8 +6,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/kuberule"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kuberule"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // Pods judges the pods that tasks ask for.

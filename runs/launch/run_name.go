@@ -3,7 +3,7 @@ package launch
 import (
 	"crypto/rand"
 
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // Domains serves DomainService: the configured domains, in order. Writes are refused.

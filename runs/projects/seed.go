@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 )
 
 // Seeding creates projects that do not exist; store.Projects does.

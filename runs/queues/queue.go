@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // Default is the name of the queue for runs and actions that name none. It always exists, and has limits only if it

@@ -9,8 +9,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/internal/accelerator"
-	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/accelerator"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // Apply completes a run spec from settings. Values in the spec win, with one exception: of two maxima for a resource

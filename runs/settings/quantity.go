@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/internal/clip"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 )
 
 // quantityForm is the format of Kubernetes quantities: a decimal number, then a decimal or binary suffix, or an

@@ -11,7 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
-	"github.com/flyte-binary/flyte-binary/internal/accelerator"
+	"github.com/flyte-binary/flyte-binary/internal/names/accelerator"
 )
 
 // FieldError names the invalid setting by its path, such as task_resource.min.cpu.

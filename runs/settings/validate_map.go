@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/kuberule"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kuberule"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // envName is the rule of shells, which is stricter than that of a run: settings reach every task of a project.

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	settingspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
-	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 

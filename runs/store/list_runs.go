@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/internal/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // RunScope says which runs are listed. Empty fields do not restrict.

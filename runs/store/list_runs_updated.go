@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/internal/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
 )
 
 const (

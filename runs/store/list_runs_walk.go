@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/internal/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
 )
 
 // walkLength is how many runs are checked, in list order, before the planner decides.

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/flyte-binary/flyte-binary/internal/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // The scope of a call limits what its caller may see. An unrestricted scope leaves the statement of a list unchanged.

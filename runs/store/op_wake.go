@@ -12,8 +12,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/blobpath"
-	"github.com/flyte-binary/flyte-binary/internal/timelimit"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/names/timelimit"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
-	"github.com/flyte-binary/flyte-binary/internal/caller"
-	"github.com/flyte-binary/flyte-binary/internal/codebundle"
-	"github.com/flyte-binary/flyte-binary/internal/kuberule"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
+	"github.com/flyte-binary/flyte-binary/internal/blob/codebundle"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kuberule"
+	"github.com/flyte-binary/flyte-binary/internal/names/caller"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )

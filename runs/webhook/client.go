@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/flyte-binary/flyte-binary/internal/outbound"
+	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
 )
 
 // newClient returns the client for all calls.

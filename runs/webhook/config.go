@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
-	"github.com/flyte-binary/flyte-binary/internal/outbound"
+	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 )
 
 // Config says how the webhooks of conditions are called.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/internal/mototest"
+	"github.com/flyte-binary/flyte-binary/internal/test/mototest"
 	"github.com/flyte-binary/flyte-binary/secret/aws"
 	"github.com/flyte-binary/flyte-binary/secret/backendtest"
 	"github.com/flyte-binary/flyte-binary/secret/entry"

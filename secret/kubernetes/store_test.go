@@ -12,7 +12,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	secretpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret"
-	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/secret"
 	"github.com/flyte-binary/flyte-binary/secret/backendtest"
 	"github.com/flyte-binary/flyte-binary/secret/entry"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // lookEvery is the pause between two looks at the age of the key.

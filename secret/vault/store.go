@@ -17,7 +17,7 @@ import (
 	"github.com/hashicorp/vault/api"
 	"github.com/rs/zerolog"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 )
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the API server and the store that the cluster tests start (internal/kubetest), into .bin at the root of the
+# Builds the API server and the store that the cluster tests start (internal/kube/kubetest), into .bin at the root of the
 # repository. They come from the demo's module, so that the product's go.mod never sees what they need, and with the
 # demo's flags: what the demo has compiled is not compiled again.
 set -eu

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flyte-binary/flyte-binary/demo/kube"
-	"github.com/flyte-binary/flyte-binary/internal/supervise"
+	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
 )
 
 // options are the command line of the child; everything else is in the working directory.

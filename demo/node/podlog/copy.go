@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // pollInterval is how often a followed log is read.

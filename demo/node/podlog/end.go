@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/internal/clip"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 )
 
 // End is the end of a log as text: at most the given numbers of bytes and lines, from the beginning of a line on where there is

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/flyte-binary/flyte-binary/internal/clip"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 )
 
 // printer writes entries in the requested form. Without w it only counts lines.

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/flyte-binary/flyte-binary/demo/node"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // CommandName is the hidden subcommand that runs the node.

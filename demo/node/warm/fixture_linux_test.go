@@ -20,7 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 	_ "github.com/flyte-binary/flyte-binary/demo/node/shim/early" // this binary is the shim, too
 	"github.com/flyte-binary/flyte-binary/demo/node/warm"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // python is the real interpreter of this machine: not a wrapper, which the first line of a script could not name.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
-	"github.com/flyte-binary/flyte-binary/internal/forkable"
+	"github.com/flyte-binary/flyte-binary/inpod/forkable"
 )
 
 // parent is a process that has imported the SDK.

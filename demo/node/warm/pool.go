@@ -11,8 +11,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/forkable"
+	"github.com/flyte-binary/flyte-binary/inpod/forkable"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 //go:embed parent.py

@@ -15,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/job"
-	"github.com/flyte-binary/flyte-binary/executor/plugintest"
-	"github.com/flyte-binary/flyte-binary/executor/podspec"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
+	"github.com/flyte-binary/flyte-binary/pods/plugintest"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
 // cluster is an API server that knows Jobs and pods only, or a cache of it.

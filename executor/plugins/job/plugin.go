@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/attemptobject"
-	"github.com/flyte-binary/flyte-binary/executor/attemptsecret"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
-	"github.com/flyte-binary/flyte-binary/executor/podspec"
-	"github.com/flyte-binary/flyte-binary/executor/podstatus"
+	"github.com/flyte-binary/flyte-binary/pods/attemptobject"
+	"github.com/flyte-binary/flyte-binary/pods/attemptsecret"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
+	"github.com/flyte-binary/flyte-binary/pods/podstatus"
 )
 
 // Name selects this plugin in the configuration and in tasks.

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
-	"github.com/flyte-binary/flyte-binary/executor/plugintest"
-	"github.com/flyte-binary/flyte-binary/executor/podspec"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
+	"github.com/flyte-binary/flyte-binary/pods/plugintest"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
 func pods() schema.GroupResource { return schema.GroupResource{Resource: "pods"} }

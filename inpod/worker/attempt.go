@@ -1,0 +1,188 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
+)
+
+// longestMessage is how long the message of an end may be, in bytes.
+const longestMessage = 4096
+
+// attempt is one attempt from its assignment to its end.
+type attempt struct {
+	worker     *Worker
+	id         id
+	assignment *workerv1.Assignment
+	preparing  context.Context //nolint:containedctx // ends with the wish that the attempt ends
+	abandon    context.CancelCauseFunc
+
+	mu      sync.Mutex
+	process process       // GUARDED_BY(mu): nil before the start and after the end
+	why     string        // GUARDED_BY(mu): why it must end
+	lost    bool          // GUARDED_BY(mu): it must end because of the worker
+	over    bool          // GUARDED_BY(mu): the process has ended; nothing changes how
+	timers  []*time.Timer // GUARDED_BY(mu)
+}
+
+func newAttempt(w *Worker, a *workerv1.Assignment) *attempt {
+	one := &attempt{worker: w, id: idOf(a.GetId()), assignment: a}
+	one.preparing, one.abandon = context.WithCancelCause(context.Background())
+	return one
+}
+
+// run runs the attempt and returns how it ended. Its log is complete then.
+func (a *attempt) run() *workerv1.Ended {
+	w := a.worker
+	ended := &workerv1.Ended{Id: a.id.proto()}
+	log, err := openLog(w.store, a.assignment.GetLogUri(), w.cfg.Scratch)
+	if err != nil {
+		return a.fail(ended, fmt.Errorf("create the log: %w", err))
+	}
+	following, enough := context.WithCancel(context.Background())
+	var follower sync.WaitGroup
+	follower.Go(func() { log.follow(following) })
+	kills := memoryKills()
+	p, err := w.runner.start(a.preparing, a.command(), log.pipe)
+	log.handedOver()
+	if err == nil {
+		a.live(p, ended)
+		end := p.wait()
+		ended.EndedAt = timestamppb.Now()
+		a.gone()
+		p.release()
+		a.judge(ended, end, memoryKills().since(kills))
+	} else {
+		a.fail(ended, err)
+		log.note(ended.GetMessage())
+	}
+	enough()
+	follower.Wait()
+	if err := log.finish(context.Background()); err != nil {
+		w.log.Warn().Err(err).Stringer("attempt", a.id).Msg("the log of an attempt is not kept")
+	}
+	return ended
+}
+
+func (a *attempt) command() command {
+	env := maps.Clone(a.worker.runner.env)
+	maps.Copy(env, a.assignment.GetEnv())
+	return command{args: a.assignment.GetArgs(), env: env}
+}
+
+// live records that the process runs. What was asked for meanwhile is done.
+func (a *attempt) live(p process, ended *workerv1.Ended) {
+	ended.StartedAt, ended.Warm = timestamppb.Now(), p.warm()
+	a.worker.began(&workerv1.Running{Id: a.id.proto(), StartedAt: ended.GetStartedAt(), Warm: p.warm()})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.process = p
+	if a.why != "" {
+		p.kill()
+		return
+	}
+	if limit := a.assignment.GetTimeout(); limit != nil {
+		time.AfterFunc(limit.AsDuration(), func() {
+			a.end(fmt.Sprintf("the attempt took longer than its timeout of %s", limit.AsDuration()), 0, false)
+		})
+	}
+}
+
+func (a *attempt) gone() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.process, a.over = nil, true
+	a.abandon(nil)
+	for _, timer := range a.timers {
+		timer.Stop()
+	}
+}
+
+// after has something done after a time, unless the process has ended by then. Called with the lock held.
+func (a *attempt) after(d time.Duration, do func()) {
+	a.timers = append(a.timers, time.AfterFunc(d, do))
+}
+
+// stop ends the attempt: politely first.
+func (a *attempt) stop(grace time.Duration) { a.end("the server asked for the end", grace, false) }
+
+// lose ends the attempt at once, because of the worker.
+func (a *attempt) lose(why string) { a.end(why, 0, true) }
+
+func (a *attempt) end(why string, grace time.Duration, lost bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return
+	}
+	if a.why == "" {
+		a.why = why
+	}
+	a.lost = a.lost || lost
+	a.abandon(errors.New(why))
+	if a.process == nil {
+		return // it ends before its process runs
+	}
+	if grace <= 0 {
+		a.process.kill()
+		return
+	}
+	a.process.interrupt()
+	a.after(grace, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.process != nil {
+			a.process.kill()
+		}
+	})
+}
+
+// fail is the end of an attempt without a process.
+func (a *attempt) fail(ended *workerv1.Ended, err error) *workerv1.Ended {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ended.EndedAt = timestamppb.Now()
+	ended.End, ended.Message = workerv1.End_END_LOST, clip.Head(err.Error(), longestMessage)
+	if a.why != "" && !a.lost {
+		ended.End, ended.Message = workerv1.End_END_STOPPED, a.why
+	}
+	return ended
+}
+
+// judge says how the process ended.
+func (a *attempt) judge(ended *workerv1.Ended, end exit, memory shortage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.lost:
+		ended.End, ended.Message = workerv1.End_END_LOST, a.why
+	case a.why != "":
+		ended.End, ended.Message = workerv1.End_END_STOPPED, a.why
+	case end.lost != "" && end.crowd && memory == ours:
+		ended.End, ended.Message = workerv1.End_END_OUT_OF_MEMORY_TOGETHER, end.lost
+	case end.lost != "":
+		ended.End, ended.Message = workerv1.End_END_LOST, end.lost
+	case end.signal == syscall.SIGKILL && memory == machines:
+		ended.End, ended.Message = workerv1.End_END_LOST, "the process was killed (SIGKILL), and the machine may have run out of memory"
+	case end.signal == syscall.SIGKILL && memory == ours:
+		ended.End, ended.Message = workerv1.End_END_OUT_OF_MEMORY, "the process used more memory than the worker has"
+	case end.signal != 0:
+		ended.End, ended.Code = workerv1.End_END_SIGNALED, int32(end.signal) //nolint:gosec // a small number
+		ended.Message = "the process was ended by signal " + end.signal.String()
+	default:
+		ended.End, ended.Code = workerv1.End_END_EXITED, int32(end.code) //nolint:gosec // at most 255
+		if end.code != 0 {
+			ended.Message = fmt.Sprintf("the process exited with code %d", end.code)
+		}
+	}
+	ended.Message = clip.Head(ended.GetMessage(), longestMessage)
+}

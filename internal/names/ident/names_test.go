@@ -1,0 +1,30 @@
+package ident_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+)
+
+func TestNamesOfRunsAndActions(t *testing.T) {
+	for _, name := range []string{"a0", "A", "0", "3f9xk2-b_1", strings.Repeat("a", 30)} {
+		require.True(t, ident.IsName(name), name)
+	}
+	for _, name := range []string{
+		"", "../x", "..", ".", "a/b", `a\b`, "a b", " a", "a\n", "a\x00", "-a", "_a", "a.b", "é", "a\u202eb", "{{.actionName}}", strings.Repeat("a", 31),
+	} {
+		require.False(t, ident.IsName(name), "%q", name)
+	}
+}
+
+func TestNamesOfPlaces(t *testing.T) {
+	for _, name := range []string{"flytesnacks", "development", "Team_1.eu", strings.Repeat("a", 63)} {
+		require.True(t, ident.IsPlace(name), name)
+	}
+	for _, name := range []string{"", "..", ".a", "a/b", "a b", "ä", "a\u200bb", strings.Repeat("a", 64)} {
+		require.False(t, ident.IsPlace(name), "%q", name)
+	}
+}

@@ -1,0 +1,119 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/otelconnect"
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+)
+
+// Chain configures the interceptors. The zero value works: no log, no telemetry, every caller anonymous and allowed,
+// internal procedures only in the same process.
+type Chain struct {
+	// Log receives panics and failures.
+	Log zerolog.Logger
+	// Tracer and Meter receive spans and metrics of each call; nil means none.
+	Tracer trace.TracerProvider
+	Meter  metric.MeterProvider
+	// Authenticator identifies callers; nil means Anonymous.
+	Authenticator Authenticator
+	// Authoriser decides about calls; nil means AllowAll.
+	Authoriser Authoriser
+	// Stopping ends the streams of clients when it ends, before the server itself does; nil means never.
+	Stopping context.Context //nolint:containedctx // it is the signal
+	// InternalToken is the internal credential; empty means that no caller from the network is internal.
+	InternalToken string
+	// Limits bound what requests cost before a handler sees them.
+	Limits Limits
+	// Clock is the time of what limits the log; nil means the system's.
+	Clock clock.Clock
+}
+
+// Interceptors is the chain that every call passes. Before its request is read: the gate, which authenticates the caller
+// and refuses procedures by the table. Then: recover, telemetry, authorise, validate, errors, handler. Authorisation reads
+// the resources of a request before validation, so that a caller learns nothing about resources without permission; a
+// malformed identifier is a resource that no policy names. It panics only if the instruments cannot be created, which
+// no input causes.
+func Interceptors(chain Chain) connect.HandlerOption {
+	made, err := chain.make()
+	if err != nil {
+		panic(err)
+	}
+	return made.options
+}
+
+// links are the parts of a chain.
+type links struct {
+	gate      *gate
+	intake    *intake
+	authorise *authorisation
+	options   connect.HandlerOption
+}
+
+func (c Chain) make() (*links, error) {
+	c = c.withDefaults()
+	telemetry, err := c.telemetry()
+	if err != nil {
+		return nil, err
+	}
+	meter := c.Meter.Meter("github.com/flyte-binary/flyte-binary/internal/wire/rpc")
+	refusals, err := newRefusals(meter, c.Clock)
+	if err != nil {
+		return nil, err
+	}
+	l := &links{
+		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internalToken: c.InternalToken, refusals: refusals},
+		authorise: &authorisation{authoriser: c.Authoriser},
+	}
+	if l.intake, err = newIntake(c.Limits, meter, c.Log, refusals); err != nil {
+		return nil, err
+	}
+	l.options = connect.WithHandlerOptions(
+		connect.WithRequestGate(l.gate.request),
+		connect.WithConditionalHandlerOptions(l.intake.options),
+		connect.WithRecover(recovered),
+		connect.WithInterceptors(telemetry, decodedInterceptor{}, endStreams{c.Stopping}, l.authorise, validation{}, mapErrors()),
+	)
+	return l, nil
+}
+
+func (c Chain) withDefaults() Chain {
+	if c.Authenticator == nil {
+		c.Authenticator = Anonymous{}
+	}
+	if c.Authoriser == nil {
+		c.Authoriser = AllowAll{}
+	}
+	if c.Tracer == nil {
+		c.Tracer = tracenoop.NewTracerProvider()
+	}
+	if c.Meter == nil {
+		c.Meter = metricnoop.NewMeterProvider()
+	}
+	return c
+}
+
+func (c Chain) telemetry() (connect.Interceptor, error) {
+	interceptor, err := otelconnect.NewInterceptor(
+		otelconnect.WithTracerProvider(c.Tracer),
+		otelconnect.WithMeterProvider(c.Meter),
+		otelconnect.WithTrustRemote(), // a task's spans are children of its run's
+		otelconnect.WithPropagator(propagation.TraceContext{}),
+		// A handler of such a stream receives in a goroutine that ends just after it; the interceptor writes to what both use. A
+		// session of hours is no span either.
+		otelconnect.WithFilter(func(_ context.Context, spec connect.Spec) bool { return spec.StreamType != connect.StreamTypeBidi }),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("create rpc telemetry: %w", err)
+	}
+	return interceptor, nil
+}

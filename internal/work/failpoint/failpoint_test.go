@@ -1,0 +1,16 @@
+package failpoint_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
+)
+
+// Programs that are built without the tag have no failpoints.
+func TestNothingIsArmedWithoutTheTag(t *testing.T) {
+	failpoint.Here("anywhere")
+	require.Equal(t, clock.System{}, failpoint.Clock(clock.System{}))
+}

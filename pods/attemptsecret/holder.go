@@ -1,0 +1,65 @@
+package attemptsecret
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
+)
+
+// Holder is whose pods get secrets: an attempt of a task, or a revision of an app.
+type Holder struct {
+	// Project and Domain are those of its secrets.
+	Project, Domain string
+	// Namespace is that of its pods.
+	Namespace string
+	// Name begins the names of its Kubernetes Secrets.
+	Name string
+	// Asked are the secrets that it asks for.
+	Asked []*core.Secret
+	// Owner is the object whose deletion deletes them; nil where the caller deletes them.
+	Owner *metav1.OwnerReference
+	// Labels tell the Secrets of a holder without owner from those of others. The labels of its pods have them.
+	Labels map[string]string
+}
+
+// Name is the name of the Kubernetes Secret of an attempt.
+func Name(attempt *plugin.Attempt) string { return holderOf(attempt).SecretName() }
+
+// SecretName is the name of the Kubernetes Secret with the values that were asked for.
+func (h *Holder) SecretName() string { return h.Name + "-secrets" }
+
+func holderOf(attempt *plugin.Attempt) *Holder {
+	return &Holder{
+		Project: attempt.Task.Spec.Project, Domain: attempt.Task.Spec.Domain, Namespace: attempt.Task.Namespace,
+		Name: v1.PodName(attempt.Task.Name, attempt.Number), Asked: attempt.Template.GetSecurityContext().GetSecrets(),
+		Owner: metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind)),
+	}
+}
+
+func (h *Holder) owners() []metav1.OwnerReference {
+	if h.Owner == nil {
+		return nil
+	}
+	return []metav1.OwnerReference{*h.Owner}
+}
+
+// owns reports whether an existing Secret was written for this very holder.
+func (h *Holder) owns(existing *corev1.Secret) bool {
+	if h.Owner == nil {
+		for name, value := range h.Labels {
+			if existing.Labels[name] != value {
+				return false
+			}
+		}
+		return len(existing.OwnerReferences) == 0
+	}
+	for _, owner := range existing.OwnerReferences {
+		if owner.UID == h.Owner.UID {
+			return true
+		}
+	}
+	return false
+}

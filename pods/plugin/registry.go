@@ -1,0 +1,88 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
+)
+
+// ConfigKey is the entry of a task template's config map that names the plugin of the task. It wins over the
+// configuration of the executor.
+const ConfigKey = "plugin"
+
+// Routes says which plugin runs which attempts.
+type Routes struct {
+	// Default is the name of the plugin of all other task types that are one container.
+	Default string
+	// TaskTypes are names of plugins by task type.
+	TaskTypes map[string]string
+}
+
+// Registry selects the plugin of an attempt.
+type Registry struct {
+	plugins []Plugin
+	byName  map[string]Plugin
+	routes  Routes
+}
+
+// NewRegistry returns a registry of the plugins. It refuses duplicate names and routes to unknown plugins.
+func NewRegistry(routes Routes, plugins ...Plugin) (*Registry, error) {
+	r := &Registry{plugins: plugins, byName: map[string]Plugin{}, routes: routes}
+	for _, one := range plugins {
+		if r.byName[one.Name()] != nil {
+			return nil, fmt.Errorf("plugin %q: registered twice", one.Name())
+		}
+		r.byName[one.Name()] = one
+	}
+	if r.byName[routes.Default] == nil {
+		return nil, fmt.Errorf("default plugin %q: not one of %s", routes.Default, r.names())
+	}
+	for _, taskType := range slices.Sorted(maps.Keys(routes.TaskTypes)) {
+		if name := routes.TaskTypes[taskType]; r.byName[name] == nil {
+			return nil, fmt.Errorf("plugin %q of task type %q: not one of %s", name, taskType, r.names())
+		}
+	}
+	return r, nil
+}
+
+// For returns the plugin of an attempt: the one that its task names, else that of its task type, else the default. A
+// task of a type that nobody serves, or that names a plugin that is not enabled, gets one that fails every attempt and
+// says so.
+func (r *Registry) For(attempt *Attempt) Plugin {
+	taskType := attempt.Template.GetType()
+	if words := tasktype.NewSet(r.routes.TaskTypes).Refusal(attempt.Template); words != "" {
+		return refusing{name: taskType, words: words}
+	}
+	if name := attempt.Template.GetConfig()[ConfigKey]; name != "" {
+		if named := r.byName[name]; named != nil {
+			return named
+		}
+		words := fmt.Sprintf("the task asks for plugin %q, which this installation has not enabled; enabled are: %s", name, r.names())
+		return refusing{name: name, words: words}
+	}
+	if name, routed := r.routes.TaskTypes[taskType]; routed {
+		return r.byName[name]
+	}
+	return r.byName[r.routes.Default]
+}
+
+// All returns every plugin once.
+func (r *Registry) All() []Plugin { return slices.Clone(r.plugins) }
+
+func (r *Registry) names() string { return strings.Join(slices.Sorted(maps.Keys(r.byName)), ", ") }
+
+// refusing stands for a plugin that the executor does not have.
+type refusing struct{ name, words string }
+
+func (r refusing) Name() string { return r.name }
+
+func (r refusing) Advance(context.Context, *Attempt) (State, error) {
+	return Lost(failure.New(failure.BadTaskSpecification, "%s", r.words)), nil
+}
+
+func (r refusing) Remove(context.Context, *Attempt) error { return nil }

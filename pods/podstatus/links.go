@@ -1,0 +1,79 @@
+package podstatus
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/attempts/rendering"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
+)
+
+// logLinks returns the links of the task, then the configured ones. Their URIs may contain, in any case, {{ .X }} with X of:
+// podName, podUID, namespace, hostname, containerName, containerID, podUnixStartTime, podUnixFinishTime,
+// podRFC3339StartTime, podRFC3339FinishTime, taskID, taskVersion, taskProject, taskDomain, taskRetryAttempt, runName,
+// actionName, executionName, executionProject, executionDomain, generatedName, perRetryUniqueKey. A link that refers to
+// something that is not known yet, such as the end, is left out.
+func (r *Reader) logLinks(attempt *plugin.Attempt, pod *corev1.Pod, state plugin.State) []*core.TaskLog {
+	own := attempt.Template.GetMetadata().GetLogLinks()
+	if len(own) == 0 && len(r.config.LogLinks) == 0 {
+		return nil
+	}
+	values := linkValues(attempt, pod, state)
+	var result []*core.TaskLog
+	add := func(link *core.TaskLog) {
+		if uri, complete := renderLink(link.GetUri(), values); complete {
+			link.Uri = uri
+			result = append(result, link)
+		}
+	}
+	for _, link := range own {
+		copied, _ := proto.Clone(link).(*core.TaskLog)
+		copied.Ready = true
+		add(copied)
+	}
+	for _, link := range r.config.LogLinks {
+		add(&core.TaskLog{Name: link.Name, Uri: link.URI, Ready: true})
+	}
+	return result
+}
+
+func renderLink(uri string, values map[string]string) (string, bool) {
+	complete := true
+	pattern := regexp.MustCompile(`\{\{\s*\.([A-Za-z0-9]+)\s*\}\}`)
+	rendered := pattern.ReplaceAllStringFunc(uri, func(found string) string {
+		value, known := values[strings.ToLower(pattern.FindStringSubmatch(found)[1])]
+		if !known {
+			complete = false
+		}
+		return value
+	})
+	return rendered, complete
+}
+
+func linkValues(attempt *plugin.Attempt, pod *corev1.Pod, state plugin.State) map[string]string {
+	spec, id, primary := attempt.Task.Spec, attempt.Template.GetId(), podspec.PrimaryName(attempt.Template)
+	values := map[string]string{
+		"podname": pod.Name, "poduid": string(pod.UID), "namespace": pod.Namespace, "hostname": pod.Spec.NodeName, "containername": primary,
+		"taskid": id.GetName(), "taskversion": id.GetVersion(), "taskproject": id.GetProject(), "taskdomain": id.GetDomain(),
+		"taskretryattempt": strconv.Itoa(int(attempt.Number) - 1), "runname": spec.Run, "actionname": spec.Action,
+		"executionname": spec.Run, "executionproject": spec.Project, "executiondomain": spec.Domain,
+		"generatedname": pod.Name, "perretryuniquekey": rendering.UniqueKey(pod.Name),
+	}
+	if status := statusOf(pod.Status.ContainerStatuses, primary); status != nil && status.ContainerID != "" {
+		_, values["containerid"], _ = strings.Cut(status.ContainerID, "://")
+	}
+	for name, when := range map[string]time.Time{"start": state.StartedAt, "finish": state.EndedAt} {
+		if !when.IsZero() {
+			values["podunix"+name+"time"] = strconv.FormatInt(when.Unix(), 10)
+			values["podrfc3339"+name+"time"] = when.UTC().Format(time.RFC3339)
+		}
+	}
+	return values
+}

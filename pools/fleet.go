@@ -1,0 +1,117 @@
+package pools
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
+	"github.com/flyte-binary/flyte-binary/pools/store"
+)
+
+// WatchWorkers implements enginev1connect.WorkerFleetServiceHandler.
+func (h *handler) WatchWorkers(ctx context.Context, r *enginev1.WatchWorkersRequest, to *connect.ServerStream[enginev1.WatchWorkersResponse]) error {
+	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
+	changes := h.hub.subscribe(h.hub.fleets) // before the snapshot, so that no change is missed
+	defer changes.close()
+	sentinel := &enginev1.WatchWorkersResponse{Message: &enginev1.WatchWorkersResponse_Sentinel{Sentinel: &enginev1.WorkersSentinel{}}}
+	sent := map[string]bool{}
+	if err := h.sendWorkers(ctx, cluster, sent, to.Send); err != nil {
+		return err
+	}
+	if err := to.Send(sentinel); err != nil {
+		return err
+	}
+	beat, end := h.deps.Clock.NewTimer(h.config.Heartbeat), h.deps.Clock.NewTimer(h.config.MaxAge)
+	defer beat.Stop()
+	defer end.Stop()
+	for {
+		var err error
+		select {
+		case <-changes.ready:
+			err = h.sendWorkers(ctx, cluster, sent, to.Send)
+		case <-beat.C():
+			if err = h.sendWorkers(ctx, cluster, sent, to.Send); err == nil {
+				err = to.Send(sentinel)
+			}
+			beat.Reset(h.config.Heartbeat)
+		case <-end.C():
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// sendWorkers sends the difference between what should run and what was sent.
+func (h *handler) sendWorkers(ctx context.Context, cluster string, sent map[string]bool, send func(*enginev1.WatchWorkersResponse) error) error {
+	desired, err := h.store.Desired(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	wanted := make(map[string]bool, len(desired))
+	for _, d := range desired {
+		wanted[d.ID] = true
+		if sent[d.ID] {
+			continue
+		}
+		like := &enginev1.Assignment{}
+		if err := proto.Unmarshal(d.Template, like); err != nil {
+			return rpc.DataLoss(err, "the stored template of worker %s cannot be read", d.ID)
+		}
+		worker := &enginev1.DesiredWorker{Id: d.ID, Concurrency: uint32(d.Concurrency), Like: like} //nolint:gosec // at most 1000
+		if err := send(&enginev1.WatchWorkersResponse{Message: &enginev1.WatchWorkersResponse_Worker{Worker: worker}}); err != nil {
+			return err
+		}
+		sent[d.ID] = true
+	}
+	for id := range sent {
+		if wanted[id] {
+			continue
+		}
+		if err := send(&enginev1.WatchWorkersResponse{Message: &enginev1.WatchWorkersResponse_Removed{Removed: &enginev1.RemovedWorker{Id: id}}}); err != nil {
+			return err
+		}
+		delete(sent, id)
+	}
+	return nil
+}
+
+// IssueWorkerToken implements enginev1connect.WorkerFleetServiceHandler.
+func (h *handler) IssueWorkerToken(ctx context.Context, r *enginev1.IssueWorkerTokenRequest) (*enginev1.IssueWorkerTokenResponse, error) {
+	token := rand.Text()
+	hash := sha256.Sum256([]byte(token))
+	found, err := h.store.SetToken(ctx, r.GetId(), hash[:])
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, rpc.NotFound("worker %s is not wanted, or has begun", r.GetId())
+	}
+	return &enginev1.IssueWorkerTokenResponse{Token: token}, nil
+}
+
+// ReportWorkers implements enginev1connect.WorkerFleetServiceHandler.
+func (h *handler) ReportWorkers(ctx context.Context, r *enginev1.ReportWorkersRequest) (*enginev1.ReportWorkersResponse, error) {
+	pause := func(failures int) time.Duration {
+		return backoff.After(h.config.SystemBackoff, h.config.MaxSystemBackoff, failures)
+	}
+	for _, w := range r.GetWorkers() {
+		observed := store.Observed{ID: w.GetId(), Ended: w.GetEnded(), Reason: w.GetReason(), OutOfMemory: w.GetOutOfMemory()}
+		if err := h.store.Report(ctx, observed, pause); err != nil {
+			return nil, err
+		}
+	}
+	return &enginev1.ReportWorkersResponse{}, nil
+}

@@ -1,0 +1,155 @@
+package pools
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/pools/size"
+	"github.com/flyte-binary/flyte-binary/pools/store"
+)
+
+const (
+	// orphansAtOnce is how many lost attempts are judged in one pass.
+	orphansAtOnce = 200
+	// forgetAfter is how long workers that are gone, and pools without work, are remembered.
+	forgetAfter = 10 * time.Minute
+	// pause is the least time between two passes, in which changes gather.
+	pause = 100 * time.Millisecond
+)
+
+// keeper does for all replicas what no session does: it takes up assigned actions, sizes pools, and gives up what is over.
+type keeper struct{ *handler }
+
+// work makes a pass after each change, and when something is due.
+func (k *keeper) work(ctx context.Context) error {
+	changes := k.hub.subscribe(k.hub.keepers)
+	defer changes.close()
+	for {
+		next, err := k.pass(ctx)
+		if err != nil {
+			return err // started again after a pause
+		}
+		least := k.deps.Clock.NewTimer(pause)
+		select {
+		case <-least.C():
+		case <-ctx.Done():
+			least.Stop()
+			return nil
+		}
+		timer := k.deps.Clock.NewTimer(next)
+		select {
+		case <-changes.ready:
+		case <-timer.C():
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// pass does everything that is due and returns when to look again.
+func (k *keeper) pass(ctx context.Context) (time.Duration, error) {
+	for _, step := range []func(context.Context) error{k.expire, k.store.Overrun, k.store.Announce, k.orphans} {
+		if err := step(ctx); err != nil {
+			return 0, err
+		}
+	}
+	next, err := k.resize(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := k.store.Sweep(ctx, forgetAfter); err != nil {
+		return 0, err
+	}
+	due, some, err := k.store.Due(ctx)
+	if some {
+		next = min(next, due+time.Millisecond)
+	}
+	return next, err
+}
+
+// orphans ends the attempts of workers that are gone.
+func (k *keeper) orphans(ctx context.Context) error {
+	found, err := k.store.Orphans(ctx, orphansAtOnce)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		if _, err := k.end(ctx, &found[i].Action, lostWith(&found[i]), k.deps.Clock.Now(), store.Claimant{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lostWith says why an attempt was lost with its worker. Memory is the task's own fault, if the task is known to have used it.
+func lostWith(o *store.Orphan) *failure.Failure {
+	switch {
+	case o.OutOfMemory && o.Blamed == o.UID:
+		return failure.New(failure.OOMKilled, "worker %s", o.Worker)
+	case o.OutOfMemory && o.Blamed == 0:
+		return failure.New(failure.WorkerOOM, "worker %s", o.Worker)
+	case o.OutOfMemory:
+		return failure.New(failure.WorkerLost, "worker %s: another task used more memory than the worker has", o.Worker)
+	}
+	return failure.New(failure.WorkerLost, "worker %s", o.Worker)
+}
+
+func (k *keeper) expire(ctx context.Context) error {
+	expired, err := k.store.Expire(ctx)
+	k.meters.lost.Add(ctx, int64(expired))
+	return err
+}
+
+// reserve returns the workers that should be in reserve; nil if nothing changes.
+func (k *keeper) reserve(p *size.Pool, d *size.Decision) []string {
+	changed := false
+	for _, w := range p.Workers {
+		changed = changed || w.Reserve != slices.Contains(d.Reserve, w.ID)
+	}
+	if !changed {
+		return nil
+	}
+	return append([]string{}, d.Reserve...)
+}
+
+// resize gives pools the workers that they should have, and returns when that may change.
+func (k *keeper) resize(ctx context.Context) (time.Duration, error) {
+	sizes, err := k.store.Sizes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	next := k.config.Poll
+	for i := range sizes {
+		pool := &sizes[i]
+		d := size.Decide(pool.Pool, pool.Now)
+		if pool.RetryAt.After(pool.Now) {
+			d.Create = 0
+			next = min(next, pool.RetryAt.Sub(pool.Now))
+		}
+		if !d.Next.IsZero() {
+			next = min(next, d.Next.Sub(pool.Now)+time.Millisecond)
+		}
+		reserve := k.reserve(&pool.Pool, &d)
+		if d.Create == 0 && len(d.Drain) == 0 && reserve == nil {
+			continue
+		}
+		var create []string
+		for range d.Create {
+			create = append(create, strings.ToLower(rand.Text()))
+		}
+		if err := k.store.Resize(ctx, pool.ID, create, d.Drain, reserve); err != nil {
+			return 0, err
+		}
+		zerolog.Ctx(ctx).Info().Int64("pool", pool.ID).Strs("create", create).Strs("drain", d.Drain).Int("waiting", pool.Waiting).Msg("a pool is resized")
+	}
+	return next, nil
+}

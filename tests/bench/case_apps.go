@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
+)
+
+// appsCase measures apps: the way to one through the gateway, the start of one that sleeps, and what many that sleep cost.
+type appsCase struct {
+	idle, requests, clients, starts int
+	quiet                           time.Duration
+	python                          string // of the FastAPI app; empty for the usual one
+}
+
+func (c appsCase) measure(ctx context.Context, s *stack, r *Result) error {
+	node, err := startAppNode(ctx, s.cluster.client, s.dir)
+	if err != nil {
+		return err
+	}
+	defer node.stop()
+	apps := newAppClient(s.url)
+	programs, err := c.programs()
+	if err != nil {
+		return err
+	}
+	for _, program := range programs {
+		if err := c.measureGateway(ctx, s, r, node, apps, program); err != nil {
+			return fmt.Errorf("the app %s: %w", program.name, err)
+		}
+	}
+	if err := measureColdStarts(ctx, r, s.dir, apps, c.starts); err != nil {
+		return err
+	}
+	apps.close()
+	if err := node.empty(ctx); err != nil {
+		return err
+	}
+	return c.measureSleeping(ctx, s, r, node)
+}
+
+// measureColdStarts sends requests to an app that sleeps, each when it sleeps again, and deletes it. The command of the app is
+// also started without the product, so that its own share is known.
+func measureColdStarts(ctx context.Context, r *Result, dir string, apps *appClient, n int) error {
+	const name = "sleeper"
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	command, err := answering(port)
+	if err != nil {
+		return err
+	}
+	var alone, woken, added []time.Duration
+	for range n {
+		took, err := startAlone(ctx, dir, command, fmt.Sprintf("http://127.0.0.1:%d/", port), apps)
+		if err != nil {
+			return err
+		}
+		alone = append(alone, took)
+	}
+	if err := apps.deploy(ctx, name, port, command, 0); err != nil {
+		return err
+	}
+	for range n {
+		if err := apps.await(ctx, name, true); err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := apps.get(ctx, apps.address(name)); err != nil {
+			return fmt.Errorf("wake the app: %w", err)
+		}
+		woken = append(woken, time.Since(began))
+		if err := apps.await(ctx, name, false); err != nil {
+			return err
+		}
+	}
+	r.latency("start of the program alone", alone)
+	r.latency("cold start", woken)
+	for _, took := range woken {
+		added = append(added, took-middle(alone))
+	}
+	r.latency("cold start without the program's own", added)
+	return apps.delete(ctx, name)
+}
+
+// startAlone runs a command until it has answered, and returns how long that took.
+func startAlone(ctx context.Context, dir string, command []string, url string, apps *appClient) (time.Duration, error) {
+	began := time.Now()
+	process, err := spawn(dir, "alone", command[0], []string{answerEnv + "=1"}, command[1:]...)
+	if err != nil {
+		return 0, err
+	}
+	defer stopProcess(process)
+	err = process.AwaitReady(ctx, clock.System{}, supervise.Patience{}, time.Millisecond, func(ctx context.Context) error { return apps.get(ctx, url) })
+	return time.Since(began), err
+}
+
+// measureSleeping compares the server without apps to the server with many that sleep. Both were just started: deploying
+// leaves memory behind that sleeping apps do not need.
+func (c appsCase) measureSleeping(ctx context.Context, s *stack, r *Result, node *appNode) error {
+	rested := func() (float64, error) {
+		if err := s.restartServer(ctx, &Result{}); err != nil {
+			return 0, err
+		}
+		if err := pause(ctx, min(settleTime, c.quiet)); err != nil {
+			return 0, err
+		}
+		now, _, err := memoryOf(s.server.Pid())
+		return now, err
+	}
+	before, err := rested()
+	if err != nil {
+		return err
+	}
+	r.add("memory of the server, without apps", before, "MiB")
+	if err := s.quietly(ctx, r, c.quiet, "without apps"); err != nil {
+		return err
+	}
+	apps := newAppClient(s.url)
+	began := time.Now()
+	name := func(i int) string { return fmt.Sprintf("idle-%d", i) }
+	for _, do := range []func(string) error{
+		func(name string) error { return apps.deploy(ctx, name, 8080, nil, 0) },
+		func(name string) error { return apps.await(ctx, name, true) },
+	} {
+		if _, err := each(c.idle, 8, name, do); err != nil {
+			return err
+		}
+	}
+	if err := node.empty(ctx); err != nil {
+		return err
+	}
+	r.add("apps deployed, started and asleep", float64(c.idle)/time.Since(began).Seconds(), "/s")
+	apps.close()
+	after, err := rested()
+	if err != nil {
+		return err
+	}
+	r.add("memory of the server, with the apps asleep", after, "MiB")
+	r.add("growth of the server by the apps", after-before, "MiB")
+	if err := s.quietly(ctx, r, c.quiet, "with the apps asleep"); err != nil {
+		return err
+	}
+	apps = newAppClient(s.url)
+	defer apps.close()
+	_, err = each(c.idle, 8, name, func(name string) error { return apps.delete(ctx, name) })
+	return err
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+)
+
+// measureIdle watches a newly started server for a while.
+func measureIdle(quiet time.Duration) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		if err := s.restartServer(ctx, r); err != nil {
+			return err
+		}
+		before, err := s.usage()
+		if err != nil {
+			return err
+		}
+		if err := pause(ctx, quiet); err != nil {
+			return err
+		}
+		after, err := s.usage()
+		if err != nil {
+			return err
+		}
+		r.add("CPU of the server", milliseconds(after.since(before).cpu[serverName])/quiet.Seconds(), "ms/s")
+		return s.addMemory(r, "", false)
+	}
+}
+
+// measurePod creates runs one at a time, each after the previous one has left nothing behind.
+func measurePod(samples int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		var accepted, made, seen []time.Duration
+		for range samples {
+			run := s.newRun("single")
+			pod := s.node.want(run.Root())
+			began := time.Now()
+			if err := s.createRun(ctx, run); err != nil {
+				return err
+			}
+			accepted = append(accepted, time.Since(began))
+			select {
+			case found := <-pod:
+				made = append(made, max(0, found.at.Sub(began)))
+				if err := s.node.end(ctx, found.pod); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return fmt.Errorf("the pod did not appear: %w", ctx.Err())
+			}
+			if err := s.awaitRun(ctx, run); err != nil {
+				return err
+			}
+			seen = append(seen, time.Since(began))
+			if err := s.node.drained(ctx, 0); err != nil {
+				return err
+			}
+		}
+		r.latency("CreateRun answered", accepted)
+		r.latency("CreateRun to pod", made)
+		r.latency("CreateRun to end seen", seen)
+		return nil
+	}
+}
+
+// awaitRun watches a run until it succeeds.
+func (s *stack) awaitRun(ctx context.Context, run ident.Run) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.api.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: run.Proto()})
+	if err != nil {
+		return err
+	}
+	defer stream.Close() //nolint:errcheck // read as far as needed
+	for stream.Receive() {
+		switch phase := stream.Msg().GetDetails().GetAction().GetStatus().GetPhase(); phase {
+		case common.ActionPhase_ACTION_PHASE_SUCCEEDED:
+			return nil
+		case common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
+			return fmt.Errorf("run %s: %s", run, phase)
+		}
+	}
+	return fmt.Errorf("the watch of run %s ended: %w", run, stream.Err())
+}
+
+// measureChildEnd ends children one at a time.
+func measureChildEnd(samples int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		p, err := s.startFakeParent(ctx)
+		if err != nil {
+			return err
+		}
+		var fromWrite, fromStored []time.Duration
+		for i := range samples {
+			child := ident.Action{Run: p.action.Run, Name: fmt.Sprintf("c%d", i)}
+			pod := s.node.want(child)
+			if err := s.enqueue(ctx, p.action, child.Name, withPod); err != nil {
+				return err
+			}
+			var found appearance
+			select {
+			case found = <-pod:
+			case <-ctx.Done():
+				return fmt.Errorf("the child's pod did not appear: %w", ctx.Err())
+			}
+			began := time.Now()
+			if err := s.node.end(ctx, found.pod); err != nil {
+				return err
+			}
+			stored := time.Now()
+			at, err := p.await(ctx, child.Name)
+			if err != nil {
+				return err
+			}
+			fromWrite = append(fromWrite, at.Sub(began))
+			fromStored = append(fromStored, max(0, at.Sub(stored)))
+			if err := s.node.drained(ctx, 1); err != nil {
+				return err
+			}
+		}
+		r.latency("from its status stored", fromStored)
+		r.latency("from its status sent", fromWrite)
+		return p.finish(ctx)
+	}
+}
+
+// measureCreate creates runs as fast as the server accepts them. Their pods run meanwhile.
+func measureCreate(n int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		for _, concurrency := range []int{1, 8, 32} {
+			started := s.node.startedPods()
+			before, err := s.usage()
+			if err != nil {
+				return err
+			}
+			began := time.Now()
+			taken, err := each(n, concurrency, s.namer("many"), func(run ident.Run) error { return s.createRun(ctx, run) })
+			if err != nil {
+				return err
+			}
+			elapsed := time.Since(began)
+			if err := s.awaitStarted(ctx, started+n); err != nil {
+				return err
+			}
+			if err := s.node.drained(ctx, 0); err != nil {
+				return err
+			}
+			all := time.Since(began)
+			name := fmt.Sprintf("concurrency %d", concurrency)
+			r.add(name+", accepted", float64(n)/elapsed.Seconds(), "runs/s")
+			r.latency(name, taken)
+			after, err := s.usage()
+			if err != nil {
+				return err
+			}
+			r.add(name+", done", float64(n)/all.Seconds(), "runs/s")
+			used := after.since(before)
+			r.add(name+", CPU per run of all processes", milliseconds(used.total())/float64(n), "ms")
+			r.add(name+", others meanwhile", used.others, "cores")
+			r.add(name+", extra pods", float64(s.node.startedPods()-started-n), "")
+		}
+		return nil
+	}
+}
+
+// measureCreateBuiltIn creates runs of a built-in task, so that no pods compete with the calls.
+func measureCreateBuiltIn(n int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		for _, concurrency := range []int{1, 8, 32} {
+			began := time.Now()
+			taken, err := each(n, concurrency, s.namer("sleep"), func(run ident.Run) error { return s.createSleep(ctx, run.Name, nil) })
+			if err != nil {
+				return err
+			}
+			name := fmt.Sprintf("concurrency %d", concurrency)
+			r.add(name+", accepted", float64(n)/time.Since(began).Seconds(), "runs/s")
+			r.latency(name, taken)
+		}
+		return nil
+	}
+}
+
+func (s *stack) namer(prefix string) func(int) ident.Run {
+	var mu sync.Mutex
+	return func(int) ident.Run {
+		mu.Lock()
+		defer mu.Unlock()
+		return s.newRun(prefix)
+	}
+}
+
+// awaitStarted waits until the node has seen n pods.
+func (s *stack) awaitStarted(ctx context.Context, n int) error {
+	for s.node.startedPods() < n {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d pods appeared: %w", s.node.startedPods(), n, err)
+		}
+	}
+	return nil
+}
+
+// measureChain runs actions one after the other.
+func measureChain(links int, k kind) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		if err := s.writeSleepInputs(); err != nil {
+			return err
+		}
+		p, err := s.startFakeParent(ctx)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		taken := make([]time.Duration, 0, links)
+		for i := range links {
+			from := time.Now()
+			name := fmt.Sprintf("c%d", i)
+			if err := s.enqueue(ctx, p.action, name, k); err != nil {
+				return err
+			}
+			at, err := p.await(ctx, name)
+			if err != nil {
+				return err
+			}
+			taken = append(taken, at.Sub(from))
+		}
+		r.add("per link", milliseconds(time.Since(began))/float64(links), "ms")
+		r.latency("link", taken)
+		return p.finish(ctx)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+)
+
+// takeoverRuns are created right after a replica was killed: some for each shard.
+const takeoverRuns = 4 * ident.Shards
+
+// takeOver kills a replica and creates runs. Those whose shard the replica owned wait until another one has taken it over.
+func (s *replicaSet) takeOver(ctx context.Context, r *Result) error {
+	last := len(s.members) - 1
+	killed := s.members[last]
+	s.members = s.members[:last]
+	s.service.remove(killed.address)
+	killed.process.Kill()
+	began := time.Now()
+
+	s.stack.client.close()
+	s.stack.client = s.service.client(filepath.Join(s.stack.dir, "storage"))
+	runs := make([]ident.Run, takeoverRuns)
+	for i := range runs {
+		runs[i] = s.stack.newRun("takeover")
+		if _, err := createWithRetry(ctx, s.stack.client, runs[i]); err != nil {
+			return fmt.Errorf("create a run after a replica was killed: %w", err)
+		}
+	}
+	ends := make(chan error)
+	done := make([]time.Duration, takeoverRuns)
+	for i, run := range runs {
+		go func() {
+			err := s.stack.awaitRun(ctx, run)
+			done[i] = time.Since(began)
+			ends <- err
+		}()
+	}
+	var failure error
+	for range runs {
+		if err := <-ends; err != nil {
+			failure = err
+		}
+	}
+	if failure != nil {
+		return fmt.Errorf("wait for the runs after a replica was killed: %w", failure)
+	}
+	slices.Sort(done)
+	r.add("kill -9 of one of three, runs created then: half done after", done[takeoverRuns/2].Seconds(), "s")
+	r.add("kill -9 of one of three, runs created then: all done after", done[takeoverRuns-1].Seconds(), "s")
+	return nil
+}

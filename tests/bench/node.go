@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+)
+
+// node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
+// a case waits for are handed to it, and run until it ends them. Those of apps are the business of appNode. With kubelet set, it
+// writes what a scheduler and a kubelet write.
+type node struct {
+	client  kubernetes.Interface
+	pods    cache.Indexer
+	stop    func()
+	ctx     context.Context //nolint:containedctx // for the informer's handlers, which get none
+	working sync.WaitGroup
+
+	mu      sync.Mutex
+	kubelet bool                               // GUARDED_BY(mu)
+	seen    map[types.UID]bool                 // GUARDED_BY(mu): not yet gone
+	started int                                // GUARDED_BY(mu)
+	wanted  map[ident.Action]chan<- appearance // GUARDED_BY(mu)
+}
+
+// appearance is a pod that was waited for.
+type appearance struct {
+	pod *corev1.Pod
+	at  time.Time
+}
+
+func startNode(ctx context.Context, client kubernetes.Interface) (*node, error) {
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	n := &node{client: client, ctx: running, seen: map[types.UID]bool{}, wanted: map[ident.Action]chan<- appearance{}}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	informer := factory.Core().V1().Pods().Informer()
+	n.pods = informer.GetIndexer()
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    n.see,
+		UpdateFunc: func(_, object any) { n.see(object) },
+		DeleteFunc: n.forget,
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	factory.Start(running.Done())
+	n.stop = func() {
+		cancel()
+		factory.Shutdown()
+		n.working.Wait()
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		n.stop()
+		return nil, fmt.Errorf("the node cannot list pods: %w", ctx.Err())
+	}
+	return n, nil
+}
+
+func (n *node) see(object any) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodPending || pod.Labels[labelAppUID] != "" {
+		return
+	}
+	now := time.Now()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen[pod.UID] {
+		return
+	}
+	n.seen[pod.UID] = true
+	n.started++
+	action := actionOf(pod)
+	if wanted := n.wanted[action]; wanted != nil {
+		delete(n.wanted, action)
+		wanted <- appearance{pod: pod, at: now}
+		return
+	}
+	play := n.end
+	switch task, attempt := pod.Labels[v1.Group+"/task"], pod.Labels[v1.Group+"/attempt"]; {
+	case task == retriedTask && attempt == "1":
+		play = n.fail
+	case task == endlessTask, pod.Labels[labelWorker] != "":
+		play = n.run
+	case n.kubelet:
+		play = n.liveLikeKubelet
+	}
+	n.working.Go(func() { _ = play(n.ctx, pod) }) // it fails only when the pod is gone or the node stops
+}
+
+func (n *node) forget(object any) {
+	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	if pod, ok := object.(*corev1.Pod); ok {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.seen, pod.UID)
+	}
+}
+
+// want keeps the pod of an action running, and reports its appearance.
+func (n *node) want(action ident.Action) <-chan appearance {
+	told := make(chan appearance, 1)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.wanted[action] = told
+	return told
+}
+
+// likeKubelet makes the node write as much as a scheduler and a kubelet do, for pods that it sees from now on.
+func (n *node) likeKubelet() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.kubelet = true
+}
+
+// startedPods is how many pods the node has ever seen.
+func (n *node) startedPods() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.started
+}
+
+// drained waits until only this many pods are left.
+func (n *node) drained(ctx context.Context, but int) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := len(n.pods.ListKeys())
+		if left <= but {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d pods are left over: %w", left-but, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// run reports that a pod's process has started.
+func (n *node) run(ctx context.Context, pod *corev1.Pod) error {
+	return n.write(ctx, pod, corev1.PodRunning, func(now metav1.Time) corev1.ContainerState {
+		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
+	})
+}
+
+// end reports that a pod's process has succeeded.
+func (n *node) end(ctx context.Context, pod *corev1.Pod) error {
+	return n.write(ctx, pod, corev1.PodSucceeded, func(now metav1.Time) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: now, FinishedAt: now}}
+	})
+}
+
+// fail reports that a pod's process has failed by itself.
+func (n *node) fail(ctx context.Context, pod *corev1.Pod) error {
+	return n.write(ctx, pod, corev1.PodFailed, func(now metav1.Time) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			Reason: "Error", ExitCode: 1, Message: "the first attempt fails", StartedAt: now, FinishedAt: now,
+		}}
+	})
+}
+
+// write replaces a pod's status in the cheapest form that the API server accepts, so that the node costs little.
+func (n *node) write(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase, state func(metav1.Time) corev1.ContainerState) error {
+	now := metav1.Now()
+	pod = pod.DeepCopy()
+	pod.Status = corev1.PodStatus{
+		Phase: phase, StartTime: &now,
+		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now}},
+	}
+	for _, container := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: container.Name, Image: container.Image, State: state(now),
+		})
+	}
+	pod.ResourceVersion = "" // whatever it is by now
+	_, err := n.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	return err
+}
+
+func actionOf(pod *corev1.Pod) ident.Action {
+	return ident.Action{
+		Run: ident.Run{
+			Project: pod.Labels[v1.LabelProject], Domain: pod.Labels[v1.LabelDomain], Name: pod.Labels[v1.LabelRun],
+		},
+		Name: pod.Labels[v1.LabelAction],
+	}
+}

@@ -1,0 +1,153 @@
+// Package check verifies the promises of docs/promises.md after a storm. It is pure: from the evidence (database, cluster,
+// the processes' own notes, object store, and the answers to clients) it computes the violations.
+package check
+
+import (
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/faults/ledger"
+	"github.com/flyte-binary/flyte-binary/tests/faults/script"
+)
+
+// Phases as the contract numbers them.
+const (
+	Queued    = 1
+	Running   = 4
+	Succeeded = 5
+	Failed    = 6
+	Aborted   = 7
+	TimedOut  = 8
+	Paused    = 9
+	Recovered = 10
+)
+
+// Populated is the cache status of an action that computed what others may reuse.
+const Populated = 3
+
+// Terminal reports whether a phase is terminal.
+func Terminal(phase int32) bool {
+	return phase == Succeeded || phase == Failed || phase == Aborted || phase == TimedOut || phase == Recovered
+}
+
+// rank orders phases within an attempt.
+func rank(phase int32) int32 {
+	switch {
+	case Terminal(phase):
+		return 6
+	case phase == Paused:
+		return 5
+	default:
+		return phase
+	}
+}
+
+// Evidence is everything that is known after a storm.
+type Evidence struct {
+	Runs []Run
+	// Triggers are the triggers of the storm; their runs are among Runs.
+	Triggers []Trigger
+	// TaskActions and Pods are what is left in the cluster, by name.
+	TaskActions, Pods []string
+	// Processes are the tasks' processes that are still alive.
+	Processes []int
+	// Cached are the entries of the cache.
+	Cached []CacheEntry
+	// Memory is the server's, in bytes.
+	Memory int64
+	// MemoryLimit bounds Memory; 0 means no limit.
+	MemoryLimit int64
+	// Clashes are moments at which more than one pod of an attempt was alive.
+	Clashes []string
+}
+
+// Run is what is known of one run.
+type Run struct {
+	Name string
+	// Acknowledged means that CreateRun succeeded.
+	Acknowledged bool
+	// Trigger is the trigger whose run it is, and Slot the slot for which it was made, as the run itself says.
+	Trigger string
+	Slot    time.Time
+	// Born and Died are the transactions that created the run and ended its root; 0 if none has. Only of runs of triggers.
+	Born, Died int64
+	// Script is the script of the run.
+	Script script.Node
+	// Rows and Events are the database's.
+	Rows   []Row
+	Events []Event
+	// LastSeq is the number of the last event, as the root row has it.
+	LastSeq int64
+	// Notes are the processes'.
+	Notes []ledger.Line
+	// Watched is what each watcher saw of each action, in order.
+	Watched []Watcher
+	// Aborts are the acknowledged aborts.
+	Aborts []Abort
+	// Rules say who is notified of it, Deliveries what the server says became of that, and Told what was received.
+	Rules      []Rule
+	Deliveries []Delivery
+	Told       []Told
+	// Published are its events as the sink of events received them, in the order of their arrival.
+	Published []Published
+	// Artifacts are the versions that its actions registered.
+	Artifacts []Artifact
+	// Users are its actions that are known to have used the artifact of the storm.
+	Users []string
+}
+
+// Row is an action in the database.
+type Row struct {
+	ID             int64
+	Name, Parent   string // Parent is empty for the root
+	Kind           int16  // workflow.ActionType
+	Phase          int32
+	Attempt        int32
+	Version        int32
+	EndedAt        *time.Time
+	OutputExists   bool   // the outputs of a success exist
+	LivePods       int    // when the storm is over
+	PausedChildren int    // root: the count that the row keeps
+	Hold           int16  // why it is not up for admission yet
+	CacheStatus    int16  // core.CatalogCacheStatus
+	ErrorKind      string // USER, SYSTEM or nothing
+	ErrorMessage   string
+}
+
+// Event is an entry of the log.
+type Event struct {
+	Action    int64
+	Seq       int64
+	Attempt   int32
+	Phase     int32
+	Version   int32
+	At        time.Time // of the transaction that recorded it
+	ErrorKind string    // USER, SYSTEM or nothing
+}
+
+// Watcher is one client that followed a run over all its streams.
+type Watcher struct {
+	Name string
+	// Seen are the positions of each action, in the order in which they came.
+	Seen map[string][]Position
+	// Whole means that the watcher follows every action of the run.
+	Whole bool
+}
+
+// Position is where a watcher saw an action.
+type Position struct {
+	Attempt int32
+	Phase   int32
+}
+
+// Abort is a subtree that was aborted.
+type Abort struct {
+	Action string
+	At     time.Time
+}
+
+// CacheEntry is one entry of the cache.
+type CacheEntry struct {
+	Key    string
+	URI    string
+	Exists bool // its outputs exist
+}

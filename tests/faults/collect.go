@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/tests/faults/check"
+	"github.com/flyte-binary/flyte-binary/tests/faults/ledger"
+	"github.com/flyte-binary/flyte-binary/tests/faults/script"
+	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
+)
+
+// collector collects the evidence of a storm directly, without the product.
+type collector struct {
+	stack  *stack.Stack
+	driver *driver
+	look   *podMonitor
+	healed time.Time
+}
+
+// memoryLimit bounds the server's memory after any number of storms.
+const memoryLimit = 600 << 20
+
+func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
+	conn, err := pgx.Connect(ctx, c.stack.DSN())
+	if err != nil {
+		return nil, fmt.Errorf("read the database: %w", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
+	e := &check.Evidence{
+		Processes: c.stack.TaskProcesses(), Clashes: c.look.found(),
+		Memory: stack.Memory(c.stack.Server.Pid()), MemoryLimit: memoryLimit,
+	}
+	if e.TaskActions, e.Pods, err = c.left(ctx); err != nil {
+		return nil, err
+	}
+	for _, driven := range c.driver.runs {
+		run, err := c.run(ctx, conn, driven)
+		if err != nil {
+			return nil, err
+		}
+		e.Runs = append(e.Runs, *run)
+	}
+	if e.Triggers, err = c.triggers(ctx, conn); err != nil {
+		return nil, err
+	}
+	triggered, err := c.triggeredRuns(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	for i := range triggered {
+		if err := c.recorded(ctx, conn, &triggered[i]); err != nil {
+			return nil, err
+		}
+	}
+	e.Runs = append(e.Runs, triggered...)
+	e.Cached, err = c.cached(ctx, conn)
+	return e, err
+}
+
+// left lists what is still in the cluster.
+func (c *collector) left(ctx context.Context) (taskActions, pods []string, err error) {
+	objects, err := c.stack.Metadata.Resource(v1.Resource).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("list TaskActions: %w", err)
+	}
+	for i := range objects.Items {
+		taskActions = append(taskActions, objects.Items[i].Name)
+	}
+	found, err := c.stack.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("list pods: %w", err)
+	}
+	for i := range found.Items {
+		pods = append(pods, fmt.Sprintf("%s (%s)", found.Items[i].Name, found.Items[i].Status.Phase))
+	}
+	return taskActions, pods, nil
+}
+
+func (c *collector) run(ctx context.Context, conn *pgx.Conn, driven *drivenRun) (*check.Run, error) {
+	driven.mu.Lock()
+	run := &check.Run{Name: driven.name, Acknowledged: driven.acknowledged, Script: driven.root, Aborts: driven.aborts, Rules: driven.rules}
+	driven.mu.Unlock()
+	for _, w := range driven.watchers {
+		run.Watched = append(run.Watched, w.evidence())
+	}
+	return run, c.recorded(ctx, conn, run)
+}
+
+// recorded reads what the tasks, the database and the receivers know of a run.
+func (c *collector) recorded(ctx context.Context, conn *pgx.Conn, run *check.Run) (err error) {
+	if run.Notes, err = ledger.Read(c.stack.Ledger, run.Name); err != nil {
+		return err
+	}
+	if err := c.rows(ctx, conn, run); err != nil {
+		return fmt.Errorf("read actions: %w", err)
+	}
+	if err := c.events(ctx, conn, run); err != nil {
+		return fmt.Errorf("read events: %w", err)
+	}
+	return c.sent(ctx, conn, run)
+}
+
+func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) error {
+	rows, err := conn.Query(ctx, `SELECT id, name, coalesce(parent_name, ''), action_type, phase, attempt, version, ended_at, hold,
+		output_uri, error, last_seq, paused_count, cache_status FROM actions
+		WHERE project = $1 AND domain = $2 AND run_name = $3 ORDER BY id`, script.Project, script.Domain, run.Name)
+	if err != nil {
+		return err
+	}
+	kinds := map[string]script.Kind{}
+	for _, node := range run.Script.All() {
+		kinds[node.Name] = node.Kind
+	}
+	var row check.Row
+	var output string
+	var failure []byte
+	var seq int64
+	var phase int16
+	_, err = pgx.ForEachRow(rows, []any{
+		&row.ID, &row.Name, &row.Parent, &row.Kind, &phase, &row.Attempt, &row.Version, &row.EndedAt, &row.Hold,
+		&output, &failure, &seq, &row.PausedChildren, &row.CacheStatus,
+	}, func() error {
+		row.Phase = int32(phase)
+		if row.Parent == "" {
+			run.LastSeq = seq
+		}
+		row.OutputExists = kinds[row.Name] != script.Task || exists(output)
+		row.ErrorKind, row.ErrorMessage = describe(failure)
+		row.LivePods = 0
+		if alive := c.look.lastAlive(run.Name, row.Name); c.late(run, alive) {
+			row.LivePods = 1
+		}
+		run.Rows = append(run.Rows, row)
+		row.EndedAt = nil
+		return nil
+	})
+	return err
+}
+
+// abortGrace is how long the pods of an aborted subtree may live, counted from the abort and from the end of the faults.
+const abortGrace = 15 * time.Second
+
+// late reports whether a pod was alive longer than any abort of its run allows.
+func (c *collector) late(run *check.Run, alive time.Time) bool {
+	if len(run.Aborts) == 0 {
+		return false
+	}
+	last := c.healed
+	for _, abort := range run.Aborts {
+		if abort.At.After(last) {
+			last = abort.At
+		}
+	}
+	return alive.After(last.Add(abortGrace))
+}
+
+func exists(output string) bool {
+	if !strings.HasSuffix(output, ".pb") {
+		output = strings.TrimRight(output, "/") + "/outputs.pb"
+	}
+	_, err := os.Stat(output)
+	return err == nil
+}
+
+// describe returns the kind of an error: USER or SYSTEM.
+func describe(encoded []byte) (kind, message string) {
+	if len(encoded) == 0 {
+		return "", ""
+	}
+	failure := &core.ExecutionError{}
+	if err := proto.Unmarshal(encoded, failure); err != nil {
+		return "", err.Error()
+	}
+	return failure.GetKind().String(), failure.GetCode() + ": " + failure.GetMessage()
+}
+
+func (c *collector) events(ctx context.Context, conn *pgx.Conn, run *check.Run) error {
+	rows, err := conn.Query(ctx, `SELECT e.action_id, e.seq, e.attempt, e.phase, e.version, e.recorded_at, e.error FROM action_events e
+		JOIN actions a ON a.id = e.run_id AND a.parent_name IS NULL
+		WHERE a.project = $1 AND a.domain = $2 AND a.run_name = $3 ORDER BY e.seq`, script.Project, script.Domain, run.Name)
+	if err != nil {
+		return err
+	}
+	var event check.Event
+	var failure []byte
+	var phase int16
+	_, err = pgx.ForEachRow(rows, []any{&event.Action, &event.Seq, &event.Attempt, &phase, &event.Version, &event.At, &failure}, func() error {
+		event.Phase = int32(phase)
+		event.ErrorKind, _ = describe(failure)
+		run.Events = append(run.Events, event)
+		return nil
+	})
+	return err
+}
+
+// cached reads the cache.
+func (c *collector) cached(ctx context.Context, conn *pgx.Conn) ([]check.CacheEntry, error) {
+	rows, err := conn.Query(ctx, `SELECT project || '/' || domain || '/' || key, output_uri FROM cache_outputs`)
+	if err != nil {
+		return nil, fmt.Errorf("read the cache: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (entry check.CacheEntry, err error) {
+		err = row.Scan(&entry.Key, &entry.URI)
+		entry.Exists = exists(entry.URI)
+		return entry, err
+	})
+}

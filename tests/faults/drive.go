@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/tests/faults/check"
+	"github.com/flyte-binary/flyte-binary/tests/faults/script"
+	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
+)
+
+// driver acts as the users of a storm, and records the answers.
+type driver struct {
+	*client
+	stack *stack.Stack
+	plan  plan
+	runs  []*drivenRun
+	work  sync.WaitGroup
+
+	triggers     drivenTriggers
+	triggersDone chan struct{} // closed when all of them are deployed
+
+	mu       sync.Mutex
+	problems []string // GUARDED_BY(mu): answers that no caller should get
+}
+
+// drivenRun is what is known of a run from outside.
+type drivenRun struct {
+	plannedRun
+	watchers []*watcher
+
+	mu           sync.Mutex
+	acknowledged bool          // GUARDED_BY(mu)
+	aborts       []check.Abort // GUARDED_BY(mu)
+}
+
+func newDriver(s *stack.Stack, p plan) *driver {
+	d := &driver{client: newClient(s), stack: s, plan: p}
+	for _, run := range p.runs {
+		one := &drivenRun{plannedRun: run}
+		one.watchers = []*watcher{newWatcher("details"), newWatcher("actions")}
+		d.runs = append(d.runs, one)
+	}
+	return d
+}
+
+// start publishes the artifact that tasks read and starts every user; watches last until the context ends.
+func (d *driver) start(ctx context.Context) {
+	d.publish(ctx)
+	d.triggersDone = make(chan struct{})
+	d.work.Go(func() { defer close(d.triggersDone); d.driveTriggers(ctx) })
+	for _, run := range d.runs {
+		d.work.Go(func() { d.drive(ctx, run) })
+	}
+}
+
+func (d *driver) publish(ctx context.Context) {
+	request := &artifact.CreateArtifactRequest{
+		ArtifactId: &artifact.ArtifactIdentifier{
+			Name: &artifact.ArtifactName{Project: script.Project, Domain: script.Domain, Name: script.ReadArtifact}, Version: "1",
+		},
+		Spec: &artifact.ArtifactSpec{Value: script.Data(), Type: script.DataType()},
+	}
+	err := insist(ctx, func(ctx context.Context) error {
+		_, err := d.client.artifacts.CreateArtifact(ctx, request)
+		return err
+	})
+	if err != nil && connect.CodeOf(err) != connect.CodeAlreadyExists { // an earlier storm published it
+		d.problem("CreateArtifact: %v", err)
+	}
+}
+
+func (d *driver) problem(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.problems = append(d.problems, fmt.Sprintf(format, args...))
+}
+
+func (d *driver) drive(ctx context.Context, run *drivenRun) {
+	if !sleep(ctx, run.after) || !d.create(ctx, run) {
+		return
+	}
+	var parts sync.WaitGroup
+	for _, w := range run.watchers {
+		parts.Go(func() { w.follow(ctx, d.client, run.name) })
+	}
+	for _, node := range run.root.All() {
+		switch {
+		case node.AbortMillis > 0:
+			parts.Go(func() { d.abort(ctx, run, node, time.Duration(node.AbortMillis)*time.Millisecond) })
+		case node.Kind == script.Condition && node.Answer == script.AnswerAbort:
+			parts.Go(func() { d.abort(ctx, run, node, 300*time.Millisecond) })
+		case node.Kind == script.Condition && node.Answer == script.AnswerSignal:
+			parts.Go(func() { d.signal(ctx, run, node) })
+		}
+	}
+	parts.Wait()
+}
+
+// create creates the run; some are created twice at the same time.
+func (d *driver) create(ctx context.Context, run *drivenRun) bool {
+	inputs, err := run.root.Encode()
+	if err != nil {
+		d.problem("%s: %v", run.name, err)
+		return false
+	}
+	request := &workflow.CreateRunRequest{
+		Id:           &workflow.CreateRunRequest_RunId{RunId: runID(run.name)},
+		Task:         &workflow.CreateRunRequest_TaskSpec{TaskSpec: run.root.Spec(d.stack.Programs.Task, d.stack.Ledger)},
+		InputWrapper: &workflow.CreateRunRequest_Inputs{Inputs: inputs},
+		RunSpec:      runSpec(run.rules, d.stack.Sink),
+	}
+	times := 1
+	if run.twice {
+		times = 2
+	}
+	var calls sync.WaitGroup
+	for range times {
+		calls.Go(func() {
+			err := insist(ctx, func(ctx context.Context) error {
+				_, err := d.client.runs.CreateRun(ctx, request)
+				return err
+			})
+			if err != nil {
+				d.problem("CreateRun %s: %v", run.name, err)
+				return
+			}
+			run.mu.Lock()
+			defer run.mu.Unlock()
+			run.acknowledged = true
+		})
+	}
+	calls.Wait()
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	return run.acknowledged
+}
+
+// appeared waits until a watcher has seen an action; false when the run ended without it or the storm is over.
+func (d *driver) appeared(ctx context.Context, run *drivenRun, name string) bool {
+	for sleep(ctx, 50*time.Millisecond) {
+		switch {
+		case run.watchers[1].has(name):
+			return true
+		case run.watchers[0].ended("a0"):
+			return false
+		}
+	}
+	return false
+}
+
+func (d *driver) abort(ctx context.Context, run *drivenRun, node script.Node, after time.Duration) {
+	if !d.appeared(ctx, run, node.Name) || !sleep(ctx, after) {
+		return
+	}
+	// From the first request on, the abort may be in flight.
+	run.mu.Lock()
+	run.aborts = append(run.aborts, check.Abort{Action: node.Name, At: time.Now()})
+	run.mu.Unlock()
+	err := insist(ctx, func(ctx context.Context) error {
+		if node.Name == "a0" {
+			_, err := d.client.runs.AbortRun(ctx, &workflow.AbortRunRequest{RunId: runID(run.name), Reason: proto.String("the storm")})
+			return err
+		}
+		_, err := d.client.runs.AbortAction(ctx, &workflow.AbortActionRequest{ActionId: actionID(run.name, node.Name), Reason: "the storm"})
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		d.problem("abort %s/%s: %v", run.name, node.Name, err)
+	}
+}
+
+func (d *driver) signal(ctx context.Context, run *drivenRun, node script.Node) {
+	if !d.appeared(ctx, run, node.Name) {
+		return
+	}
+	err := insist(ctx, func(ctx context.Context) error {
+		_, err := d.client.runs.SignalEvent(ctx, &workflow.SignalEventRequest{
+			ActionId: actionID(run.name, node.Name),
+			Payload:  &workflow.EventPayload{Value: &workflow.EventPayload_BoolValue{BoolValue: true}},
+		})
+		return err
+	})
+	if err != nil && ctx.Err() == nil && !run.watchers[1].ended(node.Name) && sleep(ctx, 3*time.Second) && !run.watchers[1].ended(node.Name) {
+		d.problem("signal %s/%s: %v", run.name, node.Name, err)
+	}
+}
+
+func runID(name string) *common.RunIdentifier {
+	return &common.RunIdentifier{Project: script.Project, Domain: script.Domain, Name: name}
+}
+
+func actionID(run, name string) *common.ActionIdentifier {
+	return &common.ActionIdentifier{Run: runID(run), Name: name}
+}

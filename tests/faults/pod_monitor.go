@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
+)
+
+// podMonitor polls the pods during a storm, independently of the server.
+type podMonitor struct {
+	stack *stack.Stack
+	done  chan struct{}
+	stop  context.CancelFunc
+
+	mu      sync.Mutex
+	clashes map[string]bool      // GUARDED_BY(mu)
+	alive   map[string]time.Time // GUARDED_BY(mu): when an action last had a live pod, by "run/action"
+}
+
+// attemptLabel is the executor's, on pods.
+const attemptLabel = "flyte.org/attempt"
+
+func monitorPods(s *stack.Stack) *podMonitor {
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &podMonitor{stack: s, done: make(chan struct{}), stop: cancel, clashes: map[string]bool{}, alive: map[string]time.Time{}}
+	go func() {
+		defer close(m.done)
+		for sleep(ctx, 250*time.Millisecond) {
+			m.look(ctx)
+		}
+	}()
+	return m
+}
+
+func (m *podMonitor) close() {
+	m.stop()
+	<-m.done
+}
+
+func (m *podMonitor) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	pods, err := m.stack.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return // The API server is down; look again later.
+	}
+	now := time.Now()
+	living := map[string]string{}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if !live(pod) || pod.Labels[v1.LabelUID] == "" { // the pods of workers belong to no action
+			continue
+		}
+		m.alive[pod.Labels[v1.LabelRun]+"/"+pod.Labels[v1.LabelAction]] = now
+		key := pod.Labels[v1.LabelUID] + "/" + pod.Labels[attemptLabel]
+		if other, clash := living[key]; clash {
+			m.clashes[fmt.Sprintf("pods %s and %s of one attempt live together", other, pod.Name)] = true
+		}
+		living[key] = pod.Name
+	}
+}
+
+func live(pod *corev1.Pod) bool {
+	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+func (m *podMonitor) lastAlive(run, action string) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.alive[run+"/"+action]
+}
+
+func (m *podMonitor) found() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []string
+	for clash := range m.clashes {
+		all = append(all, clash)
+	}
+	return all
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/faults/check"
+	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
+)
+
+// result is how a storm went.
+type result struct {
+	seed       uint64
+	runs       int
+	actions    int // in the database
+	lost       int // attempts after the first
+	slots      int // of triggers, that fired
+	told       int // notifications and events that were received, repetitions too
+	faults     []fault
+	restarts   []time.Duration
+	deaths     []string // the named points at which the server died
+	took       time.Duration
+	violations []check.Violation
+	memory     int64
+	err        error
+}
+
+func (r result) failed() bool { return r.err != nil || len(r.violations) > 0 }
+
+// stormLimit bounds one storm with its settling.
+const stormLimit = 5 * time.Minute
+
+// storm runs the plan of one seed on a stack and checks what is left.
+func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) {
+	began := time.Now()
+	r = result{seed: p.seed, runs: len(p.runs), faults: p.faults}
+	defer func() { r.took, r.restarts, r.deaths = time.Since(began), w.server.restarts(), s.Deaths() }()
+	ctx, cancel := context.WithTimeout(ctx, stormLimit)
+	defer cancel()
+
+	d := newDriver(s, p)
+	defer d.close()
+	driving, stopDriving := context.WithCancel(ctx)
+	defer d.work.Wait()
+	defer stopDriving()
+	look := monitorPods(s)
+	defer look.close()
+	w.outsider = &outsider{stack: s, client: d.client, seed: p.seed}
+
+	d.start(driving)
+	w.inject(ctx, p.faults)
+	if r.err = w.heal(ctx); r.err != nil {
+		return r
+	}
+	if r.err = d.stopTriggers(ctx); r.err != nil {
+		return r
+	}
+	c := &collector{stack: s, driver: d, look: look, healed: time.Now()}
+	if r.err = c.settle(ctx); r.err != nil && ctx.Err() == nil {
+		return r
+	}
+	evidence, err := c.collect(context.WithoutCancel(ctx))
+	if err != nil {
+		r.err = errors.Join(r.err, err)
+		return r
+	}
+	r.memory = evidence.Memory
+	for _, t := range evidence.Triggers {
+		r.slots += len(t.Fires)
+	}
+	for _, run := range evidence.Runs {
+		r.actions += len(run.Rows)
+		r.told += len(run.Told) + len(run.Published)
+		for _, row := range run.Rows {
+			r.lost += int(row.Attempt) - 1
+		}
+	}
+	r.violations = check.Check(evidence)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, problem := range d.problems {
+		r.violations = append(r.violations, check.Violation{Promise: "client", Text: problem})
+	}
+	if !r.failed() {
+		forget(s, evidence.Runs)
+	}
+	return r
+}
+
+// forget removes what was noted and received in a storm without violations.
+func forget(s *stack.Stack, runs []check.Run) {
+	for _, run := range runs {
+		_ = os.RemoveAll(filepath.Join(s.Ledger, run.Name)) // only to save space
+	}
+	s.Sink.Forget()
+}
+
+// line is the result in one line.
+func (r result) line() string {
+	verdict := "ok    "
+	if r.failed() {
+		verdict = "FAILED"
+	}
+	var kinds []string
+	for _, f := range r.faults {
+		if f.kind == kindPoint {
+			kinds = append(kinds, "dies-at:"+f.point)
+		} else {
+			kinds = append(kinds, f.kind)
+		}
+	}
+	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %2d slots %4d sent  %3d MiB  %s", r.seed, verdict,
+		r.took.Seconds(), r.runs, r.actions, r.lost, r.slots, r.told, r.memory>>20, strings.Join(kinds, " "))
+	if len(r.deaths) > 0 {
+		text += "  died at " + strings.Join(r.deaths, " ")
+	}
+	if len(r.restarts) > 0 {
+		var took []string
+		for _, one := range r.restarts {
+			took = append(took, fmt.Sprintf("%.1fs", one.Seconds()))
+		}
+		text += "  ready after " + strings.Join(took, " ")
+	}
+	return text
+}

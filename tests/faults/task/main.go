@@ -1,0 +1,97 @@
+// Command task is what the pods of a storm run: a small program that speaks to the server as the SDK does in a task. It
+// reads its script from inputs.pb, watches its children, records them, waits for their ends, and writes outputs.pb or
+// error.pb. It notes what it did and saw in the ledger. It knows only the wire contract of the product.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/tests/faults/ledger"
+	"github.com/flyte-binary/flyte-binary/tests/faults/script"
+)
+
+// lifeLimit bounds the life of a process: one that waits longer would wait forever.
+const lifeLimit = 4 * time.Minute
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), lifeLimit)
+	defer cancel()
+	code, err := run(ctx, os.Args[1], os.Args[2])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "task:", err)
+	}
+	os.Exit(code)
+}
+
+// taskProcess is one attempt of one action.
+type taskProcess struct {
+	*ledger.Writer
+	node         script.Node
+	run, action  string
+	base, output string
+	*server
+	program, ledgerDir string
+}
+
+func run(ctx context.Context, input, output string) (int, error) {
+	attempt, err := strconv.Atoi(os.Getenv("FLYTE_ATTEMPT_NUMBER"))
+	if err != nil {
+		return 1, fmt.Errorf("FLYTE_ATTEMPT_NUMBER: %w", err)
+	}
+	p := &taskProcess{
+		run: os.Getenv("RUN_NAME"), action: os.Getenv("ACTION_NAME"), base: os.Getenv("_U_RUN_BASE"), output: output,
+		server: connectTo(os.Getenv("_U_EP_OVERRIDE")), program: os.Getenv(script.ProgramEnv), ledgerDir: os.Getenv(script.LedgerEnv),
+	}
+	if p.Writer, err = ledger.Open(p.ledgerDir, p.run, p.action, attempt+1); err != nil {
+		return 1, err
+	}
+	if !strings.HasSuffix(input, ".pb") {
+		input = filepath.Join(input, "inputs.pb")
+	}
+	body, err := os.ReadFile(input)
+	if err != nil {
+		return 1, err
+	}
+	if p.node, err = script.Decode(body); err != nil {
+		return 1, err
+	}
+	if err := p.checkSecret(); err != nil {
+		return 1, err
+	}
+	earlier, err := p.Failures()
+	if err != nil {
+		return 1, err
+	}
+	seen, err := p.children(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			_ = p.Note(ledger.Line{What: ledger.Hang, Note: err.Error()}) // the exit code says so too
+		}
+		return 1, err
+	}
+	if !sleep(ctx, time.Duration(p.node.Millis)*time.Millisecond) {
+		return 1, ctx.Err()
+	}
+	if p.node.Fatal || earlier < p.node.Failures {
+		if err := p.Note(ledger.Line{What: ledger.Failing}); err != nil {
+			return 1, err
+		}
+		return 1, p.fail(ctx)
+	}
+	if err := p.succeed(ctx, seen); err != nil {
+		return 1, err
+	}
+	return 0, p.Note(ledger.Line{What: ledger.Done})
+}
+
+// sleep waits; false means that the context ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	return clock.Sleep(ctx, clock.System{}, d) == nil
+}
