@@ -19,7 +19,7 @@ const test = base.extend<object, { address: string }>({
       const demo = await Demo.make();
       try {
         await demo.start();
-        await promisify(execFile)("go", ["run", "./bench", "seed-run", "-demo", demo.data, "-name", "big", "-actions", actions], { cwd: repository });
+        await promisify(execFile)("go", ["run", "./tests/bench", "seed-run", "-demo", demo.data, "-name", "big", "-actions", actions], { cwd: repository });
         await provide(`${demo.url}/v2/domain/development/project/flytesnacks/runs/big`);
       } finally {
         await demo.stop();

@@ -45,12 +45,12 @@ func TestEveryCaseMeasures(t *testing.T) {
 	require.NoError(t, err)
 	binaries := os.Getenv("KUBEBUILDER_ASSETS")
 	if binaries == "" {
-		binaries = filepath.Join("..", ".bin")
+		binaries = filepath.Join("../..", ".bin")
 	}
 	if _, err := os.Stat(filepath.Join(binaries, "kube-apiserver")); err != nil {
 		t.Skip("kube-apiserver is not built: run tools/kube/build.sh")
 	}
-	python := filepath.Join("..", ".cache", "e2e-python", "bin", "python")
+	python := filepath.Join("../..", ".cache", "e2e-python", "bin", "python")
 	if _, err := os.Stat(python); err != nil {
 		t.Skip("the Python of the FastAPI app is missing: make e2e-python")
 	}

@@ -112,10 +112,10 @@ func TestPointsAreThoseInTheCode(t *testing.T) {
 	found := map[string]bool{}
 	call := regexp.MustCompile(`failpoint\.Here\("([^"]+)"\)`)
 	for _, dir := range []string{
-		"actions", "artifacts", "cache_service", "dataproxy", "events", "eventstream", "executor", "manager", "notifications", "runs", "secret",
+		"actions", "apps", "artifacts", "cache_service", "dataproxy", "events", "executor", "manager", "notifications", "pods", "pools", "runs", "secret",
 		"triggers",
 	} {
-		require.NoError(t, filepath.WalkDir(filepath.Join("..", dir), func(path string, entry fs.DirEntry, err error) error {
+		require.NoError(t, filepath.WalkDir(filepath.Join("../..", dir), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
 				return err
 			}

@@ -21,7 +21,7 @@ func findPrograms(ctx context.Context, o options, dir string) (stack.Programs, e
 		return p, err
 	}
 	p.Task = filepath.Join(dir, "task")
-	if err := build(ctx, p.Task, "./faults/task"); err != nil {
+	if err := build(ctx, p.Task, "./tests/faults/task"); err != nil {
 		return p, err
 	}
 	if p.Server == "" {
@@ -67,7 +67,7 @@ func root() string {
 	if _, err := os.Stat("go.mod"); err == nil {
 		return "."
 	}
-	return ".."
+	return "../.."
 }
 
 func build(ctx context.Context, path, what string, flags ...string) error {
