@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// benchSigningKey signs the URLs of the object store; all replicas need the same.
-	benchSigningKey = "a key that all replicas of the benchmark share"
 	// upgradeRate is how many runs are created a second while replicas are replaced.
 	upgradeRate = 20
 	// upgradeClients create them, each over a connection of its own.

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1/workerv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -23,9 +22,6 @@ import (
 
 // reusableWorkers is how many workers a pool of the bench has.
 const reusableWorkers = 2
-
-// labelWorker marks the pods of workers.
-const labelWorker = v1.Group + "/worker"
 
 // reusableImage is the image of the environment with this concurrency, by which its pods are known.
 func reusableImage(concurrency int32) string {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -89,12 +88,6 @@ func dailyTrigger(name string, start time.Time) *task.TaskTrigger {
 			Literals: []*task.NamedLiteral{{Name: "duration", Value: durationLiteral(0)}},
 		}}},
 	}
-}
-
-func durationLiteral(d time.Duration) *core.Literal {
-	return &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: &core.Primitive{
-		Value: &core.Primitive_Duration{Duration: durationpb.New(d)},
-	}}}}}
 }
 
 // awaitFires waits until all have fired, and reads how late each run was recorded.

@@ -137,7 +137,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) Result {
 		b.close()
 		b.started++
 		var err error
-		if b.stack, err = startStack(ctx, b.options, filepath.Join(b.dir, fmt.Sprint(b.started))); err != nil {
+		if b.stack, err = startStack(ctx, b.options.programs, filepath.Join(b.dir, fmt.Sprint(b.started))); err != nil {
 			result.Error = err.Error()
 			return result
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -228,4 +229,10 @@ func (c *client) writeSleep(name string, d time.Duration) error {
 		return err
 	}
 	return os.WriteFile(c.sleepInputs(name), body, 0o644)
+}
+
+func durationLiteral(d time.Duration) *core.Literal {
+	return &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: &core.Primitive{
+		Value: &core.Primitive_Duration{Duration: durationpb.New(d)},
+	}}}}}
 }

@@ -34,8 +34,8 @@ type cluster struct {
 const token = "bench"
 
 // apiserverProgram is where kube-apiserver is; etcd is beside it.
-func apiserverProgram(o options) (string, error) {
-	dir := o.binaries
+func apiserverProgram(p programs) (string, error) {
+	dir := p.binaries
 	if dir == "" {
 		dir = os.Getenv("KUBEBUILDER_ASSETS")
 	}
@@ -52,8 +52,8 @@ func apiserverProgram(o options) (string, error) {
 	return path, nil
 }
 
-func startCluster(ctx context.Context, o options, dir string) (c *cluster, err error) {
-	program, err := apiserverProgram(o)
+func startCluster(ctx context.Context, p programs, dir string) (c *cluster, err error) {
+	program, err := apiserverProgram(p)
 	if err != nil {
 		return nil, err
 	}

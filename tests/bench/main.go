@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 			return err
 		}
 	}
-	apiserver, err := apiserverProgram(o)
+	apiserver, err := apiserverProgram(o.programs)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
+// labelWorker marks the pods of workers.
+const labelWorker = v1.Group + "/worker"
+
 // node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
 // a case waits for are handed to it, and run until it ends them. Those of apps are the business of appNode. With kubelet set, it
 // writes what a scheduler and a kubelet write.

@@ -11,15 +11,15 @@ import (
 
 // options are the flags.
 type options struct {
-	cases    string
-	list     bool
-	json     string
-	dir      string
-	server   string
-	demo     string
-	binaries string
-	keep     bool
-	profile  string
+	programs
+
+	cases   string
+	list    bool
+	json    string
+	dir     string
+	demo    string
+	keep    bool
+	profile string
 
 	timeout     time.Duration
 	samples     int

@@ -58,7 +58,7 @@ func (s *replicaSet) start(ctx context.Context) error {
 		servingEnv + "=1", "FLYTE_STORAGE_SIGNINGKEY=" + benchSigningKey,
 		"FLYTE_EXECUTOR_RECONCILER_SWEEP=2s", "FLYTE_EXECUTOR_RECONCILER_ORPHANAGE=2s",
 	}, s.stack.env...)
-	if r.process, err = spawn(s.stack.dir, name, s.stack.options.server, env, "serve", "--config", path); err != nil {
+	if r.process, err = spawn(s.stack.dir, name, s.stack.programs.server, env, "serve", "--config", path); err != nil {
 		return err
 	}
 	s.members = append(s.members, r)
@@ -137,3 +137,6 @@ func (s *service) dial(ctx context.Context, network, _ string) (net.Conn, error)
 func (s *service) client(storage string) *client {
 	return newClient("http://localhost", storage, func(t *http.Transport) { t.DialContext = s.dial })
 }
+
+// benchSigningKey signs the URLs of the object store; all replicas need the same.
+const benchSigningKey = "a key that all replicas of the benchmark share"

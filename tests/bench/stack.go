@@ -22,15 +22,15 @@ type stack struct {
 	node     *node
 	server   *supervise.Process
 	*client
-	options options
-	debug   string   // where the server's profiles are
-	env     []string // what cases add to the environment of the servers that they start
-	runs    int      // how many runs were named
+	programs programs
+	debug    string   // where the server's profiles are
+	env      []string // what cases add to the environment of the servers that they start
+	runs     int      // how many runs were named
 }
 
 // startStack starts the processes on empty data below dir.
-func startStack(ctx context.Context, o options, dir string) (s *stack, err error) {
-	s = &stack{dir: dir, options: o}
+func startStack(ctx context.Context, p programs, dir string) (s *stack, err error) {
+	s = &stack{dir: dir, programs: p}
 	defer func() {
 		if err != nil {
 			s.stop()
@@ -47,7 +47,7 @@ func startStack(ctx context.Context, o options, dir string) (s *stack, err error
 		s.postgres = nil
 		return s, err
 	}
-	if s.cluster, err = startCluster(ctx, o, dir); err != nil {
+	if s.cluster, err = startCluster(ctx, p, dir); err != nil {
 		return s, err
 	}
 	if s.node, err = startNode(ctx, s.cluster.client); err != nil {
@@ -86,7 +86,7 @@ func (s *stack) startServer(ctx context.Context) error {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		return err
 	}
-	if s.server, err = spawn(s.dir, "server", s.options.server, append([]string{servingEnv + "=1"}, s.env...), "serve", "--config", path); err != nil {
+	if s.server, err = spawn(s.dir, "server", s.programs.server, append([]string{servingEnv + "=1"}, s.env...), "serve", "--config", path); err != nil {
 		return err
 	}
 	s.debug = fmt.Sprintf("http://127.0.0.1:%d", debugPort)
