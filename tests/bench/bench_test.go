@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/manager/command"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // TestMain makes this binary the server, or an app, when it is started as one, so that the test needs no build.
@@ -63,7 +64,7 @@ func TestEveryCaseMeasures(t *testing.T) {
 	}, &out, testWriter{t}))
 	body, err := os.ReadFile(path)
 	require.NoError(t, err)
-	var report Report
+	var report figures.Report
 	require.NoError(t, json.Unmarshal(body, &report))
 	require.Positive(t, report.Machine.SyncsPerSecond)
 	require.Contains(t, out.String(), "CreateRun to pod p50")
@@ -75,7 +76,7 @@ func TestEveryCaseMeasures(t *testing.T) {
 			measured[strings.Replace(c.Case, "fan-out-5", "fan-out-pods", 1)+"/"+m.Name] = m.Value
 		}
 	}
-	for name := range budgets {
+	for name := range figures.Budgets {
 		require.Contains(t, measured, name, "a budget without a measure")
 	}
 	require.Zero(t, measured["fan-out-pods/extra pods"])
@@ -91,12 +92,12 @@ func TestLatencyTakesTheNearestRank(t *testing.T) {
 	for i := range 200 {
 		taken = append(taken, time.Duration(200-i)*time.Millisecond)
 	}
-	r := &Result{Case: "none"}
-	r.latency("call", taken)
-	require.Equal(t, []Measure{
+	r := &figures.Result{Case: "none"}
+	r.Latency("call", taken)
+	require.Equal(t, []figures.Measure{
 		{Name: "call p50", Value: 100, Unit: "ms"}, {Name: "call p95", Value: 190, Unit: "ms"}, {Name: "call p99", Value: 198, Unit: "ms"},
 	}, r.Measures)
-	r.latency("nothing", nil)
+	r.Latency("nothing", nil)
 	require.Len(t, r.Measures, 3)
 }
 
@@ -147,7 +148,7 @@ func TestOptionsAreChecked(t *testing.T) {
 
 func TestFiguresOfThePythonProgram(t *testing.T) {
 	cpu := []time.Duration{time.Second, 2 * time.Second, 2500 * time.Millisecond}
-	r := &Result{Case: "none"}
+	r := &figures.Result{Case: "none"}
 	err := takeFigures(strings.NewReader(`{"name": "warm task", "value": 54, "unit": "ms"}
 {"began": "10 tasks"}
 {"ended": "10 tasks", "tasks": 10}
@@ -157,7 +158,7 @@ func TestFiguresOfThePythonProgram(t *testing.T) {
 		return now, nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, []Measure{
+	require.Equal(t, []figures.Measure{
 		{Name: "warm task", Value: 54, Unit: "ms"}, {Name: "10 tasks, CPU of the machine for each", Value: 50, Unit: "ms"},
 	}, r.Measures)
 	require.ErrorContains(t, takeFigures(strings.NewReader("a warning\n"), r, func() (time.Duration, error) { return 0, nil }), "a warning")

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureAbort lets the pods of n children run and aborts their run.
-func measureAbort(n, concurrency int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureAbort(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
@@ -40,7 +41,7 @@ func measureAbort(n, concurrency int) func(context.Context, *stack, *Result) err
 		if _, err := s.api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.action.Run.Proto()}); err != nil {
 			return fmt.Errorf("abort: %w", err)
 		}
-		r.add("AbortRun answered after", milliseconds(time.Since(began)), "ms")
+		r.Add("AbortRun answered after", figures.Milliseconds(time.Since(began)), "ms")
 		if err := s.node.drained(ctx, 0); err != nil {
 			return err
 		}
@@ -56,9 +57,9 @@ func measureAbort(n, concurrency int) func(context.Context, *stack, *Result) err
 		if err != nil {
 			return err
 		}
-		r.add("last pod gone after", gone.Seconds(), "s")
-		r.add("pods stopped", float64(n)/gone.Seconds(), "/s")
-		r.add("nothing left after", time.Since(began).Seconds(), "s")
+		r.Add("last pod gone after", gone.Seconds(), "s")
+		r.Add("pods stopped", float64(n)/gone.Seconds(), "/s")
+		r.Add("nothing left after", time.Since(began).Seconds(), "s")
 		addWrites(r, after.since(before), n)
 		used.since(usage).perAction(r, n)
 		return nil

@@ -9,12 +9,13 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureAbortWaiting aborts a run with n children that wait, and measures what other writers notice until all of them
 // have ended.
-func measureAbortWaiting(n, concurrency int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureAbortWaiting(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
@@ -34,7 +35,7 @@ func measureAbortWaiting(n, concurrency int) func(context.Context, *stack, *Resu
 		if _, err := s.api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.action.Run.Proto()}); err != nil {
 			return fmt.Errorf("abort: %w", err)
 		}
-		r.add("AbortRun answered after", milliseconds(time.Since(began)), "ms")
+		r.Add("AbortRun answered after", figures.Milliseconds(time.Since(began)), "ms")
 
 		var taken []time.Duration
 		for left := n; left > 0; {
@@ -50,8 +51,8 @@ func measureAbortWaiting(n, concurrency int) func(context.Context, *stack, *Resu
 				return err
 			}
 		}
-		r.add("all ended after", time.Since(began).Seconds(), "s")
-		r.latency("Enqueue in another run meanwhile", taken)
+		r.Add("all ended after", time.Since(began).Seconds(), "s")
+		r.Latency("Enqueue in another run meanwhile", taken)
 		return other.finish(ctx)
 	}
 }

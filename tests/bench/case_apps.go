@@ -7,6 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // appsCase measures apps: the way to one through the gateway, the start of one that sleeps, and what many that sleep cost.
@@ -16,7 +17,7 @@ type appsCase struct {
 	python                          string // of the FastAPI app; empty for the usual one
 }
 
-func (c appsCase) measure(ctx context.Context, s *stack, r *Result) error {
+func (c appsCase) measure(ctx context.Context, s *stack, r *figures.Result) error {
 	node, err := startAppNode(ctx, s.cluster.client, s.dir)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (c appsCase) measure(ctx context.Context, s *stack, r *Result) error {
 
 // measureColdStarts sends requests to an app that sleeps, each when it sleeps again, and deletes it. The command of the app is
 // also started without the product, so that its own share is known.
-func measureColdStarts(ctx context.Context, r *Result, dir string, apps *appClient, n int) error {
+func measureColdStarts(ctx context.Context, r *figures.Result, dir string, apps *appClient, n int) error {
 	const name = "sleeper"
 	port, err := freePort()
 	if err != nil {
@@ -78,12 +79,12 @@ func measureColdStarts(ctx context.Context, r *Result, dir string, apps *appClie
 			return err
 		}
 	}
-	r.latency("start of the program alone", alone)
-	r.latency("cold start", woken)
+	r.Latency("start of the program alone", alone)
+	r.Latency("cold start", woken)
 	for _, took := range woken {
 		added = append(added, took-middle(alone))
 	}
-	r.latency("cold start without the program's own", added)
+	r.Latency("cold start without the program's own", added)
 	return apps.delete(ctx, name)
 }
 
@@ -101,22 +102,22 @@ func startAlone(ctx context.Context, dir string, command []string, url string, a
 
 // measureSleeping compares the server without apps to the server with many that sleep. Both were just started: deploying
 // leaves memory behind that sleeping apps do not need.
-func (c appsCase) measureSleeping(ctx context.Context, s *stack, r *Result, node *appNode) error {
+func (c appsCase) measureSleeping(ctx context.Context, s *stack, r *figures.Result, node *appNode) error {
 	rested := func() (float64, error) {
-		if err := s.restartServer(ctx, &Result{}); err != nil {
+		if err := s.restartServer(ctx, &figures.Result{}); err != nil {
 			return 0, err
 		}
 		if err := pause(ctx, min(settleTime, c.quiet)); err != nil {
 			return 0, err
 		}
-		now, _, err := memoryOf(s.server.Pid())
+		now, _, err := figures.MemoryOf(s.server.Pid())
 		return now, err
 	}
 	before, err := rested()
 	if err != nil {
 		return err
 	}
-	r.add("memory of the server, without apps", before, "MiB")
+	r.Add("memory of the server, without apps", before, "MiB")
 	if err := s.quietly(ctx, r, c.quiet, "without apps"); err != nil {
 		return err
 	}
@@ -134,14 +135,14 @@ func (c appsCase) measureSleeping(ctx context.Context, s *stack, r *Result, node
 	if err := node.empty(ctx); err != nil {
 		return err
 	}
-	r.add("apps deployed, started and asleep", float64(c.idle)/time.Since(began).Seconds(), "/s")
+	r.Add("apps deployed, started and asleep", float64(c.idle)/time.Since(began).Seconds(), "/s")
 	apps.close()
 	after, err := rested()
 	if err != nil {
 		return err
 	}
-	r.add("memory of the server, with the apps asleep", after, "MiB")
-	r.add("growth of the server by the apps", after-before, "MiB")
+	r.Add("memory of the server, with the apps asleep", after, "MiB")
+	r.Add("growth of the server by the apps", after-before, "MiB")
 	if err := s.quietly(ctx, r, c.quiet, "with the apps asleep"); err != nil {
 		return err
 	}

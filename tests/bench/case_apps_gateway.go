@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // requestRate is how many requests a second go each way while latencies are measured: few, so that none waits for another.
@@ -29,7 +30,7 @@ type way struct {
 
 // measureGateway alternates between requests sent directly to a replica and requests sent through the gateway, so that a busy
 // machine affects both equally. Client, gateway and replica are processes of their own and share the machine's cores.
-func (c appsCase) measureGateway(ctx context.Context, s *stack, r *Result, node *appNode, apps *appClient, program appProgram) error {
+func (c appsCase) measureGateway(ctx context.Context, s *stack, r *figures.Result, node *appNode, apps *appClient, program appProgram) error {
 	name := program.name
 	c.requests = program.requests
 	port, err := freePort()
@@ -63,12 +64,12 @@ func (c appsCase) measureGateway(ctx context.Context, s *stack, r *Result, node 
 		return err
 	}
 	for _, w := range ways {
-		r.latency(program.label+w.name, w.took)
+		r.Latency(program.label+w.name, w.took)
 	}
 	for _, w := range ways[1:] {
 		for _, p := range []int{50, 99} {
-			added := percentile(w.took, p) - percentile(direct.took, p)
-			r.add(fmt.Sprintf("%sadded %s p%d", program.label, w.name, p), milliseconds(added), "ms")
+			added := figures.Percentile(w.took, p) - figures.Percentile(direct.took, p)
+			r.Add(fmt.Sprintf("%sadded %s p%d", program.label, w.name, p), figures.Milliseconds(added), "ms")
 		}
 	}
 	if err := c.atOnce(ctx, apps, ways, replica.process.Pid()); err != nil {
@@ -176,25 +177,25 @@ func (w *way) used(replica int) (cpu [3]time.Duration, err error) {
 		if pid == 0 {
 			continue
 		}
-		if cpu[i], err = cpuOf(pid); err != nil {
+		if cpu[i], err = figures.CpuOf(pid); err != nil {
 			return cpu, err
 		}
 	}
 	return cpu, nil
 }
 
-func (c appsCase) addThroughput(r *Result, label string, w, direct *way) {
-	r.add(fmt.Sprintf("%s%s, %d clients", label, w.name, c.clients), middle(w.perSecond), "req/s")
+func (c appsCase) addThroughput(r *figures.Result, label string, w, direct *way) {
+	r.Add(fmt.Sprintf("%s%s, %d clients", label, w.name, c.clients), middle(w.perSecond), "req/s")
 	if w != direct {
 		var shares []float64
 		for turn := range turns {
 			shares = append(shares, 100*w.perSecond[turn]/direct.perSecond[turn])
 		}
-		r.add(label+"throughput "+w.name, middle(shares), "% of direct")
+		r.Add(label+"throughput "+w.name, middle(shares), "% of direct")
 	}
 	for i, name := range []string{"client", "app", "between"} {
 		if w.cpu[i] > 0 {
-			r.add(fmt.Sprintf("%sCPU per request %s, %s", label, w.name, name), 1000*milliseconds(w.cpu[i])/float64(turns*c.requests), "µs")
+			r.Add(fmt.Sprintf("%sCPU per request %s, %s", label, w.name, name), 1000*figures.Milliseconds(w.cpu[i])/float64(turns*c.requests), "µs")
 		}
 	}
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureCacheHits fills the cache with the outputs of n children, then enqueues the same ones below another parent.
-func measureCacheHits(n, concurrency int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureCacheHits(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		if err := s.writeSleepInputs(); err != nil {
 			return err
 		}
@@ -28,7 +29,7 @@ func measureCacheHits(n, concurrency int) func(context.Context, *stack, *Result)
 		if err != nil {
 			return err
 		}
-		r.add("looked up, run and published", float64(n)/last.Sub(began).Seconds(), "/s")
+		r.Add("looked up, run and published", float64(n)/last.Sub(began).Seconds(), "/s")
 		if err := s.expectCacheStatus(ctx, p.action.Run, core.CatalogCacheStatus_CACHE_POPULATED); err != nil {
 			return err
 		}

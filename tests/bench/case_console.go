@@ -16,11 +16,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureConsole stores a run like one of a busy day, and sends the console's requests.
-func measureConsole(shown, samples int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureConsole(shown, samples int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		c := storetest.DefaultShown()
 		c.Project, c.Domain, c.Name, c.Actions, c.Now = project, domain, s.newRun("shown").Name, shown, time.Now()
 		pool, err := pgxpool.New(ctx, s.postgres.DSN())
@@ -32,13 +33,13 @@ func measureConsole(shown, samples int) func(context.Context, *stack, *Result) e
 		if err := storetest.Show(ctx, pool, c); err != nil {
 			return err
 		}
-		r.add("storing the run", time.Since(began).Seconds(), "s")
+		r.Add("storing the run", time.Since(began).Seconds(), "s")
 		return askAsConsole(ctx, s.client.url, ident.Run{Project: c.Project, Domain: c.Domain, Name: c.Name}, samples, r)
 	}
 }
 
 // askAsConsole measures the requests of a run's page.
-func askAsConsole(ctx context.Context, url string, run ident.Run, samples int, r *Result) error {
+func askAsConsole(ctx context.Context, url string, run ident.Run, samples int, r *figures.Result) error {
 	c := newConsole(url)
 	defer c.transport.CloseIdleConnections()
 	var numbers []uint32
@@ -59,16 +60,16 @@ func askAsConsole(ctx context.Context, url string, run ident.Run, samples int, r
 			}
 			bytes, numbers = p.bytes, p.numbers
 		}
-		r.latency(name+", first part", first)
-		r.latency(name, whole)
-		r.add(name, float64(bytes)/(1<<20), "MiB")
+		r.Latency(name+", first part", first)
+		r.Latency(name, whole)
+		r.Add(name, float64(bytes)/(1<<20), "MiB")
 	}
-	r.add("actions", float64(len(numbers)), "")
+	r.Add("actions", float64(len(numbers)), "")
 	return c.questions(ctx, run, numbers, samples, r)
 }
 
 // questions are the unary calls of the page.
-func (c *console) questions(ctx context.Context, run ident.Run, numbers []uint32, samples int, r *Result) error {
+func (c *console) questions(ctx context.Context, run ident.Run, numbers []uint32, samples int, r *figures.Result) error {
 	var place int
 	for _, ask := range []struct {
 		name string
@@ -98,7 +99,7 @@ func (c *console) questions(ctx context.Context, run ident.Run, numbers []uint32
 				taken = append(taken, time.Since(began))
 			}
 		}
-		r.latency(ask.name, taken)
+		r.Latency(ask.name, taken)
 	}
 	return nil
 }

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureFanOut enqueues n children of one parent, as fast as that many callers can.
-func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		if err := s.writeSleepInputs(); err != nil {
 			return err
 		}
@@ -54,17 +56,17 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Re
 			return err
 		}
 
-		r.add("finished actions", float64(n)/last.Sub(began).Seconds(), "/s")
-		r.add("all ends seen after", last.Sub(began).Seconds(), "s")
-		r.add("nothing left after", gone.Sub(began).Seconds(), "s")
-		r.add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
-		r.latency("Enqueue", taken)
+		r.Add("finished actions", float64(n)/last.Sub(began).Seconds(), "/s")
+		r.Add("all ends seen after", last.Sub(began).Seconds(), "s")
+		r.Add("nothing left after", gone.Sub(began).Seconds(), "s")
+		r.Add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
+		r.Latency("Enqueue", taken)
 		if k == withPod || k == withRetry {
 			wanted := n
 			if k == withRetry {
 				wanted *= 2
 			}
-			r.add("extra pods", float64(s.node.startedPods()-pods-wanted), "")
+			r.Add("extra pods", float64(s.node.startedPods()-pods-wanted), "")
 		}
 		if k != asTrace {
 			addWrites(r, after.since(before), n)
@@ -98,24 +100,24 @@ func (s *stack) settled(ctx context.Context, but int) error {
 
 // addWrites records the API server's writes for each of n actions. A pod takes three: its creation, its deletion and
 // the node's status.
-func addWrites(r *Result, written requests, n int) {
+func addWrites(r *figures.Result, written requests, n int) {
 	for _, key := range sortedKeys(written) {
 		if written[key] >= float64(n)/20 {
-			r.add("API writes, "+key, written[key]/float64(n), "/action")
+			r.Add("API writes, "+key, written[key]/float64(n), "/action")
 		}
 	}
-	r.add("writes of TaskActions", written.of("taskactions")/float64(n), "/action")
-	r.add("writes of anything but pods", (written.sum()-written.of("pods"))/float64(n), "/action")
+	r.Add("writes of TaskActions", written.of("taskactions")/float64(n), "/action")
+	r.Add("writes of anything but pods", (written.sum()-written.of("pods"))/float64(n), "/action")
 }
 
 // addReads records the API server's reads for each of n actions, and the watches that were opened. Those of the client and the node
 // are among them.
-func addReads(r *Result, read requests, n int) {
+func addReads(r *figures.Result, read requests, n int) {
 	for _, key := range sortedKeys(read) {
 		if strings.HasPrefix(key, "WATCH ") {
-			r.add("API watches opened, "+strings.TrimPrefix(key, "WATCH "), read[key], "")
+			r.Add("API watches opened, "+strings.TrimPrefix(key, "WATCH "), read[key], "")
 		} else {
-			r.add("API reads, "+key, read[key]/float64(n), "/action")
+			r.Add("API reads, "+key, read[key]/float64(n), "/action")
 		}
 	}
 }

@@ -7,12 +7,13 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureHeld enqueues n children that sleep without a pod, so that all are live at once, and measures what they cost
 // meanwhile and how late the last one ends.
-func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		if err := s.writeSleep(heldSleep, d); err != nil {
 			return err
 		}
@@ -29,8 +30,8 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 			return fmt.Errorf("enqueue: %w", err)
 		}
 		enqueued := time.Now()
-		r.add("Enqueue", float64(n)/enqueued.Sub(began).Seconds(), "/s")
-		r.latency("Enqueue", taken)
+		r.Add("Enqueue", float64(n)/enqueued.Sub(began).Seconds(), "/s")
+		r.Latency("Enqueue", taken)
 		if left := time.Until(began.Add(d)); left > 2*time.Second {
 			if err := s.quietly(ctx, r, left/2, meanwhile); err != nil {
 				return err
@@ -44,7 +45,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 			return err
 		}
 		// The last child was enqueued a little before its Enqueue returned.
-		r.add("end of the last after its time", max(0, last.Sub(enqueued.Add(d)).Seconds()*1000), "ms")
+		r.Add("end of the last after its time", max(0, last.Sub(enqueued.Add(d)).Seconds()*1000), "ms")
 		if err := s.addMemory(r, "after their end", true); err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 const meanwhile = "meanwhile"
 
 // quietly measures the processes while they get no requests. when ends the names of the figures.
-func (s *stack) quietly(ctx context.Context, r *Result, d time.Duration, when string) error {
+func (s *stack) quietly(ctx context.Context, r *figures.Result, d time.Duration, when string) error {
 	before, err := s.usage()
 	if err != nil {
 		return err
@@ -70,14 +71,14 @@ func (s *stack) quietly(ctx context.Context, r *Result, d time.Duration, when st
 	}
 	used := after.since(before)
 	for _, name := range []string{serverName, postgresName} {
-		r.add("CPU of the "+name+" "+when, 100*used.cpu[name].Seconds()/used.elapsed.Seconds(), "% of a core")
+		r.Add("CPU of the "+name+" "+when, 100*used.cpu[name].Seconds()/used.elapsed.Seconds(), "% of a core")
 	}
 	return nil
 }
 
 // measurePaused enqueues n conditions, measures what they cost while they wait, and signals them all.
-func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
@@ -89,7 +90,7 @@ func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context
 		if _, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, asCondition) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
-		r.add("Enqueue", float64(n)/time.Since(began).Seconds(), "/s")
+		r.Add("Enqueue", float64(n)/time.Since(began).Seconds(), "/s")
 		if err := s.quietly(ctx, r, quiet, meanwhile); err != nil {
 			return err
 		}
@@ -107,12 +108,12 @@ func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context
 		if err != nil {
 			return fmt.Errorf("signal: %w", err)
 		}
-		r.latency("SignalEvent", taken)
+		r.Latency("SignalEvent", taken)
 		last, err := p.awaitAll(ctx, n)
 		if err != nil {
 			return err
 		}
-		r.add("signalled and seen", float64(n)/last.Sub(began).Seconds(), "/s")
+		r.Add("signalled and seen", float64(n)/last.Sub(began).Seconds(), "/s")
 		return p.finish(ctx)
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureKill kills the server when half of the children of a fan-out have ended, starts it again at once, and waits for the rest.
-func measureKill(n, concurrency int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureKill(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
@@ -25,26 +27,26 @@ func measureKill(n, concurrency int) func(context.Context, *stack, *Result) erro
 		if err := s.startServer(ctx); err != nil {
 			return err
 		}
-		r.add("ready after", time.Since(killed).Seconds(), "s")
+		r.Add("ready after", time.Since(killed).Seconds(), "s")
 		p.close()
 		if err := p.open(ctx); err != nil {
 			return err
 		}
 		before := p.seen()
-		r.add("children left", float64(n-before), "")
+		r.Add("children left", float64(n-before), "")
 		if _, err := p.awaitAll(ctx, before+1); err != nil {
 			return err
 		}
-		r.add("next end seen after", time.Since(killed).Seconds(), "s")
+		r.Add("next end seen after", time.Since(killed).Seconds(), "s")
 		last, err := p.awaitAll(ctx, n)
 		if err != nil {
 			return err
 		}
-		r.add("all ends seen after", last.Sub(killed).Seconds(), "s")
+		r.Add("all ends seen after", last.Sub(killed).Seconds(), "s")
 		if err := p.finish(ctx); err != nil {
 			return err
 		}
-		r.add("no pod left after", time.Since(killed).Seconds(), "s")
+		r.Add("no pod left after", time.Since(killed).Seconds(), "s")
 		return nil
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 const kubeMemoryCase = "kube-memory"
@@ -31,7 +32,7 @@ type kubeMemory struct {
 	profiles    string        // directory for heap profiles; empty for none
 }
 
-func (c kubeMemory) measure(ctx context.Context, s *stack, r *Result) error {
+func (c kubeMemory) measure(ctx context.Context, s *stack, r *figures.Result) error {
 	dir := filepath.Join(s.dir, kubeMemoryCase)
 	python, err := endsAtOnce(dir)
 	if err != nil {
@@ -84,7 +85,7 @@ func (c kubeMemory) measure(ctx context.Context, s *stack, r *Result) error {
 }
 
 // work does the tasks from the number done to n, and records what the API server used meanwhile.
-func (c kubeMemory) work(ctx context.Context, r *Result, kube *kubernetes.Clientset, do func(ctx context.Context, from, to int) error, done, n int) error {
+func (c kubeMemory) work(ctx context.Context, r *figures.Result, kube *kubernetes.Clientset, do func(ctx context.Context, from, to int) error, done, n int) error {
 	before, err := readKube(ctx, kube)
 	if err != nil {
 		return err
@@ -99,8 +100,8 @@ func (c kubeMemory) work(ctx context.Context, r *Result, kube *kubernetes.Client
 		return err
 	}
 	when := fmt.Sprintf(", %d to %d tasks", done, n)
-	r.add("tasks per second"+when, float64(n-done)/elapsed.Seconds(), "")
-	r.add("CPU of the API server per task"+when, (after.cpu-before.cpu)*1000/float64(n-done), "ms")
+	r.Add("tasks per second"+when, float64(n-done)/elapsed.Seconds(), "")
+	r.Add("CPU of the API server per task"+when, (after.cpu-before.cpu)*1000/float64(n-done), "ms")
 	after.report(r, fmt.Sprintf("at the end of %d tasks", n))
 	return c.profile(ctx, kube, fmt.Sprintf("busy-%d", n))
 }
@@ -124,7 +125,7 @@ func (c kubeMemory) run(ctx context.Context, server *client, from, to int) error
 }
 
 // idle records what the API server uses while nothing happens.
-func (c kubeMemory) idle(ctx context.Context, r *Result, kube *kubernetes.Clientset, when string) error {
+func (c kubeMemory) idle(ctx context.Context, r *figures.Result, kube *kubernetes.Clientset, when string) error {
 	if err := pause(ctx, min(settleTime, c.quiet)); err != nil {
 		return err
 	}
@@ -139,8 +140,8 @@ func (c kubeMemory) idle(ctx context.Context, r *Result, kube *kubernetes.Client
 	if err != nil {
 		return err
 	}
-	r.add("CPU of the API server, "+when, (after.cpu-before.cpu)*1000/c.quiet.Seconds(), "ms/s")
-	r.add("collections, "+when, after.collections-before.collections, "")
+	r.Add("CPU of the API server, "+when, (after.cpu-before.cpu)*1000/c.quiet.Seconds(), "ms/s")
+	r.Add("collections, "+when, after.collections-before.collections, "")
 	after.report(r, when)
 	return c.profile(ctx, kube, fmt.Sprint("idle-", when))
 }
@@ -176,11 +177,11 @@ func readKube(ctx context.Context, kube *kubernetes.Clientset) (kubeFigures, err
 	return f, nil
 }
 
-func (f kubeFigures) report(r *Result, when string) {
+func (f kubeFigures) report(r *figures.Result, when string) {
 	const mib = 1 << 20
-	r.add("memory of the API server, "+when, f.resident/mib, "MiB")
-	r.add("next collection at a heap of, "+when, f.goal/mib, "MiB")
-	r.add("places in watch caches, "+when, f.rings, "")
+	r.Add("memory of the API server, "+when, f.resident/mib, "MiB")
+	r.Add("next collection at a heap of, "+when, f.goal/mib, "MiB")
+	r.Add("places in watch caches, "+when, f.rings, "")
 }
 
 // awaitUnfinished waits until no more than some actions wait or are live.

@@ -9,11 +9,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureIdle watches a newly started server for a while.
-func measureIdle(quiet time.Duration) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureIdle(quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		if err := s.restartServer(ctx, r); err != nil {
 			return err
 		}
@@ -28,14 +29,14 @@ func measureIdle(quiet time.Duration) func(context.Context, *stack, *Result) err
 		if err != nil {
 			return err
 		}
-		r.add("CPU of the server", milliseconds(after.since(before).cpu[serverName])/quiet.Seconds(), "ms/s")
+		r.Add("CPU of the server", figures.Milliseconds(after.since(before).cpu[serverName])/quiet.Seconds(), "ms/s")
 		return s.addMemory(r, "", false)
 	}
 }
 
 // measurePod creates runs one at a time, each after the previous one has left nothing behind.
-func measurePod(samples int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measurePod(samples int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		var accepted, made, seen []time.Duration
 		for range samples {
 			run := s.newRun("single")
@@ -62,9 +63,9 @@ func measurePod(samples int) func(context.Context, *stack, *Result) error {
 				return err
 			}
 		}
-		r.latency("CreateRun answered", accepted)
-		r.latency("CreateRun to pod", made)
-		r.latency("CreateRun to end seen", seen)
+		r.Latency("CreateRun answered", accepted)
+		r.Latency("CreateRun to pod", made)
+		r.Latency("CreateRun to end seen", seen)
 		return nil
 	}
 }
@@ -90,8 +91,8 @@ func (s *stack) awaitRun(ctx context.Context, run ident.Run) error {
 }
 
 // measureChildEnd ends children one at a time.
-func measureChildEnd(samples int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureChildEnd(samples int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
@@ -124,15 +125,15 @@ func measureChildEnd(samples int) func(context.Context, *stack, *Result) error {
 				return err
 			}
 		}
-		r.latency("from its status stored", fromStored)
-		r.latency("from its status sent", fromWrite)
+		r.Latency("from its status stored", fromStored)
+		r.Latency("from its status sent", fromWrite)
 		return p.finish(ctx)
 	}
 }
 
 // measureCreate creates runs as fast as the server accepts them. Their pods run meanwhile.
-func measureCreate(n int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureCreate(n int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		for _, concurrency := range []int{1, 8, 32} {
 			started := s.node.startedPods()
 			before, err := s.usage()
@@ -153,25 +154,25 @@ func measureCreate(n int) func(context.Context, *stack, *Result) error {
 			}
 			all := time.Since(began)
 			name := fmt.Sprintf("concurrency %d", concurrency)
-			r.add(name+", accepted", float64(n)/elapsed.Seconds(), "runs/s")
-			r.latency(name, taken)
+			r.Add(name+", accepted", float64(n)/elapsed.Seconds(), "runs/s")
+			r.Latency(name, taken)
 			after, err := s.usage()
 			if err != nil {
 				return err
 			}
-			r.add(name+", done", float64(n)/all.Seconds(), "runs/s")
+			r.Add(name+", done", float64(n)/all.Seconds(), "runs/s")
 			used := after.since(before)
-			r.add(name+", CPU per run of all processes", milliseconds(used.total())/float64(n), "ms")
-			r.add(name+", others meanwhile", used.others, "cores")
-			r.add(name+", extra pods", float64(s.node.startedPods()-started-n), "")
+			r.Add(name+", CPU per run of all processes", figures.Milliseconds(used.total())/float64(n), "ms")
+			r.Add(name+", others meanwhile", used.others, "cores")
+			r.Add(name+", extra pods", float64(s.node.startedPods()-started-n), "")
 		}
 		return nil
 	}
 }
 
 // measureCreateBuiltIn creates runs of a built-in task, so that no pods compete with the calls.
-func measureCreateBuiltIn(n int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureCreateBuiltIn(n int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		for _, concurrency := range []int{1, 8, 32} {
 			began := time.Now()
 			taken, err := each(n, concurrency, s.namer("sleep"), func(run ident.Run) error { return s.createSleep(ctx, run.Name, nil) })
@@ -179,8 +180,8 @@ func measureCreateBuiltIn(n int) func(context.Context, *stack, *Result) error {
 				return err
 			}
 			name := fmt.Sprintf("concurrency %d", concurrency)
-			r.add(name+", accepted", float64(n)/time.Since(began).Seconds(), "runs/s")
-			r.latency(name, taken)
+			r.Add(name+", accepted", float64(n)/time.Since(began).Seconds(), "runs/s")
+			r.Latency(name, taken)
 		}
 		return nil
 	}
@@ -206,8 +207,8 @@ func (s *stack) awaitStarted(ctx context.Context, n int) error {
 }
 
 // measureChain runs actions one after the other.
-func measureChain(links int, k kind) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureChain(links int, k kind) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		if err := s.writeSleepInputs(); err != nil {
 			return err
 		}
@@ -229,8 +230,8 @@ func measureChain(links int, k kind) func(context.Context, *stack, *Result) erro
 			}
 			taken = append(taken, at.Sub(from))
 		}
-		r.add("per link", milliseconds(time.Since(began))/float64(links), "ms")
-		r.latency("link", taken)
+		r.Add("per link", figures.Milliseconds(time.Since(began))/float64(links), "ms")
+		r.Latency("link", taken)
 		return p.finish(ctx)
 	}
 }

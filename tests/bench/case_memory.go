@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // settleTime lets a process return memory that it no longer needs, unless -quiet is shorter.
 const settleTime = 5 * time.Second
 
 // measureMemory runs many actions under five parents, without pods so that it takes seconds instead of minutes.
-func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		if err := s.addMemory(r, "at the start", false); err != nil {
 			return err
 		}
@@ -42,7 +44,7 @@ func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context
 				}
 			}
 		}
-		r.add("done", float64(parents*part)/time.Since(began).Seconds(), "actions/s")
+		r.Add("done", float64(parents*part)/time.Since(began).Seconds(), "actions/s")
 		settle := min(settleTime, quiet)
 		if err := pause(ctx, settle); err != nil {
 			return err
@@ -52,7 +54,7 @@ func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context
 }
 
 // addMemory records the memory of server and API server, and their peaks on request.
-func (s *stack) addMemory(r *Result, when string, peaks bool) error {
+func (s *stack) addMemory(r *figures.Result, when string, peaks bool) error {
 	if when != "" {
 		when = ", " + when
 	}
@@ -60,18 +62,18 @@ func (s *stack) addMemory(r *Result, when string, peaks bool) error {
 		name string
 		pid  int
 	}{{serverName, s.server.Pid()}, {apiserverName, s.cluster.apiserver.Pid()}} {
-		now, peak, err := memoryOf(p.pid)
+		now, peak, err := figures.MemoryOf(p.pid)
 		if err != nil {
 			return err
 		}
-		r.add("memory of the "+p.name+when, now, "MiB")
+		r.Add("memory of the "+p.name+when, now, "MiB")
 		if peaks {
-			r.add("peak memory of the "+p.name+when, peak, "MiB")
+			r.Add("peak memory of the "+p.name+when, peak, "MiB")
 		}
 	}
 	return nil
 }
 
 func (s *stack) resetPeaks() error {
-	return errors.Join(resetPeak(s.server.Pid()), resetPeak(s.cluster.apiserver.Pid()))
+	return errors.Join(figures.ResetPeak(s.server.Pid()), figures.ResetPeak(s.cluster.apiserver.Pid()))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 const (
@@ -39,8 +40,8 @@ ALTER TABLE actions VALIDATE CONSTRAINT bench_attempt;
 
 // measureMigrations upgrades tables with a tenth of the actions and with all of them, one migration after the other, while others read
 // and write: what these wait for must not grow with the rows.
-func measureMigrations(stored int, quiet time.Duration) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureMigrations(stored int, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		for _, actions := range []int{stored / 10, stored} {
 			if err := s.upgradeTables(ctx, r, actions, quiet); err != nil {
 				return fmt.Errorf("with %d actions: %w", actions, err)
@@ -50,7 +51,7 @@ func measureMigrations(stored int, quiet time.Duration) func(context.Context, *s
 	}
 }
 
-func (s *stack) upgradeTables(ctx context.Context, r *Result, actions int, quiet time.Duration) error {
+func (s *stack) upgradeTables(ctx context.Context, r *figures.Result, actions int, quiet time.Duration) error {
 	pool, remove, err := s.emptyDatabase(ctx, fmt.Sprintf("migrations_%d", actions))
 	if err != nil {
 		return err
@@ -87,9 +88,9 @@ func (s *stack) upgradeTables(ctx context.Context, r *Result, actions int, quiet
 		took := time.Since(began)
 		calls, locks := load.longest()
 		name = fmt.Sprintf("%d actions, %s", actions, name)
-		r.add(name+": took", took.Seconds(), "s")
-		r.add(name+": longest call of a reader or writer", milliseconds(calls), "ms")
-		r.add(name+": longest wait for a lock", milliseconds(locks), "ms")
+		r.Add(name+": took", took.Seconds(), "s")
+		r.Add(name+": longest call of a reader or writer", figures.Milliseconds(calls), "ms")
+		r.Add(name+": longest wait for a lock", figures.Milliseconds(locks), "ms")
 		return nil
 	}
 	err = measured("no migration", func() error { return pause(ctx, quiet) })

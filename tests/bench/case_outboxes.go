@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // counter is an HTTP server on this machine that counts what it is sent.
@@ -35,8 +36,8 @@ func newCounter() *counter {
 }
 
 // measureEvents runs n built-in children of one parent without a sink of events and with one, which takes them meanwhile.
-func measureEvents(n, concurrency int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureEvents(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		sink := newCounter()
 		defer sink.Close()
 		for _, with := range []bool{false, true} {
@@ -46,7 +47,7 @@ func measureEvents(n, concurrency int) func(context.Context, *stack, *Result) er
 				words = "with a sink"
 				s.env = []string{fmt.Sprintf(`FLYTE_EVENTSTREAM_SINKS=[{"name": "bench", "type": "http", "url": %q}]`, sink.URL)}
 			}
-			if err := s.restartServer(ctx, &Result{}); err != nil {
+			if err := s.restartServer(ctx, &figures.Result{}); err != nil {
 				return err
 			}
 			if err := s.measureOutbox(ctx, r, sink, words, n, `SELECT count(*) FROM event_backlog`, func(n int) error {
@@ -77,8 +78,8 @@ func (s *stack) fanOutOfSleeps(ctx context.Context, n, concurrency int) error {
 }
 
 // measureNotifications creates n runs of a built-in task without a rule, and with one that reports their end.
-func measureNotifications(n, concurrency int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureNotifications(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		sink := newCounter()
 		defer sink.Close()
 		s.env = []string{"FLYTE_NOTIFICATIONS_ALLOW=127.0.0.0/8"}
@@ -95,7 +96,7 @@ func measureNotifications(n, concurrency int) func(context.Context, *stack, *Res
 			if spec != nil {
 				words = "with a rule"
 			}
-			if err := s.restartServer(ctx, &Result{}); err != nil {
+			if err := s.restartServer(ctx, &figures.Result{}); err != nil {
 				return err
 			}
 			if err := s.measureOutbox(ctx, r, sink, words, n, unsentNotifications, func(n int) error {
@@ -128,7 +129,7 @@ func (s *stack) createSleep(ctx context.Context, name string, spec *task.RunSpec
 }
 
 // measureOutbox measures work on n actions and what is then left to be sent, after some work that is not measured.
-func (s *stack) measureOutbox(ctx context.Context, r *Result, sink *counter, words string, n int, left string, work func(n int) error) error {
+func (s *stack) measureOutbox(ctx context.Context, r *figures.Result, sink *counter, words string, n int, left string, work func(n int) error) error {
 	pool, err := pgxpool.New(ctx, s.postgres.DSN())
 	if err != nil {
 		return err
@@ -165,15 +166,15 @@ func (s *stack) measureOutbox(ctx context.Context, r *Result, sink *counter, wor
 		return err
 	}
 	used := after.since(before)
-	r.add("actions "+words, float64(n)/done.Sub(before.at).Seconds(), "/s")
+	r.Add("actions "+words, float64(n)/done.Sub(before.at).Seconds(), "/s")
 	for _, name := range []string{serverName, postgresName} {
-		r.add("CPU per action "+words+", "+name, milliseconds(used.cpu[name])/float64(n), "ms")
+		r.Add("CPU per action "+words+", "+name, figures.Milliseconds(used.cpu[name])/float64(n), "ms")
 	}
 	if taken = sink.taken.Load() - taken; taken > 0 {
-		r.add("sent", float64(taken)/used.elapsed.Seconds(), "/s")
-		r.add("sent for each action", float64(taken)/float64(n), "")
-		r.add("all sent after the last end", after.at.Sub(done).Seconds(), "s")
+		r.Add("sent", float64(taken)/used.elapsed.Seconds(), "/s")
+		r.Add("sent for each action", float64(taken)/float64(n), "")
+		r.Add("all sent after the last end", after.at.Sub(done).Seconds(), "s")
 	}
-	r.add("others meanwhile, "+words, used.others, "cores")
+	r.Add("others meanwhile, "+words, used.others, "cores")
 	return nil
 }

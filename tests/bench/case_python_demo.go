@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 //go:embed python_tasks.py
@@ -30,7 +32,7 @@ type pythonDemo struct {
 	tasks        int    // of the larger fan-out and those in pools
 }
 
-func (c pythonDemo) measure(ctx context.Context, s *stack, r *Result) error {
+func (c pythonDemo) measure(ctx context.Context, s *stack, r *figures.Result) error {
 	python, err := pythonWithSDK(c.python)
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ type pythonEvent struct {
 
 // reportPython runs the Python program and records its figures. Between its marks it measures the CPU time of the whole machine, because
 // the CPU time of warm tasks does not add up in any process that outlives them.
-func reportPython(command *exec.Cmd, r *Result) error {
+func reportPython(command *exec.Cmd, r *figures.Result) error {
 	var said bytes.Buffer
 	command.Stderr = &said
 	out, err := command.StdoutPipe()
@@ -105,7 +107,7 @@ func reportPython(command *exec.Cmd, r *Result) error {
 	if err := command.Start(); err != nil {
 		return err
 	}
-	err = takeFigures(out, r, busy)
+	err = takeFigures(out, r, figures.Busy)
 	_, _ = io.Copy(io.Discard, out) // after a failure, so that the program can end
 	if failure := command.Wait(); failure != nil {
 		return fmt.Errorf("%w: %s", errors.Join(failure, err), strings.TrimSpace(said.String()))
@@ -114,7 +116,7 @@ func reportPython(command *exec.Cmd, r *Result) error {
 }
 
 // takeFigures reads the lines of the Python program.
-func takeFigures(out io.Reader, r *Result, cpu func() (time.Duration, error)) error {
+func takeFigures(out io.Reader, r *figures.Result, cpu func() (time.Duration, error)) error {
 	var before time.Duration
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -130,9 +132,9 @@ func takeFigures(out io.Reader, r *Result, cpu func() (time.Duration, error)) er
 		case event.Began != "":
 			before = now
 		case event.Ended != "":
-			r.add(event.Ended+", CPU of the machine for each", milliseconds(now-before)/float64(event.Tasks), "ms")
+			r.Add(event.Ended+", CPU of the machine for each", figures.Milliseconds(now-before)/float64(event.Tasks), "ms")
 		default:
-			r.add(event.Name, event.Value, event.Unit)
+			r.Add(event.Name, event.Value, event.Unit)
 		}
 	}
 	return lines.Err()

@@ -12,11 +12,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureReads stores actions as runs of ten and one run with a tenth of all, and reads them. The tables are in memory.
-func measureReads(stored, samples int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureReads(stored, samples int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		c := storetest.DefaultConfig()
 		c.Project, c.Domain = project, domain
 		c.Wide = stored/10 - 1
@@ -25,7 +26,7 @@ func measureReads(stored, samples int) func(context.Context, *stack, *Result) er
 		if err := s.seed(ctx, c); err != nil {
 			return err
 		}
-		r.add("filling the tables", time.Since(began).Seconds(), "s")
+		r.Add("filling the tables", time.Since(began).Seconds(), "s")
 		reads := s.readCases(c)
 		for _, read := range reads {
 			n := samples
@@ -42,7 +43,7 @@ func measureReads(stored, samples int) func(context.Context, *stack, *Result) er
 					taken = append(taken, time.Since(began))
 				}
 			}
-			r.latency(read.name, taken)
+			r.Latency(read.name, taken)
 		}
 		return s.addMemory(r, "", true)
 	}

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 const (
@@ -21,8 +22,8 @@ const (
 )
 
 // measureReplicas compares one replica with three on the same cores, and then replaces each of the three under load.
-func measureReplicas(children, concurrency int, quiet time.Duration) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureReplicas(children, concurrency int, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		stopProcess(s.server) // its place is taken by replicas
 		replicas := &replicaSet{stack: s, service: &service{}}
 		defer replicas.stop()
@@ -32,7 +33,7 @@ func measureReplicas(children, concurrency int, quiet time.Duration) func(contex
 				if err := replicas.start(ctx); err != nil {
 					return err
 				}
-				r.add(fmt.Sprintf("replica %d: start to ready", len(replicas.members)), time.Since(began).Seconds(), "s")
+				r.Add(fmt.Sprintf("replica %d: start to ready", len(replicas.members)), time.Since(began).Seconds(), "s")
 			}
 			label := fmt.Sprintf("replicas: %d, ", count)
 			if err := replicas.fanOut(ctx, r, label, children, concurrency); err != nil {
@@ -42,11 +43,11 @@ func measureReplicas(children, concurrency int, quiet time.Duration) func(contex
 				return err
 			}
 			for i, member := range replicas.members {
-				now, _, err := memoryOf(member.process.Pid())
+				now, _, err := figures.MemoryOf(member.process.Pid())
 				if err != nil {
 					return err
 				}
-				r.add(fmt.Sprintf("%smemory of replica %d, after the fan-out", label, i+1), now, "MiB")
+				r.Add(fmt.Sprintf("%smemory of replica %d, after the fan-out", label, i+1), now, "MiB")
 			}
 		}
 		if err := replicas.upgrade(ctx, r); err != nil {
@@ -57,7 +58,7 @@ func measureReplicas(children, concurrency int, quiet time.Duration) func(contex
 }
 
 // fanOut measures a parent with many children. Like a pod, the parent has one connection, so one replica takes all its calls.
-func (s *replicaSet) fanOut(ctx context.Context, r *Result, label string, children, concurrency int) error {
+func (s *replicaSet) fanOut(ctx context.Context, r *figures.Result, label string, children, concurrency int) error {
 	s.stack.client.close()
 	s.stack.client = s.service.client(filepath.Join(s.stack.dir, "storage"))
 	parent, err := s.stack.startFakeParent(ctx)
@@ -82,8 +83,8 @@ func (s *replicaSet) fanOut(ctx context.Context, r *Result, label string, childr
 	if err != nil {
 		return err
 	}
-	r.add(label+"finished actions", float64(children)/last.Sub(began).Seconds(), "/s")
-	r.add(label+"CPU per action, all replicas", milliseconds(after-before)/float64(children), "ms")
+	r.Add(label+"finished actions", float64(children)/last.Sub(began).Seconds(), "/s")
+	r.Add(label+"CPU per action, all replicas", figures.Milliseconds(after-before)/float64(children), "ms")
 	if err := parent.finish(ctx); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (s *replicaSet) fanOut(ctx context.Context, r *Result, label string, childr
 }
 
 // upgrade replaces all replicas while runs are created at a constant rate, and the same time without an upgrade for comparison.
-func (s *replicaSet) upgrade(ctx context.Context, r *Result) error {
+func (s *replicaSet) upgrade(ctx context.Context, r *figures.Result) error {
 	count := len(s.members)
 	began := time.Now()
 	if err := s.createMeanwhile(ctx, r, "CreateRun during the upgrade", func(ctx context.Context) error {
@@ -105,13 +106,13 @@ func (s *replicaSet) upgrade(ctx context.Context, r *Result) error {
 		return err
 	}
 	length := time.Since(began)
-	r.add("upgrade of all replicas", length.Seconds(), "s")
+	r.Add("upgrade of all replicas", length.Seconds(), "s")
 	return s.createMeanwhile(ctx, r, "CreateRun without an upgrade", func(ctx context.Context) error { return pause(ctx, length) })
 }
 
 // createMeanwhile creates runs until work returns. A call that finds no replica is made again, as the SDK does; its latency
 // counts from its first try.
-func (s *replicaSet) createMeanwhile(ctx context.Context, r *Result, label string, work func(context.Context) error) error {
+func (s *replicaSet) createMeanwhile(ctx context.Context, r *figures.Result, label string, work func(context.Context) error) error {
 	clients := make([]*client, upgradeClients)
 	for i := range clients {
 		clients[i] = s.service.client(filepath.Join(s.stack.dir, "storage"))
@@ -149,10 +150,10 @@ func (s *replicaSet) createMeanwhile(ctx context.Context, r *Result, label strin
 		}
 	}
 	calls.Wait()
-	r.latency(label, taken)
-	r.add(label+", calls", float64(len(taken)), "")
-	r.add(label+", tries beyond the first", float64(again), "")
-	r.add(label+", failed calls", float64(len(failures)), "")
+	r.Latency(label, taken)
+	r.Add(label+", calls", float64(len(taken)), "")
+	r.Add(label+", tries beyond the first", float64(again), "")
+	r.Add(label+", failed calls", float64(len(failures)), "")
 	return errors.Join(append(failures, failure)...)
 }
 

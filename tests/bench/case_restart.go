@@ -8,12 +8,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureRestart starts a server on a database with many live actions, none of which has a TaskAction: the most that
 // the owner of TaskActions can have to compare and create.
-func measureRestart(live int, quiet time.Duration) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureRestart(live int, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		const place = "staging" // used by nothing else: the reads have a run of that name too
 		c := storetest.DefaultConfig()
 		c.Project, c.Domain, c.Runs, c.Wide, c.LiveWide = project, place, 0, live-1, true
@@ -36,7 +37,7 @@ func measureRestart(live int, quiet time.Duration) func(context.Context, *stack,
 		wide := ident.Run{Project: project, Domain: place, Name: "wide"}
 		began := time.Now()
 		_, err := s.api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: wide.Proto()})
-		r.add("abort of all of them", time.Since(began).Seconds(), "s")
+		r.Add("abort of all of them", time.Since(began).Seconds(), "s")
 		return err
 	}
 }

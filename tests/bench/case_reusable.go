@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1/workerv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // reusableWorkers is how many workers a pool of the bench has.
@@ -41,8 +42,8 @@ func reusableTask(concurrency int32) *task.TaskSpec {
 
 // measureReusable has n children of a reusable environment run by workers that end each of them at once: what remains is the work
 // of the server.
-func measureReusable(n, callers int, concurrency int32) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureReusable(n, callers int, concurrency int32) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
@@ -79,9 +80,9 @@ func measureReusable(n, callers int, concurrency int32) func(context.Context, *s
 		if err != nil {
 			return err
 		}
-		r.add("finished actions", float64(n)/last.Sub(began).Seconds(), "/s")
-		r.add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
-		r.latency("Enqueue", taken)
+		r.Add("finished actions", float64(n)/last.Sub(began).Seconds(), "/s")
+		r.Add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
+		r.Latency("Enqueue", taken)
 		used.since(usage).perAction(r, n)
 		workers.leave()
 		return p.finish(ctx)

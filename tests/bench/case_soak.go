@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // measureSoak starts run after run, half of their children with pods, a quarter built in, a quarter traces, until n actions
 // are done or the time limit expires. It reports what has grown since the first tenth: memory of the server and of the API
 // server, what etcd holds apart from past revisions, and our objects that are left in it.
-func measureSoak(n int, limit time.Duration, round, concurrency int) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureSoak(n int, limit time.Duration, round, concurrency int) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		if err := s.writeSleepInputs(); err != nil {
 			return err
 		}
@@ -38,7 +40,7 @@ func measureSoak(n int, limit time.Duration, round, concurrency int) func(contex
 			done += round
 			isWarm := done >= n/10 || limit > 0 && time.Since(began) > limit/10
 			if warm.actions == 0 && isWarm {
-				if warm, err = s.sample(ctx, done); err != nil {
+				if warm, err = s.takeSample(ctx, done); err != nil {
 					return err
 				}
 			}
@@ -50,12 +52,12 @@ func measureSoak(n int, limit time.Duration, round, concurrency int) func(contex
 		if err := pause(ctx, min(settleTime, elapsed)); err != nil {
 			return err
 		}
-		end, err := s.sample(ctx, done)
+		end, err := s.takeSample(ctx, done)
 		if err != nil {
 			return err
 		}
-		r.add("done", float64(done), "actions")
-		r.add("done per second", float64(done)/elapsed.Seconds(), "actions/s")
+		r.Add("done", float64(done), "actions")
+		r.Add("done per second", float64(done)/elapsed.Seconds(), "actions/s")
 		for _, c := range []struct {
 			name     string
 			from, to float64
@@ -66,10 +68,10 @@ func measureSoak(n int, limit time.Duration, round, concurrency int) func(contex
 			{"memory of the API server", warm.apiserver, end.apiserver, "MiB"},
 			{"etcd, past revisions aside,", warm.etcd, end.etcd, "MiB"},
 		} {
-			r.add(fmt.Sprintf("%s after %d actions", c.name, warm.actions), c.from, c.unit)
-			r.add(fmt.Sprintf("%s after %d actions", c.name, end.actions), c.to, c.unit)
+			r.Add(fmt.Sprintf("%s after %d actions", c.name, warm.actions), c.from, c.unit)
+			r.Add(fmt.Sprintf("%s after %d actions", c.name, end.actions), c.to, c.unit)
 		}
-		r.add("objects left in the API server", float64(end.objects), "")
+		r.Add("objects left in the API server", float64(end.objects), "")
 		return nil
 	}
 }
@@ -81,13 +83,13 @@ type sample struct {
 	objects                             int
 }
 
-func (s *stack) sample(ctx context.Context, actions int) (sample, error) {
+func (s *stack) takeSample(ctx context.Context, actions int) (sample, error) {
 	x := sample{actions: actions}
 	var err error
-	if x.server, _, err = memoryOf(s.server.Pid()); err != nil {
+	if x.server, _, err = figures.MemoryOf(s.server.Pid()); err != nil {
 		return x, err
 	}
-	if x.apiserver, _, err = memoryOf(s.cluster.apiserver.Pid()); err != nil {
+	if x.apiserver, _, err = figures.MemoryOf(s.cluster.apiserver.Pid()); err != nil {
 		return x, err
 	}
 	inUse, err := s.etcdInUse(ctx)

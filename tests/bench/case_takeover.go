@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // takeoverRuns are created right after a replica was killed: some for each shard.
 const takeoverRuns = 4 * ident.Shards
 
 // takeOver kills a replica and creates runs. Those whose shard the replica owned wait until another one has taken it over.
-func (s *replicaSet) takeOver(ctx context.Context, r *Result) error {
+func (s *replicaSet) takeOver(ctx context.Context, r *figures.Result) error {
 	last := len(s.members) - 1
 	killed := s.members[last]
 	s.members = s.members[:last]
@@ -50,7 +51,7 @@ func (s *replicaSet) takeOver(ctx context.Context, r *Result) error {
 		return fmt.Errorf("wait for the runs after a replica was killed: %w", failure)
 	}
 	slices.Sort(done)
-	r.add("kill -9 of one of three, runs created then: half done after", done[takeoverRuns/2].Seconds(), "s")
-	r.add("kill -9 of one of three, runs created then: all done after", done[takeoverRuns-1].Seconds(), "s")
+	r.Add("kill -9 of one of three, runs created then: half done after", done[takeoverRuns/2].Seconds(), "s")
+	r.Add("kill -9 of one of three, runs created then: all done after", done[takeoverRuns-1].Seconds(), "s")
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // triggersPerTask is how many triggers one request deploys.
@@ -19,8 +20,8 @@ const triggersPerTask = 100
 
 // measureTriggers deploys n active triggers whose slots are a day away and measures what they cost. It then deploys
 // firing more, which fire one after the other within a time, and measures how late their runs were started.
-func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		if err := s.addMemory(r, "without triggers", false); err != nil {
 			return err
 		}
@@ -29,8 +30,8 @@ func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Co
 		if err := s.deployTriggers(ctx, "idle", n, func(i int) time.Time { return tomorrow.Add(time.Duration(i) * time.Second) }); err != nil {
 			return err
 		}
-		r.add("triggers deployed", float64(n)/time.Since(began).Seconds(), "/s")
-		if err := s.restartServer(ctx, &Result{}); err != nil { // deploying leaves memory that idle triggers do not need
+		r.Add("triggers deployed", float64(n)/time.Since(began).Seconds(), "/s")
+		if err := s.restartServer(ctx, &figures.Result{}); err != nil { // deploying leaves memory that idle triggers do not need
 			return err
 		}
 		if err := pause(ctx, min(settleTime, quiet)); err != nil {
@@ -91,7 +92,7 @@ func dailyTrigger(name string, start time.Time) *task.TaskTrigger {
 }
 
 // awaitFires waits until all have fired, and reads how late each run was recorded.
-func (s *stack) awaitFires(ctx context.Context, r *Result, firing int) error {
+func (s *stack) awaitFires(ctx context.Context, r *figures.Result, firing int) error {
 	pool, err := pgxpool.New(ctx, s.postgres.DSN())
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (s *stack) awaitFires(ctx context.Context, r *Result, firing int) error {
 	}
 	used := ended.since(began)
 	for _, name := range []string{serverName, postgresName} {
-		r.add("CPU per fire, "+name, milliseconds(used.cpu[name])/float64(firing), "ms")
+		r.Add("CPU per fire, "+name, figures.Milliseconds(used.cpu[name])/float64(firing), "ms")
 	}
 	rows, err := pool.Query(ctx, `SELECT extract(epoch FROM settled_at - slot)::float8 FROM trigger_fires`)
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *stack) awaitFires(ctx context.Context, r *Result, firing int) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	r.latency("lateness", late)
-	r.add("others meanwhile", used.others, "cores")
+	r.Latency("lateness", late)
+	r.Add("others meanwhile", used.others, "cores")
 	return s.addMemory(r, "after the fires", true)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // benchCase is one measurement.
@@ -16,7 +18,7 @@ type benchCase struct {
 	fresh bool
 	// long cases run only if they are named.
 	long bool
-	run  func(context.Context, *stack, *Result) error
+	run  func(context.Context, *stack, *figures.Result) error
 }
 
 // cases are all cases, in the best order to run them.
@@ -119,25 +121,25 @@ type bench struct {
 }
 
 // measure runs one case. A failure is part of its result, and the next case gets a new stack.
-func (b *bench) measure(ctx context.Context, c benchCase) Result {
+func (b *bench) measure(ctx context.Context, c benchCase) figures.Result {
 	fmt.Fprintf(b.progress, "%s: %s\n", c.name, c.about)
 	ctx, cancel := context.WithTimeout(ctx, b.options.timeout)
 	defer cancel()
-	result := Result{Case: c.name, About: c.about}
+	result := figures.Result{Case: c.name, About: c.about}
 	if c.name == kubeMemoryCase { // it measures a demo, and the processes of a stack would be in its way
 		began := time.Now()
 		if err := c.run(ctx, &stack{dir: b.dir}, &result); err != nil {
 			result.Error = err.Error()
 		}
 		result.Seconds = time.Since(began).Seconds()
-		result.printRows(b.progress)
+		result.PrintRows(b.progress)
 		return result
 	}
 	if b.stack == nil || c.fresh && !b.options.reuse {
 		b.close()
 		b.started++
 		var err error
-		if b.stack, err = startStack(ctx, b.options.programs, filepath.Join(b.dir, fmt.Sprint(b.started))); err != nil {
+		if b.stack, err = start(ctx, b.options.programs, filepath.Join(b.dir, fmt.Sprint(b.started))); err != nil {
 			result.Error = err.Error()
 			return result
 		}
@@ -160,7 +162,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) Result {
 		fmt.Fprintf(b.progress, "%s: %v; see the logs in %s\n", c.name, err, b.stack.dir)
 		b.close()
 	}
-	result.printRows(b.progress)
+	result.PrintRows(b.progress)
 	return result
 }
 
@@ -173,8 +175,8 @@ func (b *bench) close() {
 }
 
 // likeKubelet lets the node of a case write as much as a scheduler and a kubelet do.
-func likeKubelet(run func(context.Context, *stack, *Result) error) func(context.Context, *stack, *Result) error {
-	return func(ctx context.Context, s *stack, r *Result) error {
+func likeKubelet(run func(context.Context, *stack, *figures.Result) error) func(context.Context, *stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack, r *figures.Result) error {
 		s.node.likeKubelet()
 		return run(ctx, s, r)
 	}

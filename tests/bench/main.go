@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 func main() {
@@ -65,12 +67,12 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	machine, err := describeMachine(ctx, dir, apiserver)
+	machine, err := figures.DescribeMachine(ctx, dir, apiserver)
 	if err != nil {
 		return err
 	}
 	b := &bench{options: o, dir: dir, progress: progress}
-	report := Report{Machine: machine}
+	report := figures.Report{Machine: machine}
 	for _, c := range chosen {
 		report.Cases = append(report.Cases, b.measure(ctx, c))
 		if ctx.Err() != nil {
@@ -78,11 +80,11 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		}
 	}
 	b.close()
-	report.print(out)
+	report.Print(out)
 	if o.json != "" {
-		if err := report.write(o.json); err != nil {
+		if err := report.Write(o.json); err != nil {
 			return err
 		}
 	}
-	return report.err()
+	return report.Err()
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // replicaConfig makes a server one of several: they elect who runs the controller, and accept each other's signed URLs.
@@ -93,7 +94,7 @@ func (s *replicaSet) stop() {
 // usedCPU is the CPU time that the replicas have used so far.
 func (s *replicaSet) usedCPU() (total time.Duration, err error) {
 	for _, r := range s.members {
-		used, err := cpuOf(r.process.Pid())
+		used, err := figures.CpuOf(r.process.Pid())
 		if err != nil {
 			return 0, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgembed"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // seedRun stores a large run in the database of a running server, so that its console can show it. With -url it also
@@ -56,12 +57,12 @@ func seedRun(ctx context.Context, args []string, out, progress io.Writer) error 
 		return nil
 	}
 	address := strings.TrimSuffix(*server, "/")
-	result := Result{Case: "console", About: fmt.Sprintf("what the console asks about %s", c.Name)}
+	result := figures.Result{Case: "console", About: fmt.Sprintf("what the console asks about %s", c.Name)}
 	if err := askAsConsole(ctx, address, ident.Run{Project: c.Project, Domain: c.Domain, Name: c.Name}, *samples, &result); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s/v2/domain/%s/project/%s/runs/%s\n", address, c.Domain, c.Project, c.Name)
-	result.printRows(out)
+	result.PrintRows(out)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgembed"
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // stack is everything that runs for a case: the processes, and this process's connections to them.
@@ -28,8 +29,8 @@ type stack struct {
 	runs     int      // how many runs were named
 }
 
-// startStack starts the processes on empty data below dir.
-func startStack(ctx context.Context, p programs, dir string) (s *stack, err error) {
+// start starts the processes on empty data below dir.
+func start(ctx context.Context, p programs, dir string) (s *stack, err error) {
 	s = &stack{dir: dir, programs: p}
 	defer func() {
 		if err != nil {
@@ -95,14 +96,14 @@ func (s *stack) startServer(ctx context.Context) error {
 }
 
 // restartServer stops the server and starts it on the same data, and records how long it takes to be ready.
-func (s *stack) restartServer(ctx context.Context, r *Result) error {
+func (s *stack) restartServer(ctx context.Context, r *figures.Result) error {
 	s.client.close()
 	stopProcess(s.server)
 	began := time.Now()
 	if err := s.startServer(ctx); err != nil {
 		return err
 	}
-	r.add("start to ready", time.Since(began).Seconds(), "s")
+	r.Add("start to ready", time.Since(began).Seconds(), "s")
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
 // usage is the CPU time that the processes have used so far.
@@ -40,13 +42,13 @@ func (s *stack) usage() (usage, error) {
 		failures = append(failures, err)
 		u.cpu[name] = cpu
 	}
-	read(serverName, cpuOf, s.server.Pid())
-	read(apiserverName, cpuOf, s.cluster.apiserver.Pid())
-	read(etcdName, cpuOf, s.cluster.etcd.Pid())
-	read(postgresName, cpuOfTree, s.postgres.Pid())
-	read(clientName, cpuOf, os.Getpid())
+	read(serverName, figures.CpuOf, s.server.Pid())
+	read(apiserverName, figures.CpuOf, s.cluster.apiserver.Pid())
+	read(etcdName, figures.CpuOf, s.cluster.etcd.Pid())
+	read(postgresName, figures.CpuOfTree, s.postgres.Pid())
+	read(clientName, figures.CpuOf, os.Getpid())
 	var err error
-	u.busy, err = busy()
+	u.busy, err = figures.Busy()
 	return u, errors.Join(append(failures, err)...)
 }
 
@@ -71,9 +73,9 @@ func (s spent) total() time.Duration {
 }
 
 // perAction records the CPU time of each process for one of n actions.
-func (s spent) perAction(r *Result, n int) {
+func (s spent) perAction(r *figures.Result, n int) {
 	for _, name := range processNames {
-		r.add("CPU per action, "+name, milliseconds(s.cpu[name])/float64(n), "ms")
+		r.Add("CPU per action, "+name, figures.Milliseconds(s.cpu[name])/float64(n), "ms")
 	}
-	r.add("others meanwhile", s.others, "cores")
+	r.Add("others meanwhile", s.others, "cores")
 }

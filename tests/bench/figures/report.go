@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"encoding/json"
@@ -39,31 +39,31 @@ type Measure struct {
 	Budget string `json:"budget,omitempty"`
 }
 
-// add records a figure.
-func (r *Result) add(name string, value float64, unit string) {
+// Add records a figure.
+func (r *Result) Add(name string, value float64, unit string) {
 	r.Measures = append(r.Measures, Measure{Name: name, Value: value, Unit: unit, Budget: budgetOf(r.Case, name)})
 }
 
-// latency records percentiles of latencies, in milliseconds.
-func (r *Result) latency(name string, taken []time.Duration) {
+// Latency records percentiles of latencies, in milliseconds.
+func (r *Result) Latency(name string, taken []time.Duration) {
 	if len(taken) == 0 {
 		return
 	}
 	for _, p := range []int{50, 95, 99} {
-		r.add(fmt.Sprintf("%s p%d", name, p), milliseconds(percentile(taken, p)), "ms")
+		r.Add(fmt.Sprintf("%s p%d", name, p), Milliseconds(Percentile(taken, p)), "ms")
 	}
 }
 
-// percentile takes the nearest rank: with 100 samples p99 is the 99th of them. It sorts them.
-func percentile(taken []time.Duration, p int) time.Duration {
+// Percentile takes the nearest rank: with 100 samples p99 is the 99th of them. It sorts them.
+func Percentile(taken []time.Duration, p int) time.Duration {
 	slices.Sort(taken)
 	return taken[int(math.Ceil(float64(len(taken))*float64(p)/100))-1]
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// err returns which cases failed.
-func (r Report) err() error {
+// Err returns which cases failed.
+func (r Report) Err() error {
 	var failures []error
 	for _, c := range r.Cases {
 		if c.Error != "" {
@@ -73,7 +73,7 @@ func (r Report) err() error {
 	return errors.Join(failures...)
 }
 
-func (r Report) write(path string) error {
+func (r Report) Write(path string) error {
 	body, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -81,18 +81,18 @@ func (r Report) write(path string) error {
 	return os.WriteFile(path, append(body, '\n'), 0o644)
 }
 
-func (r Report) print(out io.Writer) {
+func (r Report) Print(out io.Writer) {
 	r.Machine.print(out)
 	for _, c := range r.Cases {
 		fmt.Fprintf(out, "\n%s: %s (%.0f s; others %.2f cores)\n", c.Case, c.About, c.Seconds, c.OthersCores)
 		if c.Error != "" {
 			fmt.Fprintf(out, "  FAILED: %s\n", c.Error)
 		}
-		c.printRows(out)
+		c.PrintRows(out)
 	}
 }
 
-func (r Result) printRows(out io.Writer) {
+func (r Result) PrintRows(out io.Writer) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, m := range r.Measures {
 		line := fmt.Sprintf("  %s\t%s\t%s", m.Name, digits(m.Value), m.Unit)

@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type Machine struct {
 	Load string `json:"load"`
 }
 
-// describeMachine describes the machine and the disk below dir.
-func describeMachine(ctx context.Context, dir, apiserver string) (Machine, error) {
+// DescribeMachine describes the machine and the disk below dir.
+func DescribeMachine(ctx context.Context, dir, apiserver string) (Machine, error) {
 	m := Machine{Time: time.Now().UTC().Truncate(time.Second), Cores: runtime.NumCPU(), Go: runtime.Version()}
 	m.CPU = after(fileText("/proc/cpuinfo"), "model name")
 	var kib float64
@@ -54,7 +54,7 @@ func describeMachine(ctx context.Context, dir, apiserver string) (Machine, error
 	if m.Kubernetes, err = version(ctx, apiserver); err != nil {
 		return m, err
 	}
-	m.CalibrationMS = milliseconds(calibrate())
+	m.CalibrationMS = Milliseconds(calibrate())
 	if m.SyncsPerSecond, err = syncRate(dir, time.Second); err != nil {
 		return m, err
 	}

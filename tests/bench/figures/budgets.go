@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"strconv"
@@ -15,11 +15,11 @@ func budgetOf(name, figure string) string {
 	if name == "apps-demo" {
 		name = "apps"
 	}
-	return budgets[name+"/"+figure]
+	return Budgets[name+"/"+figure]
 }
 
-// budgets are the limits that the design sets, by case and figure. The report shows them; nothing enforces them.
-var budgets = map[string]string{
+// Budgets are the limits that the design sets, by case and figure. The report shows them; nothing enforces them.
+var Budgets = map[string]string{
 	"idle/memory of the server":                          "120",
 	"pod/CreateRun to pod p50":                           "30",
 	"pod/CreateRun to pod p99":                           "100",

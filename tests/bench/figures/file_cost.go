@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"fmt"
@@ -35,5 +35,5 @@ func fileCost(dir string) (time.Duration, error) {
 		}
 		taken = append(taken, time.Since(began))
 	}
-	return percentile(taken, 50), nil
+	return Percentile(taken, 50), nil
 }

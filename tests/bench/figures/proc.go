@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 // tick is the unit of CPU times in /proc; on Linux it is always a hundredth of a second.
 const tick = 10 * time.Millisecond
 
-// cpuOf is the CPU time that a process has used, without its children.
-func cpuOf(pid int) (time.Duration, error) { return times(pid, 11, 13) }
+// CpuOf is the CPU time that a process has used, without its children.
+func CpuOf(pid int) (time.Duration, error) { return times(pid, 11, 13) }
 
 // times adds up CPU times: 11 and 12 are the process's own, 13 and 14 those of its children that have ended.
 func times(pid, from, to int) (time.Duration, error) {
@@ -32,8 +32,8 @@ func times(pid, from, to int) (time.Duration, error) {
 	return total, nil
 }
 
-// cpuOfTree is cpuOf with the children, running and ended, such as those of Postgres.
-func cpuOfTree(parent int) (time.Duration, error) {
+// CpuOfTree is cpuOf with the children, running and ended, such as those of Postgres.
+func CpuOfTree(parent int) (time.Duration, error) {
 	total, err := times(parent, 11, 15)
 	if err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func cpuOfTree(parent int) (time.Duration, error) {
 		if err != nil || fields[1] != strconv.Itoa(parent) {
 			continue // it may have ended meanwhile
 		}
-		if own, err := cpuOf(pid); err == nil {
+		if own, err := CpuOf(pid); err == nil {
 			total += own
 		}
 	}
@@ -72,8 +72,8 @@ func statOf(pid int) ([]string, error) {
 	return fields, nil
 }
 
-// busy is the CPU time that the whole machine has spent on anything.
-func busy() (time.Duration, error) {
+// Busy is the CPU time that the whole machine has spent on anything.
+func Busy() (time.Duration, error) {
 	body, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return 0, err
@@ -97,8 +97,8 @@ func busy() (time.Duration, error) {
 	return total, nil
 }
 
-// memoryOf is the resident memory of a process now and at its highest since resetPeak, in MiB.
-func memoryOf(pid int) (now, peak float64, err error) {
+// MemoryOf is the resident memory of a process now and at its highest since resetPeak, in MiB.
+func MemoryOf(pid int) (now, peak float64, err error) {
 	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, 0, err
@@ -120,7 +120,7 @@ func memoryOf(pid int) (now, peak float64, err error) {
 	return now, peak, nil
 }
 
-// resetPeak restarts the measurement of the peak.
-func resetPeak(pid int) error {
+// ResetPeak restarts the measurement of the peak.
+func ResetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
