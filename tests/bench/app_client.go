@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // calm is how long the apps that sleep stay awake without requests.
@@ -35,12 +36,12 @@ func newAppClient(url string) *appClient {
 func (c *appClient) close() { c.http.CloseIdleConnections() }
 
 func appID(name string) *app.Identifier {
-	return &app.Identifier{Project: project, Domain: domain, Name: name}
+	return &app.Identifier{Project: stack.Project, Domain: stack.Domain, Name: name}
 }
 
 // address is where the server's gateway has an app.
 func (c *appClient) address(name string) string {
-	return fmt.Sprintf("%s/apps/%s/%s/%s/", c.url, project, domain, name)
+	return fmt.Sprintf("%s/apps/%s/%s/%s/", c.url, stack.Project, stack.Domain, name)
 }
 
 // deploy creates an app that listens on a port. With least 0 it sleeps when it gets no requests.
@@ -92,7 +93,7 @@ func (c *appClient) await(ctx context.Context, name string, asleep bool) error {
 			return fmt.Errorf("the app %s failed: %s", name, last.GetMessage())
 		default:
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := stack.Pause(ctx, 20*time.Millisecond); err != nil {
 			return fmt.Errorf("the app %s is %s (%s): %w", name, last.GetDeploymentStatus(), last.GetMessage(), err)
 		}
 	}

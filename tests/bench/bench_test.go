@@ -15,6 +15,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/manager/command"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // TestMain makes this binary the server, or an app, when it is started as one, so that the test needs no build.
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	if os.Getenv(servingEnv) != "" {
+	if os.Getenv(stack.ServingEnv) != "" {
 		if err := command.New().ExecuteContext(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -102,7 +103,7 @@ func TestLatencyTakesTheNearestRank(t *testing.T) {
 }
 
 func TestWritesAreTakenFromMetrics(t *testing.T) {
-	counts, err := parseRequests([]byte(`# HELP apiserver_request_total x
+	counts, err := stack.ParseRequests([]byte(`# HELP apiserver_request_total x
 apiserver_request_total{code="201",group="",resource="pods",subresource="",verb="POST",version="v1"} 7
 apiserver_request_total{code="409",group="",resource="pods",subresource="",verb="POST",version="v1"} 1
 apiserver_request_total{code="200",group="",resource="pods",subresource="status",verb="PATCH",version="v1"} 2
@@ -111,24 +112,24 @@ apiserver_request_total{code="200",group="flyte.org",resource="taskactions",subr
 other_total{verb="POST"} 9
 `))
 	require.NoError(t, err)
-	written := counts.since(requests{"POST pods": 5})
-	require.Equal(t, requests{"POST pods": 3, "PATCH pods/status": 2, "DELETE taskactions": 3}, written)
-	require.Equal(t, 5.0, written.of("pods"))
-	require.Equal(t, 8.0, written.sum())
-	_, err = parseRequests([]byte(`apiserver_request_total{verb="POST"} many`))
+	written := counts.Since(stack.Requests{"POST pods": 5})
+	require.Equal(t, stack.Requests{"POST pods": 3, "PATCH pods/status": 2, "DELETE taskactions": 3}, written)
+	require.Equal(t, 5.0, written.Of("pods"))
+	require.Equal(t, 8.0, written.Sum())
+	_, err = stack.ParseRequests([]byte(`apiserver_request_total{verb="POST"} many`))
 	require.ErrorContains(t, err, "many")
 }
 
 func TestASumOfAMetric(t *testing.T) {
 	body := []byte("# HELP places x\nplaces{of=\"pods\"} 100\nplaces{of=\"jobs }\"} 1.5e2 1700000000\nplaces_total 7\nalone 3\n")
 	for name, want := range map[string]float64{"places": 250, "alone": 3} {
-		sum, err := sumOf(body, name)
+		sum, err := stack.SumOf(body, name)
 		require.NoError(t, err)
 		require.InDelta(t, want, sum, 1e-9, name)
 	}
-	_, err := sumOf(body, "missing")
+	_, err := stack.SumOf(body, "missing")
 	require.ErrorContains(t, err, "missing")
-	_, err = sumOf([]byte("places many\n"), "places")
+	_, err = stack.SumOf([]byte("places many\n"), "places")
 	require.ErrorContains(t, err, "many")
 }
 

@@ -10,20 +10,21 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // measureAbortWaiting aborts a run with n children that wait, and measures what other writers notice until all of them
 // have ended.
-func measureAbortWaiting(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		p, err := s.startFakeParent(ctx)
+func measureAbortWaiting(n, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		p, err := startFakeParent(s, ctx)
 		if err != nil {
 			return err
 		}
-		if _, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, asCondition) }); err != nil {
+		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.AsCondition) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
-		other, err := s.startFakeParent(ctx)
+		other, err := startFakeParent(s, ctx)
 		if err != nil {
 			return err
 		}
@@ -32,7 +33,7 @@ func measureAbortWaiting(n, concurrency int) func(context.Context, *stack, *figu
 		_ = p.stream.Close() // already cut off
 
 		began := time.Now()
-		if _, err := s.api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.action.Run.Proto()}); err != nil {
+		if _, err := s.Api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.action.Run.Proto()}); err != nil {
 			return fmt.Errorf("abort: %w", err)
 		}
 		r.Add("AbortRun answered after", figures.Milliseconds(time.Since(began)), "ms")
@@ -40,14 +41,14 @@ func measureAbortWaiting(n, concurrency int) func(context.Context, *stack, *figu
 		var taken []time.Duration
 		for left := n; left > 0; {
 			from := time.Now()
-			if err := s.enqueue(ctx, other.action, fmt.Sprintf("other%d", len(taken)), asTrace); err != nil {
+			if err := s.Enqueue(ctx, other.action, fmt.Sprintf("other%d", len(taken)), stack.AsTrace); err != nil {
 				return fmt.Errorf("enqueue of another run: %w", err)
 			}
 			taken = append(taken, time.Since(from))
 			if len(taken)%20 > 0 {
 				continue
 			}
-			if left, err = s.unfinished(ctx, p); err != nil {
+			if left, err = unfinished(s, ctx, p); err != nil {
 				return err
 			}
 		}
@@ -58,8 +59,8 @@ func measureAbortWaiting(n, concurrency int) func(context.Context, *stack, *figu
 }
 
 // unfinished counts the paused children of a parent, roughly: it reads one page.
-func (s *stack) unfinished(ctx context.Context, p *fakeParent) (int, error) {
-	page, err := s.api.ListActions(ctx, &workflow.ListActionsRequest{
+func unfinished(s *stack.Stack, ctx context.Context, p *fakeParent) (int, error) {
+	page, err := s.Api.ListActions(ctx, &workflow.ListActionsRequest{
 		RunId: p.action.Run.Proto(),
 		Request: &common.ListRequest{Limit: 1, Filters: []*common.Filter{{
 			Field: "phase", Function: common.Filter_EQUAL, Values: []string{strconv.Itoa(int(common.ActionPhase_ACTION_PHASE_PAUSED))},

@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // appsCase measures apps: the way to one through the gateway, the start of one that sleeps, and what many that sleep cost.
@@ -17,13 +18,13 @@ type appsCase struct {
 	python                          string // of the FastAPI app; empty for the usual one
 }
 
-func (c appsCase) measure(ctx context.Context, s *stack, r *figures.Result) error {
-	node, err := startAppNode(ctx, s.cluster.client, s.dir)
+func (c appsCase) measure(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+	node, err := stack.StartAppNode(ctx, s.Cluster.Client, s.Dir)
 	if err != nil {
 		return err
 	}
-	defer node.stop()
-	apps := newAppClient(s.url)
+	defer node.Stop()
+	apps := newAppClient(s.Url)
 	programs, err := c.programs()
 	if err != nil {
 		return err
@@ -33,11 +34,11 @@ func (c appsCase) measure(ctx context.Context, s *stack, r *figures.Result) erro
 			return fmt.Errorf("the app %s: %w", program.name, err)
 		}
 	}
-	if err := measureColdStarts(ctx, r, s.dir, apps, c.starts); err != nil {
+	if err := measureColdStarts(ctx, r, s.Dir, apps, c.starts); err != nil {
 		return err
 	}
 	apps.close()
-	if err := node.empty(ctx); err != nil {
+	if err := node.Empty(ctx); err != nil {
 		return err
 	}
 	return c.measureSleeping(ctx, s, r, node)
@@ -47,7 +48,7 @@ func (c appsCase) measure(ctx context.Context, s *stack, r *figures.Result) erro
 // also started without the product, so that its own share is known.
 func measureColdStarts(ctx context.Context, r *figures.Result, dir string, apps *appClient, n int) error {
 	const name = "sleeper"
-	port, err := freePort()
+	port, err := stack.FreePort()
 	if err != nil {
 		return err
 	}
@@ -91,26 +92,26 @@ func measureColdStarts(ctx context.Context, r *figures.Result, dir string, apps 
 // startAlone runs a command until it has answered, and returns how long that took.
 func startAlone(ctx context.Context, dir string, command []string, url string, apps *appClient) (time.Duration, error) {
 	began := time.Now()
-	process, err := spawn(dir, "alone", command[0], []string{answerEnv + "=1"}, command[1:]...)
+	process, err := stack.Spawn(dir, "alone", command[0], []string{answerEnv + "=1"}, command[1:]...)
 	if err != nil {
 		return 0, err
 	}
-	defer stopProcess(process)
+	defer stack.StopProcess(process)
 	err = process.AwaitReady(ctx, clock.System{}, supervise.Patience{}, time.Millisecond, func(ctx context.Context) error { return apps.get(ctx, url) })
 	return time.Since(began), err
 }
 
 // measureSleeping compares the server without apps to the server with many that sleep. Both were just started: deploying
 // leaves memory behind that sleeping apps do not need.
-func (c appsCase) measureSleeping(ctx context.Context, s *stack, r *figures.Result, node *appNode) error {
+func (c appsCase) measureSleeping(ctx context.Context, s *stack.Stack, r *figures.Result, node *stack.AppNode) error {
 	rested := func() (float64, error) {
-		if err := s.restartServer(ctx, &figures.Result{}); err != nil {
+		if err := s.RestartServer(ctx, &figures.Result{}); err != nil {
 			return 0, err
 		}
-		if err := pause(ctx, min(settleTime, c.quiet)); err != nil {
+		if err := stack.Pause(ctx, min(settleTime, c.quiet)); err != nil {
 			return 0, err
 		}
-		now, _, err := figures.MemoryOf(s.server.Pid())
+		now, _, err := figures.MemoryOf(s.Server.Pid())
 		return now, err
 	}
 	before, err := rested()
@@ -118,21 +119,21 @@ func (c appsCase) measureSleeping(ctx context.Context, s *stack, r *figures.Resu
 		return err
 	}
 	r.Add("memory of the server, without apps", before, "MiB")
-	if err := s.quietly(ctx, r, c.quiet, "without apps"); err != nil {
+	if err := quietly(s, ctx, r, c.quiet, "without apps"); err != nil {
 		return err
 	}
-	apps := newAppClient(s.url)
+	apps := newAppClient(s.Url)
 	began := time.Now()
 	name := func(i int) string { return fmt.Sprintf("idle-%d", i) }
 	for _, do := range []func(string) error{
 		func(name string) error { return apps.deploy(ctx, name, 8080, nil, 0) },
 		func(name string) error { return apps.await(ctx, name, true) },
 	} {
-		if _, err := each(c.idle, 8, name, do); err != nil {
+		if _, err := stack.Each(c.idle, 8, name, do); err != nil {
 			return err
 		}
 	}
-	if err := node.empty(ctx); err != nil {
+	if err := node.Empty(ctx); err != nil {
 		return err
 	}
 	r.Add("apps deployed, started and asleep", float64(c.idle)/time.Since(began).Seconds(), "/s")
@@ -143,11 +144,11 @@ func (c appsCase) measureSleeping(ctx context.Context, s *stack, r *figures.Resu
 	}
 	r.Add("memory of the server, with the apps asleep", after, "MiB")
 	r.Add("growth of the server by the apps", after-before, "MiB")
-	if err := s.quietly(ctx, r, c.quiet, "with the apps asleep"); err != nil {
+	if err := quietly(s, ctx, r, c.quiet, "with the apps asleep"); err != nil {
 		return err
 	}
-	apps = newAppClient(s.url)
+	apps = newAppClient(s.Url)
 	defer apps.close()
-	_, err = each(c.idle, 8, name, func(name string) error { return apps.delete(ctx, name) })
+	_, err = stack.Each(c.idle, 8, name, func(name string) error { return apps.delete(ctx, name) })
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // requestRate is how many requests a second go each way while latencies are measured: few, so that none waits for another.
@@ -30,10 +31,10 @@ type way struct {
 
 // measureGateway alternates between requests sent directly to a replica and requests sent through the gateway, so that a busy
 // machine affects both equally. Client, gateway and replica are processes of their own and share the machine's cores.
-func (c appsCase) measureGateway(ctx context.Context, s *stack, r *figures.Result, node *appNode, apps *appClient, program appProgram) error {
+func (c appsCase) measureGateway(ctx context.Context, s *stack.Stack, r *figures.Result, node *stack.AppNode, apps *appClient, program appProgram) error {
 	name := program.name
 	c.requests = program.requests
-	port, err := freePort()
+	port, err := stack.FreePort()
 	if err != nil {
 		return err
 	}
@@ -47,17 +48,17 @@ func (c appsCase) measureGateway(ctx context.Context, s *stack, r *figures.Resul
 	if err := apps.await(ctx, name, false); err != nil {
 		return err
 	}
-	replica := node.running(name)
+	replica := node.Running(name)
 	if replica == nil {
 		return errors.New("the app has no replica")
 	}
-	proxy, err := startProxy(ctx, s.dir, port)
+	proxy, err := startProxy(ctx, s.Dir, port)
 	if err != nil {
 		return err
 	}
-	defer stopProcess(proxy.process)
+	defer stack.StopProcess(proxy.process)
 	direct := &way{name: "direct", url: fmt.Sprintf("http://127.0.0.1:%d/", port)}
-	gateway := &way{name: "through the gateway", url: apps.address(name), between: s.server.Pid()}
+	gateway := &way{name: "through the gateway", url: apps.address(name), between: s.Server.Pid()}
 	plain := &way{name: "through Go's proxy", url: proxy.url, between: proxy.process.Pid()}
 	ways := []*way{direct, gateway, plain}
 	if err := c.constantly(ctx, apps, ways); err != nil {
@@ -72,7 +73,7 @@ func (c appsCase) measureGateway(ctx context.Context, s *stack, r *figures.Resul
 			r.Add(fmt.Sprintf("%sadded %s p%d", program.label, w.name, p), figures.Milliseconds(added), "ms")
 		}
 	}
-	if err := c.atOnce(ctx, apps, ways, replica.process.Pid()); err != nil {
+	if err := c.atOnce(ctx, apps, ways, replica.Process.Pid()); err != nil {
 		return err
 	}
 	for _, w := range ways {
@@ -88,7 +89,7 @@ type proxy struct {
 }
 
 func startProxy(ctx context.Context, dir string, to int) (proxy, error) {
-	port, err := freePort()
+	port, err := stack.FreePort()
 	if err != nil {
 		return proxy{}, err
 	}
@@ -97,13 +98,13 @@ func startProxy(ctx context.Context, dir string, to int) (proxy, error) {
 		return proxy{}, err
 	}
 	command = append(command, fmt.Sprintf("127.0.0.1:%d", to))
-	process, err := spawn(dir, "proxy", command[0], []string{answerEnv + "=1"}, command[1:]...)
+	process, err := stack.Spawn(dir, "proxy", command[0], []string{answerEnv + "=1"}, command[1:]...)
 	if err != nil {
 		return proxy{}, err
 	}
 	p := proxy{process: process, url: fmt.Sprintf("http://127.0.0.1:%d/", port)}
-	if err := awaitReady(ctx, process, accepts(fmt.Sprintf("127.0.0.1:%d", port))); err != nil {
-		stopProcess(process)
+	if err := stack.AwaitReady(ctx, process, stack.Accepts(fmt.Sprintf("127.0.0.1:%d", port))); err != nil {
+		stack.StopProcess(process)
 		return proxy{}, err
 	}
 	return p, nil
@@ -155,7 +156,7 @@ func (c appsCase) atOnce(ctx context.Context, apps *appClient, ways []*way, repl
 				return err
 			}
 			began := time.Now()
-			if _, err := each(c.requests, c.clients, func(int) string { return w.url }, func(url string) error { return apps.get(ctx, url) }); err != nil {
+			if _, err := stack.Each(c.requests, c.clients, func(int) string { return w.url }, func(url string) error { return apps.get(ctx, url) }); err != nil {
 				return err
 			}
 			w.perSecond = append(w.perSecond, float64(c.requests)/time.Since(began).Seconds())

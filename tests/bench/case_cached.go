@@ -9,20 +9,21 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // measureCacheHits fills the cache with the outputs of n children, then enqueues the same ones below another parent.
-func measureCacheHits(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		if err := s.writeSleepInputs(); err != nil {
+func measureCacheHits(n, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		if err := s.WriteSleepInputs(); err != nil {
 			return err
 		}
-		p, err := s.startFakeParent(ctx)
+		p, err := startFakeParent(s, ctx)
 		if err != nil {
 			return err
 		}
 		began := time.Now()
-		if _, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, cached) }); err != nil {
+		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.Cached) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
 		last, err := p.awaitAll(ctx, n)
@@ -30,22 +31,22 @@ func measureCacheHits(n, concurrency int) func(context.Context, *stack, *figures
 			return err
 		}
 		r.Add("looked up, run and published", float64(n)/last.Sub(began).Seconds(), "/s")
-		if err := s.expectCacheStatus(ctx, p.action.Run, core.CatalogCacheStatus_CACHE_POPULATED); err != nil {
+		if err := expectCacheStatus(s, ctx, p.action.Run, core.CatalogCacheStatus_CACHE_POPULATED); err != nil {
 			return err
 		}
 		if err := p.finish(ctx); err != nil {
 			return err
 		}
-		if err := measureFanOut(n, concurrency, cached)(ctx, s, r); err != nil {
+		if err := measureFanOut(n, concurrency, stack.Cached)(ctx, s, r); err != nil {
 			return err
 		}
-		return s.expectCacheStatus(ctx, ident.Run{Project: project, Domain: domain, Name: fmt.Sprintf("parent-%d", s.runs)}, core.CatalogCacheStatus_CACHE_HIT)
+		return expectCacheStatus(s, ctx, ident.Run{Project: stack.Project, Domain: stack.Domain, Name: fmt.Sprintf("parent-%d", s.Runs)}, core.CatalogCacheStatus_CACHE_HIT)
 	}
 }
 
 // expectCacheStatus looks at the first child of a run.
-func (s *stack) expectCacheStatus(ctx context.Context, run ident.Run, want core.CatalogCacheStatus) error {
-	response, err := s.api.GetActionDetails(ctx, &workflow.GetActionDetailsRequest{ActionId: ident.Action{Run: run, Name: childName(0)}.Proto()})
+func expectCacheStatus(s *stack.Stack, ctx context.Context, run ident.Run, want core.CatalogCacheStatus) error {
+	response, err := s.Api.GetActionDetails(ctx, &workflow.GetActionDetailsRequest{ActionId: ident.Action{Run: run, Name: childName(0)}.Proto()})
 	if err != nil {
 		return fmt.Errorf("ask for the cache status: %w", err)
 	}

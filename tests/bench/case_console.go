@@ -17,14 +17,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // measureConsole stores a run like one of a busy day, and sends the console's requests.
-func measureConsole(shown, samples int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
+func measureConsole(shown, samples int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		c := storetest.DefaultShown()
-		c.Project, c.Domain, c.Name, c.Actions, c.Now = project, domain, s.newRun("shown").Name, shown, time.Now()
-		pool, err := pgxpool.New(ctx, s.postgres.DSN())
+		c.Project, c.Domain, c.Name, c.Actions, c.Now = stack.Project, stack.Domain, newRun(s, "shown").Name, shown, time.Now()
+		pool, err := pgxpool.New(ctx, s.Postgres.DSN())
 		if err != nil {
 			return err
 		}
@@ -34,7 +35,7 @@ func measureConsole(shown, samples int) func(context.Context, *stack, *figures.R
 			return err
 		}
 		r.Add("storing the run", time.Since(began).Seconds(), "s")
-		return askAsConsole(ctx, s.client.url, ident.Run{Project: c.Project, Domain: c.Domain, Name: c.Name}, samples, r)
+		return askAsConsole(ctx, s.Client.Url, ident.Run{Project: c.Project, Domain: c.Domain, Name: c.Name}, samples, r)
 	}
 }
 

@@ -8,33 +8,34 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // measureFanOut enqueues n children of one parent, as fast as that many callers can.
-func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		if err := s.writeSleepInputs(); err != nil {
+func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		if err := s.WriteSleepInputs(); err != nil {
 			return err
 		}
-		p, err := s.startFakeParent(ctx)
+		p, err := startFakeParent(s, ctx)
 		if err != nil {
 			return err
 		}
-		if err := s.resetPeaks(); err != nil {
+		if err := resetPeaks(s); err != nil {
 			return err
 		}
-		before, err := s.cluster.requests(ctx)
+		before, err := s.Cluster.Requests(ctx)
 		if err != nil {
 			return err
 		}
-		usage, err := s.usage()
+		usage, err := s.Usage()
 		if err != nil {
 			return err
 		}
-		pods := s.node.startedPods()
+		pods := s.Node.StartedPods()
 
 		began := time.Now()
-		taken, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, k) })
+		taken, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, k) })
 		if err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
@@ -43,15 +44,15 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *fi
 		if err != nil {
 			return err
 		}
-		if err := s.settled(ctx, 1); err != nil {
+		if err := settled(s, ctx, 1); err != nil {
 			return err
 		}
 		gone := time.Now()
-		used, err := s.usage()
+		used, err := s.Usage()
 		if err != nil {
 			return err
 		}
-		after, err := s.cluster.requests(ctx)
+		after, err := s.Cluster.Requests(ctx)
 		if err != nil {
 			return err
 		}
@@ -61,19 +62,19 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *fi
 		r.Add("nothing left after", gone.Sub(began).Seconds(), "s")
 		r.Add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
 		r.Latency("Enqueue", taken)
-		if k == withPod || k == withRetry {
+		if k == stack.WithPod || k == stack.WithRetry {
 			wanted := n
-			if k == withRetry {
+			if k == stack.WithRetry {
 				wanted *= 2
 			}
-			r.Add("extra pods", float64(s.node.startedPods()-pods-wanted), "")
+			r.Add("extra pods", float64(s.Node.StartedPods()-pods-wanted), "")
 		}
-		if k != asTrace {
-			addWrites(r, after.since(before), n)
-			addReads(r, after.reads(before), n)
+		if k != stack.AsTrace {
+			addWrites(r, after.Since(before), n)
+			addReads(r, after.Reads(before), n)
 		}
-		used.since(usage).perAction(r, n)
-		if err := s.addMemory(r, "", true); err != nil {
+		used.Since(usage).PerAction(r, n)
+		if err := addMemory(s, r, "", true); err != nil {
 			return err
 		}
 		return p.finish(ctx)
@@ -83,16 +84,16 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *fi
 func childName(i int) string { return fmt.Sprintf("c%d", i) }
 
 // settled waits until only this many TaskActions and their pods are left.
-func (s *stack) settled(ctx context.Context, but int) error {
+func settled(s *stack.Stack, ctx context.Context, but int) error {
 	for {
-		left, err := s.cluster.taskActions(ctx)
+		left, err := s.Cluster.TaskActions(ctx)
 		if err != nil {
 			return err
 		}
 		if left <= but {
-			return s.node.drained(ctx, but)
+			return s.Node.Drained(ctx, but)
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := stack.Pause(ctx, 100*time.Millisecond); err != nil {
 			return fmt.Errorf("%d TaskActions are left over: %w", left-but, err)
 		}
 	}
@@ -100,19 +101,19 @@ func (s *stack) settled(ctx context.Context, but int) error {
 
 // addWrites records the API server's writes for each of n actions. A pod takes three: its creation, its deletion and
 // the node's status.
-func addWrites(r *figures.Result, written requests, n int) {
+func addWrites(r *figures.Result, written stack.Requests, n int) {
 	for _, key := range sortedKeys(written) {
 		if written[key] >= float64(n)/20 {
 			r.Add("API writes, "+key, written[key]/float64(n), "/action")
 		}
 	}
-	r.Add("writes of TaskActions", written.of("taskactions")/float64(n), "/action")
-	r.Add("writes of anything but pods", (written.sum()-written.of("pods"))/float64(n), "/action")
+	r.Add("writes of TaskActions", written.Of("taskactions")/float64(n), "/action")
+	r.Add("writes of anything but pods", (written.Sum()-written.Of("pods"))/float64(n), "/action")
 }
 
 // addReads records the API server's reads for each of n actions, and the watches that were opened. Those of the client and the node
 // are among them.
-func addReads(r *figures.Result, read requests, n int) {
+func addReads(r *figures.Result, read stack.Requests, n int) {
 	for _, key := range sortedKeys(read) {
 		if strings.HasPrefix(key, "WATCH ") {
 			r.Add("API watches opened, "+strings.TrimPrefix(key, "WATCH "), read[key], "")
@@ -122,7 +123,7 @@ func addReads(r *figures.Result, read requests, n int) {
 	}
 }
 
-func sortedKeys(r requests) []string {
+func sortedKeys(r stack.Requests) []string {
 	keys := make([]string, 0, len(r))
 	for key := range r {
 		keys = append(keys, key)

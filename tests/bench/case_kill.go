@@ -6,25 +6,26 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // measureKill kills the server when half of the children of a fan-out have ended, starts it again at once, and waits for the rest.
-func measureKill(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		p, err := s.startFakeParent(ctx)
+func measureKill(n, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		p, err := startFakeParent(s, ctx)
 		if err != nil {
 			return err
 		}
-		if _, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, withPod) }); err != nil {
+		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.WithPod) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
 		if _, err := p.awaitAll(ctx, n/2); err != nil {
 			return err
 		}
-		s.server.Kill()
+		s.Server.Kill()
 		killed := time.Now()
-		s.client.close()
-		if err := s.startServer(ctx); err != nil {
+		s.Client.Close()
+		if err := s.StartServer(ctx); err != nil {
 			return err
 		}
 		r.Add("ready after", time.Since(killed).Seconds(), "s")

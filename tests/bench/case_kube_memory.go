@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 const kubeMemoryCase = "kube-memory"
@@ -32,8 +33,8 @@ type kubeMemory struct {
 	profiles    string        // directory for heap profiles; empty for none
 }
 
-func (c kubeMemory) measure(ctx context.Context, s *stack, r *figures.Result) error {
-	dir := filepath.Join(s.dir, kubeMemoryCase)
+func (c kubeMemory) measure(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+	dir := filepath.Join(s.Dir, kubeMemoryCase)
 	python, err := endsAtOnce(dir)
 	if err != nil {
 		return err
@@ -46,9 +47,9 @@ func (c kubeMemory) measure(ctx context.Context, s *stack, r *figures.Result) er
 	if err != nil {
 		return err
 	}
-	defer stopProcess(demo)
-	server := newClient("http://"+address, "")
-	defer server.close()
+	defer stack.StopProcess(demo)
+	server := stack.NewClient("http://"+address, "")
+	defer server.Close()
 	config, err := demoKube(dir)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (c kubeMemory) measure(ctx context.Context, s *stack, r *figures.Result) er
 			return err
 		}
 		do = func(ctx context.Context, from, to int) error {
-			_, err := each(to-from, c.concurrency, func(i int) int { return from + i }, func(i int) error { return written.task(ctx, i) })
+			_, err := stack.Each(to-from, c.concurrency, func(i int) int { return from + i }, func(i int) error { return written.task(ctx, i) })
 			return err
 		}
 	}
@@ -107,13 +108,13 @@ func (c kubeMemory) work(ctx context.Context, r *figures.Result, kube *kubernete
 }
 
 // run runs tasks and waits for their ends.
-func (c kubeMemory) run(ctx context.Context, server *client, from, to int) error {
+func (c kubeMemory) run(ctx context.Context, server *stack.Client, from, to int) error {
 	// No more than some hundreds are on their way: many that wait would measure Postgres.
 	const onTheirWay = 400
 	const part = 200
 	for first := from; first < to; first += part {
-		if _, err := each(min(part, to-first), c.concurrency, func(i int) int { return first + i }, func(i int) error {
-			return createShortRun(ctx, server, ident.Run{Project: project, Domain: domain, Name: fmt.Sprintf("short-%d", i)})
+		if _, err := stack.Each(min(part, to-first), c.concurrency, func(i int) int { return first + i }, func(i int) error {
+			return createShortRun(ctx, server, ident.Run{Project: stack.Project, Domain: stack.Domain, Name: fmt.Sprintf("short-%d", i)})
 		}); err != nil {
 			return err
 		}
@@ -126,14 +127,14 @@ func (c kubeMemory) run(ctx context.Context, server *client, from, to int) error
 
 // idle records what the API server uses while nothing happens.
 func (c kubeMemory) idle(ctx context.Context, r *figures.Result, kube *kubernetes.Clientset, when string) error {
-	if err := pause(ctx, min(settleTime, c.quiet)); err != nil {
+	if err := stack.Pause(ctx, min(settleTime, c.quiet)); err != nil {
 		return err
 	}
 	before, err := readKube(ctx, kube)
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, c.quiet); err != nil {
+	if err := stack.Pause(ctx, c.quiet); err != nil {
 		return err
 	}
 	after, err := readKube(ctx, kube)
@@ -150,7 +151,7 @@ func (c kubeMemory) profile(ctx context.Context, kube *kubernetes.Clientset, nam
 	if c.profiles == "" {
 		return nil
 	}
-	save(filepath.Join(c.profiles, "kube-memory."+name+".heap"), func() ([]byte, error) {
+	stack.Save(filepath.Join(c.profiles, "kube-memory."+name+".heap"), func() ([]byte, error) {
 		return kube.RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").SetHeader("Accept", "*/*").DoRaw(ctx)
 	})
 	return ctx.Err()
@@ -169,11 +170,11 @@ func readKube(ctx context.Context, kube *kubernetes.Clientset) (kubeFigures, err
 		"process_cpu_seconds_total": &f.cpu, "go_gc_duration_seconds_count": &f.collections, "go_memstats_alloc_bytes": &f.heap,
 		"go_memstats_next_gc_bytes": &f.goal, "process_resident_memory_bytes": &f.resident,
 	} {
-		if *figure, err = sumOf(body, name); err != nil {
+		if *figure, err = stack.SumOf(body, name); err != nil {
 			return f, err
 		}
 	}
-	f.rings, _ = sumOf(body, "watch_cache_capacity") // none without watch caches
+	f.rings, _ = stack.SumOf(body, "watch_cache_capacity") // none without watch caches
 	return f, nil
 }
 
@@ -185,39 +186,39 @@ func (f kubeFigures) report(r *figures.Result, when string) {
 }
 
 // awaitUnfinished waits until no more than some actions wait or are live.
-func awaitUnfinished(ctx context.Context, server *client, most float64) error {
+func awaitUnfinished(ctx context.Context, server *stack.Client, most float64) error {
 	for {
 		unfinished, err := unfinishedIn(ctx, server)
 		if err == nil && unfinished <= most {
 			return nil
 		}
-		if pause(ctx, 200*time.Millisecond) != nil {
+		if stack.Pause(ctx, 200*time.Millisecond) != nil {
 			return errors.Join(ctx.Err(), err)
 		}
 	}
 }
 
 // unfinishedIn is how many actions wait or are live.
-func unfinishedIn(ctx context.Context, server *client) (float64, error) {
-	body, err := server.get(ctx, "/metrics")
+func unfinishedIn(ctx context.Context, server *stack.Client) (float64, error) {
+	body, err := server.Get(ctx, "/metrics")
 	if err != nil {
 		return 0, err
 	}
-	waiting, err := sumOf(body, "flyte_queue_waiting")
+	waiting, err := stack.SumOf(body, "flyte_queue_waiting")
 	if err != nil {
 		return 0, err
 	}
-	live, err := sumOf(body, "flyte_task_actions_live")
+	live, err := stack.SumOf(body, "flyte_task_actions_live")
 	return waiting + live, err
 }
 
 // createShortRun creates a run of one task without inputs and outputs.
-func createShortRun(ctx context.Context, server *client, run ident.Run) error {
-	spec := pythonTask("short")
+func createShortRun(ctx context.Context, server *stack.Client, run ident.Run) error {
+	spec := stack.PythonTask("short")
 	spec.TaskTemplate.GetContainer().Resources.Requests = []*core.Resources_ResourceEntry{
 		{Name: core.Resources_CPU, Value: "10m"}, {Name: core.Resources_MEMORY, Value: "1Mi"},
 	}
-	_, err := server.api.CreateRun(ctx, &workflow.CreateRunRequest{
+	_, err := server.Api.CreateRun(ctx, &workflow.CreateRunRequest{
 		Id:   &workflow.CreateRunRequest_RunId{RunId: run.Proto()},
 		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: spec},
 	})

@@ -10,56 +10,57 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // measureIdle watches a newly started server for a while.
-func measureIdle(quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		if err := s.restartServer(ctx, r); err != nil {
+func measureIdle(quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		if err := s.RestartServer(ctx, r); err != nil {
 			return err
 		}
-		before, err := s.usage()
+		before, err := s.Usage()
 		if err != nil {
 			return err
 		}
-		if err := pause(ctx, quiet); err != nil {
+		if err := stack.Pause(ctx, quiet); err != nil {
 			return err
 		}
-		after, err := s.usage()
+		after, err := s.Usage()
 		if err != nil {
 			return err
 		}
-		r.Add("CPU of the server", figures.Milliseconds(after.since(before).cpu[serverName])/quiet.Seconds(), "ms/s")
-		return s.addMemory(r, "", false)
+		r.Add("CPU of the server", figures.Milliseconds(after.Since(before).Cpu[stack.ServerName])/quiet.Seconds(), "ms/s")
+		return addMemory(s, r, "", false)
 	}
 }
 
 // measurePod creates runs one at a time, each after the previous one has left nothing behind.
-func measurePod(samples int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
+func measurePod(samples int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		var accepted, made, seen []time.Duration
 		for range samples {
-			run := s.newRun("single")
-			pod := s.node.want(run.Root())
+			run := newRun(s, "single")
+			pod := s.Node.Want(run.Root())
 			began := time.Now()
-			if err := s.createRun(ctx, run); err != nil {
+			if err := s.CreateRun(ctx, run); err != nil {
 				return err
 			}
 			accepted = append(accepted, time.Since(began))
 			select {
 			case found := <-pod:
-				made = append(made, max(0, found.at.Sub(began)))
-				if err := s.node.end(ctx, found.pod); err != nil {
+				made = append(made, max(0, found.At.Sub(began)))
+				if err := s.Node.End(ctx, found.Pod); err != nil {
 					return err
 				}
 			case <-ctx.Done():
 				return fmt.Errorf("the pod did not appear: %w", ctx.Err())
 			}
-			if err := s.awaitRun(ctx, run); err != nil {
+			if err := awaitRun(s, ctx, run); err != nil {
 				return err
 			}
 			seen = append(seen, time.Since(began))
-			if err := s.node.drained(ctx, 0); err != nil {
+			if err := s.Node.Drained(ctx, 0); err != nil {
 				return err
 			}
 		}
@@ -71,10 +72,10 @@ func measurePod(samples int) func(context.Context, *stack, *figures.Result) erro
 }
 
 // awaitRun watches a run until it succeeds.
-func (s *stack) awaitRun(ctx context.Context, run ident.Run) error {
+func awaitRun(s *stack.Stack, ctx context.Context, run ident.Run) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.api.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: run.Proto()})
+	stream, err := s.Api.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: run.Proto()})
 	if err != nil {
 		return err
 	}
@@ -91,27 +92,27 @@ func (s *stack) awaitRun(ctx context.Context, run ident.Run) error {
 }
 
 // measureChildEnd ends children one at a time.
-func measureChildEnd(samples int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		p, err := s.startFakeParent(ctx)
+func measureChildEnd(samples int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		p, err := startFakeParent(s, ctx)
 		if err != nil {
 			return err
 		}
 		var fromWrite, fromStored []time.Duration
 		for i := range samples {
 			child := ident.Action{Run: p.action.Run, Name: fmt.Sprintf("c%d", i)}
-			pod := s.node.want(child)
-			if err := s.enqueue(ctx, p.action, child.Name, withPod); err != nil {
+			pod := s.Node.Want(child)
+			if err := s.Enqueue(ctx, p.action, child.Name, stack.WithPod); err != nil {
 				return err
 			}
-			var found appearance
+			var found stack.Appearance
 			select {
 			case found = <-pod:
 			case <-ctx.Done():
 				return fmt.Errorf("the child's pod did not appear: %w", ctx.Err())
 			}
 			began := time.Now()
-			if err := s.node.end(ctx, found.pod); err != nil {
+			if err := s.Node.End(ctx, found.Pod); err != nil {
 				return err
 			}
 			stored := time.Now()
@@ -121,7 +122,7 @@ func measureChildEnd(samples int) func(context.Context, *stack, *figures.Result)
 			}
 			fromWrite = append(fromWrite, at.Sub(began))
 			fromStored = append(fromStored, max(0, at.Sub(stored)))
-			if err := s.node.drained(ctx, 1); err != nil {
+			if err := s.Node.Drained(ctx, 1); err != nil {
 				return err
 			}
 		}
@@ -132,50 +133,50 @@ func measureChildEnd(samples int) func(context.Context, *stack, *figures.Result)
 }
 
 // measureCreate creates runs as fast as the server accepts them. Their pods run meanwhile.
-func measureCreate(n int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
+func measureCreate(n int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		for _, concurrency := range []int{1, 8, 32} {
-			started := s.node.startedPods()
-			before, err := s.usage()
+			started := s.Node.StartedPods()
+			before, err := s.Usage()
 			if err != nil {
 				return err
 			}
 			began := time.Now()
-			taken, err := each(n, concurrency, s.namer("many"), func(run ident.Run) error { return s.createRun(ctx, run) })
+			taken, err := stack.Each(n, concurrency, namer(s, "many"), func(run ident.Run) error { return s.CreateRun(ctx, run) })
 			if err != nil {
 				return err
 			}
 			elapsed := time.Since(began)
-			if err := s.awaitStarted(ctx, started+n); err != nil {
+			if err := awaitStarted(s, ctx, started+n); err != nil {
 				return err
 			}
-			if err := s.node.drained(ctx, 0); err != nil {
+			if err := s.Node.Drained(ctx, 0); err != nil {
 				return err
 			}
 			all := time.Since(began)
 			name := fmt.Sprintf("concurrency %d", concurrency)
 			r.Add(name+", accepted", float64(n)/elapsed.Seconds(), "runs/s")
 			r.Latency(name, taken)
-			after, err := s.usage()
+			after, err := s.Usage()
 			if err != nil {
 				return err
 			}
 			r.Add(name+", done", float64(n)/all.Seconds(), "runs/s")
-			used := after.since(before)
-			r.Add(name+", CPU per run of all processes", figures.Milliseconds(used.total())/float64(n), "ms")
-			r.Add(name+", others meanwhile", used.others, "cores")
-			r.Add(name+", extra pods", float64(s.node.startedPods()-started-n), "")
+			used := after.Since(before)
+			r.Add(name+", CPU per run of all processes", figures.Milliseconds(used.Total())/float64(n), "ms")
+			r.Add(name+", others meanwhile", used.Others, "cores")
+			r.Add(name+", extra pods", float64(s.Node.StartedPods()-started-n), "")
 		}
 		return nil
 	}
 }
 
 // measureCreateBuiltIn creates runs of a built-in task, so that no pods compete with the calls.
-func measureCreateBuiltIn(n int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
+func measureCreateBuiltIn(n int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		for _, concurrency := range []int{1, 8, 32} {
 			began := time.Now()
-			taken, err := each(n, concurrency, s.namer("sleep"), func(run ident.Run) error { return s.createSleep(ctx, run.Name, nil) })
+			taken, err := stack.Each(n, concurrency, namer(s, "sleep"), func(run ident.Run) error { return createSleep(s, ctx, run.Name, nil) })
 			if err != nil {
 				return err
 			}
@@ -187,32 +188,32 @@ func measureCreateBuiltIn(n int) func(context.Context, *stack, *figures.Result) 
 	}
 }
 
-func (s *stack) namer(prefix string) func(int) ident.Run {
+func namer(s *stack.Stack, prefix string) func(int) ident.Run {
 	var mu sync.Mutex
 	return func(int) ident.Run {
 		mu.Lock()
 		defer mu.Unlock()
-		return s.newRun(prefix)
+		return newRun(s, prefix)
 	}
 }
 
 // awaitStarted waits until the node has seen n pods.
-func (s *stack) awaitStarted(ctx context.Context, n int) error {
-	for s.node.startedPods() < n {
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return fmt.Errorf("%d of %d pods appeared: %w", s.node.startedPods(), n, err)
+func awaitStarted(s *stack.Stack, ctx context.Context, n int) error {
+	for s.Node.StartedPods() < n {
+		if err := stack.Pause(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d pods appeared: %w", s.Node.StartedPods(), n, err)
 		}
 	}
 	return nil
 }
 
 // measureChain runs actions one after the other.
-func measureChain(links int, k kind) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		if err := s.writeSleepInputs(); err != nil {
+func measureChain(links int, k stack.Kind) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		if err := s.WriteSleepInputs(); err != nil {
 			return err
 		}
-		p, err := s.startFakeParent(ctx)
+		p, err := startFakeParent(s, ctx)
 		if err != nil {
 			return err
 		}
@@ -221,7 +222,7 @@ func measureChain(links int, k kind) func(context.Context, *stack, *figures.Resu
 		for i := range links {
 			from := time.Now()
 			name := fmt.Sprintf("c%d", i)
-			if err := s.enqueue(ctx, p.action, name, k); err != nil {
+			if err := s.Enqueue(ctx, p.action, name, k); err != nil {
 				return err
 			}
 			at, err := p.await(ctx, name)

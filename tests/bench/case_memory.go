@@ -7,29 +7,30 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // settleTime lets a process return memory that it no longer needs, unless -quiet is shorter.
 const settleTime = 5 * time.Second
 
 // measureMemory runs many actions under five parents, without pods so that it takes seconds instead of minutes.
-func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		if err := s.addMemory(r, "at the start", false); err != nil {
+func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		if err := addMemory(s, r, "at the start", false); err != nil {
 			return err
 		}
-		if err := s.resetPeaks(); err != nil {
+		if err := resetPeaks(s); err != nil {
 			return err
 		}
 		const parents = 5
 		part := max(1, n/parents)
 		began := time.Now()
 		for i := range parents {
-			p, err := s.startFakeParent(ctx)
+			p, err := startFakeParent(s, ctx)
 			if err != nil {
 				return err
 			}
-			if _, err := each(part, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, asTrace) }); err != nil {
+			if _, err := stack.Each(part, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.AsTrace) }); err != nil {
 				return fmt.Errorf("enqueue: %w", err)
 			}
 			if _, err := p.awaitAll(ctx, part); err != nil {
@@ -39,29 +40,29 @@ func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context
 				return err
 			}
 			if i == 0 || i == parents-1 {
-				if err := s.addMemory(r, fmt.Sprintf("after %d actions", (i+1)*part), false); err != nil {
+				if err := addMemory(s, r, fmt.Sprintf("after %d actions", (i+1)*part), false); err != nil {
 					return err
 				}
 			}
 		}
 		r.Add("done", float64(parents*part)/time.Since(began).Seconds(), "actions/s")
 		settle := min(settleTime, quiet)
-		if err := pause(ctx, settle); err != nil {
+		if err := stack.Pause(ctx, settle); err != nil {
 			return err
 		}
-		return s.addMemory(r, fmt.Sprintf("%s later", settle), true)
+		return addMemory(s, r, fmt.Sprintf("%s later", settle), true)
 	}
 }
 
 // addMemory records the memory of server and API server, and their peaks on request.
-func (s *stack) addMemory(r *figures.Result, when string, peaks bool) error {
+func addMemory(s *stack.Stack, r *figures.Result, when string, peaks bool) error {
 	if when != "" {
 		when = ", " + when
 	}
 	for _, p := range []struct {
 		name string
 		pid  int
-	}{{serverName, s.server.Pid()}, {apiserverName, s.cluster.apiserver.Pid()}} {
+	}{{stack.ServerName, s.Server.Pid()}, {stack.ApiserverName, s.Cluster.Apiserver.Pid()}} {
 		now, peak, err := figures.MemoryOf(p.pid)
 		if err != nil {
 			return err
@@ -74,6 +75,6 @@ func (s *stack) addMemory(r *figures.Result, when string, peaks bool) error {
 	return nil
 }
 
-func (s *stack) resetPeaks() error {
-	return errors.Join(figures.ResetPeak(s.server.Pid()), figures.ResetPeak(s.cluster.apiserver.Pid()))
+func resetPeaks(s *stack.Stack) error {
+	return errors.Join(figures.ResetPeak(s.Server.Pid()), figures.ResetPeak(s.Cluster.Apiserver.Pid()))
 }

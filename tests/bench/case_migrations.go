@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 const (
@@ -40,10 +41,10 @@ ALTER TABLE actions VALIDATE CONSTRAINT bench_attempt;
 
 // measureMigrations upgrades tables with a tenth of the actions and with all of them, one migration after the other, while others read
 // and write: what these wait for must not grow with the rows.
-func measureMigrations(stored int, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
+func measureMigrations(stored int, quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		for _, actions := range []int{stored / 10, stored} {
-			if err := s.upgradeTables(ctx, r, actions, quiet); err != nil {
+			if err := upgradeTables(s, ctx, r, actions, quiet); err != nil {
 				return fmt.Errorf("with %d actions: %w", actions, err)
 			}
 		}
@@ -51,8 +52,8 @@ func measureMigrations(stored int, quiet time.Duration) func(context.Context, *s
 	}
 }
 
-func (s *stack) upgradeTables(ctx context.Context, r *figures.Result, actions int, quiet time.Duration) error {
-	pool, remove, err := s.emptyDatabase(ctx, fmt.Sprintf("migrations_%d", actions))
+func upgradeTables(s *stack.Stack, ctx context.Context, r *figures.Result, actions int, quiet time.Duration) error {
+	pool, remove, err := emptyDatabase(s, ctx, fmt.Sprintf("migrations_%d", actions))
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (s *stack) upgradeTables(ctx context.Context, r *figures.Result, actions in
 		r.Add(name+": longest wait for a lock", figures.Milliseconds(locks), "ms")
 		return nil
 	}
-	err = measured("no migration", func() error { return pause(ctx, quiet) })
+	err = measured("no migration", func() error { return stack.Pause(ctx, quiet) })
 	for _, schema := range []pgdb.Schema{store.Schema(), onlineForms} {
 		if err == nil {
 			err = oneByOne(ctx, pool, schema, measured)

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // emptyDatabase creates a second database on the server's Postgres. remove drops it.
-func (s *stack) emptyDatabase(ctx context.Context, name string) (pool *pgxpool.Pool, remove func(), err error) {
-	admin, err := pgxpool.New(ctx, s.postgres.DSN())
+func emptyDatabase(s *stack.Stack, ctx context.Context, name string) (pool *pgxpool.Pool, remove func(), err error) {
+	admin, err := pgxpool.New(ctx, s.Postgres.DSN())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -22,7 +24,7 @@ func (s *stack) emptyDatabase(ctx context.Context, name string) (pool *pgxpool.P
 		admin.Close()
 		return nil, nil, fmt.Errorf("create a database: %w", err)
 	}
-	if pool, err = pgxpool.New(ctx, s.postgres.DSNOf(name)); err != nil {
+	if pool, err = pgxpool.New(ctx, s.Postgres.DSNOf(name)); err != nil {
 		admin.Close()
 		return nil, nil, err
 	}
@@ -75,7 +77,7 @@ func startTableLoad(ctx context.Context, pool *pgxpool.Pool) (*tableLoad, error)
 				began := time.Now()
 				_, err := own.Exec(ctx, statement, first+rand.Int64N(last-first+1))
 				raise(&l.call, time.Since(began))
-				return errors.Join(err, pause(ctx, time.Millisecond))
+				return errors.Join(err, stack.Pause(ctx, time.Millisecond))
 			})
 		}
 	}
@@ -88,7 +90,7 @@ func startTableLoad(ctx context.Context, pool *pgxpool.Pool) (*tableLoad, error)
 		var longest float64
 		err := own.QueryRow(ctx, waits).Scan(&longest)
 		raise(&l.lock, time.Duration(longest*float64(time.Second)))
-		return errors.Join(err, pause(ctx, time.Millisecond))
+		return errors.Join(err, stack.Pause(ctx, time.Millisecond))
 	})
 	return l, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // counter is an HTTP server on this machine that counts what it is sent.
@@ -36,22 +37,22 @@ func newCounter() *counter {
 }
 
 // measureEvents runs n built-in children of one parent without a sink of events and with one, which takes them meanwhile.
-func measureEvents(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
+func measureEvents(n, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		sink := newCounter()
 		defer sink.Close()
 		for _, with := range []bool{false, true} {
 			words := "without a sink"
-			s.env = nil
+			s.Env = nil
 			if with {
 				words = "with a sink"
-				s.env = []string{fmt.Sprintf(`FLYTE_EVENTSTREAM_SINKS=[{"name": "bench", "type": "http", "url": %q}]`, sink.URL)}
+				s.Env = []string{fmt.Sprintf(`FLYTE_EVENTSTREAM_SINKS=[{"name": "bench", "type": "http", "url": %q}]`, sink.URL)}
 			}
-			if err := s.restartServer(ctx, &figures.Result{}); err != nil {
+			if err := s.RestartServer(ctx, &figures.Result{}); err != nil {
 				return err
 			}
-			if err := s.measureOutbox(ctx, r, sink, words, n, `SELECT count(*) FROM event_backlog`, func(n int) error {
-				return s.fanOutOfSleeps(ctx, n, concurrency)
+			if err := measureOutbox(s, ctx, r, sink, words, n, `SELECT count(*) FROM event_backlog`, func(n int) error {
+				return fanOutOfSleeps(s, ctx, n, concurrency)
 			}); err != nil {
 				return err
 			}
@@ -60,15 +61,15 @@ func measureEvents(n, concurrency int) func(context.Context, *stack, *figures.Re
 	}
 }
 
-func (s *stack) fanOutOfSleeps(ctx context.Context, n, concurrency int) error {
-	if err := s.writeSleepInputs(); err != nil {
+func fanOutOfSleeps(s *stack.Stack, ctx context.Context, n, concurrency int) error {
+	if err := s.WriteSleepInputs(); err != nil {
 		return err
 	}
-	p, err := s.startFakeParent(ctx)
+	p, err := startFakeParent(s, ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, inEngine) }); err != nil {
+	if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.InEngine) }); err != nil {
 		return fmt.Errorf("enqueue: %w", err)
 	}
 	if _, err := p.awaitAll(ctx, n); err != nil {
@@ -78,11 +79,11 @@ func (s *stack) fanOutOfSleeps(ctx context.Context, n, concurrency int) error {
 }
 
 // measureNotifications creates n runs of a built-in task without a rule, and with one that reports their end.
-func measureNotifications(n, concurrency int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
+func measureNotifications(n, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		sink := newCounter()
 		defer sink.Close()
-		s.env = []string{"FLYTE_NOTIFICATIONS_ALLOW=127.0.0.0/8"}
+		s.Env = []string{"FLYTE_NOTIFICATIONS_ALLOW=127.0.0.0/8"}
 		rule := &task.RunSpec{NotificationSettings: &task.RunSpec_NotificationRules{NotificationRules: &task.InlineRuleList{Rules: []*task.InlineRule{{
 			OnPhases: []common.ActionPhase{common.ActionPhase_ACTION_PHASE_SUCCEEDED},
 			Delivery: &task.InlineRule_DeliveryTemplate{DeliveryTemplate: &notification.DeliveryConfigTemplate{
@@ -96,12 +97,12 @@ func measureNotifications(n, concurrency int) func(context.Context, *stack, *fig
 			if spec != nil {
 				words = "with a rule"
 			}
-			if err := s.restartServer(ctx, &figures.Result{}); err != nil {
+			if err := s.RestartServer(ctx, &figures.Result{}); err != nil {
 				return err
 			}
-			if err := s.measureOutbox(ctx, r, sink, words, n, unsentNotifications, func(n int) error {
-				_, err := each(n, concurrency, func(int) string { return s.newRun("sleep").Name }, func(name string) error {
-					return s.createSleep(ctx, name, spec)
+			if err := measureOutbox(s, ctx, r, sink, words, n, unsentNotifications, func(n int) error {
+				_, err := stack.Each(n, concurrency, func(int) string { return newRun(s, "sleep").Name }, func(name string) error {
+					return createSleep(s, ctx, name, spec)
 				})
 				return err
 			}); err != nil {
@@ -117,20 +118,20 @@ const unsentNotifications = `
 	SELECT (SELECT count(*) FROM notification_outbox) + (SELECT count(*) FROM notification_deliveries WHERE ended_at IS NULL)
 		+ (SELECT count(*) FROM actions WHERE run_name LIKE 'sleep-%' AND ended_at IS NULL)`
 
-func (s *stack) createSleep(ctx context.Context, name string, spec *task.RunSpec) error {
-	_, err := s.api.CreateRun(ctx, &workflow.CreateRunRequest{
-		Id:   &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: project, Domain: domain, Name: name}},
-		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: sleepTask()}, RunSpec: spec,
+func createSleep(s *stack.Stack, ctx context.Context, name string, spec *task.RunSpec) error {
+	_, err := s.Api.CreateRun(ctx, &workflow.CreateRunRequest{
+		Id:   &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: stack.Project, Domain: stack.Domain, Name: name}},
+		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: stack.SleepTask()}, RunSpec: spec,
 		InputWrapper: &workflow.CreateRunRequest_Inputs{Inputs: &task.Inputs{
-			Literals: []*task.NamedLiteral{{Name: "duration", Value: durationLiteral(0)}},
+			Literals: []*task.NamedLiteral{{Name: "duration", Value: stack.DurationLiteral(0)}},
 		}},
 	})
 	return err
 }
 
 // measureOutbox measures work on n actions and what is then left to be sent, after some work that is not measured.
-func (s *stack) measureOutbox(ctx context.Context, r *figures.Result, sink *counter, words string, n int, left string, work func(n int) error) error {
-	pool, err := pgxpool.New(ctx, s.postgres.DSN())
+func measureOutbox(s *stack.Stack, ctx context.Context, r *figures.Result, sink *counter, words string, n int, left string, work func(n int) error) error {
+	pool, err := pgxpool.New(ctx, s.Postgres.DSN())
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (s *stack) measureOutbox(ctx context.Context, r *figures.Result, sink *coun
 			if err := pool.QueryRow(ctx, left).Scan(&waiting); err != nil {
 				return err
 			}
-			if err := pause(ctx, 20*time.Millisecond); err != nil {
+			if err := stack.Pause(ctx, 20*time.Millisecond); err != nil {
 				return fmt.Errorf("%d are not sent: %w", waiting, err)
 			}
 		}
@@ -150,7 +151,7 @@ func (s *stack) measureOutbox(ctx context.Context, r *figures.Result, sink *coun
 		return err
 	}
 	taken := sink.taken.Load()
-	before, err := s.usage()
+	before, err := s.Usage()
 	if err != nil {
 		return err
 	}
@@ -161,20 +162,20 @@ func (s *stack) measureOutbox(ctx context.Context, r *figures.Result, sink *coun
 	if err := empty(); err != nil {
 		return err
 	}
-	after, err := s.usage()
+	after, err := s.Usage()
 	if err != nil {
 		return err
 	}
-	used := after.since(before)
-	r.Add("actions "+words, float64(n)/done.Sub(before.at).Seconds(), "/s")
-	for _, name := range []string{serverName, postgresName} {
-		r.Add("CPU per action "+words+", "+name, figures.Milliseconds(used.cpu[name])/float64(n), "ms")
+	used := after.Since(before)
+	r.Add("actions "+words, float64(n)/done.Sub(before.At).Seconds(), "/s")
+	for _, name := range []string{stack.ServerName, stack.PostgresName} {
+		r.Add("CPU per action "+words+", "+name, figures.Milliseconds(used.Cpu[name])/float64(n), "ms")
 	}
 	if taken = sink.taken.Load() - taken; taken > 0 {
-		r.Add("sent", float64(taken)/used.elapsed.Seconds(), "/s")
+		r.Add("sent", float64(taken)/used.Elapsed.Seconds(), "/s")
 		r.Add("sent for each action", float64(taken)/float64(n), "")
-		r.Add("all sent after the last end", after.at.Sub(done).Seconds(), "s")
+		r.Add("all sent after the last end", after.At.Sub(done).Seconds(), "s")
 	}
-	r.Add("others meanwhile, "+words, used.others, "cores")
+	r.Add("others meanwhile, "+words, used.Others, "cores")
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 //go:embed python_tasks.py
@@ -32,7 +33,7 @@ type pythonDemo struct {
 	tasks        int    // of the larger fan-out and those in pools
 }
 
-func (c pythonDemo) measure(ctx context.Context, s *stack, r *figures.Result) error {
+func (c pythonDemo) measure(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 	python, err := pythonWithSDK(c.python)
 	if err != nil {
 		return err
@@ -41,13 +42,13 @@ func (c pythonDemo) measure(ctx context.Context, s *stack, r *figures.Result) er
 	if err != nil {
 		return err
 	}
-	demo, address, err := startDemo(ctx, s.dir, c.demo, filepath.Dir(filepath.Dir(python)))
+	demo, address, err := startDemo(ctx, s.Dir, c.demo, filepath.Dir(filepath.Dir(python)))
 	if err != nil {
 		return err
 	}
-	defer stopProcess(demo)
+	defer stack.StopProcess(demo)
 	// The SDK uploads the directory of the program, and remembers in HOME what it has uploaded.
-	dir := filepath.Join(s.dir, "python-tasks")
+	dir := filepath.Join(s.Dir, "python-tasks")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}

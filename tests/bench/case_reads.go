@@ -13,21 +13,22 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // measureReads stores actions as runs of ten and one run with a tenth of all, and reads them. The tables are in memory.
-func measureReads(stored, samples int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
+func measureReads(stored, samples int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		c := storetest.DefaultConfig()
-		c.Project, c.Domain = project, domain
+		c.Project, c.Domain = stack.Project, stack.Domain
 		c.Wide = stored/10 - 1
 		c.Runs = (stored - c.Wide - 1) / (1 + c.Children)
 		began := time.Now()
-		if err := s.seed(ctx, c); err != nil {
+		if err := seed(s, ctx, c); err != nil {
 			return err
 		}
 		r.Add("filling the tables", time.Since(began).Seconds(), "s")
-		reads := s.readCases(c)
+		reads := readCases(s, c)
 		for _, read := range reads {
 			n := samples
 			if read.samples > 0 {
@@ -45,15 +46,15 @@ func measureReads(stored, samples int) func(context.Context, *stack, *figures.Re
 			}
 			r.Latency(read.name, taken)
 		}
-		return s.addMemory(r, "", true)
+		return addMemory(s, r, "", true)
 	}
 }
 
 // warmUps are calls before those that count.
 const warmUps = 2
 
-func (s *stack) seed(ctx context.Context, c storetest.Config) error {
-	pool, err := pgxpool.New(ctx, s.postgres.DSN())
+func seed(s *stack.Stack, ctx context.Context, c storetest.Config) error {
+	pool, err := pgxpool.New(ctx, s.Postgres.DSN())
 	if err != nil {
 		return err
 	}
@@ -68,15 +69,15 @@ type readCase struct {
 	do      func(context.Context) error
 }
 
-func (s *stack) readCases(c storetest.Config) []readCase {
+func readCases(s *stack.Stack, c storetest.Config) []readCase {
 	newest := []*common.Sort{{Key: "created_at"}}
-	small := ident.Run{Project: project, Domain: domain, Name: fmt.Sprintf("r%d", c.Runs/2)}
-	wide := ident.Run{Project: project, Domain: domain, Name: "wide"}
+	small := ident.Run{Project: stack.Project, Domain: stack.Domain, Name: fmt.Sprintf("r%d", c.Runs/2)}
+	wide := ident.Run{Project: stack.Project, Domain: stack.Domain, Name: "wide"}
 	equal := func(field string, values ...string) *common.Filter {
 		return &common.Filter{Function: common.Filter_EQUAL, Field: field, Values: values}
 	}
 	lists := func(request *common.ListRequest) func(context.Context) error {
-		return func(ctx context.Context) error { _, err := s.listRuns(ctx, request); return err }
+		return func(ctx context.Context) error { _, err := listRuns(s, ctx, request); return err }
 	}
 	var deep string // the token of a page deep in the list, once known
 	behind := min(20_000, c.Runs/2)
@@ -93,26 +94,26 @@ func (s *stack) readCases(c storetest.Config) []readCase {
 		{"ListRuns page after 20000 rows", 0, func(ctx context.Context) error {
 			if deep == "" {
 				var err error
-				if deep, err = s.tokenAfter(ctx, behind, newest); err != nil {
+				if deep, err = tokenAfter(s, ctx, behind, newest); err != nil {
 					return err
 				}
 			}
-			_, err := s.listRuns(ctx, &common.ListRequest{Limit: 50, SortByFields: newest, Token: deep})
+			_, err := listRuns(s, ctx, &common.ListRequest{Limit: 50, SortByFields: newest, Token: deep})
 			return err
 		}},
-		{"ListActions of a run of 10", 0, s.listActions(small, nil)},
-		{"ListActions of the wide run", 0, s.listActions(wide, nil)},
-		{"ListActions of the wide run, oldest first", 0, s.listActions(wide, []*common.Sort{{Key: "created_at", Direction: common.Sort_ASCENDING}})},
-		{"WatchActions of a run of 10, snapshot", 0, s.watchActions(small, 1+c.Children)},
-		{"WatchActions of the wide run, first", 20, s.watchActions(wide, 1)},
-		{"WatchActions of the wide run, snapshot", 3, s.watchActions(wide, 1+c.Wide)},
+		{"ListActions of a run of 10", 0, listActions(s, small, nil)},
+		{"ListActions of the wide run", 0, listActions(s, wide, nil)},
+		{"ListActions of the wide run, oldest first", 0, listActions(s, wide, []*common.Sort{{Key: "created_at", Direction: common.Sort_ASCENDING}})},
+		{"WatchActions of a run of 10, snapshot", 0, watchActions(s, small, 1+c.Children)},
+		{"WatchActions of the wide run, first", 20, watchActions(s, wide, 1)},
+		{"WatchActions of the wide run, snapshot", 3, watchActions(s, wide, 1+c.Wide)},
 	}
 }
 
-func (s *stack) listRuns(ctx context.Context, request *common.ListRequest) (*workflow.ListRunsResponse, error) {
-	page, err := s.api.ListRuns(ctx, &workflow.ListRunsRequest{
+func listRuns(s *stack.Stack, ctx context.Context, request *common.ListRequest) (*workflow.ListRunsResponse, error) {
+	page, err := s.Api.ListRuns(ctx, &workflow.ListRunsRequest{
 		Request: request,
-		ScopeBy: &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: project, Domain: domain}},
+		ScopeBy: &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: stack.Project, Domain: stack.Domain}},
 	})
 	if err == nil && len(page.GetRuns()) == 0 {
 		err = errors.New("no runs were listed")
@@ -121,10 +122,10 @@ func (s *stack) listRuns(ctx context.Context, request *common.ListRequest) (*wor
 }
 
 // tokenAfter pages through the runs and returns the token that follows this many rows.
-func (s *stack) tokenAfter(ctx context.Context, rows int, order []*common.Sort) (string, error) {
+func tokenAfter(s *stack.Stack, ctx context.Context, rows int, order []*common.Sort) (string, error) {
 	token := ""
 	for read := 0; read < rows; {
-		page, err := s.listRuns(ctx, &common.ListRequest{Limit: uint32(min(rows-read, 200)), SortByFields: order, Token: token})
+		page, err := listRuns(s, ctx, &common.ListRequest{Limit: uint32(min(rows-read, 200)), SortByFields: order, Token: token})
 		if err != nil {
 			return "", err
 		}
@@ -135,9 +136,9 @@ func (s *stack) tokenAfter(ctx context.Context, rows int, order []*common.Sort) 
 	return token, nil
 }
 
-func (s *stack) listActions(run ident.Run, order []*common.Sort) func(context.Context) error {
+func listActions(s *stack.Stack, run ident.Run, order []*common.Sort) func(context.Context) error {
 	return func(ctx context.Context) error {
-		page, err := s.api.ListActions(ctx, &workflow.ListActionsRequest{
+		page, err := s.Api.ListActions(ctx, &workflow.ListActionsRequest{
 			RunId: run.Proto(), Request: &common.ListRequest{Limit: 50, SortByFields: order},
 		})
 		if err == nil && len(page.GetActions()) == 0 {
@@ -148,11 +149,11 @@ func (s *stack) listActions(run ident.Run, order []*common.Sort) func(context.Co
 }
 
 // watchActions reads until this many actions have arrived.
-func (s *stack) watchActions(run ident.Run, actions int) func(context.Context) error {
+func watchActions(s *stack.Stack, run ident.Run, actions int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		stream, err := s.api.WatchActions(ctx, &workflow.WatchActionsRequest{RunId: run.Proto()})
+		stream, err := s.Api.WatchActions(ctx, &workflow.WatchActionsRequest{RunId: run.Proto()})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 const (
@@ -22,56 +23,56 @@ const (
 )
 
 // measureReplicas compares one replica with three on the same cores, and then replaces each of the three under load.
-func measureReplicas(children, concurrency int, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		stopProcess(s.server) // its place is taken by replicas
-		replicas := &replicaSet{stack: s, service: &service{}}
-		defer replicas.stop()
+func measureReplicas(children, concurrency int, quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		stack.StopProcess(s.Server) // its place is taken by replicas
+		replicas := &stack.ReplicaSet{Stack: s, Service: &stack.Service{}}
+		defer replicas.Stop()
 		for _, count := range []int{1, 3} {
-			for len(replicas.members) < count {
+			for len(replicas.Members) < count {
 				began := time.Now()
-				if err := replicas.start(ctx); err != nil {
+				if err := replicas.Start(ctx); err != nil {
 					return err
 				}
-				r.Add(fmt.Sprintf("replica %d: start to ready", len(replicas.members)), time.Since(began).Seconds(), "s")
+				r.Add(fmt.Sprintf("replica %d: start to ready", len(replicas.Members)), time.Since(began).Seconds(), "s")
 			}
 			label := fmt.Sprintf("replicas: %d, ", count)
-			if err := replicas.fanOut(ctx, r, label, children, concurrency); err != nil {
+			if err := fanOut(replicas, ctx, r, label, children, concurrency); err != nil {
 				return fmt.Errorf("%s%w", label, err)
 			}
-			if err := pause(ctx, min(settleTime, quiet)); err != nil {
+			if err := stack.Pause(ctx, min(settleTime, quiet)); err != nil {
 				return err
 			}
-			for i, member := range replicas.members {
-				now, _, err := figures.MemoryOf(member.process.Pid())
+			for i, member := range replicas.Members {
+				now, _, err := figures.MemoryOf(member.Process.Pid())
 				if err != nil {
 					return err
 				}
 				r.Add(fmt.Sprintf("%smemory of replica %d, after the fan-out", label, i+1), now, "MiB")
 			}
 		}
-		if err := replicas.upgrade(ctx, r); err != nil {
+		if err := upgrade(replicas, ctx, r); err != nil {
 			return err
 		}
-		return replicas.takeOver(ctx, r)
+		return takeOver(replicas, ctx, r)
 	}
 }
 
 // fanOut measures a parent with many children. Like a pod, the parent has one connection, so one replica takes all its calls.
-func (s *replicaSet) fanOut(ctx context.Context, r *figures.Result, label string, children, concurrency int) error {
-	s.stack.client.close()
-	s.stack.client = s.service.client(filepath.Join(s.stack.dir, "storage"))
-	parent, err := s.stack.startFakeParent(ctx)
+func fanOut(s *stack.ReplicaSet, ctx context.Context, r *figures.Result, label string, children, concurrency int) error {
+	s.Stack.Client.Close()
+	s.Stack.Client = s.Service.Client(filepath.Join(s.Stack.Dir, "storage"))
+	parent, err := startFakeParent(s.Stack, ctx)
 	if err != nil {
 		return err
 	}
-	before, err := s.usedCPU()
+	before, err := s.UsedCPU()
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if _, err := each(children, concurrency, childName, func(name string) error {
-		return s.stack.enqueue(ctx, parent.action, name, withPod)
+	if _, err := stack.Each(children, concurrency, childName, func(name string) error {
+		return s.Stack.Enqueue(ctx, parent.action, name, stack.WithPod)
 	}); err != nil {
 		return fmt.Errorf("enqueue: %w", err)
 	}
@@ -79,7 +80,7 @@ func (s *replicaSet) fanOut(ctx context.Context, r *figures.Result, label string
 	if err != nil {
 		return err
 	}
-	after, err := s.usedCPU()
+	after, err := s.UsedCPU()
 	if err != nil {
 		return err
 	}
@@ -88,16 +89,16 @@ func (s *replicaSet) fanOut(ctx context.Context, r *figures.Result, label string
 	if err := parent.finish(ctx); err != nil {
 		return err
 	}
-	return s.stack.node.drained(ctx, 0)
+	return s.Stack.Node.Drained(ctx, 0)
 }
 
 // upgrade replaces all replicas while runs are created at a constant rate, and the same time without an upgrade for comparison.
-func (s *replicaSet) upgrade(ctx context.Context, r *figures.Result) error {
-	count := len(s.members)
+func upgrade(s *stack.ReplicaSet, ctx context.Context, r *figures.Result) error {
+	count := len(s.Members)
 	began := time.Now()
-	if err := s.createMeanwhile(ctx, r, "CreateRun during the upgrade", func(ctx context.Context) error {
+	if err := createMeanwhile(s, ctx, r, "CreateRun during the upgrade", func(ctx context.Context) error {
 		for range count {
-			if err := s.replace(ctx); err != nil {
+			if err := s.Replace(ctx); err != nil {
 				return err
 			}
 		}
@@ -107,16 +108,16 @@ func (s *replicaSet) upgrade(ctx context.Context, r *figures.Result) error {
 	}
 	length := time.Since(began)
 	r.Add("upgrade of all replicas", length.Seconds(), "s")
-	return s.createMeanwhile(ctx, r, "CreateRun without an upgrade", func(ctx context.Context) error { return pause(ctx, length) })
+	return createMeanwhile(s, ctx, r, "CreateRun without an upgrade", func(ctx context.Context) error { return stack.Pause(ctx, length) })
 }
 
 // createMeanwhile creates runs until work returns. A call that finds no replica is made again, as the SDK does; its latency
 // counts from its first try.
-func (s *replicaSet) createMeanwhile(ctx context.Context, r *figures.Result, label string, work func(context.Context) error) error {
-	clients := make([]*client, upgradeClients)
+func createMeanwhile(s *stack.ReplicaSet, ctx context.Context, r *figures.Result, label string, work func(context.Context) error) error {
+	clients := make([]*stack.Client, upgradeClients)
 	for i := range clients {
-		clients[i] = s.service.client(filepath.Join(s.stack.dir, "storage"))
-		defer clients[i].close()
+		clients[i] = s.Service.Client(filepath.Join(s.Stack.Dir, "storage"))
+		defer clients[i].Close()
 	}
 	var (
 		mu       sync.Mutex
@@ -125,7 +126,7 @@ func (s *replicaSet) createMeanwhile(ctx context.Context, r *figures.Result, lab
 		again    int
 		failures []error
 	)
-	call := func(c *client, run ident.Run) {
+	call := func(c *stack.Client, run ident.Run) {
 		began := time.Now()
 		tries, err := createWithRetry(ctx, c, run)
 		mu.Lock()
@@ -145,7 +146,7 @@ func (s *replicaSet) createMeanwhile(ctx context.Context, r *figures.Result, lab
 		case failure = <-done:
 			working = false
 		case <-tick.C:
-			run := s.stack.newRun("upgrade")
+			run := newRun(s.Stack, "upgrade")
 			calls.Go(func() { call(clients[i%len(clients)], run) })
 		}
 	}
@@ -158,17 +159,17 @@ func (s *replicaSet) createMeanwhile(ctx context.Context, r *figures.Result, lab
 }
 
 // createWithRetry creates a run until a replica answers, and returns how many tries it took.
-func createWithRetry(ctx context.Context, c *client, run ident.Run) (tries int, err error) {
+func createWithRetry(ctx context.Context, c *stack.Client, run ident.Run) (tries int, err error) {
 	for {
 		tries++
-		err := c.createRun(ctx, run)
+		err := c.CreateRun(ctx, run)
 		switch code := connect.CodeOf(err); {
 		case err == nil, tries > 1 && code == connect.CodeAlreadyExists: // the answer to an earlier try was lost
 			return tries, nil
 		case code != connect.CodeUnavailable || ctx.Err() != nil:
 			return tries, err
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := stack.Pause(ctx, 50*time.Millisecond); err != nil {
 			return tries, err
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // reusableWorkers is how many workers a pool of the bench has.
@@ -31,7 +32,7 @@ func reusableImage(concurrency int32) string {
 
 // reusableTask is a task of a reusable environment. Each concurrency is an environment of its own.
 func reusableTask(concurrency int32) *task.TaskSpec {
-	spec := pythonTask("reusable")
+	spec := stack.PythonTask("reusable")
 	template := spec.GetTaskTemplate()
 	template.Type = "actor"
 	template.GetContainer().Image = reusableImage(concurrency)
@@ -42,19 +43,19 @@ func reusableTask(concurrency int32) *task.TaskSpec {
 
 // measureReusable has n children of a reusable environment run by workers that end each of them at once: what remains is the work
 // of the server.
-func measureReusable(n, callers int, concurrency int32) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		p, err := s.startFakeParent(ctx)
+func measureReusable(n, callers int, concurrency int32) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		p, err := startFakeParent(s, ctx)
 		if err != nil {
 			return err
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		enqueue := func(name string) error { return s.enqueueTask(ctx, p.action, name, reusableTask(concurrency)) }
+		enqueue := func(name string) error { return s.EnqueueTask(ctx, p.action, name, reusableTask(concurrency)) }
 		if err := enqueue("first"); err != nil {
 			return err
 		}
-		workers, err := s.startWorkers(ctx, concurrency)
+		workers, err := startWorkers(s, ctx, concurrency)
 		if err != nil {
 			return err
 		}
@@ -62,12 +63,12 @@ func measureReusable(n, callers int, concurrency int32) func(context.Context, *s
 		if _, err := p.await(ctx, "first"); err != nil {
 			return err
 		}
-		usage, err := s.usage()
+		usage, err := s.Usage()
 		if err != nil {
 			return err
 		}
 		began := time.Now()
-		taken, err := each(n, callers, childName, enqueue)
+		taken, err := stack.Each(n, callers, childName, enqueue)
 		if err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
@@ -76,14 +77,14 @@ func measureReusable(n, callers int, concurrency int32) func(context.Context, *s
 		if err != nil {
 			return err
 		}
-		used, err := s.usage()
+		used, err := s.Usage()
 		if err != nil {
 			return err
 		}
 		r.Add("finished actions", float64(n)/last.Sub(began).Seconds(), "/s")
 		r.Add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
 		r.Latency("Enqueue", taken)
-		used.since(usage).perAction(r, n)
+		used.Since(usage).PerAction(r, n)
 		workers.leave()
 		return p.finish(ctx)
 	}
@@ -113,16 +114,16 @@ func (w *fakeWorkers) leave() {
 }
 
 // startWorkers waits for the pods of the pool with this concurrency, and connects in their place.
-func (s *stack) startWorkers(ctx context.Context, concurrency int32) (*fakeWorkers, error) {
+func startWorkers(s *stack.Stack, ctx context.Context, concurrency int32) (*fakeWorkers, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	workers := &fakeWorkers{cancel: cancel}
-	pods, err := s.podsOfWorkers(ctx, reusableImage(concurrency))
+	pods, err := podsOfWorkers(s, ctx, reusableImage(concurrency))
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	for i := range pods {
-		one, err := s.newWorker(ctx, &pods[i], uint32(concurrency))
+		one, err := newWorker(s, ctx, &pods[i], uint32(concurrency))
 		if err != nil {
 			cancel()
 			return nil, err
@@ -134,9 +135,9 @@ func (s *stack) startWorkers(ctx context.Context, concurrency int32) (*fakeWorke
 }
 
 // podsOfWorkers waits until a pool has all of its pods. Those of another pool may still be there.
-func (s *stack) podsOfWorkers(ctx context.Context, image string) ([]corev1.Pod, error) {
+func podsOfWorkers(s *stack.Stack, ctx context.Context, image string) ([]corev1.Pod, error) {
 	for {
-		pods, err := s.cluster.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: labelWorker})
+		pods, err := s.Cluster.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: stack.LabelWorker})
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +145,7 @@ func (s *stack) podsOfWorkers(ctx context.Context, image string) ([]corev1.Pod, 
 		if len(found) >= reusableWorkers {
 			return found, nil
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := stack.Pause(ctx, 20*time.Millisecond); err != nil {
 			return nil, fmt.Errorf("%d pods of workers appeared: %w", len(found), err)
 		}
 	}
@@ -162,15 +163,15 @@ type fakeWorker struct {
 }
 
 // newWorker reads the token of a worker as its pod would get it.
-func (s *stack) newWorker(ctx context.Context, pod *corev1.Pod, slots uint32) (*fakeWorker, error) {
-	secret, err := s.cluster.client.CoreV1().Secrets(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+func newWorker(s *stack.Stack, ctx context.Context, pod *corev1.Pod, slots uint32) (*fakeWorker, error) {
+	secret, err := s.Cluster.Client.CoreV1().Secrets(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
 	return &fakeWorker{
-		id: pod.Labels[labelWorker], token: string(secret.Data["token"]), slots: slots, ended: map[int64]*workerv1.Ended{}, wake: make(chan struct{}, 1),
+		id: pod.Labels[stack.LabelWorker], token: string(secret.Data["token"]), slots: slots, ended: map[int64]*workerv1.Ended{}, wake: make(chan struct{}, 1),
 		// Like the worker, without compression.
-		client: workerv1connect.NewWorkerServiceClient(&http.Client{Transport: s.client.transport}, s.client.url, connect.WithAcceptCompression("gzip", nil, nil)),
+		client: workerv1connect.NewWorkerServiceClient(&http.Client{Transport: s.Client.Transport}, s.Client.Url, connect.WithAcceptCompression("gzip", nil, nil)),
 	}, nil
 }
 

@@ -6,27 +6,28 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // measureSoak starts run after run, half of their children with pods, a quarter built in, a quarter traces, until n actions
 // are done or the time limit expires. It reports what has grown since the first tenth: memory of the server and of the API
 // server, what etcd holds apart from past revisions, and our objects that are left in it.
-func measureSoak(n int, limit time.Duration, round, concurrency int) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		if err := s.writeSleepInputs(); err != nil {
+func measureSoak(n int, limit time.Duration, round, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		if err := s.WriteSleepInputs(); err != nil {
 			return err
 		}
-		kinds := []kind{withPod, inEngine, withPod, asTrace}
+		kinds := []stack.Kind{stack.WithPod, stack.InEngine, stack.WithPod, stack.AsTrace}
 		began, done := time.Now(), 0
 		var warm sample
 		over := func() bool { return done >= n || limit > 0 && time.Since(began) > limit }
 		for !over() {
-			p, err := s.startFakeParent(ctx)
+			p, err := startFakeParent(s, ctx)
 			if err != nil {
 				return err
 			}
-			_, err = each(round, concurrency, func(i int) int { return i }, func(i int) error {
-				return s.enqueue(ctx, p.action, childName(i), kinds[i%len(kinds)])
+			_, err = stack.Each(round, concurrency, func(i int) int { return i }, func(i int) error {
+				return s.Enqueue(ctx, p.action, childName(i), kinds[i%len(kinds)])
 			})
 			if err != nil {
 				return fmt.Errorf("enqueue: %w", err)
@@ -40,19 +41,19 @@ func measureSoak(n int, limit time.Duration, round, concurrency int) func(contex
 			done += round
 			isWarm := done >= n/10 || limit > 0 && time.Since(began) > limit/10
 			if warm.actions == 0 && isWarm {
-				if warm, err = s.takeSample(ctx, done); err != nil {
+				if warm, err = takeSample(s, ctx, done); err != nil {
 					return err
 				}
 			}
 		}
 		elapsed := time.Since(began)
-		if err := s.settled(ctx, 0); err != nil {
+		if err := settled(s, ctx, 0); err != nil {
 			return err
 		}
-		if err := pause(ctx, min(settleTime, elapsed)); err != nil {
+		if err := stack.Pause(ctx, min(settleTime, elapsed)); err != nil {
 			return err
 		}
-		end, err := s.takeSample(ctx, done)
+		end, err := takeSample(s, ctx, done)
 		if err != nil {
 			return err
 		}
@@ -83,35 +84,35 @@ type sample struct {
 	objects                             int
 }
 
-func (s *stack) takeSample(ctx context.Context, actions int) (sample, error) {
+func takeSample(s *stack.Stack, ctx context.Context, actions int) (sample, error) {
 	x := sample{actions: actions}
 	var err error
-	if x.server, _, err = figures.MemoryOf(s.server.Pid()); err != nil {
+	if x.server, _, err = figures.MemoryOf(s.Server.Pid()); err != nil {
 		return x, err
 	}
-	if x.apiserver, _, err = figures.MemoryOf(s.cluster.apiserver.Pid()); err != nil {
+	if x.apiserver, _, err = figures.MemoryOf(s.Cluster.Apiserver.Pid()); err != nil {
 		return x, err
 	}
-	inUse, err := s.etcdInUse(ctx)
+	inUse, err := s.EtcdInUse(ctx)
 	if err != nil {
 		return x, err
 	}
 	x.etcd = float64(inUse) / (1 << 20)
-	if x.goroutines, err = s.goroutines(ctx); err != nil {
+	if x.goroutines, err = goroutines(s, ctx); err != nil {
 		return x, err
 	}
-	if x.objects, err = s.cluster.taskActions(ctx); err != nil {
+	if x.objects, err = s.Cluster.TaskActions(ctx); err != nil {
 		return x, err
 	}
-	x.objects += len(s.node.pods.ListKeys())
+	x.objects += len(s.Node.Pods.ListKeys())
 	return x, nil
 }
 
 // goroutines reads the server's number of goroutines from its metrics.
-func (s *stack) goroutines(ctx context.Context) (float64, error) {
-	body, err := s.get(ctx, "/metrics")
+func goroutines(s *stack.Stack, ctx context.Context) (float64, error) {
+	body, err := s.Get(ctx, "/metrics")
 	if err != nil {
 		return 0, err
 	}
-	return sumOf(body, "go_goroutines")
+	return stack.SumOf(body, "go_goroutines")
 }

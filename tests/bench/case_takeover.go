@@ -9,26 +9,27 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // takeoverRuns are created right after a replica was killed: some for each shard.
 const takeoverRuns = 4 * ident.Shards
 
 // takeOver kills a replica and creates runs. Those whose shard the replica owned wait until another one has taken it over.
-func (s *replicaSet) takeOver(ctx context.Context, r *figures.Result) error {
-	last := len(s.members) - 1
-	killed := s.members[last]
-	s.members = s.members[:last]
-	s.service.remove(killed.address)
-	killed.process.Kill()
+func takeOver(s *stack.ReplicaSet, ctx context.Context, r *figures.Result) error {
+	last := len(s.Members) - 1
+	killed := s.Members[last]
+	s.Members = s.Members[:last]
+	s.Service.Remove(killed.Address)
+	killed.Process.Kill()
 	began := time.Now()
 
-	s.stack.client.close()
-	s.stack.client = s.service.client(filepath.Join(s.stack.dir, "storage"))
+	s.Stack.Client.Close()
+	s.Stack.Client = s.Service.Client(filepath.Join(s.Stack.Dir, "storage"))
 	runs := make([]ident.Run, takeoverRuns)
 	for i := range runs {
-		runs[i] = s.stack.newRun("takeover")
-		if _, err := createWithRetry(ctx, s.stack.client, runs[i]); err != nil {
+		runs[i] = newRun(s.Stack, "takeover")
+		if _, err := createWithRetry(ctx, s.Stack.Client, runs[i]); err != nil {
 			return fmt.Errorf("create a run after a replica was killed: %w", err)
 		}
 	}
@@ -36,7 +37,7 @@ func (s *replicaSet) takeOver(ctx context.Context, r *figures.Result) error {
 	done := make([]time.Duration, takeoverRuns)
 	for i, run := range runs {
 		go func() {
-			err := s.stack.awaitRun(ctx, run)
+			err := awaitRun(s.Stack, ctx, run)
 			done[i] = time.Since(began)
 			ends <- err
 		}()

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // triggersPerTask is how many triggers one request deploys.
@@ -20,47 +21,47 @@ const triggersPerTask = 100
 
 // measureTriggers deploys n active triggers whose slots are a day away and measures what they cost. It then deploys
 // firing more, which fire one after the other within a time, and measures how late their runs were started.
-func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		if err := s.addMemory(r, "without triggers", false); err != nil {
+func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		if err := addMemory(s, r, "without triggers", false); err != nil {
 			return err
 		}
 		tomorrow := time.Now().Add(24 * time.Hour)
 		began := time.Now()
-		if err := s.deployTriggers(ctx, "idle", n, func(i int) time.Time { return tomorrow.Add(time.Duration(i) * time.Second) }); err != nil {
+		if err := deployTriggers(s, ctx, "idle", n, func(i int) time.Time { return tomorrow.Add(time.Duration(i) * time.Second) }); err != nil {
 			return err
 		}
 		r.Add("triggers deployed", float64(n)/time.Since(began).Seconds(), "/s")
-		if err := s.restartServer(ctx, &figures.Result{}); err != nil { // deploying leaves memory that idle triggers do not need
+		if err := s.RestartServer(ctx, &figures.Result{}); err != nil { // deploying leaves memory that idle triggers do not need
 			return err
 		}
-		if err := pause(ctx, min(settleTime, quiet)); err != nil {
+		if err := stack.Pause(ctx, min(settleTime, quiet)); err != nil {
 			return err
 		}
-		if err := s.addMemory(r, "idle, with the triggers", false); err != nil {
+		if err := addMemory(s, r, "idle, with the triggers", false); err != nil {
 			return err
 		}
-		if err := s.quietly(ctx, r, quiet, meanwhile); err != nil {
+		if err := quietly(s, ctx, r, quiet, meanwhile); err != nil {
 			return err
 		}
 		first := time.Now().UTC().Add(time.Duration(firing)*10*time.Millisecond + 2*time.Second) // deploying takes a while
-		if err := s.deployTriggers(ctx, "firing", firing, func(i int) time.Time { return first.Add(time.Duration(i) * within / time.Duration(firing)) }); err != nil {
+		if err := deployTriggers(s, ctx, "firing", firing, func(i int) time.Time { return first.Add(time.Duration(i) * within / time.Duration(firing)) }); err != nil {
 			return err
 		}
 		if late := time.Since(first); late > 0 {
 			return fmt.Errorf("deploying %d triggers took %s too long: their first slots have passed", firing, late)
 		}
-		return s.awaitFires(ctx, r, firing)
+		return awaitFires(s, ctx, r, firing)
 	}
 }
 
 // deployTriggers deploys triggers of a built-in task, so that their runs need no pods. Each has slots a day apart.
-func (s *stack) deployTriggers(ctx context.Context, prefix string, n int, start func(int) time.Time) error {
-	tasks := taskconnect.NewTaskServiceClient(&http.Client{Transport: s.transport}, s.url)
+func deployTriggers(s *stack.Stack, ctx context.Context, prefix string, n int, start func(int) time.Time) error {
+	tasks := taskconnect.NewTaskServiceClient(&http.Client{Transport: s.Transport}, s.Url)
 	for done := 0; done < n; done += triggersPerTask {
 		name := fmt.Sprintf("bench.%s-%d", prefix, done)
 		request := &task.DeployTaskRequest{
-			TaskId: &task.TaskIdentifier{Project: project, Domain: domain, Name: name, Version: "1"}, Spec: sleepTask(),
+			TaskId: &task.TaskIdentifier{Project: stack.Project, Domain: stack.Domain, Name: name, Version: "1"}, Spec: stack.SleepTask(),
 		}
 		request.Spec.TaskTemplate.Id.Name = name
 		request.Spec.TaskTemplate.Interface.Inputs = &core.VariableMap{Variables: []*core.VariableEntry{{
@@ -86,37 +87,37 @@ func dailyTrigger(name string, start time.Time) *task.TaskTrigger {
 			}}}},
 		},
 		Spec: &task.TaskTriggerSpec{Active: true, InputWrapper: &task.TaskTriggerSpec_Inputs{Inputs: &task.Inputs{
-			Literals: []*task.NamedLiteral{{Name: "duration", Value: durationLiteral(0)}},
+			Literals: []*task.NamedLiteral{{Name: "duration", Value: stack.DurationLiteral(0)}},
 		}}},
 	}
 }
 
 // awaitFires waits until all have fired, and reads how late each run was recorded.
-func (s *stack) awaitFires(ctx context.Context, r *figures.Result, firing int) error {
-	pool, err := pgxpool.New(ctx, s.postgres.DSN())
+func awaitFires(s *stack.Stack, ctx context.Context, r *figures.Result, firing int) error {
+	pool, err := pgxpool.New(ctx, s.Postgres.DSN())
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	began, err := s.usage()
+	began, err := s.Usage()
 	if err != nil {
 		return err
 	}
 	for settled := 0; settled < firing; {
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := stack.Pause(ctx, 100*time.Millisecond); err != nil {
 			return fmt.Errorf("%d of %d triggers have fired: %w", settled, firing, err)
 		}
 		if err := pool.QueryRow(ctx, `SELECT count(*) FROM trigger_fires WHERE settled_at IS NOT NULL`).Scan(&settled); err != nil {
 			return err
 		}
 	}
-	ended, err := s.usage()
+	ended, err := s.Usage()
 	if err != nil {
 		return err
 	}
-	used := ended.since(began)
-	for _, name := range []string{serverName, postgresName} {
-		r.Add("CPU per fire, "+name, figures.Milliseconds(used.cpu[name])/float64(firing), "ms")
+	used := ended.Since(began)
+	for _, name := range []string{stack.ServerName, stack.PostgresName} {
+		r.Add("CPU per fire, "+name, figures.Milliseconds(used.Cpu[name])/float64(firing), "ms")
 	}
 	rows, err := pool.Query(ctx, `SELECT extract(epoch FROM settled_at - slot)::float8 FROM trigger_fires`)
 	if err != nil {
@@ -134,6 +135,6 @@ func (s *stack) awaitFires(ctx context.Context, r *figures.Result, firing int) e
 		return err
 	}
 	r.Latency("lateness", late)
-	r.Add("others meanwhile", used.others, "cores")
-	return s.addMemory(r, "after the fires", true)
+	r.Add("others meanwhile", used.Others, "cores")
+	return addMemory(s, r, "after the fires", true)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // benchCase is one measurement.
@@ -18,7 +19,7 @@ type benchCase struct {
 	fresh bool
 	// long cases run only if they are named.
 	long bool
-	run  func(context.Context, *stack, *figures.Result) error
+	run  func(context.Context, *stack.Stack, *figures.Result) error
 }
 
 // cases are all cases, in the best order to run them.
@@ -29,25 +30,25 @@ func cases(o options) []benchCase {
 		{"child-end", "end of a child's pod to the parent's watch", false, false, measureChildEnd(o.samples)},
 		{"create", "CreateRun at concurrency 1, 8 and 32", false, false, measureCreate(o.creates)},
 		{"create-engine", "the same, of runs that the runs service executes itself", false, false, measureCreateBuiltIn(o.creates)},
-		{"chain-pods", "actions with pods, one after the other", false, false, measureChain(o.chain, withPod)},
-		{"chain-engine", "the same, executed by the runs service", false, false, measureChain(o.chain, inEngine)},
-		{"chain-traces", "the same, of traces", false, false, measureChain(o.chain, asTrace)},
-		{"fan-out-traces", fmt.Sprintf("%d traces enqueued by one parent", o.plain), true, false, measureFanOut(o.plain, o.concurrency, asTrace)},
-		{"fan-out-engine", fmt.Sprintf("%d children that the runs service executes itself", o.plain), true, false, measureFanOut(o.plain, o.concurrency, inEngine)},
+		{"chain-pods", "actions with pods, one after the other", false, false, measureChain(o.chain, stack.WithPod)},
+		{"chain-engine", "the same, executed by the runs service", false, false, measureChain(o.chain, stack.InEngine)},
+		{"chain-traces", "the same, of traces", false, false, measureChain(o.chain, stack.AsTrace)},
+		{"fan-out-traces", fmt.Sprintf("%d traces enqueued by one parent", o.plain), true, false, measureFanOut(o.plain, o.concurrency, stack.AsTrace)},
+		{"fan-out-engine", fmt.Sprintf("%d children that the runs service executes itself", o.plain), true, false, measureFanOut(o.plain, o.concurrency, stack.InEngine)},
 	}
 	for _, n := range o.fanOut {
 		all = append(all, benchCase{
 			fmt.Sprintf("fan-out-%d", n), fmt.Sprintf("%d children with pods that end at once", n), true, false,
-			measureFanOut(n, o.concurrency, withPod),
+			measureFanOut(n, o.concurrency, stack.WithPod),
 		}, benchCase{
 			fmt.Sprintf("fan-out-%d-kubelet", n), fmt.Sprintf("%d children with pods that are scheduled, run and end, each with its report", n), true, false,
-			likeKubelet(measureFanOut(n, o.concurrency, withPod)),
+			likeKubelet(measureFanOut(n, o.concurrency, stack.WithPod)),
 		})
 	}
 	return append(all,
 		benchCase{
 			"fan-out-retries", fmt.Sprintf("%d children with pods whose first attempt fails", o.retried), true, false,
-			measureFanOut(o.retried, o.concurrency, withRetry),
+			measureFanOut(o.retried, o.concurrency, stack.WithRetry),
 		},
 		benchCase{
 			"fan-out-cached", fmt.Sprintf("%d children whose outputs come from the cache, each with a key of its own", o.cached), true, false,
@@ -116,7 +117,7 @@ type bench struct {
 	options  options
 	dir      string
 	progress io.Writer
-	stack    *stack
+	stack    *stack.Stack
 	started  int
 }
 
@@ -128,7 +129,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) figures.Result {
 	result := figures.Result{Case: c.name, About: c.about}
 	if c.name == kubeMemoryCase { // it measures a demo, and the processes of a stack would be in its way
 		began := time.Now()
-		if err := c.run(ctx, &stack{dir: b.dir}, &result); err != nil {
+		if err := c.run(ctx, &stack.Stack{Dir: b.dir}, &result); err != nil {
 			result.Error = err.Error()
 		}
 		result.Seconds = time.Since(began).Seconds()
@@ -139,27 +140,27 @@ func (b *bench) measure(ctx context.Context, c benchCase) figures.Result {
 		b.close()
 		b.started++
 		var err error
-		if b.stack, err = start(ctx, b.options.programs, filepath.Join(b.dir, fmt.Sprint(b.started))); err != nil {
+		if b.stack, err = stack.Start(ctx, b.options.Programs, filepath.Join(b.dir, fmt.Sprint(b.started))); err != nil {
 			result.Error = err.Error()
 			return result
 		}
 	}
-	before, err := b.stack.usage()
+	before, err := b.stack.Usage()
 	if err != nil {
 		result.Error = err.Error()
 		return result
 	}
-	finish := b.stack.profile(ctx, b.options.profile, c.name)
+	finish := b.stack.Profile(ctx, b.options.profile, c.name)
 	began := time.Now()
 	err = c.run(ctx, b.stack, &result)
 	result.Seconds = time.Since(began).Seconds()
 	finish()
-	if after, failure := b.stack.usage(); failure == nil {
-		result.OthersCores = after.since(before).others
+	if after, failure := b.stack.Usage(); failure == nil {
+		result.OthersCores = after.Since(before).Others
 	}
 	if err != nil {
 		result.Error = err.Error()
-		fmt.Fprintf(b.progress, "%s: %v; see the logs in %s\n", c.name, err, b.stack.dir)
+		fmt.Fprintf(b.progress, "%s: %v; see the logs in %s\n", c.name, err, b.stack.Dir)
 		b.close()
 	}
 	result.PrintRows(b.progress)
@@ -168,16 +169,16 @@ func (b *bench) measure(ctx context.Context, c benchCase) figures.Result {
 
 func (b *bench) close() {
 	if b.stack != nil {
-		b.stack.stop() // Its files stay until the end: deletions would make creations dearer for the next case, see fileCost.
+		b.stack.Stop() // Its files stay until the end: deletions would make creations dearer for the next case, see fileCost.
 		b.stack = nil
 		runtime.GC() // so that this process starts each case alike
 	}
 }
 
 // likeKubelet lets the node of a case write as much as a scheduler and a kubelet do.
-func likeKubelet(run func(context.Context, *stack, *figures.Result) error) func(context.Context, *stack, *figures.Result) error {
-	return func(ctx context.Context, s *stack, r *figures.Result) error {
-		s.node.likeKubelet()
+func likeKubelet(run func(context.Context, *stack.Stack, *figures.Result) error) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		s.Node.LikeKubelet()
 		return run(ctx, s, r)
 	}
 }

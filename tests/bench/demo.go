@@ -10,6 +10,7 @@ import (
 	"regexp"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 var (
@@ -27,12 +28,12 @@ func startDemo(ctx context.Context, dir, program, python string, more ...string)
 	if _, err := os.Stat(program); err != nil {
 		return nil, "", fmt.Errorf("%w; build it with make build-demo", err)
 	}
-	process, err := spawn(dir, "demo", program, nil, append([]string{"demo", "--ephemeral", "--listen", "127.0.0.1:0", "--python", python}, more...)...)
+	process, err := stack.Spawn(dir, "demo", program, nil, append([]string{"demo", "--ephemeral", "--listen", "127.0.0.1:0", "--python", python}, more...)...)
 	if err != nil {
 		return nil, "", err
 	}
 	address := ""
-	err = awaitReady(ctx, process, func(context.Context) error {
+	err = stack.AwaitReady(ctx, process, func(context.Context) error {
 		said, err := os.ReadFile(filepath.Join(dir, "demo.log"))
 		if err != nil {
 			return err
@@ -45,7 +46,7 @@ func startDemo(ctx context.Context, dir, program, python string, more ...string)
 		return nil
 	})
 	if err != nil {
-		stopProcess(process)
+		stack.StopProcess(process)
 		return nil, "", err
 	}
 	return process, address, nil

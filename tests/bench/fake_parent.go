@@ -13,11 +13,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // fakeParent plays the SDK in the pod of a root action: it watches the children and records when each one ends.
 type fakeParent struct {
-	stack  *stack
+	stack  *stack.Stack
 	action ident.Action
 	pod    *corev1.Pod
 	stream *connect.ServerStreamForClient[actions.WatchForUpdatesResponse]
@@ -33,19 +34,19 @@ type fakeParent struct {
 }
 
 // startFakeParent creates a run, lets its pod run and opens the watch.
-func (s *stack) startFakeParent(ctx context.Context) (*fakeParent, error) {
-	p := &fakeParent{stack: s, action: s.newRun("parent").Root()}
-	pod := s.node.want(p.action)
-	if err := s.createRun(ctx, p.action.Run); err != nil {
+func startFakeParent(s *stack.Stack, ctx context.Context) (*fakeParent, error) {
+	p := &fakeParent{stack: s, action: newRun(s, "parent").Root()}
+	pod := s.Node.Want(p.action)
+	if err := s.CreateRun(ctx, p.action.Run); err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
 	}
 	select {
 	case found := <-pod:
-		p.pod = found.pod
+		p.pod = found.Pod
 	case <-ctx.Done():
 		return nil, fmt.Errorf("the parent's pod did not appear: %w", ctx.Err())
 	}
-	if err := s.node.run(ctx, p.pod); err != nil {
+	if err := s.Node.Run(ctx, p.pod); err != nil {
 		return nil, fmt.Errorf("run the parent's pod: %w", err)
 	}
 	if err := p.open(ctx); err != nil {
@@ -57,7 +58,7 @@ func (s *stack) startFakeParent(ctx context.Context) (*fakeParent, error) {
 // open opens the watch, and reads what has ended already. It forgets what an earlier watch saw.
 func (p *fakeParent) open(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
-	stream, err := p.stack.actions.WatchForUpdates(watching, &actions.WatchForUpdatesRequest{
+	stream, err := p.stack.Actions.WatchForUpdates(watching, &actions.WatchForUpdatesRequest{
 		Filter: &actions.WatchForUpdatesRequest_ParentActionId{ParentActionId: p.action.Proto()},
 	})
 	if err != nil {
@@ -179,14 +180,14 @@ func (p *fakeParent) until(ctx context.Context, met func() bool) error {
 // finish ends the parent's pod and waits until nothing is left.
 func (p *fakeParent) finish(ctx context.Context) error {
 	p.close()
-	if err := p.stack.node.end(ctx, p.pod); err != nil {
+	if err := p.stack.Node.End(ctx, p.pod); err != nil {
 		return fmt.Errorf("end the parent's pod: %w", err)
 	}
-	return p.stack.node.drained(ctx, 0)
+	return p.stack.Node.Drained(ctx, 0)
 }
 
 // newRun names a run that does not exist yet.
-func (s *stack) newRun(prefix string) ident.Run {
-	s.runs++
-	return ident.Run{Project: project, Domain: domain, Name: fmt.Sprintf("%s-%d", prefix, s.runs)}
+func newRun(s *stack.Stack, prefix string) ident.Run {
+	s.Runs++
+	return ident.Run{Project: stack.Project, Domain: stack.Domain, Name: fmt.Sprintf("%s-%d", prefix, s.Runs)}
 }

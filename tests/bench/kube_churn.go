@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // churn writes to an API server what tasks write: a TaskAction and a pod each, their changes, and their ends. No process
@@ -50,7 +51,7 @@ func (c *churn) task(ctx context.Context, i int) error {
 	_, err := actions.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1.GroupVersion.String(), "kind": v1.Kind, "metadata": map[string]any{"name": name},
 		"spec": map[string]any{
-			"uid": int64(i + 1), "attempt": int64(1), "project": project, "domain": domain, "run": name, "action": "a0", "taskType": "python",
+			"uid": int64(i + 1), "attempt": int64(1), "project": stack.Project, "domain": stack.Domain, "run": name, "action": "a0", "taskType": "python",
 			"taskTemplate": strings.Repeat("QUFB", 800), "runOutputBase": "/data/" + name + "/",
 		},
 	}}, metav1.CreateOptions{})

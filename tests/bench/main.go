@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 func main() {
@@ -58,12 +59,12 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 			os.RemoveAll(dir) //nolint:errcheck // a temporary directory
 		}
 	}()
-	if o.server == "" {
-		if o.server, err = buildServer(ctx, dir); err != nil {
+	if o.Server == "" {
+		if o.Server, err = stack.BuildServer(ctx, dir); err != nil {
 			return err
 		}
 	}
-	apiserver, err := apiserverProgram(o.programs)
+	apiserver, err := stack.ApiserverProgram(o.Programs)
 	if err != nil {
 		return err
 	}

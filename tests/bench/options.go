@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // options are the flags.
 type options struct {
-	programs
+	stack.Programs
 
 	cases   string
 	list    bool
@@ -69,10 +71,10 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.BoolVar(&o.list, "list", false, "list the cases")
 	flags.StringVar(&o.json, "json", "", "also write the results to this file")
 	flags.StringVar(&o.dir, "dir", "", "directory for data; its disk matters (default: the system's temporary directory)")
-	flags.StringVar(&o.server, "server", "", "the program to measure (default: built from manager/cmd/flyte-binary)")
+	flags.StringVar(&o.Server, "server", "", "the program to measure (default: built from manager/cmd/flyte-binary)")
 	flags.StringVar(&o.python, "python", "", "the Python with the SDK and FastAPI, for apps and python-demo (default: .cache/e2e-python/bin/python, which make e2e-python installs)")
 	flags.StringVar(&o.demo, "demo", "", "the built demo program, for apps-demo and python-demo (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
-	flags.StringVar(&o.binaries, "binaries", "", "directory of kube-apiserver and etcd (default: $KUBEBUILDER_ASSETS, else .bin)")
+	flags.StringVar(&o.Binaries, "binaries", "", "directory of kube-apiserver and etcd (default: $KUBEBUILDER_ASSETS, else .bin)")
 	flags.BoolVar(&o.keep, "keep", false, "keep data and logs")
 	flags.StringVar(&o.profile, "profile", "", "write CPU and heap profiles of the server during each case into this directory")
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "time limit of one case, including set-up")

@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"context"
@@ -22,20 +22,20 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
 )
 
-// cluster is an API server and its store as in production: every write is synced to disk. There are no controllers.
+// Cluster is an API server and its store as in production: every write is synced to disk. There are no controllers.
 type cluster struct {
-	etcd, apiserver *supervise.Process
+	etcd, Apiserver *supervise.Process
 	config          *rest.Config
-	client          *kubernetes.Clientset
+	Client          *kubernetes.Clientset
 	metadata        metadata.Interface
 	kubeconfig      string
 }
 
 const token = "bench"
 
-// apiserverProgram is where kube-apiserver is; etcd is beside it.
-func apiserverProgram(p programs) (string, error) {
-	dir := p.binaries
+// ApiserverProgram is where kube-apiserver is; etcd is beside it.
+func ApiserverProgram(p Programs) (string, error) {
+	dir := p.Binaries
 	if dir == "" {
 		dir = os.Getenv("KUBEBUILDER_ASSETS")
 	}
@@ -52,8 +52,8 @@ func apiserverProgram(p programs) (string, error) {
 	return path, nil
 }
 
-func startCluster(ctx context.Context, p programs, dir string) (c *cluster, err error) {
-	program, err := apiserverProgram(p)
+func startCluster(ctx context.Context, p Programs, dir string) (c *cluster, err error) {
+	program, err := ApiserverProgram(p)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func startCluster(ctx context.Context, p programs, dir string) (c *cluster, err 
 		}
 	}()
 	socket := "unix://" + filepath.Join(dir, "c.sock")
-	c.etcd, err = spawn(dir, "etcd", filepath.Join(filepath.Dir(program), "etcd"), nil,
+	c.etcd, err = Spawn(dir, "etcd", filepath.Join(filepath.Dir(program), "etcd"), nil,
 		"--name=default", "--data-dir="+filepath.Join(dir, "etcd"), "--log-level=error", "--quota-backend-bytes=4294967296",
 		"--listen-client-urls="+socket, "--advertise-client-urls=http://127.0.0.1:1",
 		"--listen-peer-urls=unix://"+filepath.Join(dir, "p.sock"),
@@ -76,11 +76,11 @@ func startCluster(ctx context.Context, p programs, dir string) (c *cluster, err 
 	if err != nil {
 		return c, err
 	}
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return c, err
 	}
-	c.apiserver, err = spawn(dir, "apiserver", program, nil,
+	c.Apiserver, err = Spawn(dir, "apiserver", program, nil,
 		"--etcd-servers="+socket, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port),
 		"--cert-dir="+filepath.Join(dir, "certificates"), "--token-auth-file="+filepath.Join(dir, "tokens"),
 		"--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
@@ -98,13 +98,13 @@ func startCluster(ctx context.Context, p programs, dir string) (c *cluster, err 
 		ContentConfig:   rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
 		QPS:             -1,
 	}
-	if c.client, err = kubernetes.NewForConfig(c.config); err != nil {
+	if c.Client, err = kubernetes.NewForConfig(c.config); err != nil {
 		return c, err
 	}
 	if c.metadata, err = metadata.NewForConfig(c.config); err != nil {
 		return c, err
 	}
-	if err := awaitReady(ctx, c.apiserver, c.ready); err != nil {
+	if err := AwaitReady(ctx, c.Apiserver, c.ready); err != nil {
 		return c, err
 	}
 	c.kubeconfig = filepath.Join(dir, "kubeconfig")
@@ -120,11 +120,11 @@ current-context: bench
 `
 
 func (c *cluster) ready(ctx context.Context) error {
-	return c.client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	return c.Client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 }
 
-// taskActions counts the TaskActions.
-func (c *cluster) taskActions(ctx context.Context) (int, error) {
+// TaskActions counts the TaskActions.
+func (c *cluster) TaskActions(ctx context.Context) (int, error) {
 	page, err := c.metadata.Resource(v1.Resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return 0, fmt.Errorf("count TaskActions: %w", err)
@@ -137,8 +137,8 @@ func (c *cluster) taskActions(ctx context.Context) (int, error) {
 }
 
 func (c *cluster) stop() {
-	stopProcess(c.apiserver)
-	stopProcess(c.etcd)
+	StopProcess(c.Apiserver)
+	StopProcess(c.etcd)
 }
 
 func writeCredentials(dir string) error {
@@ -155,8 +155,8 @@ func writeCredentials(dir string) error {
 	)
 }
 
-// freePort finds a port that was free a moment ago, for programs that take no listener.
-func freePort() (int, error) {
+// FreePort finds a port that was free a moment ago, for programs that take no listener.
+func FreePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // binding does not wait
 	if err != nil {
 		return 0, err

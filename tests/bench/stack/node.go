@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
-// labelWorker marks the pods of workers.
-const labelWorker = v1.Group + "/worker"
+// LabelWorker marks the pods of workers.
+const LabelWorker = v1.Group + "/worker"
 
-// node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
+// Node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
 // a case waits for are handed to it, and run until it ends them. Those of apps are the business of appNode. With kubelet set, it
 // writes what a scheduler and a kubelet write.
 type node struct {
 	client  kubernetes.Interface
-	pods    cache.Indexer
+	Pods    cache.Indexer
 	stop    func()
 	ctx     context.Context //nolint:containedctx // for the informer's handlers, which get none
 	working sync.WaitGroup
@@ -34,21 +34,21 @@ type node struct {
 	kubelet bool                               // GUARDED_BY(mu)
 	seen    map[types.UID]bool                 // GUARDED_BY(mu): not yet gone
 	started int                                // GUARDED_BY(mu)
-	wanted  map[ident.Action]chan<- appearance // GUARDED_BY(mu)
+	wanted  map[ident.Action]chan<- Appearance // GUARDED_BY(mu)
 }
 
-// appearance is a pod that was waited for.
-type appearance struct {
-	pod *corev1.Pod
-	at  time.Time
+// Appearance is a pod that was waited for.
+type Appearance struct {
+	Pod *corev1.Pod
+	At  time.Time
 }
 
 func startNode(ctx context.Context, client kubernetes.Interface) (*node, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	n := &node{client: client, ctx: running, seen: map[types.UID]bool{}, wanted: map[ident.Action]chan<- appearance{}}
+	n := &node{client: client, ctx: running, seen: map[types.UID]bool{}, wanted: map[ident.Action]chan<- Appearance{}}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informer := factory.Core().V1().Pods().Informer()
-	n.pods = informer.GetIndexer()
+	n.Pods = informer.GetIndexer()
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    n.see,
 		UpdateFunc: func(_, object any) { n.see(object) },
@@ -87,15 +87,15 @@ func (n *node) see(object any) {
 	action := actionOf(pod)
 	if wanted := n.wanted[action]; wanted != nil {
 		delete(n.wanted, action)
-		wanted <- appearance{pod: pod, at: now}
+		wanted <- Appearance{Pod: pod, At: now}
 		return
 	}
-	play := n.end
+	play := n.End
 	switch task, attempt := pod.Labels[v1.Group+"/task"], pod.Labels[v1.Group+"/attempt"]; {
 	case task == retriedTask && attempt == "1":
 		play = n.fail
-	case task == endlessTask, pod.Labels[labelWorker] != "":
-		play = n.run
+	case task == endlessTask, pod.Labels[LabelWorker] != "":
+		play = n.Run
 	case n.kubelet:
 		play = n.liveLikeKubelet
 	}
@@ -113,35 +113,35 @@ func (n *node) forget(object any) {
 	}
 }
 
-// want keeps the pod of an action running, and reports its appearance.
-func (n *node) want(action ident.Action) <-chan appearance {
-	told := make(chan appearance, 1)
+// Want keeps the pod of an action running, and reports its appearance.
+func (n *node) Want(action ident.Action) <-chan Appearance {
+	told := make(chan Appearance, 1)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.wanted[action] = told
 	return told
 }
 
-// likeKubelet makes the node write as much as a scheduler and a kubelet do, for pods that it sees from now on.
-func (n *node) likeKubelet() {
+// LikeKubelet makes the node write as much as a scheduler and a kubelet do, for pods that it sees from now on.
+func (n *node) LikeKubelet() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.kubelet = true
 }
 
-// startedPods is how many pods the node has ever seen.
-func (n *node) startedPods() int {
+// StartedPods is how many pods the node has ever seen.
+func (n *node) StartedPods() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.started
 }
 
-// drained waits until only this many pods are left.
-func (n *node) drained(ctx context.Context, but int) error {
+// Drained waits until only this many pods are left.
+func (n *node) Drained(ctx context.Context, but int) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		left := len(n.pods.ListKeys())
+		left := len(n.Pods.ListKeys())
 		if left <= but {
 			return nil
 		}
@@ -153,15 +153,15 @@ func (n *node) drained(ctx context.Context, but int) error {
 	}
 }
 
-// run reports that a pod's process has started.
-func (n *node) run(ctx context.Context, pod *corev1.Pod) error {
+// Run reports that a pod's process has started.
+func (n *node) Run(ctx context.Context, pod *corev1.Pod) error {
 	return n.write(ctx, pod, corev1.PodRunning, func(now metav1.Time) corev1.ContainerState {
 		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
 	})
 }
 
-// end reports that a pod's process has succeeded.
-func (n *node) end(ctx context.Context, pod *corev1.Pod) error {
+// End reports that a pod's process has succeeded.
+func (n *node) End(ctx context.Context, pod *corev1.Pod) error {
 	return n.write(ctx, pod, corev1.PodSucceeded, func(now metav1.Time) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: now, FinishedAt: now}}
 	})

@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"bufio"
@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// requests counts requests to the API server, by verb and resource, such as "POST pods" or "PATCH pods/status".
-type requests map[string]float64
+// Requests counts requests to the API server, by verb and resource, such as "POST pods" or "PATCH pods/status".
+type Requests map[string]float64
 
 var label = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
-// requests reads the API server's own count.
-func (c *cluster) requests(ctx context.Context) (requests, error) {
+// Requests reads the API server's own count.
+func (c *cluster) Requests(ctx context.Context) (Requests, error) {
 	body, err := c.get(ctx, "/metrics")
 	if err != nil {
 		return nil, fmt.Errorf("read metrics of the API server: %w", err)
 	}
-	return parseRequests(body)
+	return ParseRequests(body)
 }
 
-func parseRequests(body []byte) (requests, error) {
-	counts := requests{}
+func ParseRequests(body []byte) (Requests, error) {
+	counts := Requests{}
 	lines := bufio.NewScanner(bytes.NewReader(body))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -52,10 +52,10 @@ func parseRequests(body []byte) (requests, error) {
 	return counts, lines.Err()
 }
 
-// get reads one of the API server's pages about itself.
+// Get reads one of the API server's pages about itself.
 func (c *cluster) get(ctx context.Context, path string) ([]byte, error) {
 	path, query, _ := strings.Cut(path, "?")
-	request := c.client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "*/*")
+	request := c.Client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "*/*")
 	if name, value, found := strings.Cut(query, "="); found {
 		request.Param(name, value)
 	}
@@ -65,14 +65,14 @@ func (c *cluster) get(ctx context.Context, path string) ([]byte, error) {
 // writes are the verbs that change something.
 var writes = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
 
-// since returns the writes after an earlier count.
-func (r requests) since(before requests) requests { return r.after(before, true) }
+// Since returns the writes after an earlier count.
+func (r Requests) Since(before Requests) Requests { return r.after(before, true) }
 
-// reads returns the reads of pods, TaskActions and jobs after an earlier count, and the watches that were opened.
-func (r requests) reads(before requests) requests { return r.after(before, false) }
+// Reads returns the reads of pods, TaskActions and jobs after an earlier count, and the watches that were opened.
+func (r Requests) Reads(before Requests) Requests { return r.after(before, false) }
 
-func (r requests) after(before requests, writing bool) requests {
-	made := requests{}
+func (r Requests) after(before Requests, writing bool) Requests {
+	made := Requests{}
 	for key, n := range r {
 		verb, path, _ := strings.Cut(key, " ")
 		if !writing && !slices.Contains(watched, path) {
@@ -88,8 +88,8 @@ func (r requests) after(before requests, writing bool) requests {
 // watched are the resources whose reads count.
 var watched = []string{"pods", "taskactions", "jobs"}
 
-// of sums the requests for a resource and its subresources.
-func (r requests) of(resource string) float64 {
+// Of sums the requests for a resource and its subresources.
+func (r Requests) Of(resource string) float64 {
 	var total float64
 	for key, n := range r {
 		_, path, _ := strings.Cut(key, " ")
@@ -100,7 +100,7 @@ func (r requests) of(resource string) float64 {
 	return total
 }
 
-func (r requests) sum() float64 {
+func (r Requests) Sum() float64 {
 	var total float64
 	for _, n := range r {
 		total += n

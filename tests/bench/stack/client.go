@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"context"
@@ -25,16 +25,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
-// client calls the server with Connect over HTTP/2 without TLS, like the SDK in a task.
-type client struct {
-	url       string
+// Client calls the server with Connect over HTTP/2 without TLS, like the SDK in a task.
+type Client struct {
+	Url       string
 	storage   string
-	transport *http.Transport
-	api       workflowconnect.RunServiceClient
-	actions   actionsconnect.ActionsServiceClient
+	Transport *http.Transport
+	Api       workflowconnect.RunServiceClient
+	Actions   actionsconnect.ActionsServiceClient
 }
 
-func newClient(url, storage string, options ...func(*http.Transport)) *client {
+func NewClient(url, storage string, options ...func(*http.Transport)) *Client {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols, DisableCompression: true}
@@ -42,27 +42,27 @@ func newClient(url, storage string, options ...func(*http.Transport)) *client {
 		option(transport)
 	}
 	over := &http.Client{Transport: transport}
-	return &client{
-		url: url, storage: storage, transport: transport,
-		api:     workflowconnect.NewRunServiceClient(over, url),
-		actions: actionsconnect.NewActionsServiceClient(over, url),
+	return &Client{
+		Url: url, storage: storage, Transport: transport,
+		Api:     workflowconnect.NewRunServiceClient(over, url),
+		Actions: actionsconnect.NewActionsServiceClient(over, url),
 	}
 }
 
-func (c *client) close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() { c.Transport.CloseIdleConnections() }
 
 // ready checks the readiness of the server.
-func (c *client) ready(ctx context.Context) error {
-	_, err := c.get(ctx, "/readyz")
+func (c *Client) ready(ctx context.Context) error {
+	_, err := c.Get(ctx, "/readyz")
 	return err
 }
 
-func (c *client) get(ctx context.Context, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, nil)
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Url+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	response, err := (&http.Client{Transport: c.transport}).Do(request)
+	response, err := (&http.Client{Transport: c.Transport}).Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -74,59 +74,59 @@ func (c *client) get(ctx context.Context, path string) ([]byte, error) {
 	return body, err
 }
 
-// enqueueTask records a child that runs a task.
-func (c *client) enqueueTask(ctx context.Context, parent ident.Action, name string, spec *task.TaskSpec) error {
+// EnqueueTask records a child that runs a task.
+func (c *Client) EnqueueTask(ctx context.Context, parent ident.Action, name string, spec *task.TaskSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	base := blobpath.RunBase(c.storage, project, domain, parent.Run.Name)
-	_, err := c.actions.Enqueue(ctx, &actions.EnqueueRequest{Action: &actions.Action{
+	base := blobpath.RunBase(c.storage, Project, Domain, parent.Run.Name)
+	_, err := c.Actions.Enqueue(ctx, &actions.EnqueueRequest{Action: &actions.Action{
 		ActionId: ident.Action{Run: parent.Run, Name: name}.Proto(), ParentActionName: &parent.Name, RunOutputBase: base,
 		InputUri: base + name + "/" + blobpath.InputsFile, Group: "map", Spec: &actions.Action_Task{Task: &workflow.TaskAction{Spec: spec}},
 	}})
 	return err
 }
 
-// kind is how an action is executed.
-type kind int
+// Kind is how an action is executed.
+type Kind int
 
 const (
-	// withPod is a pod that ends at once.
-	withPod kind = iota
-	// withRetry is a pod whose first attempt fails and whose second succeeds.
-	withRetry
-	// untilAborted is a pod that runs until it is deleted.
-	untilAborted
-	// inEngine is an action that the runs service executes itself: a sleep of zero length.
-	inEngine
-	// cached is the same, with outputs from the cache when the action of that name has run before.
-	cached
-	// asleep is a sleep that lasts a while.
-	asleep
-	// asCondition is a condition that waits for a signal.
-	asCondition
-	// asTrace is a trace, which is done once it is recorded.
-	asTrace
+	// WithPod is a pod that ends at once.
+	WithPod Kind = iota
+	// WithRetry is a pod whose first attempt fails and whose second succeeds.
+	WithRetry
+	// UntilAborted is a pod that runs until it is deleted.
+	UntilAborted
+	// InEngine is an action that the runs service executes itself: a sleep of zero length.
+	InEngine
+	// Cached is the same, with outputs from the cache when the action of that name has run before.
+	Cached
+	// Asleep is a sleep that lasts a while.
+	Asleep
+	// AsCondition is a condition that waits for a signal.
+	AsCondition
+	// AsTrace is a trace, which is done once it is recorded.
+	AsTrace
 )
 
 // The project and domain of everything.
 const (
-	project = "flytesnacks"
-	domain  = "development"
+	Project = "flytesnacks"
+	Domain  = "development"
 )
 
-func (c *client) createRun(ctx context.Context, run ident.Run) error {
-	_, err := c.api.CreateRun(ctx, &workflow.CreateRunRequest{
+func (c *Client) CreateRun(ctx context.Context, run ident.Run) error {
+	_, err := c.Api.CreateRun(ctx, &workflow.CreateRunRequest{
 		Id:   &workflow.CreateRunRequest_RunId{RunId: run.Proto()},
-		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: pythonTask("main")},
+		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: PythonTask("main")},
 	})
 	return err
 }
 
-// enqueue records a child, with the SDK's time limit of 5 s.
-func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, k kind) error {
+// Enqueue records a child, with the SDK's time limit of 5 s.
+func (c *Client) Enqueue(ctx context.Context, parent ident.Action, name string, k Kind) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	base := blobpath.RunBase(c.storage, project, domain, parent.Run.Name)
+	base := blobpath.RunBase(c.storage, Project, Domain, parent.Run.Name)
 	action := &actions.Action{
 		ActionId:         ident.Action{Run: parent.Run, Name: name}.Proto(),
 		ParentActionName: &parent.Name,
@@ -135,30 +135,30 @@ func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, 
 		Group:            "map",
 	}
 	switch k {
-	case withPod:
-		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: pythonTask("child")}}
-	case withRetry:
-		spec := pythonTask(retriedTask)
+	case WithPod:
+		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: PythonTask("child")}}
+	case WithRetry:
+		spec := PythonTask(retriedTask)
 		spec.TaskTemplate.Metadata.Retries = &core.RetryStrategy{Retries: 1}
 		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: spec}}
-	case untilAborted:
-		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: pythonTask(endlessTask)}}
-	case inEngine:
+	case UntilAborted:
+		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: PythonTask(endlessTask)}}
+	case InEngine:
 		action.InputUri = c.sleepInputs(noSleep)
-		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: sleepTask()}}
-	case cached:
+		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: SleepTask()}}
+	case Cached:
 		action.InputUri = c.sleepInputs(noSleep)
-		spec := sleepTask()
+		spec := SleepTask()
 		spec.TaskTemplate.Metadata.Discoverable = true
 		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: spec, CacheKey: wrapperspb.String("bench-" + name)}}
-	case asleep:
-		action.InputUri = c.sleepInputs(heldSleep)
-		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: sleepTask()}}
-	case asCondition:
+	case Asleep:
+		action.InputUri = c.sleepInputs(HeldSleep)
+		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: SleepTask()}}
+	case AsCondition:
 		action.Spec = &actions.Action_Condition{Condition: &workflow.ConditionAction{
 			Name: "approve", Prompt: "May I?", Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_BOOLEAN}},
 		}}
-	case asTrace:
+	case AsTrace:
 		now := time.Now()
 		action.Spec = &actions.Action_Trace{Trace: &workflow.TraceAction{
 			Name: "traced", Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED,
@@ -167,7 +167,7 @@ func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, 
 			Spec:    &task.TraceSpec{Interface: &core.TypedInterface{}},
 		}}
 	}
-	_, err := c.actions.Enqueue(ctx, &actions.EnqueueRequest{Action: action})
+	_, err := c.Actions.Enqueue(ctx, &actions.EnqueueRequest{Action: action})
 	return err
 }
 
@@ -177,13 +177,13 @@ const (
 	endlessTask = "endless"
 )
 
-// pythonTask is as large as what the SDK sends.
-func pythonTask(name string) *task.TaskSpec {
+// PythonTask is as large as what the SDK sends.
+func PythonTask(name string) *task.TaskSpec {
 	return &task.TaskSpec{
 		ShortName: name, Environment: &task.Environment{Name: "bench"},
 		TaskTemplate: &core.TaskTemplate{
 			Id: &core.Identifier{
-				ResourceType: core.ResourceType_TASK, Project: project, Domain: domain, Name: "bench." + name, Version: "1",
+				ResourceType: core.ResourceType_TASK, Project: Project, Domain: Domain, Name: "bench." + name, Version: "1",
 			},
 			Type: "python", Interface: &core.TypedInterface{}, Metadata: &core.TaskMetadata{},
 			Target: &core.TaskTemplate_Container{Container: &core.Container{
@@ -201,8 +201,8 @@ func pythonTask(name string) *task.TaskSpec {
 	}
 }
 
-func sleepTask() *task.TaskSpec {
-	spec := pythonTask("sleep")
+func SleepTask() *task.TaskSpec {
+	spec := PythonTask("sleep")
 	spec.TaskTemplate.Type, spec.TaskTemplate.Target = "core-sleep", nil
 	return spec
 }
@@ -210,18 +210,18 @@ func sleepTask() *task.TaskSpec {
 // The directories of the sleeps' inputs.
 const (
 	noSleep   = "sleep"
-	heldSleep = "held"
+	HeldSleep = "held"
 )
 
 // sleepInputs is the file with the duration of a sleep.
-func (c *client) sleepInputs(name string) string {
-	return filepath.Join(c.storage, project, domain, name, blobpath.InputsFile)
+func (c *Client) sleepInputs(name string) string {
+	return filepath.Join(c.storage, Project, Domain, name, blobpath.InputsFile)
 }
 
-func (c *client) writeSleepInputs() error { return c.writeSleep(noSleep, 0) }
+func (c *Client) WriteSleepInputs() error { return c.WriteSleep(noSleep, 0) }
 
-func (c *client) writeSleep(name string, d time.Duration) error {
-	body, err := proto.Marshal(&task.Inputs{Literals: []*task.NamedLiteral{{Name: "duration", Value: durationLiteral(d)}}})
+func (c *Client) WriteSleep(name string, d time.Duration) error {
+	body, err := proto.Marshal(&task.Inputs{Literals: []*task.NamedLiteral{{Name: "duration", Value: DurationLiteral(d)}}})
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (c *client) writeSleep(name string, d time.Duration) error {
 	return os.WriteFile(c.sleepInputs(name), body, 0o644)
 }
 
-func durationLiteral(d time.Duration) *core.Literal {
+func DurationLiteral(d time.Duration) *core.Literal {
 	return &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: &core.Primitive{
 		Value: &core.Primitive_Duration{Duration: durationpb.New(d)},
 	}}}}}

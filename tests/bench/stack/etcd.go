@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 	"strconv"
 )
 
-// etcdInUse compacts all past revisions, as the API server does with those older than five minutes, and returns the bytes
+// EtcdInUse compacts all past revisions, as the API server does with those older than five minutes, and returns the bytes
 // in use: live objects and the API server's own data. The file itself does not shrink.
-func (s *stack) etcdInUse(ctx context.Context) (int64, error) {
+func (s *Stack) EtcdInUse(ctx context.Context) (int64, error) {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(s.dir, "c.sock"))
+			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(s.Dir, "c.sock"))
 		},
 	}}
 	var status struct {

@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// sumOf adds up the values of a metric, with and without labels, in the text that Prometheus reads.
-func sumOf(body []byte, name string) (float64, error) {
+// SumOf adds up the values of a metric, with and without labels, in the text that Prometheus reads.
+func SumOf(body []byte, name string) (float64, error) {
 	sum, found := 0.0, false
 	for line := range strings.Lines(string(body)) {
 		rest, ok := strings.CutPrefix(line, name)

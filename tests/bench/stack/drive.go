@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// each makes n calls, some of them at once, and returns how long each took. It stops at the first failure.
-func each[T any](n, concurrency int, argument func(int) T, do func(T) error) ([]time.Duration, error) {
+// Each makes n calls, some of them at once, and returns how long each took. It stops at the first failure.
+func Each[T any](n, concurrency int, argument func(int) T, do func(T) error) ([]time.Duration, error) {
 	var (
 		mu       sync.Mutex
 		taken    = make([]time.Duration, 0, n)

@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"context"
@@ -26,13 +26,13 @@ const (
 	annotationAppPort = v1.Group + "/app-port"
 )
 
-// appNode plays the controllers of Deployments and the kubelet for apps of one replica. It runs the command of a pod as a
+// AppNode plays the controllers of Deployments and the kubelet for apps of one replica. It runs the command of a pod as a
 // process; a pod without a command is ready at once and runs nothing.
-type appNode struct {
+type AppNode struct {
 	client  kubernetes.Interface
 	dir     string
 	ctx     context.Context //nolint:containedctx // for the informer's handlers, which get none
-	stop    func()
+	Stop    func()
 	working sync.WaitGroup
 
 	mu       sync.Mutex
@@ -46,12 +46,12 @@ type appNode struct {
 // appPod is one replica.
 type appPod struct {
 	*corev1.Pod
-	process *supervise.Process // nil without a command
+	Process *supervise.Process // nil without a command
 }
 
-func startAppNode(ctx context.Context, client kubernetes.Interface, dir string) (*appNode, error) {
+func StartAppNode(ctx context.Context, client kubernetes.Interface, dir string) (*AppNode, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	n := &appNode{
+	n := &AppNode{
 		client: client, dir: dir, ctx: running,
 		wanted: map[string]*appsv1.Deployment{}, pods: map[string]*appPod{}, busy: map[string]bool{},
 	}
@@ -67,23 +67,23 @@ func startAppNode(ctx context.Context, client kubernetes.Interface, dir string) 
 		return nil, err
 	}
 	factory.Start(running.Done())
-	n.stop = func() {
+	n.Stop = func() {
 		cancel()
 		factory.Shutdown()
 		n.working.Wait()
 		for _, pod := range n.pods {
-			stopProcess(pod.process)
+			StopProcess(pod.Process)
 		}
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-		n.stop()
+		n.Stop()
 		return nil, fmt.Errorf("the node cannot list Deployments: %w", ctx.Err())
 	}
 	return n, nil
 }
 
-// want notes what a Deployment asks for.
-func (n *appNode) want(object any, gone bool) {
+// Want notes what a Deployment asks for.
+func (n *AppNode) want(object any, gone bool) {
 	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = last.Obj
 	}
@@ -105,7 +105,7 @@ func (n *appNode) want(object any, gone bool) {
 }
 
 // settle starts and ends the pod of a Deployment until there is what was asked for last.
-func (n *appNode) settle(key string) {
+func (n *AppNode) settle(key string) {
 	for {
 		n.mu.Lock()
 		deployment, pod := n.wanted[key], n.pods[key]
@@ -140,8 +140,8 @@ func (n *appNode) settle(key string) {
 	}
 }
 
-// start creates a pod, runs its command and reports it as ready once it accepts connections.
-func (n *appNode) start(deployment *appsv1.Deployment, name string) (*appPod, error) {
+// Start creates a pod, runs its command and reports it as ready once it accepts connections.
+func (n *AppNode) start(deployment *appsv1.Deployment, name string) (*appPod, error) {
 	template := deployment.Spec.Template.DeepCopy()
 	template.Spec.NodeName = "bench"
 	made, err := n.client.CoreV1().Pods(deployment.Namespace).Create(n.ctx, &corev1.Pod{
@@ -156,21 +156,21 @@ func (n *appNode) start(deployment *appsv1.Deployment, name string) (*appPod, er
 		for _, variable := range made.Spec.Containers[0].Env {
 			env = append(env, variable.Name+"="+variable.Value)
 		}
-		if pod.process, err = spawn(n.dir, name, command[0], env, command[1:]...); err != nil {
+		if pod.Process, err = Spawn(n.dir, name, command[0], env, command[1:]...); err != nil {
 			return pod, err
 		}
 		if err := n.write(pod, false); err != nil {
 			return pod, err
 		}
-		if err := awaitReady(n.ctx, pod.process, accepts(net.JoinHostPort("127.0.0.1", made.Annotations[annotationAppPort]))); err != nil {
+		if err := AwaitReady(n.ctx, pod.Process, Accepts(net.JoinHostPort("127.0.0.1", made.Annotations[annotationAppPort]))); err != nil {
 			return pod, err
 		}
 	}
 	return pod, n.write(pod, true)
 }
 
-// accepts returns what tries to connect.
-func accepts(address string) func(context.Context) error {
+// Accepts returns what tries to connect.
+func Accepts(address string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
 		if err == nil {
@@ -180,7 +180,7 @@ func accepts(address string) func(context.Context) error {
 	}
 }
 
-func (n *appNode) write(pod *appPod, ready bool) error {
+func (n *AppNode) write(pod *appPod, ready bool) error {
 	now := metav1.Now()
 	status := corev1.ConditionFalse
 	if ready {
@@ -203,14 +203,14 @@ func (n *appNode) write(pod *appPod, ready bool) error {
 	return err
 }
 
-func (n *appNode) end(pod *appPod) error {
-	stopProcess(pod.process)
+func (n *AppNode) end(pod *appPod) error {
+	StopProcess(pod.Process)
 	at := int64(0)
 	return n.client.CoreV1().Pods(pod.Namespace).Delete(n.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &at})
 }
 
-// running returns the replica of an app; nil if there is none.
-func (n *appNode) running(name string) *appPod {
+// Running returns the replica of an app; nil if there is none.
+func (n *AppNode) Running(name string) *appPod {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for key, pod := range n.pods {
@@ -221,8 +221,8 @@ func (n *appNode) running(name string) *appPod {
 	return nil
 }
 
-// empty waits until no pod is left.
-func (n *appNode) empty(ctx context.Context) error {
+// Empty waits until no pod is left.
+func (n *AppNode) Empty(ctx context.Context) error {
 	for {
 		n.mu.Lock()
 		left, failure := len(n.pods)+len(n.busy), errors.Join(n.failures...)
@@ -230,7 +230,7 @@ func (n *appNode) empty(ctx context.Context) error {
 		if left == 0 || failure != nil {
 			return failure
 		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
+		if err := Pause(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("%d replicas of apps are left over: %w", left, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"context"
@@ -18,9 +18,9 @@ const (
 	profileFor   = 30 * time.Second
 )
 
-// profile records the CPU of the server and of the API server during a case, and the server's heap at the end, when a
+// Profile records the CPU of the server and of the API server during a case, and the server's heap at the end, when a
 // directory is given. The function that it returns waits for that.
-func (s *stack) profile(ctx context.Context, dir, name string) func() {
+func (s *Stack) Profile(ctx context.Context, dir, name string) func() {
 	if dir == "" {
 		return func() {}
 	}
@@ -28,23 +28,23 @@ func (s *stack) profile(ctx context.Context, dir, name string) func() {
 	cpu := fmt.Sprintf("/debug/pprof/profile?seconds=%d", profileFor/time.Second)
 	var recording sync.WaitGroup
 	recording.Go(func() {
-		if pause(ctx, profileAfter) == nil {
-			save(file("server.cpu"), func() ([]byte, error) { return fetch(ctx, s.debug+cpu) })
+		if Pause(ctx, profileAfter) == nil {
+			Save(file("server.cpu"), func() ([]byte, error) { return fetch(ctx, s.debug+cpu) })
 		}
 	})
 	recording.Go(func() {
-		if pause(ctx, profileAfter) == nil {
-			save(file("apiserver.cpu"), func() ([]byte, error) { return s.cluster.get(ctx, cpu) })
+		if Pause(ctx, profileAfter) == nil {
+			Save(file("apiserver.cpu"), func() ([]byte, error) { return s.Cluster.get(ctx, cpu) })
 		}
 	})
 	return func() {
 		recording.Wait()
-		save(file("server.heap"), func() ([]byte, error) { return fetch(ctx, s.debug+"/debug/pprof/heap") })
+		Save(file("server.heap"), func() ([]byte, error) { return fetch(ctx, s.debug+"/debug/pprof/heap") })
 	}
 }
 
-// save writes a profile to a file. A failure is only reported: the figures do not depend on it.
-func save(file string, read func() ([]byte, error)) {
+// Save writes a profile to a file. A failure is only reported: the figures do not depend on it.
+func Save(file string, read func() ([]byte, error)) {
 	body, err := read()
 	if err == nil {
 		err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, body, 0o644))
