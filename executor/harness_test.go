@@ -35,6 +35,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
@@ -215,13 +216,19 @@ type harness struct {
 	finished atomic.Int64 // calls of deleteFinished
 	reader   *metric.ManualReader
 	secrets  *secretValues
-	leader   executor.Leader // nil for all shards
+	leader   executor.Leader     // nil for all shards
+	plugins  []plugin.Definition // in addition to those of the configuration
 
 	installation string
 }
 
 func newHarness(t testing.TB, node kubetest.NodeOptions, change ...func(*executor.Config)) *harness {
-	h := &harness{Cluster: kubetest.New(t), t: t, record: newRecord(), root: t.TempDir(), secrets: &secretValues{}}
+	return newHarnessWith(t, nil, node, change...)
+}
+
+// newHarnessWith is newHarness with plugins of the test.
+func newHarnessWith(t testing.TB, plugins []plugin.Definition, node kubetest.NodeOptions, change ...func(*executor.Config)) *harness {
+	h := &harness{plugins: plugins, Cluster: kubetest.New(t), t: t, record: newRecord(), root: t.TempDir(), secrets: &secretValues{}}
 	config := blobstore.DefaultConfig()
 	config.URL, config.Sync = h.root, false
 	var err error
@@ -245,10 +252,10 @@ func (h *harness) start() {
 	h.counter = counter
 	kube.Wrap(func(next http.RoundTripper) http.RoundTripper { return breakable{h, next} })
 	h.reader = metric.NewManualReader()
-	service, err := executor.New(h.config, executor.Deps{
+	service, err := executor.NewWith(h.config, executor.Deps{
 		Installation: h.installation, Leader: h.leader, Meter: metric.NewMeterProvider(metric.WithReader(h.reader)),
 		Kube: kube, Sink: h.record, Assignments: h.record, Store: h.store, Secrets: h.secrets, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
-	})
+	}, h.plugins...)
 	require.NoError(h.t, err)
 	service.NotifyFinished(h.deleteFinished)
 	require.NoError(h.t, service.Start(context.Background()))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,10 +39,15 @@ type Plugins struct {
 	// refused. Processes with the target api need the same list. A task that names a plugin in its own configuration
 	// gets that one.
 	TaskTypes []string `config:"taskTypes"`
+	// Probe is how often the executor checks whether the cluster serves the types of the enabled plugins. A plugin whose
+	// types are missing does not run, and its tasks wait. Default 30 s.
+	Probe time.Duration `config:"probe"`
 }
 
 // DefaultPlugins runs every task as a pod.
-func DefaultPlugins() Plugins { return Plugins{Enabled: []string{pod.Name}, Default: pod.Name} }
+func DefaultPlugins() Plugins {
+	return Plugins{Enabled: []string{pod.Name}, Default: pod.Name, Probe: 30 * time.Second}
+}
 
 // Validate lists the fields that are wrong.
 func (c Plugins) Validate() error {
@@ -63,6 +69,7 @@ func (c Plugins) Validate() error {
 		found.If(seen[taskType], "taskTypes[%d]: task type %q is listed twice", i, taskType)
 		seen[taskType] = true
 	}
+	found.If(c.Probe <= 0, "probe: must be positive, got %s", c.Probe)
 	return found.Err()
 }
 
@@ -92,10 +99,13 @@ func (c Plugins) byType() map[string]string {
 	return byType
 }
 
-// registry creates the plugins.
-func (c Plugins) registry(definitions []plugin.Definition, deps plugin.Deps) (*plugin.Registry, error) {
+// registry creates the plugins. Those whose types the cluster lacks are replaced by plugins that say so.
+func (c Plugins) registry(definitions []plugin.Definition, missing []absence, deps plugin.Deps) (*plugin.Registry, error) {
 	routes := plugin.Routes{Default: c.Default, TaskTypes: c.byType()}
 	var plugins []plugin.Plugin
+	for _, one := range missing {
+		plugins = append(plugins, plugin.Absent(one.plugin, one.why, one.gone))
+	}
 	for _, definition := range definitions {
 		created, err := definition.New(deps)
 		if err != nil {

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,6 +16,7 @@ import (
 func TestPluginsOfTheConfiguration(t *testing.T) {
 	require.NoError(t, DefaultPlugins().Validate())
 	for words, wrong := range map[string]Plugins{
+		`probe: must be positive, got 0s`:                                {Enabled: []string{"pod"}, Default: "pod"},
 		`enabled[1]: there is no plugin "ray"`:                           {Enabled: []string{"pod", "ray"}, Default: "pod"},
 		`enabled[1]: "pod" is listed twice`:                              {Enabled: []string{"pod", "pod"}, Default: "pod"},
 		`default: plugin "job" is not enabled`:                           {Enabled: []string{"pod"}, Default: "job"},
@@ -28,7 +30,7 @@ func TestPluginsOfTheConfiguration(t *testing.T) {
 
 func TestServedTypesFollowTheConfiguration(t *testing.T) {
 	require.NotEmpty(t, DefaultPlugins().Served().Refusal(&core.TaskTemplate{Type: "ray"}))
-	configured := Plugins{Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"ray=pod"}}
+	configured := Plugins{Probe: time.Second, Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"ray=pod"}}
 	require.NoError(t, configured.Validate())
 	require.Empty(t, configured.Served().Refusal(&core.TaskTemplate{Type: "ray"}))
 	require.Contains(t, configured.Served().Note("ray"), "ray=pod")
@@ -42,7 +44,7 @@ func TestOnlyEnabledPluginsBringTypes(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, informers)
 
-	both := Plugins{Enabled: []string{"pod", "job"}, Default: "pod"}
+	both := Plugins{Probe: time.Second, Enabled: []string{"pod", "job"}, Default: "pod"}
 	require.NoError(t, both.Validate())
 	informers, err = informersOf(both.definitions(podspec.DefaultConfig()), scheme)
 	require.NoError(t, err)

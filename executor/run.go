@@ -2,8 +2,10 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -39,6 +41,11 @@ func (s *Service) supervise(ctx context.Context, shard int, ready func()) {
 		if ctx.Err() != nil {
 			return
 		}
+		var changed *changedError
+		if errors.As(err, &changed) {
+			s.deps.Logger.Info().Str("now", changed.words).Msg("types of plugins changed; restarting the reconciler")
+			continue
+		}
 		s.deps.Logger.Warn().Err(err).Msg("reconciler stopped; restarting")
 		if clock.Sleep(ctx, s.deps.Clock, restartPause) != nil {
 			return
@@ -52,7 +59,10 @@ func (s *Service) runOnce(ctx context.Context, shard int, ready func()) error {
 			return err
 		}
 	}
-	definitions := s.config.Plugins.definitions(s.config.Pod)
+	definitions, missing, err := s.presence.look(ctx, 0)
+	if err != nil {
+		return err
+	}
 	if err := s.adopt(ctx, shard, definitions); err != nil {
 		return err
 	}
@@ -63,7 +73,7 @@ func (s *Service) runOnce(ctx context.Context, shard int, ready func()) error {
 	if err := addIndexes(ctx, mgr.GetFieldIndexer(), definitions); err != nil {
 		return err
 	}
-	one, err := s.newReconciler(mgr, shard, definitions)
+	one, err := s.newReconciler(mgr, shard, definitions, missing)
 	if err != nil {
 		return err
 	}
@@ -72,12 +82,20 @@ func (s *Service) runOnce(ctx context.Context, shard int, ready func()) error {
 	}
 	s.current.set(shard, one)
 	defer s.current.set(shard, nil)
-	go func() {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watchers sync.WaitGroup
+	defer watchers.Wait()
+	defer cancel(nil)
+	watchers.Go(func() {
 		if mgr.GetCache().WaitForCacheSync(ctx) {
 			ready()
 		}
-	}()
-	return mgr.Start(ctx)
+	})
+	watchers.Go(func() { cancel(s.presence.awaitChange(ctx, missing)) })
+	if err := mgr.Start(ctx); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
 }
 
 func (s *Service) newManager(shard int, definitions []plugin.Definition) (manager.Manager, error) {
@@ -102,9 +120,9 @@ func (s *Service) newManager(shard int, definitions []plugin.Definition) (manage
 	})
 }
 
-func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []plugin.Definition) (*reconciler.Reconciler, error) {
+func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []plugin.Definition, missing []absence) (*reconciler.Reconciler, error) {
 	store := reconciler.Waiting(s.deps.Store)
-	plugins, err := s.config.Plugins.registry(definitions, plugin.Deps{
+	plugins, err := s.config.Plugins.registry(definitions, missing, plugin.Deps{
 		Cache: mgr.GetClient(), Seen: seenBy(mgr.GetCache()), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store,
 		Secrets: s.deps.Secrets, Clock: s.deps.Clock,
 	})

@@ -25,6 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/pods/logs"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
 // Store is the object store as the executor needs it.
@@ -75,6 +76,7 @@ type Service struct {
 	clientset kubernetes.Interface
 	mapper    meta.RESTMapper  // of the managers of all shards
 	slots     reconciler.Slots // of the reconcilers of all shards
+	presence  *presence        // which plugins the cluster serves
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // GUARDED_BY(mu): ends the running service
@@ -88,6 +90,11 @@ var _ lifecycle.Part = (*Service)(nil)
 
 // New puts the service together. It does not connect to the cluster yet.
 func New(config Config, deps Deps) (*Service, error) {
+	return newService(config, deps, config.Plugins.definitions(config.Pod))
+}
+
+// newService returns a service that runs the plugins of these definitions.
+func newService(config Config, deps Deps, definitions []plugin.Definition) (*Service, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}
@@ -123,6 +130,9 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("executor: kinds of the cluster: %w", err)
 	}
 	s := &Service{config: config, deps: deps, kube: kube, clientset: clientset, mapper: mapper, slots: reconciler.NewSlots(config.Reconciler)}
+	if s.presence, err = newPresence(s, definitions); err != nil {
+		return nil, fmt.Errorf("executor: %w", err)
+	}
 	if err := s.measure(); err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}

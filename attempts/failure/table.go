@@ -71,6 +71,7 @@ const (
 	NoRoom                    Reason = "NoRoom"
 	NotListening              Reason = "NotListening"
 	PortTaken                 Reason = "PortTaken"
+	OperatorMissing           Reason = "OperatorMissing"
 	WorkerLost                Reason = "WorkerLost"
 	WorkerOOM                 Reason = "WorkerOOMKilled"
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
@@ -127,6 +128,7 @@ func Table() map[Reason]Row {
 		ErrorUnreadable:           {User, true, "the task reported an error that cannot be read"},
 		TaskFailed:                {User, true, "the task reported an error"},
 		PortTaken:                 {User, true, "the port that the app declares is taken on its machine"},
+		OperatorMissing:           {System, true, "the cluster no longer has the kind of object that ran the attempt"},
 		WorkerLost:                {System, true, "the worker that ran the task was lost before it was done"},
 		WorkerOOM:                 {System, true, "the worker that ran the task ran out of memory while it ran several tasks, and which of them used the memory is not known; ask for more memory, or for fewer tasks at a time"},
 		NoRoom:                    {System, true, "no node has room for the pod now"},

@@ -22,8 +22,11 @@ type Definition struct {
 	// AddToScheme registers types that are not built into Kubernetes.
 	AddToScheme func(*runtime.Scheme) error
 	// Informers are the types that the plugin reads from the cache or watches, except Pods, which the executor always
-	// caches. A cluster without such a type keeps the executor from starting, so only enabled plugins are asked.
+	// caches. While the cluster does not serve one of them, the plugin is not created and its tasks wait; see Absent.
 	Informers []Informer
+	// Install says what an administrator has to install where the cluster lacks these types, such as "the KubeRay
+	// operator". It is part of messages. Empty for types that every cluster has.
+	Install string
 	// Indexes are the fields by which the plugin lists cached objects.
 	Indexes []Index
 }

@@ -41,18 +41,35 @@ func Define(t testing.TB, cluster *Cluster, kind schema.GroupVersionKind, plural
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		require.NoError(t, definitions.Delete(context.Background(), name, metav1.DeleteOptions{}))
-		poll(t, name+" is still known", func(ctx context.Context) bool {
-			_, defined := definitions.Get(ctx, name, metav1.GetOptions{})
-			_, served := resource.List(ctx, metav1.ListOptions{})
-			return apierrors.IsNotFound(defined) && apierrors.IsNotFound(served)
-		})
+		remove(t, definitions, name, resource)
 	})
 	poll(t, name+" is not known", func(ctx context.Context) bool {
 		_, err := resource.List(ctx, metav1.ListOptions{})
 		return err == nil
 	})
 	return resource
+}
+
+// Undefine removes a kind before the end of the test, and with it its objects.
+func Undefine(t testing.TB, cluster *Cluster, kind schema.GroupVersionKind, plural string) {
+	t.Helper()
+	extensions, err := apiextensions.NewForConfig(cluster.Config)
+	require.NoError(t, err)
+	objects, err := dynamic.NewForConfig(cluster.Config)
+	require.NoError(t, err)
+	remove(t, extensions.CustomResourceDefinitions(), plural+"."+kind.Group, objects.Resource(kind.GroupVersion().WithResource(plural)).Namespace(cluster.Namespace))
+}
+
+func remove(t testing.TB, definitions apiextensions.CustomResourceDefinitionInterface, name string, resource dynamic.ResourceInterface) {
+	t.Helper()
+	if err := definitions.Delete(context.Background(), name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		require.NoError(t, err)
+	}
+	poll(t, name+" is still known", func(ctx context.Context) bool {
+		_, defined := definitions.Get(ctx, name, metav1.GetOptions{})
+		_, served := resource.List(ctx, metav1.ListOptions{})
+		return apierrors.IsNotFound(defined) && apierrors.IsNotFound(served)
+	})
 }
 
 func poll(t testing.TB, otherwise string, holds func(context.Context) bool) {
