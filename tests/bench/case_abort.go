@@ -13,12 +13,12 @@ import (
 // measureAbort lets the pods of n children run and aborts their run.
 func measureAbort(n, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
 		pods := s.Node.StartedPods()
-		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.UntilAborted) }); err != nil {
+		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, stack.UntilAborted) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
 		for s.Node.StartedPods()-pods < n {
@@ -34,12 +34,12 @@ func measureAbort(n, concurrency int) func(context.Context, *stack.Stack, *figur
 		if err != nil {
 			return err
 		}
-		p.cancel() // ends the watch; the parent dies with its children
-		<-p.ended
-		_ = p.stream.Close() // already cut off
+		p.Cancel() // ends the watch; the parent dies with its children
+		<-p.Ended
+		_ = p.Stream.Close() // already cut off
 
 		began := time.Now()
-		if _, err := s.Api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.action.Run.Proto()}); err != nil {
+		if _, err := s.Api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.Action.Run.Proto()}); err != nil {
 			return fmt.Errorf("abort: %w", err)
 		}
 		r.Add("AbortRun answered after", figures.Milliseconds(time.Since(began)), "ms")
@@ -47,7 +47,7 @@ func measureAbort(n, concurrency int) func(context.Context, *stack.Stack, *figur
 			return err
 		}
 		gone := time.Since(began)
-		if err := settled(s, ctx, 0); err != nil {
+		if err := settled(ctx, s, 0); err != nil {
 			return err
 		}
 		used, err := s.Usage()

@@ -17,23 +17,23 @@ import (
 // have ended.
 func measureAbortWaiting(n, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
-		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.AsCondition) }); err != nil {
+		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, stack.AsCondition) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
-		other, err := startFakeParent(s, ctx)
+		other, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
-		p.cancel() // ends the watch; the parent dies with its children
-		<-p.ended
-		_ = p.stream.Close() // already cut off
+		p.Cancel() // ends the watch; the parent dies with its children
+		<-p.Ended
+		_ = p.Stream.Close() // already cut off
 
 		began := time.Now()
-		if _, err := s.Api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.action.Run.Proto()}); err != nil {
+		if _, err := s.Api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.Action.Run.Proto()}); err != nil {
 			return fmt.Errorf("abort: %w", err)
 		}
 		r.Add("AbortRun answered after", figures.Milliseconds(time.Since(began)), "ms")
@@ -41,27 +41,27 @@ func measureAbortWaiting(n, concurrency int) func(context.Context, *stack.Stack,
 		var taken []time.Duration
 		for left := n; left > 0; {
 			from := time.Now()
-			if err := s.Enqueue(ctx, other.action, fmt.Sprintf("other%d", len(taken)), stack.AsTrace); err != nil {
+			if err := s.Enqueue(ctx, other.Action, fmt.Sprintf("other%d", len(taken)), stack.AsTrace); err != nil {
 				return fmt.Errorf("enqueue of another run: %w", err)
 			}
 			taken = append(taken, time.Since(from))
 			if len(taken)%20 > 0 {
 				continue
 			}
-			if left, err = unfinished(s, ctx, p); err != nil {
+			if left, err = unfinished(ctx, s, p); err != nil {
 				return err
 			}
 		}
 		r.Add("all ended after", time.Since(began).Seconds(), "s")
 		r.Latency("Enqueue in another run meanwhile", taken)
-		return other.finish(ctx)
+		return other.Finish(ctx)
 	}
 }
 
 // unfinished counts the paused children of a parent, roughly: it reads one page.
-func unfinished(s *stack.Stack, ctx context.Context, p *fakeParent) (int, error) {
+func unfinished(ctx context.Context, s *stack.Stack, p *stack.FakeParent) (int, error) {
 	page, err := s.Api.ListActions(ctx, &workflow.ListActionsRequest{
-		RunId: p.action.Run.Proto(),
+		RunId: p.Action.Run.Proto(),
 		Request: &common.ListRequest{Limit: 1, Filters: []*common.Filter{{
 			Field: "phase", Function: common.Filter_EQUAL, Values: []string{strconv.Itoa(int(common.ActionPhase_ACTION_PHASE_PAUSED))},
 		}}},

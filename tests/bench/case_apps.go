@@ -119,7 +119,7 @@ func (c appsCase) measureSleeping(ctx context.Context, s *stack.Stack, r *figure
 		return err
 	}
 	r.Add("memory of the server, without apps", before, "MiB")
-	if err := quietly(s, ctx, r, c.quiet, "without apps"); err != nil {
+	if err := quietly(ctx, s, r, c.quiet, "without apps"); err != nil {
 		return err
 	}
 	apps := newAppClient(s.Url)
@@ -144,7 +144,7 @@ func (c appsCase) measureSleeping(ctx context.Context, s *stack.Stack, r *figure
 	}
 	r.Add("memory of the server, with the apps asleep", after, "MiB")
 	r.Add("growth of the server by the apps", after-before, "MiB")
-	if err := quietly(s, ctx, r, c.quiet, "with the apps asleep"); err != nil {
+	if err := quietly(ctx, s, r, c.quiet, "with the apps asleep"); err != nil {
 		return err
 	}
 	apps = newAppClient(s.Url)

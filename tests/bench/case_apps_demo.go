@@ -14,7 +14,7 @@ func measureDemo(program string, starts int) func(context.Context, *stack.Stack,
 		if err != nil {
 			return err
 		}
-		demo, address, err := startDemo(ctx, s.Dir, program, python)
+		demo, address, err := stack.StartDemo(ctx, s.Dir, program, python)
 		if err != nil {
 			return err
 		}

@@ -18,34 +18,34 @@ func measureCacheHits(n, concurrency int) func(context.Context, *stack.Stack, *f
 		if err := s.WriteSleepInputs(); err != nil {
 			return err
 		}
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
 		began := time.Now()
-		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.Cached) }); err != nil {
+		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, stack.Cached) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
-		last, err := p.awaitAll(ctx, n)
+		last, err := p.AwaitAll(ctx, n)
 		if err != nil {
 			return err
 		}
 		r.Add("looked up, run and published", float64(n)/last.Sub(began).Seconds(), "/s")
-		if err := expectCacheStatus(s, ctx, p.action.Run, core.CatalogCacheStatus_CACHE_POPULATED); err != nil {
+		if err := expectCacheStatus(ctx, s, p.Action.Run, core.CatalogCacheStatus_CACHE_POPULATED); err != nil {
 			return err
 		}
-		if err := p.finish(ctx); err != nil {
+		if err := p.Finish(ctx); err != nil {
 			return err
 		}
 		if err := measureFanOut(n, concurrency, stack.Cached)(ctx, s, r); err != nil {
 			return err
 		}
-		return expectCacheStatus(s, ctx, ident.Run{Project: stack.Project, Domain: stack.Domain, Name: fmt.Sprintf("parent-%d", s.Runs)}, core.CatalogCacheStatus_CACHE_HIT)
+		return expectCacheStatus(ctx, s, ident.Run{Project: stack.Project, Domain: stack.Domain, Name: fmt.Sprintf("parent-%d", s.Runs)}, core.CatalogCacheStatus_CACHE_HIT)
 	}
 }
 
 // expectCacheStatus looks at the first child of a run.
-func expectCacheStatus(s *stack.Stack, ctx context.Context, run ident.Run, want core.CatalogCacheStatus) error {
+func expectCacheStatus(ctx context.Context, s *stack.Stack, run ident.Run, want core.CatalogCacheStatus) error {
 	response, err := s.Api.GetActionDetails(ctx, &workflow.GetActionDetailsRequest{ActionId: ident.Action{Run: run, Name: childName(0)}.Proto()})
 	if err != nil {
 		return fmt.Errorf("ask for the cache status: %w", err)

@@ -24,7 +24,7 @@ import (
 func measureConsole(shown, samples int) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		c := storetest.DefaultShown()
-		c.Project, c.Domain, c.Name, c.Actions, c.Now = stack.Project, stack.Domain, newRun(s, "shown").Name, shown, time.Now()
+		c.Project, c.Domain, c.Name, c.Actions, c.Now = stack.Project, stack.Domain, s.NewRun("shown").Name, shown, time.Now()
 		pool, err := pgxpool.New(ctx, s.Postgres.DSN())
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 		if err := s.WriteSleepInputs(); err != nil {
 			return err
 		}
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -35,16 +35,16 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 		pods := s.Node.StartedPods()
 
 		began := time.Now()
-		taken, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, k) })
+		taken, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, k) })
 		if err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
 		enqueued := time.Since(began)
-		last, err := p.awaitAll(ctx, n)
+		last, err := p.AwaitAll(ctx, n)
 		if err != nil {
 			return err
 		}
-		if err := settled(s, ctx, 1); err != nil {
+		if err := settled(ctx, s, 1); err != nil {
 			return err
 		}
 		gone := time.Now()
@@ -77,14 +77,14 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 		if err := addMemory(s, r, "", true); err != nil {
 			return err
 		}
-		return p.finish(ctx)
+		return p.Finish(ctx)
 	}
 }
 
 func childName(i int) string { return fmt.Sprintf("c%d", i) }
 
 // settled waits until only this many TaskActions and their pods are left.
-func settled(s *stack.Stack, ctx context.Context, but int) error {
+func settled(ctx context.Context, s *stack.Stack, but int) error {
 	for {
 		left, err := s.Cluster.TaskActions(ctx)
 		if err != nil {

@@ -18,7 +18,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 		if err := s.WriteSleep(stack.HeldSleep, d); err != nil {
 			return err
 		}
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 			return err
 		}
 		began := time.Now()
-		taken, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.Asleep) })
+		taken, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, stack.Asleep) })
 		if err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
@@ -34,14 +34,14 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 		r.Add("Enqueue", float64(n)/enqueued.Sub(began).Seconds(), "/s")
 		r.Latency("Enqueue", taken)
 		if left := time.Until(began.Add(d)); left > 2*time.Second {
-			if err := quietly(s, ctx, r, left/2, meanwhile); err != nil {
+			if err := quietly(ctx, s, r, left/2, meanwhile); err != nil {
 				return err
 			}
 			if err := addMemory(s, r, "with all of them live", true); err != nil {
 				return err
 			}
 		}
-		last, err := p.awaitAll(ctx, n)
+		last, err := p.AwaitAll(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 		if err := addMemory(s, r, "after their end", true); err != nil {
 			return err
 		}
-		return p.finish(ctx)
+		return p.Finish(ctx)
 	}
 }
 
@@ -58,7 +58,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 const meanwhile = "meanwhile"
 
 // quietly measures the processes while they get no requests. when ends the names of the figures.
-func quietly(s *stack.Stack, ctx context.Context, r *figures.Result, d time.Duration, when string) error {
+func quietly(ctx context.Context, s *stack.Stack, r *figures.Result, d time.Duration, when string) error {
 	before, err := s.Usage()
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func quietly(s *stack.Stack, ctx context.Context, r *figures.Result, d time.Dura
 // measurePaused enqueues n conditions, measures what they cost while they wait, and signals them all.
 func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -88,11 +88,11 @@ func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context
 			return err
 		}
 		began := time.Now()
-		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.AsCondition) }); err != nil {
+		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, stack.AsCondition) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
 		r.Add("Enqueue", float64(n)/time.Since(began).Seconds(), "/s")
-		if err := quietly(s, ctx, r, quiet, meanwhile); err != nil {
+		if err := quietly(ctx, s, r, quiet, meanwhile); err != nil {
 			return err
 		}
 		if err := addMemory(s, r, "with all of them paused", true); err != nil {
@@ -101,7 +101,7 @@ func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context
 		began = time.Now()
 		taken, err := stack.Each(n, concurrency, childName, func(name string) error {
 			_, err := s.Api.SignalEvent(ctx, &workflow.SignalEventRequest{
-				ActionId: ident.Action{Run: p.action.Run, Name: name}.Proto(), ParentActionName: p.action.Name,
+				ActionId: ident.Action{Run: p.Action.Run, Name: name}.Proto(), ParentActionName: p.Action.Name,
 				Payload: &workflow.EventPayload{Value: &workflow.EventPayload_BoolValue{BoolValue: true}},
 			})
 			return err
@@ -110,11 +110,11 @@ func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context
 			return fmt.Errorf("signal: %w", err)
 		}
 		r.Latency("SignalEvent", taken)
-		last, err := p.awaitAll(ctx, n)
+		last, err := p.AwaitAll(ctx, n)
 		if err != nil {
 			return err
 		}
 		r.Add("signalled and seen", float64(n)/last.Sub(began).Seconds(), "/s")
-		return p.finish(ctx)
+		return p.Finish(ctx)
 	}
 }

@@ -12,14 +12,14 @@ import (
 // measureKill kills the server when half of the children of a fan-out have ended, starts it again at once, and waits for the rest.
 func measureKill(n, concurrency int) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
-		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.WithPod) }); err != nil {
+		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, stack.WithPod) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
-		if _, err := p.awaitAll(ctx, n/2); err != nil {
+		if _, err := p.AwaitAll(ctx, n/2); err != nil {
 			return err
 		}
 		s.Server.Kill()
@@ -29,22 +29,22 @@ func measureKill(n, concurrency int) func(context.Context, *stack.Stack, *figure
 			return err
 		}
 		r.Add("ready after", time.Since(killed).Seconds(), "s")
-		p.close()
-		if err := p.open(ctx); err != nil {
+		p.Close()
+		if err := p.Open(ctx); err != nil {
 			return err
 		}
-		before := p.seen()
+		before := p.Seen()
 		r.Add("children left", float64(n-before), "")
-		if _, err := p.awaitAll(ctx, before+1); err != nil {
+		if _, err := p.AwaitAll(ctx, before+1); err != nil {
 			return err
 		}
 		r.Add("next end seen after", time.Since(killed).Seconds(), "s")
-		last, err := p.awaitAll(ctx, n)
+		last, err := p.AwaitAll(ctx, n)
 		if err != nil {
 			return err
 		}
 		r.Add("all ends seen after", last.Sub(killed).Seconds(), "s")
-		if err := p.finish(ctx); err != nil {
+		if err := p.Finish(ctx); err != nil {
 			return err
 		}
 		r.Add("no pod left after", time.Since(killed).Seconds(), "s")

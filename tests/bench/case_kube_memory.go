@@ -43,7 +43,7 @@ func (c kubeMemory) measure(ctx context.Context, s *stack.Stack, r *figures.Resu
 	if c.profiles != "" {
 		more = append(more, "--profile-kubernetes")
 	}
-	demo, address, err := startDemo(ctx, dir, c.demo, python, more...)
+	demo, address, err := stack.StartDemo(ctx, dir, c.demo, python, more...)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func demoKube(dir string) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := demoKubeconfig.FindSubmatch(said)
+	found := stack.DemoKubeconfig.FindSubmatch(said)
 	if found == nil {
 		return nil, fmt.Errorf("the demo does not say where its kubeconfig is: %s", said)
 	}

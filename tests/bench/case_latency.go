@@ -40,7 +40,7 @@ func measurePod(samples int) func(context.Context, *stack.Stack, *figures.Result
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		var accepted, made, seen []time.Duration
 		for range samples {
-			run := newRun(s, "single")
+			run := s.NewRun("single")
 			pod := s.Node.Want(run.Root())
 			began := time.Now()
 			if err := s.CreateRun(ctx, run); err != nil {
@@ -56,7 +56,7 @@ func measurePod(samples int) func(context.Context, *stack.Stack, *figures.Result
 			case <-ctx.Done():
 				return fmt.Errorf("the pod did not appear: %w", ctx.Err())
 			}
-			if err := awaitRun(s, ctx, run); err != nil {
+			if err := awaitRun(ctx, s, run); err != nil {
 				return err
 			}
 			seen = append(seen, time.Since(began))
@@ -72,7 +72,7 @@ func measurePod(samples int) func(context.Context, *stack.Stack, *figures.Result
 }
 
 // awaitRun watches a run until it succeeds.
-func awaitRun(s *stack.Stack, ctx context.Context, run ident.Run) error {
+func awaitRun(ctx context.Context, s *stack.Stack, run ident.Run) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.Api.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: run.Proto()})
@@ -94,15 +94,15 @@ func awaitRun(s *stack.Stack, ctx context.Context, run ident.Run) error {
 // measureChildEnd ends children one at a time.
 func measureChildEnd(samples int) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
 		var fromWrite, fromStored []time.Duration
 		for i := range samples {
-			child := ident.Action{Run: p.action.Run, Name: fmt.Sprintf("c%d", i)}
+			child := ident.Action{Run: p.Action.Run, Name: fmt.Sprintf("c%d", i)}
 			pod := s.Node.Want(child)
-			if err := s.Enqueue(ctx, p.action, child.Name, stack.WithPod); err != nil {
+			if err := s.Enqueue(ctx, p.Action, child.Name, stack.WithPod); err != nil {
 				return err
 			}
 			var found stack.Appearance
@@ -116,7 +116,7 @@ func measureChildEnd(samples int) func(context.Context, *stack.Stack, *figures.R
 				return err
 			}
 			stored := time.Now()
-			at, err := p.await(ctx, child.Name)
+			at, err := p.Await(ctx, child.Name)
 			if err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func measureChildEnd(samples int) func(context.Context, *stack.Stack, *figures.R
 		}
 		r.Latency("from its status stored", fromStored)
 		r.Latency("from its status sent", fromWrite)
-		return p.finish(ctx)
+		return p.Finish(ctx)
 	}
 }
 
@@ -147,7 +147,7 @@ func measureCreate(n int) func(context.Context, *stack.Stack, *figures.Result) e
 				return err
 			}
 			elapsed := time.Since(began)
-			if err := awaitStarted(s, ctx, started+n); err != nil {
+			if err := awaitStarted(ctx, s, started+n); err != nil {
 				return err
 			}
 			if err := s.Node.Drained(ctx, 0); err != nil {
@@ -176,7 +176,7 @@ func measureCreateBuiltIn(n int) func(context.Context, *stack.Stack, *figures.Re
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		for _, concurrency := range []int{1, 8, 32} {
 			began := time.Now()
-			taken, err := stack.Each(n, concurrency, namer(s, "sleep"), func(run ident.Run) error { return createSleep(s, ctx, run.Name, nil) })
+			taken, err := stack.Each(n, concurrency, namer(s, "sleep"), func(run ident.Run) error { return createSleep(ctx, s, run.Name, nil) })
 			if err != nil {
 				return err
 			}
@@ -193,12 +193,12 @@ func namer(s *stack.Stack, prefix string) func(int) ident.Run {
 	return func(int) ident.Run {
 		mu.Lock()
 		defer mu.Unlock()
-		return newRun(s, prefix)
+		return s.NewRun(prefix)
 	}
 }
 
 // awaitStarted waits until the node has seen n pods.
-func awaitStarted(s *stack.Stack, ctx context.Context, n int) error {
+func awaitStarted(ctx context.Context, s *stack.Stack, n int) error {
 	for s.Node.StartedPods() < n {
 		if err := stack.Pause(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("%d of %d pods appeared: %w", s.Node.StartedPods(), n, err)
@@ -213,7 +213,7 @@ func measureChain(links int, k stack.Kind) func(context.Context, *stack.Stack, *
 		if err := s.WriteSleepInputs(); err != nil {
 			return err
 		}
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -222,10 +222,10 @@ func measureChain(links int, k stack.Kind) func(context.Context, *stack.Stack, *
 		for i := range links {
 			from := time.Now()
 			name := fmt.Sprintf("c%d", i)
-			if err := s.Enqueue(ctx, p.action, name, k); err != nil {
+			if err := s.Enqueue(ctx, p.Action, name, k); err != nil {
 				return err
 			}
-			at, err := p.await(ctx, name)
+			at, err := p.Await(ctx, name)
 			if err != nil {
 				return err
 			}
@@ -233,6 +233,6 @@ func measureChain(links int, k stack.Kind) func(context.Context, *stack.Stack, *
 		}
 		r.Add("per link", figures.Milliseconds(time.Since(began))/float64(links), "ms")
 		r.Latency("link", taken)
-		return p.finish(ctx)
+		return p.Finish(ctx)
 	}
 }

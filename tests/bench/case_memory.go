@@ -26,17 +26,17 @@ func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context
 		part := max(1, n/parents)
 		began := time.Now()
 		for i := range parents {
-			p, err := startFakeParent(s, ctx)
+			p, err := stack.StartFakeParent(ctx, s)
 			if err != nil {
 				return err
 			}
-			if _, err := stack.Each(part, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.AsTrace) }); err != nil {
+			if _, err := stack.Each(part, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, stack.AsTrace) }); err != nil {
 				return fmt.Errorf("enqueue: %w", err)
 			}
-			if _, err := p.awaitAll(ctx, part); err != nil {
+			if _, err := p.AwaitAll(ctx, part); err != nil {
 				return err
 			}
-			if err := p.finish(ctx); err != nil {
+			if err := p.Finish(ctx); err != nil {
 				return err
 			}
 			if i == 0 || i == parents-1 {

@@ -44,7 +44,7 @@ ALTER TABLE actions VALIDATE CONSTRAINT bench_attempt;
 func measureMigrations(stored int, quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		for _, actions := range []int{stored / 10, stored} {
-			if err := upgradeTables(s, ctx, r, actions, quiet); err != nil {
+			if err := upgradeTables(ctx, s, r, actions, quiet); err != nil {
 				return fmt.Errorf("with %d actions: %w", actions, err)
 			}
 		}
@@ -52,8 +52,8 @@ func measureMigrations(stored int, quiet time.Duration) func(context.Context, *s
 	}
 }
 
-func upgradeTables(s *stack.Stack, ctx context.Context, r *figures.Result, actions int, quiet time.Duration) error {
-	pool, remove, err := emptyDatabase(s, ctx, fmt.Sprintf("migrations_%d", actions))
+func upgradeTables(ctx context.Context, s *stack.Stack, r *figures.Result, actions int, quiet time.Duration) error {
+	pool, remove, err := emptyDatabase(ctx, s, fmt.Sprintf("migrations_%d", actions))
 	if err != nil {
 		return err
 	}

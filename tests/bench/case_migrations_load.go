@@ -15,7 +15,7 @@ import (
 )
 
 // emptyDatabase creates a second database on the server's Postgres. remove drops it.
-func emptyDatabase(s *stack.Stack, ctx context.Context, name string) (pool *pgxpool.Pool, remove func(), err error) {
+func emptyDatabase(ctx context.Context, s *stack.Stack, name string) (pool *pgxpool.Pool, remove func(), err error) {
 	admin, err := pgxpool.New(ctx, s.Postgres.DSN())
 	if err != nil {
 		return nil, nil, err

@@ -51,8 +51,8 @@ func measureEvents(n, concurrency int) func(context.Context, *stack.Stack, *figu
 			if err := s.RestartServer(ctx, &figures.Result{}); err != nil {
 				return err
 			}
-			if err := measureOutbox(s, ctx, r, sink, words, n, `SELECT count(*) FROM event_backlog`, func(n int) error {
-				return fanOutOfSleeps(s, ctx, n, concurrency)
+			if err := measureOutbox(ctx, s, r, sink, words, n, `SELECT count(*) FROM event_backlog`, func(n int) error {
+				return fanOutOfSleeps(ctx, s, n, concurrency)
 			}); err != nil {
 				return err
 			}
@@ -61,21 +61,21 @@ func measureEvents(n, concurrency int) func(context.Context, *stack.Stack, *figu
 	}
 }
 
-func fanOutOfSleeps(s *stack.Stack, ctx context.Context, n, concurrency int) error {
+func fanOutOfSleeps(ctx context.Context, s *stack.Stack, n, concurrency int) error {
 	if err := s.WriteSleepInputs(); err != nil {
 		return err
 	}
-	p, err := startFakeParent(s, ctx)
+	p, err := stack.StartFakeParent(ctx, s)
 	if err != nil {
 		return err
 	}
-	if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.action, name, stack.InEngine) }); err != nil {
+	if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, stack.InEngine) }); err != nil {
 		return fmt.Errorf("enqueue: %w", err)
 	}
-	if _, err := p.awaitAll(ctx, n); err != nil {
+	if _, err := p.AwaitAll(ctx, n); err != nil {
 		return err
 	}
-	return p.finish(ctx)
+	return p.Finish(ctx)
 }
 
 // measureNotifications creates n runs of a built-in task without a rule, and with one that reports their end.
@@ -100,9 +100,9 @@ func measureNotifications(n, concurrency int) func(context.Context, *stack.Stack
 			if err := s.RestartServer(ctx, &figures.Result{}); err != nil {
 				return err
 			}
-			if err := measureOutbox(s, ctx, r, sink, words, n, unsentNotifications, func(n int) error {
-				_, err := stack.Each(n, concurrency, func(int) string { return newRun(s, "sleep").Name }, func(name string) error {
-					return createSleep(s, ctx, name, spec)
+			if err := measureOutbox(ctx, s, r, sink, words, n, unsentNotifications, func(n int) error {
+				_, err := stack.Each(n, concurrency, func(int) string { return s.NewRun("sleep").Name }, func(name string) error {
+					return createSleep(ctx, s, name, spec)
 				})
 				return err
 			}); err != nil {
@@ -118,7 +118,7 @@ const unsentNotifications = `
 	SELECT (SELECT count(*) FROM notification_outbox) + (SELECT count(*) FROM notification_deliveries WHERE ended_at IS NULL)
 		+ (SELECT count(*) FROM actions WHERE run_name LIKE 'sleep-%' AND ended_at IS NULL)`
 
-func createSleep(s *stack.Stack, ctx context.Context, name string, spec *task.RunSpec) error {
+func createSleep(ctx context.Context, s *stack.Stack, name string, spec *task.RunSpec) error {
 	_, err := s.Api.CreateRun(ctx, &workflow.CreateRunRequest{
 		Id:   &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: stack.Project, Domain: stack.Domain, Name: name}},
 		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: stack.SleepTask()}, RunSpec: spec,
@@ -130,7 +130,7 @@ func createSleep(s *stack.Stack, ctx context.Context, name string, spec *task.Ru
 }
 
 // measureOutbox measures work on n actions and what is then left to be sent, after some work that is not measured.
-func measureOutbox(s *stack.Stack, ctx context.Context, r *figures.Result, sink *counter, words string, n int, left string, work func(n int) error) error {
+func measureOutbox(ctx context.Context, s *stack.Stack, r *figures.Result, sink *counter, words string, n int, left string, work func(n int) error) error {
 	pool, err := pgxpool.New(ctx, s.Postgres.DSN())
 	if err != nil {
 		return err

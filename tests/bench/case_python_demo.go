@@ -42,7 +42,7 @@ func (c pythonDemo) measure(ctx context.Context, s *stack.Stack, r *figures.Resu
 	if err != nil {
 		return err
 	}
-	demo, address, err := startDemo(ctx, s.Dir, c.demo, filepath.Dir(filepath.Dir(python)))
+	demo, address, err := stack.StartDemo(ctx, s.Dir, c.demo, filepath.Dir(filepath.Dir(python)))
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func measureReads(stored, samples int) func(context.Context, *stack.Stack, *figu
 		c.Wide = stored/10 - 1
 		c.Runs = (stored - c.Wide - 1) / (1 + c.Children)
 		began := time.Now()
-		if err := seed(s, ctx, c); err != nil {
+		if err := seed(ctx, s, c); err != nil {
 			return err
 		}
 		r.Add("filling the tables", time.Since(began).Seconds(), "s")
@@ -53,7 +53,7 @@ func measureReads(stored, samples int) func(context.Context, *stack.Stack, *figu
 // warmUps are calls before those that count.
 const warmUps = 2
 
-func seed(s *stack.Stack, ctx context.Context, c storetest.Config) error {
+func seed(ctx context.Context, s *stack.Stack, c storetest.Config) error {
 	pool, err := pgxpool.New(ctx, s.Postgres.DSN())
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func readCases(s *stack.Stack, c storetest.Config) []readCase {
 		return &common.Filter{Function: common.Filter_EQUAL, Field: field, Values: values}
 	}
 	lists := func(request *common.ListRequest) func(context.Context) error {
-		return func(ctx context.Context) error { _, err := listRuns(s, ctx, request); return err }
+		return func(ctx context.Context) error { _, err := listRuns(ctx, s, request); return err }
 	}
 	var deep string // the token of a page deep in the list, once known
 	behind := min(20_000, c.Runs/2)
@@ -94,11 +94,11 @@ func readCases(s *stack.Stack, c storetest.Config) []readCase {
 		{"ListRuns page after 20000 rows", 0, func(ctx context.Context) error {
 			if deep == "" {
 				var err error
-				if deep, err = tokenAfter(s, ctx, behind, newest); err != nil {
+				if deep, err = tokenAfter(ctx, s, behind, newest); err != nil {
 					return err
 				}
 			}
-			_, err := listRuns(s, ctx, &common.ListRequest{Limit: 50, SortByFields: newest, Token: deep})
+			_, err := listRuns(ctx, s, &common.ListRequest{Limit: 50, SortByFields: newest, Token: deep})
 			return err
 		}},
 		{"ListActions of a run of 10", 0, listActions(s, small, nil)},
@@ -110,7 +110,7 @@ func readCases(s *stack.Stack, c storetest.Config) []readCase {
 	}
 }
 
-func listRuns(s *stack.Stack, ctx context.Context, request *common.ListRequest) (*workflow.ListRunsResponse, error) {
+func listRuns(ctx context.Context, s *stack.Stack, request *common.ListRequest) (*workflow.ListRunsResponse, error) {
 	page, err := s.Api.ListRuns(ctx, &workflow.ListRunsRequest{
 		Request: request,
 		ScopeBy: &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: stack.Project, Domain: stack.Domain}},
@@ -122,10 +122,10 @@ func listRuns(s *stack.Stack, ctx context.Context, request *common.ListRequest) 
 }
 
 // tokenAfter pages through the runs and returns the token that follows this many rows.
-func tokenAfter(s *stack.Stack, ctx context.Context, rows int, order []*common.Sort) (string, error) {
+func tokenAfter(ctx context.Context, s *stack.Stack, rows int, order []*common.Sort) (string, error) {
 	token := ""
 	for read := 0; read < rows; {
-		page, err := listRuns(s, ctx, &common.ListRequest{Limit: uint32(min(rows-read, 200)), SortByFields: order, Token: token})
+		page, err := listRuns(ctx, s, &common.ListRequest{Limit: uint32(min(rows-read, 200)), SortByFields: order, Token: token})
 		if err != nil {
 			return "", err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,7 +38,7 @@ func measureReplicas(children, concurrency int, quiet time.Duration) func(contex
 				r.Add(fmt.Sprintf("replica %d: start to ready", len(replicas.Members)), time.Since(began).Seconds(), "s")
 			}
 			label := fmt.Sprintf("replicas: %d, ", count)
-			if err := fanOut(replicas, ctx, r, label, children, concurrency); err != nil {
+			if err := fanOut(ctx, replicas, r, label, children, concurrency); err != nil {
 				return fmt.Errorf("%s%w", label, err)
 			}
 			if err := stack.Pause(ctx, min(settleTime, quiet)); err != nil {
@@ -51,18 +52,18 @@ func measureReplicas(children, concurrency int, quiet time.Duration) func(contex
 				r.Add(fmt.Sprintf("%smemory of replica %d, after the fan-out", label, i+1), now, "MiB")
 			}
 		}
-		if err := upgrade(replicas, ctx, r); err != nil {
+		if err := upgrade(ctx, replicas, r); err != nil {
 			return err
 		}
-		return takeOver(replicas, ctx, r)
+		return takeOver(ctx, replicas, r)
 	}
 }
 
 // fanOut measures a parent with many children. Like a pod, the parent has one connection, so one replica takes all its calls.
-func fanOut(s *stack.ReplicaSet, ctx context.Context, r *figures.Result, label string, children, concurrency int) error {
+func fanOut(ctx context.Context, s *stack.ReplicaSet, r *figures.Result, label string, children, concurrency int) error {
 	s.Stack.Client.Close()
 	s.Stack.Client = s.Service.Client(filepath.Join(s.Stack.Dir, "storage"))
-	parent, err := startFakeParent(s.Stack, ctx)
+	parent, err := stack.StartFakeParent(ctx, s.Stack)
 	if err != nil {
 		return err
 	}
@@ -72,11 +73,11 @@ func fanOut(s *stack.ReplicaSet, ctx context.Context, r *figures.Result, label s
 	}
 	began := time.Now()
 	if _, err := stack.Each(children, concurrency, childName, func(name string) error {
-		return s.Stack.Enqueue(ctx, parent.action, name, stack.WithPod)
+		return s.Stack.Enqueue(ctx, parent.Action, name, stack.WithPod)
 	}); err != nil {
 		return fmt.Errorf("enqueue: %w", err)
 	}
-	last, err := parent.awaitAll(ctx, children)
+	last, err := parent.AwaitAll(ctx, children)
 	if err != nil {
 		return err
 	}
@@ -86,17 +87,17 @@ func fanOut(s *stack.ReplicaSet, ctx context.Context, r *figures.Result, label s
 	}
 	r.Add(label+"finished actions", float64(children)/last.Sub(began).Seconds(), "/s")
 	r.Add(label+"CPU per action, all replicas", figures.Milliseconds(after-before)/float64(children), "ms")
-	if err := parent.finish(ctx); err != nil {
+	if err := parent.Finish(ctx); err != nil {
 		return err
 	}
 	return s.Stack.Node.Drained(ctx, 0)
 }
 
 // upgrade replaces all replicas while runs are created at a constant rate, and the same time without an upgrade for comparison.
-func upgrade(s *stack.ReplicaSet, ctx context.Context, r *figures.Result) error {
+func upgrade(ctx context.Context, s *stack.ReplicaSet, r *figures.Result) error {
 	count := len(s.Members)
 	began := time.Now()
-	if err := createMeanwhile(s, ctx, r, "CreateRun during the upgrade", func(ctx context.Context) error {
+	if err := createMeanwhile(ctx, s, r, "CreateRun during the upgrade", func(ctx context.Context) error {
 		for range count {
 			if err := s.Replace(ctx); err != nil {
 				return err
@@ -108,12 +109,12 @@ func upgrade(s *stack.ReplicaSet, ctx context.Context, r *figures.Result) error 
 	}
 	length := time.Since(began)
 	r.Add("upgrade of all replicas", length.Seconds(), "s")
-	return createMeanwhile(s, ctx, r, "CreateRun without an upgrade", func(ctx context.Context) error { return stack.Pause(ctx, length) })
+	return createMeanwhile(ctx, s, r, "CreateRun without an upgrade", func(ctx context.Context) error { return stack.Pause(ctx, length) })
 }
 
 // createMeanwhile creates runs until work returns. A call that finds no replica is made again, as the SDK does; its latency
 // counts from its first try.
-func createMeanwhile(s *stack.ReplicaSet, ctx context.Context, r *figures.Result, label string, work func(context.Context) error) error {
+func createMeanwhile(ctx context.Context, s *stack.ReplicaSet, r *figures.Result, label string, work func(context.Context) error) error {
 	clients := make([]*stack.Client, upgradeClients)
 	for i := range clients {
 		clients[i] = s.Service.Client(filepath.Join(s.Stack.Dir, "storage"))
@@ -146,7 +147,7 @@ func createMeanwhile(s *stack.ReplicaSet, ctx context.Context, r *figures.Result
 		case failure = <-done:
 			working = false
 		case <-tick.C:
-			run := newRun(s.Stack, "upgrade")
+			run := s.Stack.NewRun("upgrade")
 			calls.Go(func() { call(clients[i%len(clients)], run) })
 		}
 	}
@@ -173,4 +174,49 @@ func createWithRetry(ctx context.Context, c *stack.Client, run ident.Run) (tries
 			return tries, err
 		}
 	}
+}
+
+// takeoverRuns are created right after a replica was killed: some for each shard.
+const takeoverRuns = 4 * ident.Shards
+
+// takeOver kills a replica and creates runs. Those whose shard the replica owned wait until another one has taken it over.
+func takeOver(ctx context.Context, s *stack.ReplicaSet, r *figures.Result) error {
+	last := len(s.Members) - 1
+	killed := s.Members[last]
+	s.Members = s.Members[:last]
+	s.Service.Remove(killed.Address)
+	killed.Process.Kill()
+	began := time.Now()
+
+	s.Stack.Client.Close()
+	s.Stack.Client = s.Service.Client(filepath.Join(s.Stack.Dir, "storage"))
+	runs := make([]ident.Run, takeoverRuns)
+	for i := range runs {
+		runs[i] = s.Stack.NewRun("takeover")
+		if _, err := createWithRetry(ctx, s.Stack.Client, runs[i]); err != nil {
+			return fmt.Errorf("create a run after a replica was killed: %w", err)
+		}
+	}
+	ends := make(chan error)
+	done := make([]time.Duration, takeoverRuns)
+	for i, run := range runs {
+		go func() {
+			err := awaitRun(ctx, s.Stack, run)
+			done[i] = time.Since(began)
+			ends <- err
+		}()
+	}
+	var failure error
+	for range runs {
+		if err := <-ends; err != nil {
+			failure = err
+		}
+	}
+	if failure != nil {
+		return fmt.Errorf("wait for the runs after a replica was killed: %w", failure)
+	}
+	slices.Sort(done)
+	r.Add("kill -9 of one of three, runs created then: half done after", done[takeoverRuns/2].Seconds(), "s")
+	r.Add("kill -9 of one of three, runs created then: all done after", done[takeoverRuns-1].Seconds(), "s")
+	return nil
 }

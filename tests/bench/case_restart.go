@@ -19,7 +19,7 @@ func measureRestart(live int, quiet time.Duration) func(context.Context, *stack.
 		const place = "staging" // used by nothing else: the reads have a run of that name too
 		c := storetest.DefaultConfig()
 		c.Project, c.Domain, c.Runs, c.Wide, c.LiveWide = stack.Project, place, 0, live-1, true
-		if err := seed(s, ctx, c); err != nil {
+		if err := seed(ctx, s, c); err != nil {
 			return err
 		}
 		if err := s.RestartServer(ctx, r); err != nil {

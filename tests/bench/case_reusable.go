@@ -45,22 +45,22 @@ func reusableTask(concurrency int32) *task.TaskSpec {
 // of the server.
 func measureReusable(n, callers int, concurrency int32) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
-		p, err := startFakeParent(s, ctx)
+		p, err := stack.StartFakeParent(ctx, s)
 		if err != nil {
 			return err
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		enqueue := func(name string) error { return s.EnqueueTask(ctx, p.action, name, reusableTask(concurrency)) }
+		enqueue := func(name string) error { return s.EnqueueTask(ctx, p.Action, name, reusableTask(concurrency)) }
 		if err := enqueue("first"); err != nil {
 			return err
 		}
-		workers, err := startWorkers(s, ctx, concurrency)
+		workers, err := startWorkers(ctx, s, concurrency)
 		if err != nil {
 			return err
 		}
 		defer workers.stop()
-		if _, err := p.await(ctx, "first"); err != nil {
+		if _, err := p.Await(ctx, "first"); err != nil {
 			return err
 		}
 		usage, err := s.Usage()
@@ -73,7 +73,7 @@ func measureReusable(n, callers int, concurrency int32) func(context.Context, *s
 			return fmt.Errorf("enqueue: %w", err)
 		}
 		enqueued := time.Since(began)
-		last, err := p.awaitAll(ctx, n+1)
+		last, err := p.AwaitAll(ctx, n+1)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func measureReusable(n, callers int, concurrency int32) func(context.Context, *s
 		r.Latency("Enqueue", taken)
 		used.Since(usage).PerAction(r, n)
 		workers.leave()
-		return p.finish(ctx)
+		return p.Finish(ctx)
 	}
 }
 
@@ -114,16 +114,16 @@ func (w *fakeWorkers) leave() {
 }
 
 // startWorkers waits for the pods of the pool with this concurrency, and connects in their place.
-func startWorkers(s *stack.Stack, ctx context.Context, concurrency int32) (*fakeWorkers, error) {
+func startWorkers(ctx context.Context, s *stack.Stack, concurrency int32) (*fakeWorkers, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	workers := &fakeWorkers{cancel: cancel}
-	pods, err := podsOfWorkers(s, ctx, reusableImage(concurrency))
+	pods, err := podsOfWorkers(ctx, s, reusableImage(concurrency))
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	for i := range pods {
-		one, err := newWorker(s, ctx, &pods[i], uint32(concurrency))
+		one, err := newWorker(ctx, s, &pods[i], uint32(concurrency))
 		if err != nil {
 			cancel()
 			return nil, err
@@ -135,7 +135,7 @@ func startWorkers(s *stack.Stack, ctx context.Context, concurrency int32) (*fake
 }
 
 // podsOfWorkers waits until a pool has all of its pods. Those of another pool may still be there.
-func podsOfWorkers(s *stack.Stack, ctx context.Context, image string) ([]corev1.Pod, error) {
+func podsOfWorkers(ctx context.Context, s *stack.Stack, image string) ([]corev1.Pod, error) {
 	for {
 		pods, err := s.Cluster.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: stack.LabelWorker})
 		if err != nil {
@@ -163,7 +163,7 @@ type fakeWorker struct {
 }
 
 // newWorker reads the token of a worker as its pod would get it.
-func newWorker(s *stack.Stack, ctx context.Context, pod *corev1.Pod, slots uint32) (*fakeWorker, error) {
+func newWorker(ctx context.Context, s *stack.Stack, pod *corev1.Pod, slots uint32) (*fakeWorker, error) {
 	secret, err := s.Cluster.Client.CoreV1().Secrets(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err

@@ -22,38 +22,38 @@ func measureSoak(n int, limit time.Duration, round, concurrency int) func(contex
 		var warm sample
 		over := func() bool { return done >= n || limit > 0 && time.Since(began) > limit }
 		for !over() {
-			p, err := startFakeParent(s, ctx)
+			p, err := stack.StartFakeParent(ctx, s)
 			if err != nil {
 				return err
 			}
 			_, err = stack.Each(round, concurrency, func(i int) int { return i }, func(i int) error {
-				return s.Enqueue(ctx, p.action, childName(i), kinds[i%len(kinds)])
+				return s.Enqueue(ctx, p.Action, childName(i), kinds[i%len(kinds)])
 			})
 			if err != nil {
 				return fmt.Errorf("enqueue: %w", err)
 			}
-			if _, err := p.awaitAll(ctx, round); err != nil {
+			if _, err := p.AwaitAll(ctx, round); err != nil {
 				return err
 			}
-			if err := p.finish(ctx); err != nil {
+			if err := p.Finish(ctx); err != nil {
 				return err
 			}
 			done += round
 			isWarm := done >= n/10 || limit > 0 && time.Since(began) > limit/10
 			if warm.actions == 0 && isWarm {
-				if warm, err = takeSample(s, ctx, done); err != nil {
+				if warm, err = takeSample(ctx, s, done); err != nil {
 					return err
 				}
 			}
 		}
 		elapsed := time.Since(began)
-		if err := settled(s, ctx, 0); err != nil {
+		if err := settled(ctx, s, 0); err != nil {
 			return err
 		}
 		if err := stack.Pause(ctx, min(settleTime, elapsed)); err != nil {
 			return err
 		}
-		end, err := takeSample(s, ctx, done)
+		end, err := takeSample(ctx, s, done)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ type sample struct {
 	objects                             int
 }
 
-func takeSample(s *stack.Stack, ctx context.Context, actions int) (sample, error) {
+func takeSample(ctx context.Context, s *stack.Stack, actions int) (sample, error) {
 	x := sample{actions: actions}
 	var err error
 	if x.server, _, err = figures.MemoryOf(s.Server.Pid()); err != nil {
@@ -98,7 +98,7 @@ func takeSample(s *stack.Stack, ctx context.Context, actions int) (sample, error
 		return x, err
 	}
 	x.etcd = float64(inUse) / (1 << 20)
-	if x.goroutines, err = goroutines(s, ctx); err != nil {
+	if x.goroutines, err = goroutines(ctx, s); err != nil {
 		return x, err
 	}
 	if x.objects, err = s.Cluster.TaskActions(ctx); err != nil {
@@ -109,7 +109,7 @@ func takeSample(s *stack.Stack, ctx context.Context, actions int) (sample, error
 }
 
 // goroutines reads the server's number of goroutines from its metrics.
-func goroutines(s *stack.Stack, ctx context.Context) (float64, error) {
+func goroutines(ctx context.Context, s *stack.Stack) (float64, error) {
 	body, err := s.Get(ctx, "/metrics")
 	if err != nil {
 		return 0, err

@@ -28,7 +28,7 @@ func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Co
 		}
 		tomorrow := time.Now().Add(24 * time.Hour)
 		began := time.Now()
-		if err := deployTriggers(s, ctx, "idle", n, func(i int) time.Time { return tomorrow.Add(time.Duration(i) * time.Second) }); err != nil {
+		if err := deployTriggers(ctx, s, "idle", n, func(i int) time.Time { return tomorrow.Add(time.Duration(i) * time.Second) }); err != nil {
 			return err
 		}
 		r.Add("triggers deployed", float64(n)/time.Since(began).Seconds(), "/s")
@@ -41,22 +41,22 @@ func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Co
 		if err := addMemory(s, r, "idle, with the triggers", false); err != nil {
 			return err
 		}
-		if err := quietly(s, ctx, r, quiet, meanwhile); err != nil {
+		if err := quietly(ctx, s, r, quiet, meanwhile); err != nil {
 			return err
 		}
 		first := time.Now().UTC().Add(time.Duration(firing)*10*time.Millisecond + 2*time.Second) // deploying takes a while
-		if err := deployTriggers(s, ctx, "firing", firing, func(i int) time.Time { return first.Add(time.Duration(i) * within / time.Duration(firing)) }); err != nil {
+		if err := deployTriggers(ctx, s, "firing", firing, func(i int) time.Time { return first.Add(time.Duration(i) * within / time.Duration(firing)) }); err != nil {
 			return err
 		}
 		if late := time.Since(first); late > 0 {
 			return fmt.Errorf("deploying %d triggers took %s too long: their first slots have passed", firing, late)
 		}
-		return awaitFires(s, ctx, r, firing)
+		return awaitFires(ctx, s, r, firing)
 	}
 }
 
 // deployTriggers deploys triggers of a built-in task, so that their runs need no pods. Each has slots a day apart.
-func deployTriggers(s *stack.Stack, ctx context.Context, prefix string, n int, start func(int) time.Time) error {
+func deployTriggers(ctx context.Context, s *stack.Stack, prefix string, n int, start func(int) time.Time) error {
 	tasks := taskconnect.NewTaskServiceClient(&http.Client{Transport: s.Transport}, s.Url)
 	for done := 0; done < n; done += triggersPerTask {
 		name := fmt.Sprintf("bench.%s-%d", prefix, done)
@@ -93,7 +93,7 @@ func dailyTrigger(name string, start time.Time) *task.TaskTrigger {
 }
 
 // awaitFires waits until all have fired, and reads how late each run was recorded.
-func awaitFires(s *stack.Stack, ctx context.Context, r *figures.Result, firing int) error {
+func awaitFires(ctx context.Context, s *stack.Stack, r *figures.Result, firing int) error {
 	pool, err := pgxpool.New(ctx, s.Postgres.DSN())
 	if err != nil {
 		return err

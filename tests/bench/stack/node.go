@@ -20,7 +20,7 @@ import (
 // LabelWorker marks the pods of workers.
 const LabelWorker = v1.Group + "/worker"
 
-// Node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
+// node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
 // a case waits for are handed to it, and run until it ends them. Those of apps are the business of appNode. With kubelet set, it
 // writes what a scheduler and a kubelet write.
 type node struct {

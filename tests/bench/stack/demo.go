@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"cmp"
@@ -10,17 +10,16 @@ import (
 	"regexp"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
-	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 var (
 	demoReady      = regexp.MustCompile(`Ready in \S+: http://(\S+)`)
-	demoKubeconfig = regexp.MustCompile(`kubectl +--kubeconfig (\S+)`)
+	DemoKubeconfig = regexp.MustCompile(`kubectl +--kubeconfig (\S+)`)
 )
 
-// startDemo starts the built demo with its data in a temporary directory, and waits until it is ready at the returned host:port. program
+// StartDemo starts the built demo with its data in a temporary directory, and waits until it is ready at the returned host:port. program
 // is empty for the usual one; python is the environment of its tasks; more are further flags.
-func startDemo(ctx context.Context, dir, program, python string, more ...string) (*supervise.Process, string, error) {
+func StartDemo(ctx context.Context, dir, program, python string, more ...string) (*supervise.Process, string, error) {
 	program, err := filepath.Abs(cmp.Or(program, os.Getenv("FLYTE_BINARY_DEMO"), filepath.Join("bin", "flyte-binary")))
 	if err != nil {
 		return nil, "", err
@@ -28,12 +27,12 @@ func startDemo(ctx context.Context, dir, program, python string, more ...string)
 	if _, err := os.Stat(program); err != nil {
 		return nil, "", fmt.Errorf("%w; build it with make build-demo", err)
 	}
-	process, err := stack.Spawn(dir, "demo", program, nil, append([]string{"demo", "--ephemeral", "--listen", "127.0.0.1:0", "--python", python}, more...)...)
+	process, err := Spawn(dir, "demo", program, nil, append([]string{"demo", "--ephemeral", "--listen", "127.0.0.1:0", "--python", python}, more...)...)
 	if err != nil {
 		return nil, "", err
 	}
 	address := ""
-	err = stack.AwaitReady(ctx, process, func(context.Context) error {
+	err = AwaitReady(ctx, process, func(context.Context) error {
 		said, err := os.ReadFile(filepath.Join(dir, "demo.log"))
 		if err != nil {
 			return err
@@ -46,7 +45,7 @@ func startDemo(ctx context.Context, dir, program, python string, more ...string)
 		return nil
 	})
 	if err != nil {
-		stack.StopProcess(process)
+		StopProcess(process)
 		return nil, "", err
 	}
 	return process, address, nil

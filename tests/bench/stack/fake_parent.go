@@ -1,4 +1,4 @@
-package main
+package stack
 
 import (
 	"context"
@@ -13,17 +13,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
-// fakeParent plays the SDK in the pod of a root action: it watches the children and records when each one ends.
-type fakeParent struct {
-	stack  *stack.Stack
-	action ident.Action
+// FakeParent plays the SDK in the pod of a root action: it watches the children and records when each one ends.
+type FakeParent struct {
+	stack  *Stack
+	Action ident.Action
 	pod    *corev1.Pod
-	stream *connect.ServerStreamForClient[actions.WatchForUpdatesResponse]
-	cancel context.CancelFunc
-	ended  chan struct{} // closed when the watch has ended
+	Stream *connect.ServerStreamForClient[actions.WatchForUpdatesResponse]
+	Cancel context.CancelFunc
+	Ended  chan struct{} // closed when the watch has ended
 
 	mu     sync.Mutex
 	ends   map[string]time.Time // GUARDED_BY(mu): when the watch had the end of each child
@@ -33,11 +32,11 @@ type fakeParent struct {
 	err    error                // GUARDED_BY(mu): how the watch ended
 }
 
-// startFakeParent creates a run, lets its pod run and opens the watch.
-func startFakeParent(s *stack.Stack, ctx context.Context) (*fakeParent, error) {
-	p := &fakeParent{stack: s, action: newRun(s, "parent").Root()}
-	pod := s.Node.Want(p.action)
-	if err := s.CreateRun(ctx, p.action.Run); err != nil {
+// StartFakeParent creates a run, lets its pod run and opens the watch.
+func StartFakeParent(ctx context.Context, s *Stack) (*FakeParent, error) {
+	p := &FakeParent{stack: s, Action: s.NewRun("parent").Root()}
+	pod := s.Node.Want(p.Action)
+	if err := s.CreateRun(ctx, p.Action.Run); err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
 	}
 	select {
@@ -49,23 +48,23 @@ func startFakeParent(s *stack.Stack, ctx context.Context) (*fakeParent, error) {
 	if err := s.Node.Run(ctx, p.pod); err != nil {
 		return nil, fmt.Errorf("run the parent's pod: %w", err)
 	}
-	if err := p.open(ctx); err != nil {
+	if err := p.Open(ctx); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// open opens the watch, and reads what has ended already. It forgets what an earlier watch saw.
-func (p *fakeParent) open(ctx context.Context) error {
+// Open opens the watch, and reads what has ended already. It forgets what an earlier watch saw.
+func (p *FakeParent) Open(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
 	stream, err := p.stack.Actions.WatchForUpdates(watching, &actions.WatchForUpdatesRequest{
-		Filter: &actions.WatchForUpdatesRequest_ParentActionId{ParentActionId: p.action.Proto()},
+		Filter: &actions.WatchForUpdatesRequest_ParentActionId{ParentActionId: p.Action.Proto()},
 	})
 	if err != nil {
 		cancel()
 		return fmt.Errorf("watch: %w", err)
 	}
-	p.stream, p.cancel, p.ended = stream, cancel, make(chan struct{})
+	p.Stream, p.Cancel, p.Ended = stream, cancel, make(chan struct{})
 	p.mu.Lock()
 	p.ends, p.change, p.err = map[string]time.Time{}, make(chan struct{}), nil
 	p.mu.Unlock()
@@ -80,24 +79,24 @@ func (p *fakeParent) open(ctx context.Context) error {
 	return fmt.Errorf("watch: %w", stream.Err())
 }
 
-// close ends the watch.
-func (p *fakeParent) close() {
-	p.cancel()
-	<-p.ended
-	_ = p.stream.Close() // already cut off
+// Close ends the watch.
+func (p *FakeParent) Close() {
+	p.Cancel()
+	<-p.Ended
+	_ = p.Stream.Close() // already cut off
 }
 
-func (p *fakeParent) watch() {
-	defer close(p.ended)
-	for p.stream.Receive() {
-		p.read(p.stream.Msg())
+func (p *FakeParent) watch() {
+	defer close(p.Ended)
+	for p.Stream.Receive() {
+		p.read(p.Stream.Msg())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.err = errors.Join(errors.New("the watch ended"), p.stream.Err())
+	p.err = errors.Join(errors.New("the watch ended"), p.Stream.Err())
 }
 
-func (p *fakeParent) read(message *actions.WatchForUpdatesResponse) {
+func (p *FakeParent) read(message *actions.WatchForUpdatesResponse) {
 	update := message.GetActionUpdate()
 	switch update.GetPhase() {
 	case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED,
@@ -106,14 +105,14 @@ func (p *fakeParent) read(message *actions.WatchForUpdatesResponse) {
 	}
 }
 
-// seen is how many ends the watch has had.
-func (p *fakeParent) seen() int {
+// Seen is how many ends the watch has had.
+func (p *FakeParent) Seen() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.ends)
 }
 
-func (p *fakeParent) note(name string, phase common.ActionPhase, message string) {
+func (p *FakeParent) note(name string, phase common.ActionPhase, message string) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,8 +128,8 @@ func (p *fakeParent) note(name string, phase common.ActionPhase, message string)
 	p.change = make(chan struct{})
 }
 
-// await waits until the watch has the end of a child, and returns when it came.
-func (p *fakeParent) await(ctx context.Context, name string) (time.Time, error) {
+// Await waits until the watch has the end of a child, and returns when it came.
+func (p *FakeParent) Await(ctx context.Context, name string) (time.Time, error) {
 	var at time.Time
 	err := p.until(ctx, func() bool {
 		var found bool
@@ -140,8 +139,8 @@ func (p *fakeParent) await(ctx context.Context, name string) (time.Time, error) 
 	return at, err
 }
 
-// awaitAll waits for n ends, and returns when the last of them came.
-func (p *fakeParent) awaitAll(ctx context.Context, n int) (time.Time, error) {
+// AwaitAll waits for n ends, and returns when the last of them came.
+func (p *FakeParent) AwaitAll(ctx context.Context, n int) (time.Time, error) {
 	var last time.Time
 	var seen int
 	err := p.until(ctx, func() bool {
@@ -155,7 +154,7 @@ func (p *fakeParent) awaitAll(ctx context.Context, n int) (time.Time, error) {
 }
 
 // until waits for a condition on what mu guards. A child that did not succeed is a failure.
-func (p *fakeParent) until(ctx context.Context, met func() bool) error {
+func (p *FakeParent) until(ctx context.Context, met func() bool) error {
 	for {
 		p.mu.Lock()
 		done, change, bad, err := met(), p.change, p.bad, p.err
@@ -170,24 +169,24 @@ func (p *fakeParent) until(ctx context.Context, met func() bool) error {
 		}
 		select {
 		case <-change:
-		case <-p.ended:
+		case <-p.Ended:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// finish ends the parent's pod and waits until nothing is left.
-func (p *fakeParent) finish(ctx context.Context) error {
-	p.close()
+// Finish ends the parent's pod and waits until nothing is left.
+func (p *FakeParent) Finish(ctx context.Context) error {
+	p.Close()
 	if err := p.stack.Node.End(ctx, p.pod); err != nil {
 		return fmt.Errorf("end the parent's pod: %w", err)
 	}
 	return p.stack.Node.Drained(ctx, 0)
 }
 
-// newRun names a run that does not exist yet.
-func newRun(s *stack.Stack, prefix string) ident.Run {
+// NewRun names a run that does not exist yet.
+func (s *Stack) NewRun(prefix string) ident.Run {
 	s.Runs++
-	return ident.Run{Project: stack.Project, Domain: stack.Domain, Name: fmt.Sprintf("%s-%d", prefix, s.Runs)}
+	return ident.Run{Project: Project, Domain: Domain, Name: fmt.Sprintf("%s-%d", prefix, s.Runs)}
 }
