@@ -39,7 +39,7 @@ func measureAbort(n, concurrency int) func(context.Context, *stack.Stack, *figur
 		_ = p.Stream.Close() // already cut off
 
 		began := time.Now()
-		if _, err := s.Api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.Action.Run.Proto()}); err != nil {
+		if _, err := s.API.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.Action.Run.Proto()}); err != nil {
 			return fmt.Errorf("abort: %w", err)
 		}
 		r.Add("AbortRun answered after", figures.Milliseconds(time.Since(began)), "ms")

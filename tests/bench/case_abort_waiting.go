@@ -33,7 +33,7 @@ func measureAbortWaiting(n, concurrency int) func(context.Context, *stack.Stack,
 		_ = p.Stream.Close() // already cut off
 
 		began := time.Now()
-		if _, err := s.Api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.Action.Run.Proto()}); err != nil {
+		if _, err := s.API.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.Action.Run.Proto()}); err != nil {
 			return fmt.Errorf("abort: %w", err)
 		}
 		r.Add("AbortRun answered after", figures.Milliseconds(time.Since(began)), "ms")
@@ -60,7 +60,7 @@ func measureAbortWaiting(n, concurrency int) func(context.Context, *stack.Stack,
 
 // unfinished counts the paused children of a parent, roughly: it reads one page.
 func unfinished(ctx context.Context, s *stack.Stack, p *stack.FakeParent) (int, error) {
-	page, err := s.Api.ListActions(ctx, &workflow.ListActionsRequest{
+	page, err := s.API.ListActions(ctx, &workflow.ListActionsRequest{
 		RunId: p.Action.Run.Proto(),
 		Request: &common.ListRequest{Limit: 1, Filters: []*common.Filter{{
 			Field: "phase", Function: common.Filter_EQUAL, Values: []string{strconv.Itoa(int(common.ActionPhase_ACTION_PHASE_PAUSED))},

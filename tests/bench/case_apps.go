@@ -24,7 +24,7 @@ func (c appsCase) measure(ctx context.Context, s *stack.Stack, r *figures.Result
 		return err
 	}
 	defer node.Stop()
-	apps := newAppClient(s.Url)
+	apps := newAppClient(s.URL)
 	programs, err := c.programs()
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (c appsCase) measureSleeping(ctx context.Context, s *stack.Stack, r *figure
 	if err := quietly(ctx, s, r, c.quiet, "without apps"); err != nil {
 		return err
 	}
-	apps := newAppClient(s.Url)
+	apps := newAppClient(s.URL)
 	began := time.Now()
 	name := func(i int) string { return fmt.Sprintf("idle-%d", i) }
 	for _, do := range []func(string) error{
@@ -147,7 +147,7 @@ func (c appsCase) measureSleeping(ctx context.Context, s *stack.Stack, r *figure
 	if err := quietly(ctx, s, r, c.quiet, "with the apps asleep"); err != nil {
 		return err
 	}
-	apps = newAppClient(s.Url)
+	apps = newAppClient(s.URL)
 	defer apps.close()
 	_, err = stack.Each(c.idle, 8, name, func(name string) error { return apps.delete(ctx, name) })
 	return err

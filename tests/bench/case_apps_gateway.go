@@ -178,7 +178,7 @@ func (w *way) used(replica int) (cpu [3]time.Duration, err error) {
 		if pid == 0 {
 			continue
 		}
-		if cpu[i], err = figures.CpuOf(pid); err != nil {
+		if cpu[i], err = figures.CPUOf(pid); err != nil {
 			return cpu, err
 		}
 	}

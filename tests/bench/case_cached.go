@@ -46,7 +46,7 @@ func measureCacheHits(n, concurrency int) func(context.Context, *stack.Stack, *f
 
 // expectCacheStatus looks at the first child of a run.
 func expectCacheStatus(ctx context.Context, s *stack.Stack, run ident.Run, want core.CatalogCacheStatus) error {
-	response, err := s.Api.GetActionDetails(ctx, &workflow.GetActionDetailsRequest{ActionId: ident.Action{Run: run, Name: childName(0)}.Proto()})
+	response, err := s.API.GetActionDetails(ctx, &workflow.GetActionDetailsRequest{ActionId: ident.Action{Run: run, Name: childName(0)}.Proto()})
 	if err != nil {
 		return fmt.Errorf("ask for the cache status: %w", err)
 	}

@@ -35,7 +35,7 @@ func measureConsole(shown, samples int) func(context.Context, *stack.Stack, *fig
 			return err
 		}
 		r.Add("storing the run", time.Since(began).Seconds(), "s")
-		return askAsConsole(ctx, s.Client.Url, ident.Run{Project: c.Project, Domain: c.Domain, Name: c.Name}, samples, r)
+		return askAsConsole(ctx, s.Client.URL, ident.Run{Project: c.Project, Domain: c.Domain, Name: c.Name}, samples, r)
 	}
 }
 

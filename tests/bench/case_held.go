@@ -72,7 +72,7 @@ func quietly(ctx context.Context, s *stack.Stack, r *figures.Result, d time.Dura
 	}
 	used := after.Since(before)
 	for _, name := range []string{stack.ServerName, stack.PostgresName} {
-		r.Add("CPU of the "+name+" "+when, 100*used.Cpu[name].Seconds()/used.Elapsed.Seconds(), "% of a core")
+		r.Add("CPU of the "+name+" "+when, 100*used.CPU[name].Seconds()/used.Elapsed.Seconds(), "% of a core")
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context
 		}
 		began = time.Now()
 		taken, err := stack.Each(n, concurrency, childName, func(name string) error {
-			_, err := s.Api.SignalEvent(ctx, &workflow.SignalEventRequest{
+			_, err := s.API.SignalEvent(ctx, &workflow.SignalEventRequest{
 				ActionId: ident.Action{Run: p.Action.Run, Name: name}.Proto(), ParentActionName: p.Action.Name,
 				Payload: &workflow.EventPayload{Value: &workflow.EventPayload_BoolValue{BoolValue: true}},
 			})

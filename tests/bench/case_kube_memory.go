@@ -218,7 +218,7 @@ func createShortRun(ctx context.Context, server *stack.Client, run ident.Run) er
 	spec.TaskTemplate.GetContainer().Resources.Requests = []*core.Resources_ResourceEntry{
 		{Name: core.Resources_CPU, Value: "10m"}, {Name: core.Resources_MEMORY, Value: "1Mi"},
 	}
-	_, err := server.Api.CreateRun(ctx, &workflow.CreateRunRequest{
+	_, err := server.API.CreateRun(ctx, &workflow.CreateRunRequest{
 		Id:   &workflow.CreateRunRequest_RunId{RunId: run.Proto()},
 		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: spec},
 	})

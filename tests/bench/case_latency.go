@@ -30,7 +30,7 @@ func measureIdle(quiet time.Duration) func(context.Context, *stack.Stack, *figur
 		if err != nil {
 			return err
 		}
-		r.Add("CPU of the server", figures.Milliseconds(after.Since(before).Cpu[stack.ServerName])/quiet.Seconds(), "ms/s")
+		r.Add("CPU of the server", figures.Milliseconds(after.Since(before).CPU[stack.ServerName])/quiet.Seconds(), "ms/s")
 		return addMemory(s, r, "", false)
 	}
 }
@@ -75,7 +75,7 @@ func measurePod(samples int) func(context.Context, *stack.Stack, *figures.Result
 func awaitRun(ctx context.Context, s *stack.Stack, run ident.Run) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.Api.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: run.Proto()})
+	stream, err := s.API.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: run.Proto()})
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func measureNotifications(n, concurrency int) func(context.Context, *stack.Stack
 			OnPhases: []common.ActionPhase{common.ActionPhase_ACTION_PHASE_SUCCEEDED},
 			Delivery: &task.InlineRule_DeliveryTemplate{DeliveryTemplate: &notification.DeliveryConfigTemplate{
 				Webhook: &notification.WebhookDeliveryTemplate{
-					Url: sink.URL, Method: notification.HttpMethod_HTTP_METHOD_POST, BodyTemplate: `{"run": "{{.Run.Name}}"}`,
+					URL: sink.URL, Method: notification.HttpMethod_HTTP_METHOD_POST, BodyTemplate: `{"run": "{{.Run.Name}}"}`,
 				},
 			}},
 		}}}}}
@@ -119,7 +119,7 @@ const unsentNotifications = `
 		+ (SELECT count(*) FROM actions WHERE run_name LIKE 'sleep-%' AND ended_at IS NULL)`
 
 func createSleep(ctx context.Context, s *stack.Stack, name string, spec *task.RunSpec) error {
-	_, err := s.Api.CreateRun(ctx, &workflow.CreateRunRequest{
+	_, err := s.API.CreateRun(ctx, &workflow.CreateRunRequest{
 		Id:   &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: stack.Project, Domain: stack.Domain, Name: name}},
 		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: stack.SleepTask()}, RunSpec: spec,
 		InputWrapper: &workflow.CreateRunRequest_Inputs{Inputs: &task.Inputs{
@@ -169,7 +169,7 @@ func measureOutbox(ctx context.Context, s *stack.Stack, r *figures.Result, sink 
 	used := after.Since(before)
 	r.Add("actions "+words, float64(n)/done.Sub(before.At).Seconds(), "/s")
 	for _, name := range []string{stack.ServerName, stack.PostgresName} {
-		r.Add("CPU per action "+words+", "+name, figures.Milliseconds(used.Cpu[name])/float64(n), "ms")
+		r.Add("CPU per action "+words+", "+name, figures.Milliseconds(used.CPU[name])/float64(n), "ms")
 	}
 	if taken = sink.taken.Load() - taken; taken > 0 {
 		r.Add("sent", float64(taken)/used.Elapsed.Seconds(), "/s")

@@ -111,7 +111,7 @@ func readCases(s *stack.Stack, c storetest.Config) []readCase {
 }
 
 func listRuns(ctx context.Context, s *stack.Stack, request *common.ListRequest) (*workflow.ListRunsResponse, error) {
-	page, err := s.Api.ListRuns(ctx, &workflow.ListRunsRequest{
+	page, err := s.API.ListRuns(ctx, &workflow.ListRunsRequest{
 		Request: request,
 		ScopeBy: &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: stack.Project, Domain: stack.Domain}},
 	})
@@ -138,7 +138,7 @@ func tokenAfter(ctx context.Context, s *stack.Stack, rows int, order []*common.S
 
 func listActions(s *stack.Stack, run ident.Run, order []*common.Sort) func(context.Context) error {
 	return func(ctx context.Context) error {
-		page, err := s.Api.ListActions(ctx, &workflow.ListActionsRequest{
+		page, err := s.API.ListActions(ctx, &workflow.ListActionsRequest{
 			RunId: run.Proto(), Request: &common.ListRequest{Limit: 50, SortByFields: order},
 		})
 		if err == nil && len(page.GetActions()) == 0 {
@@ -153,7 +153,7 @@ func watchActions(s *stack.Stack, run ident.Run, actions int) func(context.Conte
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		stream, err := s.Api.WatchActions(ctx, &workflow.WatchActionsRequest{RunId: run.Proto()})
+		stream, err := s.API.WatchActions(ctx, &workflow.WatchActionsRequest{RunId: run.Proto()})
 		if err != nil {
 			return err
 		}

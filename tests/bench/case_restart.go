@@ -37,7 +37,7 @@ func measureRestart(live int, quiet time.Duration) func(context.Context, *stack.
 		}
 		wide := ident.Run{Project: stack.Project, Domain: place, Name: "wide"}
 		began := time.Now()
-		_, err := s.Api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: wide.Proto()})
+		_, err := s.API.AbortRun(ctx, &workflow.AbortRunRequest{RunId: wide.Proto()})
 		r.Add("abort of all of them", time.Since(began).Seconds(), "s")
 		return err
 	}

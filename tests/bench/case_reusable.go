@@ -171,7 +171,7 @@ func newWorker(ctx context.Context, s *stack.Stack, pod *corev1.Pod, slots uint3
 	return &fakeWorker{
 		id: pod.Labels[stack.LabelWorker], token: string(secret.Data["token"]), slots: slots, ended: map[int64]*workerv1.Ended{}, wake: make(chan struct{}, 1),
 		// Like the worker, without compression.
-		client: workerv1connect.NewWorkerServiceClient(&http.Client{Transport: s.Client.Transport}, s.Client.Url, connect.WithAcceptCompression("gzip", nil, nil)),
+		client: workerv1connect.NewWorkerServiceClient(&http.Client{Transport: s.Client.Transport}, s.Client.URL, connect.WithAcceptCompression("gzip", nil, nil)),
 	}, nil
 }
 

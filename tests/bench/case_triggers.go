@@ -57,7 +57,7 @@ func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Co
 
 // deployTriggers deploys triggers of a built-in task, so that their runs need no pods. Each has slots a day apart.
 func deployTriggers(ctx context.Context, s *stack.Stack, prefix string, n int, start func(int) time.Time) error {
-	tasks := taskconnect.NewTaskServiceClient(&http.Client{Transport: s.Transport}, s.Url)
+	tasks := taskconnect.NewTaskServiceClient(&http.Client{Transport: s.Transport}, s.URL)
 	for done := 0; done < n; done += triggersPerTask {
 		name := fmt.Sprintf("bench.%s-%d", prefix, done)
 		request := &task.DeployTaskRequest{
@@ -117,7 +117,7 @@ func awaitFires(ctx context.Context, s *stack.Stack, r *figures.Result, firing i
 	}
 	used := ended.Since(began)
 	for _, name := range []string{stack.ServerName, stack.PostgresName} {
-		r.Add("CPU per fire, "+name, figures.Milliseconds(used.Cpu[name])/float64(firing), "ms")
+		r.Add("CPU per fire, "+name, figures.Milliseconds(used.CPU[name])/float64(firing), "ms")
 	}
 	rows, err := pool.Query(ctx, `SELECT extract(epoch FROM settled_at - slot)::float8 FROM trigger_fires`)
 	if err != nil {

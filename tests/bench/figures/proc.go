@@ -12,8 +12,8 @@ import (
 // tick is the unit of CPU times in /proc; on Linux it is always a hundredth of a second.
 const tick = 10 * time.Millisecond
 
-// CpuOf is the CPU time that a process has used, without its children.
-func CpuOf(pid int) (time.Duration, error) { return times(pid, 11, 13) }
+// CPUOf is the CPU time that a process has used, without its children.
+func CPUOf(pid int) (time.Duration, error) { return times(pid, 11, 13) }
 
 // times adds up CPU times: 11 and 12 are the process's own, 13 and 14 those of its children that have ended.
 func times(pid, from, to int) (time.Duration, error) {
@@ -32,8 +32,8 @@ func times(pid, from, to int) (time.Duration, error) {
 	return total, nil
 }
 
-// CpuOfTree is cpuOf with the children, running and ended, such as those of Postgres.
-func CpuOfTree(parent int) (time.Duration, error) {
+// CPUOfTree is cpuOf with the children, running and ended, such as those of Postgres.
+func CPUOfTree(parent int) (time.Duration, error) {
 	total, err := times(parent, 11, 15)
 	if err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func CpuOfTree(parent int) (time.Duration, error) {
 		if err != nil || fields[1] != strconv.Itoa(parent) {
 			continue // it may have ended meanwhile
 		}
-		if own, err := CpuOf(pid); err == nil {
+		if own, err := CPUOf(pid); err == nil {
 			total += own
 		}
 	}

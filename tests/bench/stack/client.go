@@ -27,10 +27,10 @@ import (
 
 // Client calls the server with Connect over HTTP/2 without TLS, like the SDK in a task.
 type Client struct {
-	Url       string
+	URL       string
 	storage   string
 	Transport *http.Transport
-	Api       workflowconnect.RunServiceClient
+	API       workflowconnect.RunServiceClient
 	Actions   actionsconnect.ActionsServiceClient
 }
 
@@ -43,8 +43,8 @@ func NewClient(url, storage string, options ...func(*http.Transport)) *Client {
 	}
 	over := &http.Client{Transport: transport}
 	return &Client{
-		Url: url, storage: storage, Transport: transport,
-		Api:     workflowconnect.NewRunServiceClient(over, url),
+		URL: url, storage: storage, Transport: transport,
+		API:     workflowconnect.NewRunServiceClient(over, url),
 		Actions: actionsconnect.NewActionsServiceClient(over, url),
 	}
 }
@@ -58,7 +58,7 @@ func (c *Client) ready(ctx context.Context) error {
 }
 
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Url+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ const (
 )
 
 func (c *Client) CreateRun(ctx context.Context, run ident.Run) error {
-	_, err := c.Api.CreateRun(ctx, &workflow.CreateRunRequest{
+	_, err := c.API.CreateRun(ctx, &workflow.CreateRunRequest{
 		Id:   &workflow.CreateRunRequest_RunId{RunId: run.Proto()},
 		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: PythonTask("main")},
 	})

@@ -94,7 +94,7 @@ func (s *ReplicaSet) Stop() {
 // UsedCPU is the CPU time that the replicas have used so far.
 func (s *ReplicaSet) UsedCPU() (total time.Duration, err error) {
 	for _, r := range s.Members {
-		used, err := figures.CpuOf(r.Process.Pid())
+		used, err := figures.CPUOf(r.Process.Pid())
 		if err != nil {
 			return 0, err
 		}

@@ -18,7 +18,7 @@ type usage struct {
 // spent is the CPU time that they used between two moments.
 type spent struct {
 	Elapsed time.Duration
-	Cpu     map[string]time.Duration
+	CPU     map[string]time.Duration
 	// Others is what everything else on the machine used, in cores.
 	Others float64
 }
@@ -42,22 +42,22 @@ func (s *Stack) Usage() (usage, error) {
 		failures = append(failures, err)
 		u.cpu[name] = cpu
 	}
-	read(ServerName, figures.CpuOf, s.Server.Pid())
-	read(ApiserverName, figures.CpuOf, s.Cluster.Apiserver.Pid())
-	read(etcdName, figures.CpuOf, s.Cluster.etcd.Pid())
-	read(PostgresName, figures.CpuOfTree, s.Postgres.Pid())
-	read(clientName, figures.CpuOf, os.Getpid())
+	read(ServerName, figures.CPUOf, s.Server.Pid())
+	read(ApiserverName, figures.CPUOf, s.Cluster.Apiserver.Pid())
+	read(etcdName, figures.CPUOf, s.Cluster.etcd.Pid())
+	read(PostgresName, figures.CPUOfTree, s.Postgres.Pid())
+	read(clientName, figures.CPUOf, os.Getpid())
 	var err error
 	u.busy, err = figures.Busy()
 	return u, errors.Join(append(failures, err)...)
 }
 
 func (u usage) Since(before usage) spent {
-	s := spent{Elapsed: u.At.Sub(before.At), Cpu: map[string]time.Duration{}}
+	s := spent{Elapsed: u.At.Sub(before.At), CPU: map[string]time.Duration{}}
 	rest := u.busy - before.busy
 	for name, cpu := range u.cpu {
-		s.Cpu[name] = cpu - before.cpu[name]
-		rest -= s.Cpu[name]
+		s.CPU[name] = cpu - before.cpu[name]
+		rest -= s.CPU[name]
 	}
 	s.Others = max(0, rest.Seconds()/s.Elapsed.Seconds())
 	return s
@@ -66,7 +66,7 @@ func (u usage) Since(before usage) spent {
 // Total is the CPU time of all processes together.
 func (s spent) Total() time.Duration {
 	var total time.Duration
-	for _, cpu := range s.Cpu {
+	for _, cpu := range s.CPU {
 		total += cpu
 	}
 	return total
@@ -75,7 +75,7 @@ func (s spent) Total() time.Duration {
 // PerAction records the CPU time of each process for one of n actions.
 func (s spent) PerAction(r *figures.Result, n int) {
 	for _, name := range processNames {
-		r.Add("CPU per action, "+name, figures.Milliseconds(s.Cpu[name])/float64(n), "ms")
+		r.Add("CPU per action, "+name, figures.Milliseconds(s.CPU[name])/float64(n), "ms")
 	}
 	r.Add("others meanwhile", s.Others, "cores")
 }
