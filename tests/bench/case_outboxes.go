@@ -88,7 +88,7 @@ func measureNotifications(n, concurrency int) func(context.Context, *stack.Stack
 			OnPhases: []common.ActionPhase{common.ActionPhase_ACTION_PHASE_SUCCEEDED},
 			Delivery: &task.InlineRule_DeliveryTemplate{DeliveryTemplate: &notification.DeliveryConfigTemplate{
 				Webhook: &notification.WebhookDeliveryTemplate{
-					URL: sink.URL, Method: notification.HttpMethod_HTTP_METHOD_POST, BodyTemplate: `{"run": "{{.Run.Name}}"}`,
+					Url: sink.URL, Method: notification.HttpMethod_HTTP_METHOD_POST, BodyTemplate: `{"run": "{{.Run.Name}}"}`,
 				},
 			}},
 		}}}}}
