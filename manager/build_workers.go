@@ -21,7 +21,7 @@ func (c Config) workersRun() bool {
 func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := pools.New(p.config.Workers, pools.Deps{
 		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Clock: p.clock, Logger: p.log,
-		Meter: p.telemetry.Meter,
+		Meter: p.telemetry.Meter, LegacyEnv: p.config.Executor.Pod.LegacyEnv,
 	})
 	if err != nil {
 		return nil, err

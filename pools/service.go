@@ -47,6 +47,8 @@ type Deps struct {
 	Engine Engine
 	Sink   Sink
 	Store  verdict.Store
+	// LegacyEnv gives tasks the variables of Flyte 1, as executor.pod.legacyEnv does in pods.
+	LegacyEnv bool
 	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
 	Listener *pgdb.Listener
 	Clock    clock.Clock

@@ -4,87 +4,47 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 )
 
-// startTimeFormat is ISO 8601 with exactly six fractional digits, which every Python version parses.
-const startTimeFormat = "2006-01-02T15:04:05.000000+00:00"
-
-// Attempt is what templates tell a process about its attempt. Paths have no trailing slash.
-type Attempt struct {
-	// Dir is the attempt's directory, PreviousDir that of the attempt before; empty for the first.
-	Dir, PreviousDir string
-	// RawDataPrefix is where the attempt writes files and data frames.
-	RawDataPrefix string
-	// InputURI is where the inputs are, as the client gave it; may be empty.
-	InputURI string
-	// Run and Action are public names.
-	Run, Action string
-	// Object names the attempt's object in the cluster, or what stands for it; Namespace is that of its pod.
-	Object, Namespace string
-	// RunStartTime is when the run started, as its tasks see it; zero if that is not known.
-	RunStartTime time.Time
-}
-
-// Values are the values of the templates of an attempt, by name in lower case.
-func (a Attempt) Values() map[string]string {
-	values := map[string]string{
-		"outputprefix":           a.Dir,
-		"rawoutputdataprefix":    a.RawDataPrefix,
-		"checkpointoutputprefix": blobpath.Checkpoints(a.Dir),
-		"prevcheckpointprefix":   "",
-		"runname":                a.Run,
-		"actionname":             a.Action,
-		"perretryuniquekey":      UniqueKey(a.Object),
-		"namespace":              a.Namespace,
-		"input":                  "",
-		"inputprefix":            "",
-	}
-	if a.InputURI != "" {
-		inputs := blobpath.InputsPath(a.InputURI)
-		values["input"] = inputs
-		values["inputprefix"] = strings.TrimSuffix(inputs, "/"+blobpath.InputsFile)
-	}
-	if a.PreviousDir != "" {
-		values["prevcheckpointprefix"] = blobpath.Checkpoints(a.PreviousDir)
-	}
-	if !a.RunStartTime.IsZero() {
-		values["runstarttime"] = a.RunStartTime.UTC().Format(startTimeFormat)
-	}
-	return values
-}
-
-// RawDataPrefix is where an attempt in a directory writes files and data frames: there, or in one of its own below the run's
-// prefix, if it has one.
-func RawDataPrefix(dir, prefix, project, domain, run, action string, attempt uint32) string {
-	if prefix == "" {
-		return dir
-	}
-	return blobpath.AttemptDir(blobpath.RunBase(prefix, project, domain, run), action, attempt)
+// Values replace the templates of texts.
+type Values struct {
+	// Named are by the name of the template in lower case.
+	Named map[string]string
+	// Inputs are by the exact name of the input.
+	Inputs map[string]string
 }
 
 // templatePattern matches {{.name}}, {{$name}} and {{.inputs.name}}. Its groups are the name and the name of the input.
 var templatePattern = regexp.MustCompile(`\{\{\s*[.$](?:([A-Za-z][A-Za-z0-9_]*)|(?i:inputs)\.([^}\s]+))\s*\}\}`)
 
-// Render replaces the templates of a text. values are by name in lower case, inputs by exact name. Unknown templates stay as
-// they are.
-func Render(text string, values, inputs map[string]string) string {
+// Render returns a text with its templates replaced. Unknown templates stay as they are.
+func (v Values) Render(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text // as most are, and the pattern is slow
 	}
 	return templatePattern.ReplaceAllStringFunc(text, func(found string) string {
 		names := templatePattern.FindStringSubmatch(found)
-		value, known := inputs[names[2]]
+		value, known := v.Inputs[names[2]]
 		if names[2] == "" {
-			value, known = values[strings.ToLower(names[1])]
+			value, known = v.Named[strings.ToLower(names[1])]
 		}
 		if known {
 			return value
 		}
 		return found
 	})
+}
+
+// Map returns the values with each changed, as by an escape.
+func (v Values) Map(change func(string) string) Values {
+	each := func(values map[string]string) map[string]string {
+		result := make(map[string]string, len(values))
+		for name, value := range values {
+			result[name] = change(value)
+		}
+		return result
+	}
+	return Values{Named: each(v.Named), Inputs: each(v.Inputs)}
 }
 
 // Mentions are the names that templates refer to.

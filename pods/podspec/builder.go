@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/attempts/rendering"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -57,16 +58,17 @@ func New(config Config, deps Deps) (*Builder, error) {
 // A plugin whose attempts have several pods calls Build once for each role, with a copy of the attempt whose Template has
 // that role's container or pod.
 func (b *Builder) Build(ctx context.Context, attempt *plugin.Attempt) (*corev1.PodTemplateSpec, error) {
-	subject := b.subjectOf(attempt)
+	about := aboutOf(attempt)
+	subject := b.subjectOf(attempt, about)
 	d, err := b.draft(ctx, subject)
 	if err != nil {
 		return nil, err
 	}
-	render, err := b.rendererFor(ctx, attempt, d.spec)
+	values, err := b.valuesFor(ctx, about, d.spec)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.finish(subject, d, render); err != nil {
+	if err := b.finish(subject, d, values); err != nil {
 		return nil, err
 	}
 	d.spec.RestartPolicy = corev1.RestartPolicyNever
@@ -140,14 +142,15 @@ func (b *Builder) draft(ctx context.Context, subject *Subject) (*draft, error) {
 }
 
 // finish adds what every pod gets.
-func (b *Builder) finish(subject *Subject, d *draft, render renderer) error {
+func (b *Builder) finish(subject *Subject, d *draft, values rendering.Values) error {
 	spec := d.spec
 	primary := find(spec, subject.Primary)
 	if dataConfig(subject.Declared) != nil {
 		primary.Command, primary.Args = verbatim(primary.Command), verbatim(primary.Args)
 	}
+	values = values.Map(literal) // they arrive in the process as they are
 	eachContainer(spec, func(container *corev1.Container) {
-		container.Command, container.Args = render.all(container.Command), render.all(container.Args)
+		container.Command, container.Args = renderAll(container.Command, values), renderAll(container.Args, values)
 		container.Env = b.environment(subject, container.Env, slices.Contains(d.own, container.Name))
 		container.EnvFrom = append(b.environmentFrom(), container.EnvFrom...)
 		if container.ImagePullPolicy == "" {

@@ -40,7 +40,8 @@ type Config struct {
 	DefaultEnv []string `config:"defaultEnv"`
 	// LegacyEnv gives tasks ten more variables, which name the run, the task and the pod as in Flyte 1: FLYTE_INTERNAL_EXECUTION_ID,
 	// FLYTE_INTERNAL_TASK_ and FLYTE_INTERNAL_ with PROJECT, DOMAIN, NAME and VERSION, and _F_PN. Set it if code of tasks reads them.
-	// The SDK does not, and each variable takes 1 % of the CPU that a pod costs the API server.
+	// The SDK does not, and each variable takes 1 % of the CPU that a pod costs the API server. It holds for tasks of reusable
+	// environments too, if the API has it.
 	LegacyEnv bool `config:"legacyEnv"`
 
 	// EnvFromSecrets are Kubernetes Secrets whose entries become variables of every container, such as the credentials of

@@ -180,7 +180,7 @@ func (b *Builder) uploader(attempt *plugin.Attempt, primary *corev1.Container, d
 		corev1.VolumeMount{Name: outputsVolume, MountPath: dir}, corev1.VolumeMount{Name: stageVolume, MountPath: stageDir})
 	result.Args = literalAll([]string{
 		"copilot", "sidecar", "--attempt=" + attempt.Dir, "--storage=" + b.storage(), "--stage=" + stageDir, "--dir=" + dir,
-		"--raw=" + rawDataPrefix(attempt), "--timeout=" + b.config.Copilot.Timeout.String(),
+		"--raw=" + aboutOf(attempt).RawData(), "--timeout=" + b.config.Copilot.Timeout.String(),
 		"--outputs=" + base64.StdEncoding.EncodeToString(declared),
 	})
 	return result, nil

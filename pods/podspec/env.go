@@ -7,8 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/pods/plugin"
+	"github.com/flyte-binary/flyte-binary/attempts"
 )
 
 // environment returns the environment of a container with variables of its own: the platform wins over the run, the run
@@ -86,39 +85,20 @@ func merge(groups ...[]corev1.EnvVar) []corev1.EnvVar {
 	return result
 }
 
+// podName is the variable with the name of the pod, as in Flyte 1.
+const podName = "_F_PN"
+
 // platformEnv returns what the SDK's runtime and its controller need to find the run and this installation.
-func (b *Builder) platformEnv(attempt *plugin.Attempt) []corev1.EnvVar {
-	spec := attempt.Task.Spec
-	result := []corev1.EnvVar{
-		Variable("ACTION_NAME", spec.Action),
-		Variable("RUN_NAME", spec.Run),
-		Variable("FLYTE_INTERNAL_EXECUTION_PROJECT", spec.Project),
-		Variable("FLYTE_INTERNAL_EXECUTION_DOMAIN", spec.Domain),
-		Variable("FLYTE_ATTEMPT_NUMBER", strconv.Itoa(int(attempt.Number)-1)),
-		Variable("_U_RUN_BASE", spec.RunOutputBase),
-		Variable("_U_USE_ACTIONS", "1"),
+func (b *Builder) platformEnv(about *attempts.Attempt) []corev1.EnvVar {
+	var result []corev1.EnvVar
+	for _, variable := range about.Environment(b.config.LegacyEnv) {
+		result = append(result, Variable(variable.Name, variable.Value))
 	}
 	if b.config.LegacyEnv {
-		result = append(result, legacyEnv(spec.Run, attempt.Template.GetId())...)
+		field := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}
+		result = append(result, corev1.EnvVar{Name: podName, ValueFrom: &corev1.EnvVarSource{FieldRef: field}})
 	}
-	return append(result, b.installationEnv(spec.Project, spec.Domain)...)
-}
-
-// legacyEnv returns the variables that name the run, the task and the pod as in Flyte 1. Its SDK wrote the names of a task twice.
-func legacyEnv(run string, task *core.Identifier) []corev1.EnvVar {
-	result := []corev1.EnvVar{
-		Variable("FLYTE_INTERNAL_EXECUTION_ID", run),
-		{Name: "_F_PN", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}},
-	}
-	for _, prefix := range []string{"FLYTE_INTERNAL_TASK_", "FLYTE_INTERNAL_"} {
-		result = append(result,
-			Variable(prefix+"PROJECT", task.GetProject()),
-			Variable(prefix+"DOMAIN", task.GetDomain()),
-			Variable(prefix+"NAME", task.GetName()),
-			Variable(prefix+"VERSION", task.GetVersion()),
-		)
-	}
-	return result
+	return append(result, b.installationEnv(about.Action.Run.Project, about.Action.Run.Domain)...)
 }
 
 // appPlace stands for the name of an app in the pattern of its address; the SDK replaces it.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/attempts/rendering"
 )
 
 // BuildService returns the pod of a subject that runs until it is stopped, such as a replica of an app: a container that ends
@@ -13,7 +15,7 @@ func (b *Builder) BuildService(ctx context.Context, subject *Subject) (*corev1.P
 	if err != nil {
 		return nil, err
 	}
-	if err := b.finish(subject, d, renderer{values: subject.Values}); err != nil {
+	if err := b.finish(subject, d, rendering.Values{Named: subject.Values}); err != nil {
 		return nil, err
 	}
 	d.spec.RestartPolicy = corev1.RestartPolicyAlways

@@ -6,9 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/internal/obs/tracelink"
 	"github.com/flyte-binary/flyte-binary/pods/attemptsecret"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
@@ -40,7 +40,7 @@ type Subject struct {
 }
 
 // subjectOf returns what the pod of an attempt is built from.
-func (b *Builder) subjectOf(attempt *plugin.Attempt) *Subject {
+func (b *Builder) subjectOf(attempt *plugin.Attempt, about *attempts.Attempt) *Subject {
 	labels := maps.Clone(attempt.Task.Labels)
 	if labels == nil {
 		labels = map[string]string{}
@@ -49,15 +49,11 @@ func (b *Builder) subjectOf(attempt *plugin.Attempt) *Subject {
 	labels[labelTask] = v1.LabelValue(attempt.Task.Spec.ShortName)
 	subject := &Subject{
 		Declared: attempt.Template, Primary: PrimaryName(attempt.Template), Namespace: attempt.Task.Namespace,
-		Secrets: attemptsecret.Name(attempt), Labels: labels, Annotations: attempt.Task.Annotations, Platform: b.platformEnv(attempt),
+		Secrets: attemptsecret.Name(attempt), Labels: labels, Annotations: attempt.Task.Annotations, Platform: b.platformEnv(about),
 		ServiceAccount: attempt.Task.Spec.ServiceAccount, Defaults: attempt.Task.Spec.Defaults, Interruptible: b.interruptible(attempt),
 	}
-	for _, variable := range attempt.Task.Spec.Env {
-		value := variable.Value
-		if variable.Name == tracelink.Variable && attempt.Trace != "" {
-			value = attempt.Trace
-		}
-		subject.Env = append(subject.Env, Variable(variable.Name, value))
+	for _, variable := range about.RunEnvironment() {
+		subject.Env = append(subject.Env, Variable(variable.Name, variable.Value))
 	}
 	return subject
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -28,13 +29,6 @@ const (
 	installer     = "flyte-worker-program"
 	tokenKey      = "token"
 )
-
-// ofAttempt are variables that each attempt brings. The worker must not have those of the pool's first action: it loads the SDK
-// before any attempt, and the SDK looks at them when it is loaded.
-var ofAttempt = []string{
-	"ACTION_NAME", "RUN_NAME", "FLYTE_ATTEMPT_NUMBER", "_U_RUN_BASE",
-	"FLYTE_INTERNAL_EXECUTION_ID", "FLYTE_INTERNAL_TASK_NAME", "FLYTE_INTERNAL_TASK_VERSION", "FLYTE_INTERNAL_NAME", "FLYTE_INTERNAL_VERSION",
-}
 
 func runOf(worker *enginev1.DesiredWorker) ident.Run {
 	return ident.ActionOf(worker.GetLike().GetRef().GetId()).Run
@@ -142,7 +136,8 @@ func (s *Service) become(pod *corev1.PodTemplateSpec, worker *enginev1.DesiredWo
 		s.install(pod, primary)
 	}
 	primary.Command, primary.Args = []string{program, "worker"}, nil
-	primary.Env = slices.DeleteFunc(primary.Env, func(variable corev1.EnvVar) bool { return slices.Contains(ofAttempt, variable.Name) })
+	// Each attempt brings its own. The worker must not have those of the pool's first action: it loads the SDK before any attempt.
+	primary.Env = slices.DeleteFunc(primary.Env, func(variable corev1.EnvVar) bool { return attempts.Varies(variable.Name) })
 	storage, _ := json.Marshal(s.deps.Pod.Copilot.Storage) // strings and booleans can always be encoded
 	primary.Env = append(primary.Env,
 		podspec.Variable("FLYTE_WORKER_ID", worker.GetId()),

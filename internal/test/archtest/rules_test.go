@@ -173,6 +173,36 @@ func TestTaskActionTypesImportNothingOfOurs(t *testing.T) {
 	require.Positive(t, seen)
 }
 
+// Runners that need no cluster, such as workers, share attempts: nothing that it imports, itself or through others, brings Kubernetes.
+func TestAttemptsBuildWithoutKubernetes(t *testing.T) {
+	imports := map[string][]string{}
+	var todo []string
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		if s.dir == "attempts" || strings.HasPrefix(s.dir, "attempts/") {
+			todo = append(todo, s.dir)
+		}
+		for _, spec := range s.file.Imports {
+			imports[s.dir] = append(imports[s.dir], strings.Trim(spec.Path.Value, `"`))
+		}
+	}
+	require.NotEmpty(t, todo)
+	for seen := map[string]bool{}; len(todo) > 0; todo = todo[1:] {
+		if seen[todo[0]] {
+			continue
+		}
+		seen[todo[0]] = true
+		for _, path := range imports[todo[0]] {
+			require.False(t, strings.HasPrefix(path, "k8s.io/") || strings.HasPrefix(path, "sigs.k8s.io/"), "%s imports %s", todo[0], path)
+			if dir, own := strings.CutPrefix(path, module); own {
+				todo = append(todo, dir)
+			}
+		}
+	}
+}
+
 func TestConnectErrorsAreMadeInOnePlace(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || s.dir == "internal/wire/rpc" || strings.HasPrefix(s.dir, "internal/wire/rpc/") {
