@@ -7,7 +7,7 @@ import { createRoot } from "react-dom/client";
 import { problemOf } from "@/api/problem";
 import { transport } from "@/api/transport";
 import { PreferencesProvider } from "@/app/preferences";
-import { router } from "@/app/router";
+import { router } from "@/shell/router";
 import { Toasts } from "@/design/toast";
 import "@/design/tokens.css";
 import "@/design/base.css";

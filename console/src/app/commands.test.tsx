@@ -1,6 +1,5 @@
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { isRunName, pathOf } from "./address";
 import { fits, useCommands, useOffered } from "./commands";
 
 afterEach(cleanup);
@@ -15,20 +14,6 @@ describe("what is typed", () => {
     ["rst", "Go to runs", false],
     ["eu ber", "Time zone: Europe/Berlin", true],
   ])("%j fits %j: %s", (typed, text, wanted) => expect(fits(typed, text)).toBe(wanted));
-});
-
-describe("what is pasted", () => {
-  it.each([
-    ["http://localhost:8090/v2/domain/development/project/p/runs/r1?tab=logs", "/v2/domain/development/project/p/runs/r1?tab=logs"],
-    ["/v2/domain/d/project/p/tasks/t ", "/v2/domain/d/project/p/tasks/t"],
-    ["https://example.com/other", undefined],
-    ["/v2/../etc", undefined],
-    ["train", undefined],
-  ])("%j leads to %j", (text, path) => expect(pathOf(text)).toBe(path));
-  it("may be the name of a run", () => {
-    expect(isRunName("rsk27mbzl8gwkwz752m2")).toBe(true);
-    expect(isRunName("Two words")).toBe(false);
-  });
 });
 
 function Page({ run, title }: { readonly run: () => void; readonly title: string }) {

@@ -13,11 +13,12 @@ import { isLive } from "@/design/phases";
 import { Tabs } from "@/design/tabs";
 import { Span } from "@/design/time";
 import { ActionMenu } from "@/features/launch/action-menu";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { Summary } from "./summary/summary";
 import type { PanelChange, PanelTab, TabProps } from "./tab";
-import { titleOf } from "./title";
-import { attemptOf, keyOf, latest, useActionDetails, type ActionName } from "./use-action";
+import { titleOf } from "@/entities/action/title";
+import { attemptOf, latest, useActionDetails } from "./use-action";
+import { keyOf, type ActionName } from "@/entities/action/name";
 import css from "./panel.module.css";
 
 const Data = lazy(() => chunk(() => import("./io/data")).then((m) => ({ default: m.DataTab })));

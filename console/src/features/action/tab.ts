@@ -1,5 +1,5 @@
 import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import type { ActionName } from "./use-action";
+import type { ActionName } from "@/entities/action/name";
 
 export type PanelTab = "summary" | "io" | "logs" | "code" | "report" | "pod";
 

@@ -5,17 +5,8 @@ import { pause, renewal, renewed } from "@/api/renewed";
 import { client } from "@/api/transport";
 import { useWatch, type Watched } from "@/api/use-watch";
 import { isTerminal } from "@/design/phases";
-import { keyOfRun, serviceOf } from "@/features/run/kind";
-import type { RunName } from "@/features/run/model/use-run-model";
-
-/** Identifies an action. */
-export interface ActionName {
-  readonly run: RunName;
-  readonly name: string;
-}
-
-export const actionId = ({ run, name }: ActionName) => ({ run: { project: run.project, domain: run.domain, name: run.name }, name });
-export const keyOf = ({ run, name }: ActionName): string => `${keyOfRun(run)}/${name}`;
+import { actionId, keyOf, type ActionName } from "@/entities/action/name";
+import { serviceOf } from "@/entities/run/kind";
 
 /** Follows the details of an action. */
 export function useActionDetails(action: ActionName): Watched<ActionDetails> {

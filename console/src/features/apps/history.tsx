@@ -5,12 +5,12 @@ import { Button } from "@/design/button";
 import { dateOf } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import { AppStatus } from "./app-status";
 import type { AppId } from "./id";
 import { Message } from "./message";
 import { shownAs } from "./words";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 
 /** What happened to an app, newest first. */
 export function History({ id }: { readonly id: AppId }) {

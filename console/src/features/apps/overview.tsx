@@ -4,14 +4,14 @@ import { Facts, Tag } from "@/design/facts";
 import { dateOf } from "@/design/format";
 import { Loading } from "@/design/notice";
 import { When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import { saysTheSame } from "./headline";
 import { Message } from "./message";
 import { Traffic } from "./traffic";
 import { Used } from "./used";
 import { rangeOf, scalingWords } from "./words";
 import css from "./apps.module.css";
-import tables from "@/features/tasks/tasks.module.css";
+import tables from "@/design/list.module.css";
 
 /** What runs of an app, its load, and what it uses. */
 export function Overview({ explained, onLog }: { readonly explained: ExplainAppResponse | undefined; readonly onLog: (replica: string) => void }) {

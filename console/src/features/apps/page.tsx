@@ -9,7 +9,7 @@ import { Input, Select } from "@/design/field";
 import { dateOf } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import { addressOf } from "./address";
 import { AppStatus } from "./app-status";
 import { routeTo } from "./id";
@@ -17,7 +17,7 @@ import { nameOf } from "./merge";
 import { appStates, type AppsSearch } from "./search";
 import { useApps } from "./use-apps";
 import { rangeOf, shownOf, stateWords } from "./words";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 import own from "./apps.module.css";
 
 const firstApp = `app = flyte.app.AppEnvironment(name="hello", args="python -m http.server 8080", port=8080)

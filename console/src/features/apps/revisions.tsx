@@ -11,7 +11,7 @@ import { dateOf } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import type { AppId } from "./id";
 import { Message } from "./message";
 import { changesOf, textsOf } from "./spec-text";

@@ -12,7 +12,7 @@ import { Facts } from "@/design/facts";
 import { dateOf } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import { Consumers } from "@/features/apps/consumers";
 import { Lineage } from "./lineage";
 import type { ArtifactSearch } from "./search";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { modelOf } from "@/features/run/model/run-model.fixture";
+import { modelOf } from "@/entities/run/model/run-model.fixture";
 import { alignTitles, change, pairsOf, durationOf } from "./align";
 
 const a = modelOf([

@@ -1,6 +1,6 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { isFailure, isTerminal } from "@/design/phases";
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 
 /** The actions of one task in one run. Times are in milliseconds. */
 export interface Share {

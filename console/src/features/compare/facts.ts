@@ -3,7 +3,7 @@ import type { RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { dateOf, duration, exactly } from "@/design/format";
 import { isTerminal, lookOf } from "@/design/phases";
 import { containersOf, variable } from "@/features/action/pod/specification";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import { optionLines, optionsOf } from "@/features/launch/options";
 
 /** One property of a run, as text. */

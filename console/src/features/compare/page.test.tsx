@@ -27,7 +27,7 @@ vi.mock("@tanstack/react-router", () => ({
 }));
 /** Which services were asked to follow a run or its actions, and about which data. */
 const server = vi.hoisted(() => ({ watched: [] as string[], data: [] as string[] }));
-vi.mock("@/features/run/use-run", () => ({
+vi.mock("@/entities/run/use-run", () => ({
   useRunDetails: (run: { readonly name: string; readonly tracked?: boolean }) => {
     server.watched.push(`${run.tracked ? "tracked " : ""}${run.name}`);
     return { state: create(RunDetailsSchema), problem: undefined };

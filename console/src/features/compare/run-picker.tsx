@@ -10,9 +10,10 @@ import { Phase } from "@/design/phase";
 import { Tag } from "@/design/facts";
 import { When } from "@/design/time";
 import { joined, orderOf } from "@/features/runs/merge";
-import { isTracked, keyOf, listRequest, nameOf, runsRequest } from "@/features/runs/request";
-import { serviceOf } from "@/features/run/kind";
-import { taskOf } from "@/features/runs/task-of";
+import { listRequest, runsRequest } from "@/features/runs/request";
+import { isTracked, keyOf, nameOf } from "@/entities/run/listed";
+import { serviceOf } from "@/entities/run/kind";
+import { titleOf } from "@/entities/action/title";
 import css from "./compare.module.css";
 
 export interface RunPickerProps {
@@ -59,7 +60,7 @@ export function RunPicker({ place, title, task, without, onPick }: RunPickerProp
           <li key={keyOf(run)}>
             <button type="button" onClick={() => onPick(keyOf(run))}>
               <span>
-                {run.action && <strong>{taskOf(run.action)}</strong>} <code>{nameOf(run)}</code> {isTracked(run) && <Tag>Tracked</Tag>}
+                {run.action && <strong>{titleOf(run.action)}</strong>} <code>{nameOf(run)}</code> {isTracked(run) && <Tag>Tracked</Tag>}
               </span>
               <span className={css["line"]}>
                 <Phase phase={run.action?.status?.phase ?? ActionPhase.UNSPECIFIED} /> <When at={dateOf(run.action?.status?.startTime)} relative />

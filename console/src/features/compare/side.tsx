@@ -8,8 +8,8 @@ import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Tag } from "@/design/facts";
 import { Span, When } from "@/design/time";
-import { routeOf } from "@/features/run/kind";
-import type { RunName } from "@/features/run/model/use-run-model";
+import { routeOf } from "@/entities/run/kind";
+import type { RunName } from "@/entities/run/kind";
 import css from "./compare.module.css";
 
 export interface SideProps {

@@ -5,8 +5,9 @@ import { Button } from "@/design/button";
 import { count, duration, plural } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { Phase, PhaseNumbers } from "@/design/phase";
-import { useModelVersion, useRunModel, type RunName } from "@/features/run/model/use-run-model";
-import type { RunModel } from "@/features/run/model/run-model";
+import { useModelVersion, useRunModel } from "@/entities/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
+import type { RunModel } from "@/entities/run/model/run-model";
 import { alignTitles, change, pairsOf, durationOf, type Share } from "./align";
 import css from "./compare.module.css";
 

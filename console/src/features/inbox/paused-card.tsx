@@ -3,7 +3,7 @@ import { useId } from "react";
 import type { PausedAction } from "@gen/flytebinary/insight/v1/overview_pb.js";
 import { dateOf, duration } from "@/design/format";
 import { useNow, When } from "@/design/time";
-import { typeWords } from "@/features/action/io/type-words";
+import { typeWords } from "@/entities/value/type-words";
 import { SignalForm } from "@/features/launch/signal";
 import css from "./inbox.module.css";
 

@@ -6,8 +6,8 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
-import { serviceOf } from "@/features/run/kind";
-import type { RunName } from "@/features/run/model/use-run-model";
+import { serviceOf } from "@/entities/run/kind";
+import type { RunName } from "@/entities/run/kind";
 
 export interface AbortDialogProps {
   readonly run: RunName;

@@ -5,7 +5,7 @@ import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { IconButton } from "@/design/button";
 import { Menu, MenuItem } from "@/design/menu";
 import { isLive, isTerminal } from "@/design/phases";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { AbortDialog } from "./abort";
 import { RecoverDialog } from "./recover";
 import { RerunDialog } from "./rerun";

@@ -3,7 +3,7 @@ import type { LiteralType } from "@gen/flyteidl2/core/types_pb.js";
 import { Button } from "@/design/button";
 import { Menu, MenuItem } from "@/design/menu";
 import { useNotify } from "@/design/toast";
-import { valueOf } from "@/features/action/io/value";
+import { valueOf } from "@/entities/value/value";
 import { asCall, asCommand, asProgram, type Wanted } from "./copy";
 import type { Input } from "./form/inputs";
 import type { Options } from "./options";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Value } from "@/features/action/io/value-type";
+import type { Value } from "@/entities/value/value-type";
 import { asCommand, asProgram, type Wanted } from "./copy";
 import { optionsOf } from "./options";
 

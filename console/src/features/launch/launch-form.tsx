@@ -9,7 +9,7 @@ import { DialogActions } from "@/design/dialog";
 import { Diff } from "@/design/diff";
 import { Notice, ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { relatedSpec } from "./related-run";
 import { CopyMenu } from "./copy-menu";
 import { FormContext } from "./form/context";

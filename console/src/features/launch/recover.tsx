@@ -9,7 +9,7 @@ import { plural } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { Phase } from "@/design/phase";
 import { useNotify } from "@/design/toast";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { recoverRun } from "./related-run";
 import { Names } from "./submit";
 import css from "./recover.module.css";

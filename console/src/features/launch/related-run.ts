@@ -3,7 +3,7 @@ import { RelationSchema, RelationType } from "@gen/flyteidl2/common/run_pb.js";
 import { InputsSchema } from "@gen/flyteidl2/task/common_pb.js";
 import { RecoverSchema, RunSpecSchema, type RunSpec } from "@gen/flyteidl2/task/run_pb.js";
 import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { optionsOf, runSpecOf } from "./options";
 import { sourceOfRun, type Source } from "./source";
 import { Names, submit } from "./submit";

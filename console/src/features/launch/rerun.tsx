@@ -4,7 +4,7 @@ import { chunk } from "@/api/chunk";
 import { Button } from "@/design/button";
 import { Dialog } from "@/design/dialog";
 import { Loading, ProblemNotice } from "@/design/notice";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { useSource } from "./use-inputs";
 
 const LaunchForm = lazy(() => chunk(() => import("./launch-form")).then((m) => ({ default: m.LaunchForm })));

@@ -6,7 +6,7 @@ import { Button } from "@/design/button";
 import { Field, Input, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { answerKind, payloadOf, type AnswerKind } from "./signal-value";
 import css from "./signal.module.css";
 

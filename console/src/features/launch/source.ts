@@ -6,7 +6,7 @@ import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
 import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { client } from "@/api/transport";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 
 /** The specs and inputs of a run or action, as needed for a rerun. */
 export interface Source {

@@ -6,7 +6,7 @@ import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { CreateRunRequestSchema, RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { client } from "@/api/transport";
 import type { Place } from "@/app/place";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { newRunName } from "./run-name";
 
 /** A run to create. */

@@ -4,8 +4,8 @@ import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { useCommands } from "@/app/commands";
 import { Button } from "@/design/button";
 import { isLive } from "@/design/phases";
-import type { RunName } from "@/features/run/model/use-run-model";
-import { keyOfName } from "@/features/runs/request";
+import type { RunName } from "@/entities/run/kind";
+import { keyOfName } from "@/entities/run/listed";
 import { AbortDialog } from "./abort";
 
 /** The buttons of a tracked run. Its process is elsewhere: the server can only close its record. */

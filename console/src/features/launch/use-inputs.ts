@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { loadInputs } from "./form/inputs";
 import { sourceOfRun, withStartTime } from "./source";
 

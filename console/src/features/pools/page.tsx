@@ -8,7 +8,7 @@ import { Button, buttonClass } from "@/design/button";
 import { count, dateOf } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 import type { PoolsSearch } from "./search";
 import { every, policyWords, warmWords, workersWords } from "./words";
 import { Workers } from "./workers";

@@ -8,7 +8,7 @@ import { Tag } from "@/design/facts";
 import { count, dateOf } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { Span, When } from "@/design/time";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 import { every, stateWords } from "./words";
 
 /** The workers of a pool, and what each of them runs. */

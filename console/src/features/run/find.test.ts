@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { find, firstFailure, filterOf } from "./find";
-import { modelOf } from "./model/run-model.fixture";
+import { modelOf } from "@/entities/run/model/run-model.fixture";
 
 const failed = ActionPhase.FAILED;
 const model = modelOf([

@@ -1,6 +1,6 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { isFailure, phaseOfKey } from "@/design/phases";
-import { none, type RunModel } from "./model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 
 /** The filter of the actions of a run. */
 export interface ActionFilter {

@@ -9,7 +9,7 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, TextArea } from "@/design/field";
 import { count, plural } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { runBulk, summarize, type Group, type Outcome } from "./bulk";
 import type { BulkKind } from "./bulk-kinds";
 import { collectRuns, maxRuns } from "./collect";

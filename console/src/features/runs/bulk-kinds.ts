@@ -4,9 +4,9 @@ import { client } from "@/api/transport";
 import { plural } from "@/design/format";
 import { isLive, isTerminal, phases } from "@/design/phases";
 import type { Names } from "@/features/launch/submit";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import type { Bulk } from "./bulk";
-import { phaseOf } from "./request";
+import { phaseOf } from "@/entities/run/listed";
 import { patched, type RunsSearch } from "./search";
 
 /** A bulk action and its texts. */

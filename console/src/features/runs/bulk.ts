@@ -1,4 +1,4 @@
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { problemOf } from "@/api/problem";
 
 /** The result for one run. */

@@ -8,10 +8,10 @@ import { Tag } from "@/design/facts";
 import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
-import { isTracked, keyOf, nameOf, ownerOf, phaseOf } from "./request";
-import { routeOf } from "@/features/run/kind";
+import { isTracked, keyOf, nameOf, ownerOf, phaseOf } from "@/entities/run/listed";
+import { routeOf } from "@/entities/run/kind";
 import { sources, type Sort } from "./search";
-import { taskOf } from "./task-of";
+import { titleOf } from "@/entities/action/title";
 import css from "./list.module.css";
 
 /** A column of the list of runs. */
@@ -49,7 +49,7 @@ export const columns: readonly Column[] = [
             to={routeOf({ tracked })}
             params={{ domain: id?.domain ?? "", project: id?.project ?? "", run: id?.name ?? "" }}
           >
-            {run.action && taskOf(run.action)}
+            {run.action && titleOf(run.action)}
           </Link>
           <span className={css["name"]}>{id?.name}</span>
           {tracked && <Tag>Tracked</Tag>}
@@ -130,4 +130,4 @@ export function useColumns() {
 }
 
 /** The accessible name of a row. */
-export const titleOf = (run: Run): string => `${run.action ? taskOf(run.action) : ""} ${nameOf(run)}`;
+export const rowTitle = (run: Run): string => `${run.action ? titleOf(run.action) : ""} ${nameOf(run)}`;

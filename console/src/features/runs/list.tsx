@@ -5,8 +5,8 @@ import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { useShortcut } from "@/app/shortcuts";
 import { Loading } from "@/design/notice";
 import { useMedia } from "@/design/use-media";
-import { titleOf, type Column } from "./columns";
-import { isTracked, keyOf, phaseOf } from "./request";
+import { rowTitle, type Column } from "./columns";
+import { isTracked, keyOf, phaseOf } from "@/entities/run/listed";
 import { lookOf } from "@/design/phases";
 import type { Sort } from "./search";
 import css from "./list.module.css";
@@ -136,7 +136,7 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
                 <span role="cell" className={css["check"]}>
                   <input
                     type="checkbox"
-                    aria-label={`Select ${titleOf(run)}`}
+                    aria-label={`Select ${rowTitle(run)}`}
                     disabled={isTracked(run)}
                     checked={on}
                     onChange={(event) => select(name, event.target.checked, event.nativeEvent instanceof MouseEvent && event.nativeEvent.shiftKey)}

@@ -3,7 +3,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import { RunSchema, RunSource, type Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { joined, orderOf } from "./merge";
-import { keyOf, nameOf, namesOf } from "./request";
+import { keyOf, nameOf, namesOf } from "@/entities/run/listed";
 
 const run = (name: string, minute: number, tracked = false): Run =>
   create(RunSchema, {

@@ -1,6 +1,6 @@
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { msOf } from "@/design/format";
-import { nameOf } from "./request";
+import { nameOf } from "@/entities/run/listed";
 import type { Sort } from "./search";
 
 const created = (run: Run): number => msOf(run.action?.status?.startTime) ?? 0;

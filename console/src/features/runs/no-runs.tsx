@@ -5,7 +5,7 @@ import { ProjectService } from "@gen/flyteidl2/project/project_service_pb.js";
 import { problemOf } from "@/api/problem";
 import type { Place } from "@/app/place";
 import { Empty, Loading } from "@/design/notice";
-import { shellWord } from "@/features/action/copy-as";
+import { shellWord } from "@/entities/action/copy-as";
 
 /** Why a place has no runs at all: it does not exist, or nothing ran yet. */
 export function NoRuns({ place: { project, domain } }: { readonly place: Place }) {

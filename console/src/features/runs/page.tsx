@@ -10,7 +10,7 @@ import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
 import { NoRuns } from "./no-runs";
 import { PausedBanner } from "./paused-banner";
-import { isTracked, nameOf } from "./request";
+import { isTracked, nameOf } from "@/entities/run/listed";
 import { isFiltered, patched, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
 import { useAllRuns } from "./use-all-runs";

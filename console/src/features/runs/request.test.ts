@@ -5,7 +5,8 @@ import { Filter_Function, Sort_Direction } from "@gen/flyteidl2/common/list_pb.j
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSchema, RunSource, type Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { merged, refreshed } from "./merge";
-import { canBeLive, listRequest, matches, nameOf, phaseOf, runsRequest } from "./request";
+import { canBeLive, listRequest, matches, runsRequest } from "./request";
+import { nameOf, phaseOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 
 const now = Date.parse("2026-03-01T12:00:00Z");

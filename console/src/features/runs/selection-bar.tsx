@@ -6,7 +6,7 @@ import { Button } from "@/design/button";
 import { plural } from "@/design/format";
 import { BulkDialog, type BulkOrder } from "./bulk-dialog";
 import { bulkKinds, type BulkKind } from "./bulk-kinds";
-import { nameOf } from "./request";
+import { nameOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 import type { Selection } from "./use-selection";
 import css from "./bulk.module.css";

@@ -10,7 +10,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSchema, RunSource, type Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { ListRunsResponseSchema, WatchRunsResponseSchema, type ListRunsResponse, type WatchRunsResponse } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { RunsSearch } from "./search";
-import { keyOf } from "./request";
+import { keyOf } from "@/entities/run/listed";
 import { useAllRuns } from "./use-all-runs";
 
 /** What the two services have, and which of their streams are open. */

@@ -2,7 +2,7 @@ import { useCallback, useMemo } from "react";
 import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import type { Place } from "@/app/place";
 import { joined, orderOf } from "./merge";
-import { namesOf } from "./request";
+import { namesOf } from "@/entities/run/listed";
 import { sourcesOf, type RunsSearch } from "./search";
 import { useRuns, type Runs } from "./use-runs";
 

@@ -15,7 +15,7 @@ import {
   type ListRunsResponse,
   type WatchRunsResponse,
 } from "@gen/flyteidl2/workflow/run_service_pb.js";
-import { nameOf, phaseOf } from "./request";
+import { nameOf, phaseOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 import { useRuns } from "./use-runs";
 

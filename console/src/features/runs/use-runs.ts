@@ -9,9 +9,10 @@ import { client } from "@/api/transport";
 import { useWatch } from "@/api/use-watch";
 import type { Place } from "@/app/place";
 import { pause } from "@/api/renewed";
-import { serviceOf } from "@/features/run/kind";
+import { serviceOf } from "@/entities/run/kind";
 import { merged, refreshed } from "./merge";
-import { canBeLive, listRequest, matches, nameOf, runsRequest } from "./request";
+import { canBeLive, listRequest, matches, runsRequest } from "./request";
+import { nameOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 
 const pageSize = 100;

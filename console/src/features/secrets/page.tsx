@@ -10,7 +10,7 @@ import { Select } from "@/design/field";
 import { dateOf } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 import { SecretDialog, type Asked } from "./dialogs";
 import { scopes, SecretsSearch, type Scope } from "./search";
 import { placeOf, scopeWords } from "./secret";

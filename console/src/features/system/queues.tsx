@@ -7,7 +7,7 @@ import { count, dateOf } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { Span } from "@/design/time";
 import { listRequest } from "@/features/runs/request";
-import { taskOf } from "@/features/runs/task-of";
+import { titleOf } from "@/entities/action/title";
 import { every } from "./use-system";
 import { Wide } from "./wide";
 import css from "./system.module.css";
@@ -90,7 +90,7 @@ function Waiting() {
             <li key={`${run.project}/${run.domain}/${run.name}`}>
               <Phase phase={action.status?.phase ?? ActionPhase.UNSPECIFIED} compact />
               <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain: run.domain, project: run.project, run: run.name }}>
-                {taskOf(action)}
+                {titleOf(action)}
               </Link>
               <code>{run.name}</code>
               <span className={css["muted"]}>

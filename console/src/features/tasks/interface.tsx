@@ -2,10 +2,10 @@ import type { VariableMap } from "@gen/flyteidl2/core/interface_pb.js";
 import type { Literal } from "@gen/flyteidl2/core/literals_pb.js";
 import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
 import { Notice } from "@/design/notice";
-import { typeWords } from "@/features/action/io/type-words";
-import { valueOf } from "@/features/action/io/value";
-import { ValueView } from "@/features/action/io/value-view";
-import css from "./tasks.module.css";
+import { typeWords } from "@/entities/value/type-words";
+import { valueOf } from "@/entities/value/value";
+import { ValueView } from "@/entities/value/value-view";
+import css from "@/design/list.module.css";
 
 /** The inputs and outputs of a task, with types, defaults and descriptions. */
 export function InterfaceTab({ spec }: { readonly spec: TaskSpec }) {

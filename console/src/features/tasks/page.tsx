@@ -14,7 +14,7 @@ import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { Phase } from "@/design/phase";
 import { When } from "@/design/time";
 import type { TasksSearch } from "./search";
-import css from "./tasks.module.css";
+import css from "@/design/list.module.css";
 
 /** The deployed tasks of a project's domain, latest deployment first. */
 export function TasksPage() {

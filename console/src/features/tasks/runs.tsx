@@ -11,10 +11,10 @@ import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import { History } from "./history";
 import type { Range } from "./search";
-import css from "./tasks.module.css";
+import css from "@/design/list.module.css";
 
 export interface TaskRunsProps {
   readonly place: Place;

@@ -11,7 +11,7 @@ import { dateOf } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import { EnvironmentTab } from "./environment";
 import { InterfaceTab } from "./interface";
 import { TaskRuns } from "./runs";
@@ -19,7 +19,7 @@ import type { TaskSearch, TaskTab } from "./search";
 import { Undeployed } from "./undeployed";
 import { useSpecOfRuns } from "./use-spec-of-runs";
 import { VersionsTab } from "./versions";
-import css from "./tasks.module.css";
+import css from "@/design/list.module.css";
 
 const tabNames: readonly (readonly [TaskTab, string])[] = [
   ["runs", "Runs and history"],

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Place } from "@/app/place";
 import { Empty, Notice } from "@/design/notice";
-import { shellWord } from "@/features/action/copy-as";
+import { shellWord } from "@/entities/action/copy-as";
 
 interface UndeployedProps {
   readonly place: Place;

@@ -8,8 +8,8 @@ import { dateOf } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { Phase } from "@/design/phase";
 import { When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
-import css from "./tasks.module.css";
+import { whoIs } from "@/entities/person/who-is";
+import css from "@/design/list.module.css";
 
 /** The versions of a task, latest deployment first. */
 export function VersionsTab({

@@ -9,7 +9,7 @@ import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import type { TriggerId } from "./id";
 import { utcOf } from "./words";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 
 /** Runs a trigger for slots of the past, and shows how far that is. */
 export function Backfills({ id }: { readonly id: TriggerId }) {

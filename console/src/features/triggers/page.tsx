@@ -14,7 +14,7 @@ import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { triggerKinds, type TriggersSearch } from "./search";
 import { automationWords, filtersOf, kindWords } from "./words";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 
 /** The triggers of a project's domain, active ones first. */
 export function TriggersPage() {

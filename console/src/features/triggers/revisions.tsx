@@ -5,10 +5,10 @@ import { Button } from "@/design/button";
 import { dateOf } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import type { TriggerId } from "./id";
 import { actionWords } from "./words";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 
 /** What was done to a trigger, latest first. */
 export function Revisions({ id }: { readonly id: TriggerId }) {

@@ -11,7 +11,7 @@ import { When } from "@/design/time";
 import type { TriggerId } from "./id";
 import { VersionLink } from "./version-link";
 import { stateWords } from "./words";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 
 /** The slots of a trigger with their runs, newest first. */
 export function Slots({ id }: { readonly id: TriggerId }) {

@@ -10,7 +10,7 @@ import { dateOf, duration } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
+import { whoIs } from "@/entities/person/who-is";
 import { TriggerActions } from "./actions";
 import { Backfills } from "./backfills";
 import { Revisions } from "./revisions";
@@ -18,7 +18,7 @@ import type { TriggerSearch, TriggerTab } from "./search";
 import { Slots } from "./slots";
 import { VersionLink } from "./version-link";
 import { automationWords } from "./words";
-import css from "@/features/tasks/tasks.module.css";
+import css from "@/design/list.module.css";
 
 /** A trigger: when it fires, what its slots became, its revisions and backfills. */
 export function TriggerPage() {

@@ -10,9 +10,9 @@ import { bytes, plural } from "@/design/format";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
 import { problemOf } from "@/api/problem";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { saveFrom } from "../save";
-import { actionId } from "../use-action";
+import { actionId } from "@/entities/action/name";
 import { FileTree } from "./file-tree";
 import css from "./code.module.css";
 

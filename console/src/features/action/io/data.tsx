@@ -14,16 +14,16 @@ import { Menu, MenuItem } from "@/design/menu";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { isLive } from "@/design/phases";
 import { useNotify } from "@/design/toast";
-import { sourceOf } from "@/features/run/kind";
-import { asCli, asCliRerun, asCurl, asPython, asPythonRead, asPythonRerun, type Values } from "../copy-as";
+import { sourceOf } from "@/entities/run/kind";
+import { asCli, asCliRerun, asCurl, asPython, asPythonRead, asPythonRerun, type Values } from "@/entities/action/copy-as";
 import type { TabProps } from "../tab";
 import { save } from "../save";
-import { actionId, type ActionName } from "../use-action";
-import { typeWords } from "./type-words";
-import { valueOf } from "./value";
-import type { Value } from "./value-type";
-import { ValueView } from "./value-view";
-import { json } from "./write-json";
+import { actionId, type ActionName } from "@/entities/action/name";
+import { typeWords } from "@/entities/value/type-words";
+import { valueOf } from "@/entities/value/value";
+import type { Value } from "@/entities/value/value-type";
+import { ValueView } from "@/entities/value/value-view";
+import { json } from "@/entities/value/write-json";
 import css from "./data.module.css";
 
 /** The inputs and outputs of an action, by type or as JSON. */

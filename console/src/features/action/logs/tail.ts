@@ -3,7 +3,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { DataProxyService, type TailLogsResponse } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
 import type { ContainerIdentifier } from "@gen/flyteidl2/logs/dataplane/payload_pb.js";
 import { follow } from "@/api/watch";
-import { actionId, type ActionName } from "../use-action";
+import { actionId, type ActionName } from "@/entities/action/name";
 import type { LogStore } from "./log-store";
 import { paced } from "./paced";
 

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
 import { binaryClient } from "@/api/transport";
-import { keyOf, type ActionName } from "../use-action";
+import { keyOf, type ActionName } from "@/entities/action/name";
 import { LogSearch, type Wanted } from "./log-search";
 import { LogStore } from "./log-store";
 import { tail, type Source } from "./tail";

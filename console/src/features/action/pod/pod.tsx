@@ -10,9 +10,10 @@ import { dateOf, duration, plural } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { Span, When } from "@/design/time";
 import type { TabProps } from "../tab";
-import { shellWord } from "../copy-as";
+import { shellWord } from "@/entities/action/copy-as";
 import { RunLink } from "../summary/action-link";
-import { actionId, attemptOf } from "../use-action";
+import { attemptOf } from "../use-action";
+import { actionId } from "@/entities/action/name";
 import { containersOf, secretWords, variable, type ContainerSpec, type Variable } from "./specification";
 import css from "./pod.module.css";
 

@@ -1,9 +1,9 @@
 import { Download, ExternalLink } from "lucide-react";
 import { Button, buttonClass } from "@/design/button";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
-import type { RunName } from "@/features/run/model/use-run-model";
+import type { RunName } from "@/entities/run/kind";
 import { save, saveFrom } from "../save";
-import type { ActionName } from "../use-action";
+import type { ActionName } from "@/entities/action/name";
 import { allowed, ReportFrame } from "./report-frame";
 import { useReport, type Report } from "./use-report";
 import css from "./report.module.css";

@@ -4,7 +4,7 @@ import { useRef } from "react";
 import { ArtifactType, DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
 import { client } from "@/api/transport";
 import { dateOf } from "@/design/format";
-import { actionId, keyOf, type ActionName } from "../use-action";
+import { actionId, keyOf, type ActionName } from "@/entities/action/name";
 
 /** The current version of a report. */
 export interface Report {

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { ActionIdentifier, RunIdentifier } from "@gen/flyteidl2/common/identifier_pb.js";
-import type { ActionName } from "../use-action";
+import type { ActionName } from "@/entities/action/name";
 import css from "./summary.module.css";
 
 /** Links to an action. Actions of the same run are selected in place. */

@@ -3,8 +3,8 @@ import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import type { Action } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Phase } from "@/design/phase";
-import { serviceOf } from "@/features/run/kind";
-import { actionId, type ActionName } from "../use-action";
+import { serviceOf } from "@/entities/run/kind";
+import { actionId, type ActionName } from "@/entities/action/name";
 import css from "./summary.module.css";
 
 const maxChildren = 10;

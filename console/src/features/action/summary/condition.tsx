@@ -3,12 +3,12 @@ import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js
 import { Facts } from "@/design/facts";
 import { Command, Notice } from "@/design/notice";
 import { SignalForm } from "@/features/launch/signal";
-import { shellWord } from "../copy-as";
-import { valueOf } from "../io/value";
-import { typeWords } from "../io/type-words";
-import { ValueView } from "../io/value-view";
-import type { ActionName } from "../use-action";
-import { whoIs } from "./people";
+import { shellWord } from "@/entities/action/copy-as";
+import { valueOf } from "@/entities/value/value";
+import { typeWords } from "@/entities/value/type-words";
+import { ValueView } from "@/entities/value/value-view";
+import type { ActionName } from "@/entities/action/name";
+import { whoIs } from "@/entities/person/who-is";
 import css from "./summary.module.css";
 
 /** A condition with its prompt and answer. */

@@ -8,9 +8,9 @@ import { dateOf } from "@/design/format";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
 import { workerOf } from "@/features/pools/words";
-import type { ActionName } from "../use-action";
+import type { ActionName } from "@/entities/action/name";
 import { ActionLink, RunLink } from "./action-link";
-import { whoIs } from "./people";
+import { whoIs } from "@/entities/person/who-is";
 import css from "./summary.module.css";
 
 const sources: Record<RunSource, string> = {
@@ -49,7 +49,7 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
       <h3>Details</h3>
       <Facts
         facts={[
-          ["Task", taskOf(details, action.run.tracked)],
+          ["Task", taskLink(details, action.run.tracked)],
           ["Environment", metadata?.environmentName],
           ["Group", metadata?.group],
           [
@@ -88,8 +88,8 @@ function workerLink({ run }: ActionName, { metadata }: ActionDetails, attempt: A
   );
 }
 
-/** The task; that of a tracked run need not be deployed, so it is no link. */
-function taskOf({ metadata }: ActionDetails, tracked: boolean | undefined): ReactNode {
+/** A link to the task. The task of a tracked run may not be deployed, so it is plain text. */
+function taskLink({ metadata }: ActionDetails, tracked: boolean | undefined): ReactNode {
   const spec = metadata?.spec;
   if (spec?.case !== "task") return undefined;
   const { id, taskType } = spec.value;

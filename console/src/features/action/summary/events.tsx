@@ -4,7 +4,8 @@ import { Button } from "@/design/button";
 import { Tag } from "@/design/facts";
 import { count, dateOf } from "@/design/format";
 import { When } from "@/design/time";
-import { useClusterEvents, type ActionName } from "../use-action";
+import { useClusterEvents } from "../use-action";
+import type { ActionName } from "@/entities/action/name";
 import css from "./summary.module.css";
 
 const initialLimit = 8;

@@ -7,7 +7,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { ActionAttemptSchema, ClusterEventSchema, ErrorInfo_Kind } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { merge } from "../use-action";
 import { adviceOf, causeOf } from "./advice";
-import { whoIs } from "./people";
+import { whoIs } from "@/entities/person/who-is";
 import { segmentsOf } from "./segments";
 
 describe("advice", () => {

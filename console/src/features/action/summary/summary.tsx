@@ -10,7 +10,7 @@ import { Condition } from "./condition";
 import { Details } from "./details";
 import { Events } from "./events";
 import { Failure } from "./failure";
-import { whoIs } from "./people";
+import { whoIs } from "@/entities/person/who-is";
 import { Explanation } from "./waiting";
 
 /** The summary of an action, error first. */

@@ -8,7 +8,7 @@ import { Facts } from "@/design/facts";
 import { count, dateOf } from "@/design/format";
 import { Notice, ProblemNotice } from "@/design/notice";
 import { Span } from "@/design/time";
-import { actionId, type ActionName } from "../use-action";
+import { actionId, type ActionName } from "@/entities/action/name";
 import { ActionLink } from "./action-link";
 import css from "./summary.module.css";
 

@@ -8,9 +8,9 @@ import { count, dateOf, plural } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { causeOf } from "@/features/action/summary/advice";
-import { sourceOf } from "../kind";
-import type { RunModel } from "../model/run-model";
-import type { RunName } from "../model/use-run-model";
+import { sourceOf } from "@/entities/run/kind";
+import type { RunModel } from "@/entities/run/model/run-model";
+import type { RunName } from "@/entities/run/kind";
 import css from "./errors.module.css";
 
 /** How long the number of failures must be unchanged before the groups are refetched, in milliseconds. */

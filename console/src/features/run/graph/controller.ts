@@ -1,4 +1,4 @@
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import { inChunks } from "@/features/run/pacing/chunks";
 import { Recount } from "@/features/run/pacing/recount";
 import { edgesOf, type Edge } from "./edges";

@@ -1,6 +1,6 @@
 import Elk from "elkjs/lib/elk.bundled";
 import { expect, it } from "vitest";
-import { modelOf } from "@/features/run/model/run-model.fixture";
+import { modelOf } from "@/entities/run/model/run-model.fixture";
 import { atOnce } from "@/features/run/pacing/chunks";
 import { pathOf } from "./edge";
 import { edgesOf, type Flow } from "./edges";

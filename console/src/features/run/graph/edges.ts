@@ -1,4 +1,4 @@
-import type { RunModel } from "@/features/run/model/run-model";
+import type { RunModel } from "@/entities/run/model/run-model";
 import { actionId, groupId, moreId, type Picture } from "./picture";
 
 /** An output of one action that another one took. */

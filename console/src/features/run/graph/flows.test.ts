@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { madeUpRun } from "@/features/run/model/run-model.fixture";
+import { madeUpRun } from "@/entities/run/model/run-model.fixture";
 import { Flows, type AskFlows } from "./flows";
 
 beforeEach(() => {

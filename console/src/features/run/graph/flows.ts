@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import type { RunModel } from "@/features/run/model/run-model";
+import type { RunModel } from "@/entities/run/model/run-model";
 import { Inquiry, type Question } from "@/features/run/pacing/inquiry";
 import type { Flow } from "./edges";
 

@@ -6,7 +6,7 @@ import { expect, it, vi } from "vitest";
 import { create } from "@bufbuild/protobuf";
 import { WatchRunActionsResponseSchema } from "@gen/flytebinary/insight/v1/run_actions_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { modelOf } from "@/features/run/model/run-model.fixture";
+import { modelOf } from "@/entities/run/model/run-model.fixture";
 import { GraphView } from "./graph-view";
 
 vi.mock("@/api/transport", () => ({ client: () => ({ listDataFlow: () => Promise.reject(new ConnectError("no", Code.Unimplemented)) }) }));

@@ -3,15 +3,15 @@ import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { client } from "@/api/transport";
 import { count } from "@/design/format";
 import { Loading } from "@/design/notice";
-import { none, type RunModel } from "@/features/run/model/run-model";
-import type { RunName } from "@/features/run/model/use-run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
+import type { RunName } from "@/entities/run/kind";
 import { Graph, type Shown } from "./controller";
 import { Edges } from "./edge";
 import type { Edge } from "./edges";
 import { listen, press } from "./input";
 import { Node, nodeElement } from "./node";
 import { maxNodes, type GraphNode } from "./picture";
-import { sourceOf } from "../kind";
+import { sourceOf } from "@/entities/run/kind";
 import { Toolbar } from "./toolbar";
 import css from "./graph.module.css";
 

@@ -3,7 +3,7 @@ import { memo, type CSSProperties } from "react";
 import { count } from "@/design/format";
 import { Phase, PhaseBar } from "@/design/phase";
 import { lookOf, phases } from "@/design/phases";
-import type { RunModel } from "@/features/run/model/run-model";
+import type { RunModel } from "@/entities/run/model/run-model";
 import type { Edge } from "./edges";
 import { heightOf, nodeWidth, type Point } from "./layout";
 import type { GraphNode, Picture } from "./picture";

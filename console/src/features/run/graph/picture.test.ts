@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import type { RunModel } from "@/features/run/model/run-model";
-import { modelOf, madeUpRun, type Made } from "@/features/run/model/run-model.fixture";
+import type { RunModel } from "@/entities/run/model/run-model";
+import { modelOf, madeUpRun, type Made } from "@/entities/run/model/run-model.fixture";
 import { atOnce } from "@/features/run/pacing/chunks";
 import { Folds } from "./folds";
 import { maxNodes, pictureOf, type GraphNode } from "./picture";

@@ -1,6 +1,6 @@
 import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { isFailure } from "@/design/phases";
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import type { Folds } from "./folds";
 
 interface NodeBase {

@@ -1,6 +1,6 @@
 import { count, duration, plural } from "@/design/format";
 import { lookOf, phases } from "@/design/phases";
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import type { Edge } from "./edges";
 import type { GroupNode, GraphNode, Picture } from "./picture";
 

@@ -9,9 +9,9 @@ import { dateOf } from "@/design/format";
 import { Phase, PhaseBar } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
-import { whoIs } from "@/features/action/summary/people";
-import type { RunModel } from "../model/run-model";
-import type { RunName } from "../model/use-run-model";
+import { whoIs } from "@/entities/person/who-is";
+import type { RunModel } from "@/entities/run/model/run-model";
+import type { RunName } from "@/entities/run/kind";
 import css from "./header.module.css";
 
 export interface HeaderProps {

@@ -1,5 +1,5 @@
 import { WallClock } from "@/design/wall-clock";
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import { Recount } from "@/features/run/pacing/recount";
 import type { CriticalPath } from "./critical-path";
 import { placeOf, placesInSight, rowAt, type Order } from "./order";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { criticalPath, type CriticalPath } from "./critical-path";
-import { modelOf } from "@/features/run/model/run-model.fixture";
-import type { RunModel } from "@/features/run/model/run-model";
+import { modelOf } from "@/entities/run/model/run-model.fixture";
+import type { RunModel } from "@/entities/run/model/run-model";
 
 const told = (model: RunModel, path: CriticalPath) => path.steps.map(({ row, from, to, waiting }) => [model.name(row), from, to, waiting ? "waits" : "runs"]);
 

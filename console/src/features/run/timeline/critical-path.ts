@@ -1,5 +1,5 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import { endOf } from "./segments";
 
 /** A stretch of the run's time, and the action that it was spent on. */

@@ -1,5 +1,5 @@
 import { isFailure } from "@/design/phases";
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import { endOf } from "./segments";
 import type { Stretch } from "./scale";
 

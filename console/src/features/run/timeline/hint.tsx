@@ -1,6 +1,6 @@
 import { duration } from "@/design/format";
 import { Phase } from "@/design/phase";
-import { none } from "@/features/run/model/run-model";
+import { none } from "@/entities/run/model/run-model";
 import type { Timeline } from "./controller";
 import { stageNames } from "./segments";
 import { offset } from "./words";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { none } from "@/features/run/model/run-model";
+import { none } from "@/entities/run/model/run-model";
 import { atOnce, inChunks } from "@/features/run/pacing/chunks";
 import { criticalPath } from "./critical-path";
 import { densityOf } from "./density";
-import { modelOf, madeUpRun } from "@/features/run/model/run-model.fixture";
+import { modelOf, madeUpRun } from "@/entities/run/model/run-model.fixture";
 import { orderOf, placeOf, placesInSight, rowAt } from "./order";
 import { around, moved, Scale, whole, within, zoomed } from "./scale";
 

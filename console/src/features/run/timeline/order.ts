@@ -1,4 +1,4 @@
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 
 /** The rows that are shown, from top to bottom: each action followed by its children. It never changes once made. */
 export interface Order {

@@ -1,7 +1,7 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { duration } from "@/design/format";
 import { isFailure, isLive } from "@/design/phases";
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import type { CriticalPath, Step } from "./critical-path";
 import { drawLines, drawSign } from "./glyphs";
 import { placeOf, rowAt, type Order } from "./order";

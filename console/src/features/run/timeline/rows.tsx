@@ -1,4 +1,4 @@
-import type { RunModel } from "@/features/run/model/run-model";
+import type { RunModel } from "@/entities/run/model/run-model";
 import type { Shown } from "./controller";
 import { placeOf, rowAt } from "./order";
 import { describe } from "./words";

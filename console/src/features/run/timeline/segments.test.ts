@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { modelOf } from "@/features/run/model/run-model.fixture";
+import { modelOf } from "@/entities/run/model/run-model.fixture";
 import { coarseSegments, segmentsOf, type Segment } from "./segments";
 
 const told = (segments: readonly Segment[]) => segments.map(({ stage, attempt, from, to, look }) => [stage, attempt, from, to, ActionPhase[look]]);

@@ -1,6 +1,6 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { isTerminal } from "@/design/phases";
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 
 /** A change of phase, as the server tells it. */
 export interface Change {

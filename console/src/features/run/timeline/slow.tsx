@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { count, duration, plural } from "@/design/format";
 import { Phase } from "@/design/phase";
-import type { RunModel } from "@/features/run/model/run-model";
+import type { RunModel } from "@/entities/run/model/run-model";
 import type { CriticalPath, Share } from "./critical-path";
 import css from "./timeline.module.css";
 

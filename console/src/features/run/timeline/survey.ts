@@ -1,4 +1,4 @@
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import { inChunks } from "@/features/run/pacing/chunks";
 import { criticalPath, type CriticalPath, type Step } from "./critical-path";
 import { densityOf, type Density } from "./density";

@@ -3,7 +3,7 @@ import { act, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { expect, it, vi } from "vitest";
-import { modelOf } from "@/features/run/model/run-model.fixture";
+import { modelOf } from "@/entities/run/model/run-model.fixture";
 import { TimelineView } from "./timeline-view";
 
 vi.mock("@/api/transport", () => ({ client: () => ({ listTransitions: () => Promise.reject(new ConnectError("no", Code.Unimplemented)) }) }));

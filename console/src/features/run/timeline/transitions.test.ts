@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { madeUpRun } from "@/features/run/model/run-model.fixture";
+import { madeUpRun } from "@/entities/run/model/run-model.fixture";
 import { Transitions } from "./transitions";
 
 beforeEach(() => {

@@ -1,4 +1,4 @@
-import type { RunModel } from "@/features/run/model/run-model";
+import type { RunModel } from "@/entities/run/model/run-model";
 import { Inquiry, type Question } from "@/features/run/pacing/inquiry";
 import type { Change } from "./segments";
 

@@ -1,6 +1,6 @@
 import { duration, plural } from "@/design/format";
 import { lookOf } from "@/design/phases";
-import { none, type RunModel } from "@/features/run/model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import { sinceStart } from "./ticks";
 import { endOf } from "./segments";
 

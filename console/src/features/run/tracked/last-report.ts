@@ -1,4 +1,4 @@
-import type { RunModel } from "../model/run-model";
+import type { RunModel } from "@/entities/run/model/run-model";
 
 /** A silence of this long, in milliseconds, is worth mentioning. */
 export const silentAfter = 10 * 60_000;

@@ -1,6 +1,6 @@
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { modelOf } from "../model/run-model.fixture";
+import { modelOf } from "@/entities/run/model/run-model.fixture";
 import { lastReport } from "./last-report";
 import { Silence } from "./silence";
 

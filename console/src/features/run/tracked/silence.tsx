@@ -1,7 +1,7 @@
 import { Notice } from "@/design/notice";
 import { duration } from "@/design/format";
 import { useNow } from "@/design/time";
-import type { RunModel } from "../model/run-model";
+import type { RunModel } from "@/entities/run/model/run-model";
 import { lastReport, silentAfter } from "./last-report";
 
 /** Says that the client of a live tracked run has not reported for a while. */

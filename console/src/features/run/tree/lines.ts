@@ -1,4 +1,4 @@
-import { none } from "../model/run-model";
+import { none } from "@/entities/run/model/run-model";
 import type { Outline } from "./outline";
 
 /** The nodes that are to be seen, from top to bottom. */

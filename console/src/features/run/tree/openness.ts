@@ -1,4 +1,4 @@
-import { none } from "../model/run-model";
+import { none } from "@/entities/run/model/run-model";
 import type { Outline } from "./outline";
 
 /** Groups and actions with more members than these are initially collapsed. */

@@ -1,6 +1,6 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { Column } from "../model/columns";
-import { none, type RunModel } from "../model/run-model";
+import { Column } from "@/entities/run/model/columns";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 
 const phaseCount = Math.max(...Object.values(ActionPhase).filter((value) => typeof value === "number")) + 1;
 

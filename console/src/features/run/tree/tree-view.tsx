@@ -5,7 +5,7 @@ import { count } from "@/design/format";
 import { isLive } from "@/design/phases";
 import { useNow } from "@/design/time";
 import type { Found } from "../find";
-import { ActionType, none, type RunModel } from "../model/run-model";
+import { ActionType, none, type RunModel } from "@/entities/run/model/run-model";
 import { Line } from "./line";
 import { lineOf } from "./lines";
 import type { OpenLines } from "./use-lines";

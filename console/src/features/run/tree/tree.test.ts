@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { find, filterOf } from "../find";
-import type { RunModel } from "../model/run-model";
-import { modelOf, type Made } from "../model/run-model.fixture";
+import type { RunModel } from "@/entities/run/model/run-model";
+import { modelOf, type Made } from "@/entities/run/model/run-model.fixture";
 import { linesOf } from "./lines";
 import { above, openness } from "./openness";
 import { Outline } from "./outline";

@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useState } from "react";
 import type { Found } from "../find";
-import { none, type RunModel } from "../model/run-model";
+import { none, type RunModel } from "@/entities/run/model/run-model";
 import { linesOf, type Lines } from "./lines";
 import { above, openness, type Choices } from "./openness";
 import { Outline } from "./outline";

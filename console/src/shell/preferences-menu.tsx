@@ -3,7 +3,7 @@ import { useState } from "react";
 import { IconButton, Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Select } from "@/design/field";
-import { usePreferences, zones, type Theme } from "./preferences";
+import { usePreferences, zones, type Theme } from "@/app/preferences";
 
 /** The dialog for theme and time zone. */
 export function PreferencesMenu() {

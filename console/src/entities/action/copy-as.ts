@@ -1,7 +1,7 @@
-import type { ActionName } from "./use-action";
-import { json, secondsText } from "./io/write-json";
-import { python, pythonText } from "./io/write-python";
-import type { Value } from "./io/value-type";
+import type { ActionName } from "./name";
+import { json, secondsText } from "@/entities/value/write-json";
+import { python, pythonText } from "@/entities/value/write-python";
+import type { Value } from "@/entities/value/value-type";
 
 /** Named values, in the order of the interface. */
 export type Values = readonly (readonly [string, Value])[];

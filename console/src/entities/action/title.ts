@@ -1,9 +1,9 @@
 import type { Action } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 
-/** The display name of an action: that of its task, trace or condition. */
-export function taskOf(action: Action): string {
-  const spec = action.metadata?.spec;
-  const own = action.id?.name ?? "";
+/** The display name of an action: the name of its task, trace or condition. */
+export function titleOf({ id, metadata }: Pick<Action, "id" | "metadata">): string {
+  const spec = metadata?.spec;
+  const own = id?.name ?? "";
   switch (spec?.case) {
     case "task":
       return spec.value.shortName || spec.value.id?.name || own;

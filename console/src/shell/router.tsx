@@ -14,7 +14,7 @@ import { SystemSearch } from "@/features/system/search";
 import { TaskSearch, TasksSearch } from "@/features/tasks/search";
 import { TriggerSearch, TriggersSearch } from "@/features/triggers/search";
 import { Failure, NotFound } from "./failure";
-import { rememberPlace } from "./place";
+import { rememberPlace } from "@/app/place";
 import { Shell } from "./shell";
 
 // Clients print these URLs, such as /v2/domain/{domain}/project/{project}/runs/{run}.

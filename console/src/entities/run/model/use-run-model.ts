@@ -3,16 +3,8 @@ import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import type { Problem } from "@/api/problem";
 import { client } from "@/api/transport";
 import { follow } from "@/api/watch";
-import { keyOfRun, sourceOf } from "../kind";
+import { keyOfRun, sourceOf, type RunName } from "../kind";
 import { RunModel } from "./run-model";
-
-export interface RunName {
-  readonly project: string;
-  readonly domain: string;
-  readonly name: string;
-  /** Whether a client executes the run and only reports it. */
-  readonly tracked?: boolean;
-}
 
 /** Follows a run while the component is mounted. The model stays the same object; use useModelVersion to render changes. */
 export function useRunModel(run: RunName): { readonly model: RunModel; readonly problem: Problem | undefined } {

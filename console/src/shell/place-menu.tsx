@@ -4,8 +4,8 @@ import { useState } from "react";
 import { Button } from "@/design/button";
 import { Popover } from "@/design/popover";
 import { PlaceList } from "./place-list";
-import type { Place } from "./place";
-import { useHere } from "./places";
+import type { Place } from "@/app/place";
+import { useHere } from "@/app/places";
 
 /** Shows the current project and domain, and switches to another one. */
 export function PlaceMenu() {

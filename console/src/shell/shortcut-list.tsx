@@ -1,7 +1,7 @@
 import { Fragment } from "react";
 import { Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
-import { keysInWords, useShortcuts } from "./shortcuts";
+import { keysInWords, useShortcuts } from "@/app/shortcuts";
 import css from "./palette.module.css";
 
 /** The shortcuts of the current page. */

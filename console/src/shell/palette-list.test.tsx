@@ -17,7 +17,7 @@ vi.mock("@/api/transport", () => ({
   }),
 }));
 vi.mock("@tanstack/react-router", () => ({ useNavigate: () => navigate }));
-vi.mock("./places", () => ({ useHere: () => ({ project: "p", domain: "d" }), useDestinations: () => [] }));
+vi.mock("@/app/places", () => ({ useHere: () => ({ project: "p", domain: "d" }), useDestinations: () => [] }));
 vi.mock("@/features/home/use-projects", () => ({ useProjects: () => ({ projects: [] }) }));
 
 const found = (runSource: RunSource) => create(FoundSchema, { kind: "run", project: "p", domain: "d", name: "same", title: "train", runSource });

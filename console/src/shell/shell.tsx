@@ -8,10 +8,10 @@ import { Tooltip } from "@/design/tooltip";
 import { InboxLink } from "@/features/inbox/link";
 import { Palette } from "./palette";
 import { PlaceMenu } from "./place-menu";
-import { useDestinations, useHere, type Destination } from "./places";
+import { useDestinations, useHere, type Destination } from "@/app/places";
 import { PreferencesMenu } from "./preferences-menu";
 import { ShortcutList } from "./shortcut-list";
-import { useShortcut } from "./shortcuts";
+import { useShortcut } from "@/app/shortcuts";
 import css from "./shell.module.css";
 
 /** The frame around every page: navigation, search, and the banner for a lost connection. */

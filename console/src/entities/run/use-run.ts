@@ -5,7 +5,7 @@ import { client } from "@/api/transport";
 import { useWatch, type Watched } from "@/api/use-watch";
 import { isTerminal } from "@/design/phases";
 import { keyOfRun, serviceOf } from "./kind";
-import type { RunName } from "./model/use-run-model";
+import type { RunName } from "./kind";
 
 /** Follows the details of a run: its origin, options and root action. */
 export function useRunDetails(run: RunName): Watched<RunDetails> {

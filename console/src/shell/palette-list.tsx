@@ -6,12 +6,12 @@ import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Phase } from "@/design/phase";
 import { Tag } from "@/design/facts";
 import { useProjects } from "@/features/home/use-projects";
-import { routeOf } from "@/features/run/kind";
+import { routeOf } from "@/entities/run/kind";
 import { pathOf } from "./address";
-import { fits, useOffered } from "./commands";
-import { useDestinations, useHere } from "./places";
-import { usePreferences, zones } from "./preferences";
-import { keysInWords } from "./shortcuts";
+import { fits, useOffered } from "@/app/commands";
+import { useDestinations, useHere } from "@/app/places";
+import { usePreferences, zones } from "@/app/preferences";
+import { keysInWords } from "@/app/shortcuts";
 import { useFound } from "./use-found";
 import css from "./palette.module.css";
 

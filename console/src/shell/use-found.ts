@@ -9,13 +9,13 @@ import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import { serviceOf, sourceOf } from "@/features/run/kind";
+import { serviceOf, sourceOf } from "@/entities/run/kind";
 import { joined, orderOf } from "@/features/runs/merge";
-import { isTracked } from "@/features/runs/request";
+import { isTracked } from "@/entities/run/listed";
 import { client } from "@/api/transport";
-import { taskOf } from "@/features/runs/task-of";
+import { titleOf } from "@/entities/action/title";
 import { isRunName } from "./address";
-import type { Place } from "./place";
+import type { Place } from "@/app/place";
 
 const limit = 8;
 /** How many runs are offered before anything is typed. */
@@ -63,7 +63,7 @@ const foundRun = (run: Run): Found =>
     project: run.action?.id?.run?.project ?? "",
     domain: run.action?.id?.run?.domain ?? "",
     name: run.action?.id?.run?.name ?? "",
-    title: run.action ? taskOf(run.action) : "",
+    title: run.action ? titleOf(run.action) : "",
     phase: run.action?.status?.phase ?? 0,
     runSource: sourceOf({ tracked: isTracked(run) }),
   });

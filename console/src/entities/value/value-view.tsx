@@ -6,7 +6,7 @@ import { Tag } from "@/design/facts";
 import { bytes, count, duration, exactly, plural } from "@/design/format";
 import { pythonText } from "./write-python";
 import type { Value } from "./value-type";
-import css from "./data.module.css";
+import css from "./value.module.css";
 
 const initialLimit = 50;
 const longText = 600;

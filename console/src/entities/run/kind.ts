@@ -2,10 +2,17 @@ import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { TrackedRunService } from "@gen/flyteidl2/workflow/tracked_run_service_pb.js";
 import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 
-/** Says of which kind a run is: one that a client executes and reports, or one of the installation. */
-interface Kind {
+/** Identifies a run. */
+export interface RunName {
+  readonly project: string;
+  readonly domain: string;
+  readonly name: string;
+  /** Whether a client executes the run and only reports it. */
   readonly tracked?: boolean;
 }
+
+/** Whether a client executes the run and reports it, or the installation executes it. */
+type Kind = Pick<RunName, "tracked">;
 
 /** What differs between a run of the installation and a tracked one. Both services have the same reads. */
 export const serviceOf = ({ tracked }: Kind) => (tracked ? TrackedRunService : RunService);
@@ -17,5 +24,6 @@ export const sourceOf = ({ tracked }: Kind): RunSource => (tracked ? RunSource.T
 export const routeOf = ({ tracked }: Kind) =>
   tracked ? ("/domain/$domain/project/$project/tracked-runs/$run" as const) : ("/domain/$domain/project/$project/runs/$run" as const);
 
-/** Identifies a run. A tracked run may have the name of another run. */
-export const keyOfRun = ({ project, domain, name, tracked }: Kind & { readonly project: string; readonly domain: string; readonly name: string }): string => `${tracked ? "tracked:" : ""}${project}/${domain}/${name}`;
+/** A key of a run. A tracked run may have the name of another run. */
+export const keyOfRun = ({ project, domain, name, tracked }: RunName): string =>
+  `${tracked ? "tracked:" : ""}${project}/${domain}/${name}`;

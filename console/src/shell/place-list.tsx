@@ -1,7 +1,7 @@
 import { Command } from "cmdk";
 import { useDeferredValue, useState } from "react";
 import { useProjects } from "@/features/home/use-projects";
-import type { Place } from "./place";
+import type { Place } from "@/app/place";
 import css from "./palette.module.css";
 
 /** A searchable list of the domains of all projects. */
