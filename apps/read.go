@@ -6,6 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -58,7 +59,7 @@ func (h *handler) visible(ctx context.Context, key store.Key) (*store.App, error
 
 // sees reports whether an app lies within the scope of the call.
 func sees(ctx context.Context, a *store.App) bool {
-	scope := rpc.ScopeFrom(ctx)
+	scope := authz.ScopeFrom(ctx)
 	if scope.All {
 		return true
 	}

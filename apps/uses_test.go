@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
@@ -118,8 +119,8 @@ func TestAppsOfARunThatAreNotListed(t *testing.T) {
 
 	rows := store.New(f.pool, clock.System{})
 	run := ident.Run{Project: projectID, Domain: domainID, Name: "r"}
-	for scope, seen := range map[rpc.Place]int{{Project: projectID}: 1, {Project: projectID, Domain: "production"}: 0, {Project: "other"}: 0} {
-		found, err := rows.OfRun(rpc.WithScope(t.Context(), rpc.Scope{Places: []rpc.Place{scope}}), run, 0, 10)
+	for scope, seen := range map[authz.Place]int{{Project: projectID}: 1, {Project: projectID, Domain: "production"}: 0, {Project: "other"}: 0} {
+		found, err := rows.OfRun(authz.WithScope(t.Context(), authz.Scope{Places: []authz.Place{scope}}), run, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, found, seen, "%v", scope)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -47,7 +48,7 @@ func (s subject) isVersion() bool { return !s.isRun() && !s.isApp() }
 // GetLineage implements insightv1connect.ArtifactInsightServiceHandler. It leaves out what is not within the caller's
 // scope.
 func (l *lineage) GetLineage(ctx context.Context, r *insightv1.GetLineageRequest) (*insightv1.GetLineageResponse, error) {
-	g := &graph{scope: rpc.ScopeFrom(ctx), at: map[subject]int{}, seen: map[subject]bool{}, drawn: map[[3]int]bool{}, out: &insightv1.GetLineageResponse{}}
+	g := &graph{scope: authz.ScopeFrom(ctx), at: map[subject]int{}, seen: map[subject]bool{}, drawn: map[[3]int]bool{}, out: &insightv1.GetLineageResponse{}}
 	first, err := l.first(ctx, r)
 	if err != nil {
 		return nil, err
@@ -280,7 +281,7 @@ func (l *lineage) describe(ctx context.Context, g *graph) error {
 
 // graph collects nodes and edges within the bounds.
 type graph struct {
-	scope rpc.Scope
+	scope authz.Scope
 	at    map[subject]int
 	drawn map[[3]int]bool
 	seen  map[subject]bool // in this direction

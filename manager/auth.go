@@ -6,7 +6,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // AuthOpen is the mode without authentication: every caller is anonymous and may do everything.
@@ -34,14 +34,14 @@ func (c AuthConfig) Validate() error {
 
 // policy returns the authenticator and the authoriser: the given ones, else those of the mode. open reports that every
 // caller may do everything.
-func (c AuthConfig) policy(options Options) (authenticator rpc.Authenticator, authoriser rpc.Authoriser, open bool) {
+func (c AuthConfig) policy(options Options) (authenticator authz.Authenticator, authoriser authz.Authoriser, open bool) {
 	authenticator, authoriser = options.Authenticator, options.Authoriser
 	open = authoriser == nil
 	if authenticator == nil {
-		authenticator = rpc.Anonymous{}
+		authenticator = authz.Open{}
 	}
 	if authoriser == nil {
-		authoriser = rpc.AllowAll{}
+		authoriser = authz.AllowAll{}
 	}
 	return authenticator, authoriser, open
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/manager"
 )
@@ -40,28 +41,28 @@ type oneProject struct {
 	asked []string // GUARDED_BY(mu): subject, permission and project of each question
 }
 
-// Authenticate implements rpc.Authenticator: the bearer token is the name.
-func (*oneProject) Authenticate(_ context.Context, header http.Header) (rpc.Identity, error) {
-	switch name := strings.TrimPrefix(header.Get("Authorization"), "Bearer "); name {
+// Authenticate implements authz.Authenticator: the bearer token is the name.
+func (*oneProject) Authenticate(_ context.Context, request authz.Request) (authz.Identity, error) {
+	switch name := strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer "); name {
 	case "ada", "root":
-		return rpc.Identity{Caller: rpc.CallerUser, Subject: name}, nil
+		return authz.Identity{Kind: authz.User, Subject: name}, nil
 	default:
-		return rpc.Identity{}, rpc.Unauthenticated("%q is nobody", name)
+		return authz.Identity{}, rpc.Unauthenticated("%q is nobody", name)
 	}
 }
 
-// Authorise implements rpc.Authoriser.
-func (o *oneProject) Authorise(_ context.Context, identity rpc.Identity, rule rpc.Rule, resource rpc.Resource) (rpc.Scope, error) {
+// Authorise implements authz.Authoriser.
+func (o *oneProject) Authorise(_ context.Context, identity authz.Identity, rule authz.Rule, resource authz.Resource) (authz.Scope, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked = append(o.asked, strings.Join([]string{identity.Subject, rule.Action, resource.Project}, " "))
 	switch {
 	case identity.Subject == "root" || resource.Project == o.project:
-		return rpc.Everything(), nil
+		return authz.Everything(), nil
 	case rule.Lists && resource.Project == "":
-		return rpc.Scope{Places: []rpc.Place{{Project: o.project}}}, nil
+		return authz.Scope{Places: []authz.Place{{Project: o.project}}}, nil
 	}
-	return rpc.Scope{}, rpc.PermissionDenied("%s may not %s on %s", identity.Subject, rule.Action, resource)
+	return authz.Scope{}, rpc.PermissionDenied("%s may not %s on %s", identity.Subject, rule.Action, resource)
 }
 
 func (o *oneProject) was(question string) bool {
@@ -255,17 +256,17 @@ func TestEveryRouteHasARule(t *testing.T) {
 	server, err := testConfig(t).Complete(t.Context(), manager.Options{REST: nowhere(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
-	classes := map[string]rpc.Class{}
+	classes := map[string]authz.Class{}
 	for _, pattern := range server.Routes() {
-		rule, ok := rpc.RouteRuleOf(pattern)
+		rule, ok := authz.RouteRuleOf(pattern)
 		require.True(t, ok, pattern)
 		require.Regexp(t, `^[a-z]+\.[a-z]+$`, rule.Action)
 		classes[pattern] = rule.Class
 	}
-	require.Equal(t, map[string]rpc.Class{
-		"GET /healthz": rpc.ClassPublic, "GET /readyz": rpc.ClassPublic, "GET /metrics": rpc.ClassUser, "GET /log-level": rpc.ClassUser, "PUT /log-level": rpc.ClassUser,
-		"/apps/": rpc.ClassTask, "/blobs/": rpc.ClassSigned, "/v1/conditions/callback/": rpc.ClassSigned,
-		"GET /{$}": rpc.ClassPublic, "GET /v2/": rpc.ClassPublic,
+	require.Equal(t, map[string]authz.Class{
+		"GET /healthz": authz.ClassPublic, "GET /readyz": authz.ClassPublic, "GET /metrics": authz.ClassUser, "GET /log-level": authz.ClassUser, "PUT /log-level": authz.ClassUser,
+		"/apps/": authz.ClassTask, "/blobs/": authz.ClassSigned, "/v1/conditions/callback/": authz.ClassSigned,
+		"GET /{$}": authz.ClassPublic, "GET /v2/": authz.ClassPublic,
 	}, classes)
 }
 

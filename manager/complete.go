@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/kube/apipace"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
@@ -36,9 +37,9 @@ type Options struct {
 	// Listener is the port; nil means Config.Server.Listen. The server closes it.
 	Listener net.Listener
 	// Authenticator says who calls; nil means that of Config.Auth.
-	Authenticator rpc.Authenticator
+	Authenticator authz.Authenticator
 	// Authoriser says what callers may do; nil means that of Config.Auth.
-	Authoriser rpc.Authoriser
+	Authoriser authz.Authoriser
 	// Version is that of the program, for telemetry.
 	Version string
 	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called twice

@@ -19,7 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/notifications/store"
 )
@@ -238,7 +238,7 @@ func TestDeadLetters(t *testing.T) {
 	require.Len(t, response.GetDeliveries(), 1)
 	require.Empty(t, response.GetToken())
 	for project, count := range map[string]int{"flytesnacks": 2, "other": 0} {
-		scoped := rpc.WithScope(t.Context(), rpc.Scope{Places: []rpc.Place{{Project: project}}})
+		scoped := authz.WithScope(t.Context(), authz.Scope{Places: []authz.Place{{Project: project}}})
 		page, _, err := store.New(f.pool).List(scoped, ident.Run{}, store.Dead, 0, "")
 		require.NoError(t, err)
 		require.Len(t, page, count, "a caller sees the projects of its scope")

@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 func (c *writeFixture) events() (n int) {
@@ -36,8 +36,8 @@ func (c *writeFixture) tree(run string) {
 func TestAnAbortRecordsWhoAndWhyInItsSubtree(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.tree("r")
-	ada := rpc.WithIdentity(t.Context(), rpc.Identity{Caller: rpc.CallerUser, Subject: "ada"})
-	bob := rpc.WithIdentity(t.Context(), rpc.Identity{Caller: rpc.CallerUser, Subject: "bob"})
+	ada := authz.WithIdentity(t.Context(), authz.Identity{Kind: authz.User, Subject: "ada"})
+	bob := authz.WithIdentity(t.Context(), authz.Identity{Kind: authz.User, Subject: "bob"})
 	_, err := c.runs.AbortAction(ada, &workflow.AbortActionRequest{ActionId: actionID("r", "mid"), Reason: "too late"})
 	require.NoError(t, err)
 	for _, name := range []string{"mid", "leaf", "deep", "approve"} {
@@ -101,14 +101,14 @@ func TestNobodyAbortsInTheNameOfOthers(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.tree("r")
 	eve := &common.EnrichedIdentity{Principal: &common.EnrichedIdentity_User{User: &common.User{Id: &common.UserIdentifier{Subject: "eve"}}}}
-	as := func(identity rpc.Identity, action string) string {
-		_, err := c.internal.UpdateActionStatus(rpc.WithIdentity(t.Context(), identity), &workflow.UpdateActionStatusRequest{
+	as := func(identity authz.Identity, action string) string {
+		_, err := c.internal.UpdateActionStatus(authz.WithIdentity(t.Context(), identity), &workflow.UpdateActionStatusRequest{
 			ActionId: actionID("r", action), Principal: eve, Status: &workflow.ActionStatus{Phase: aborted, Attempts: 1},
 		})
 		require.NoError(t, err)
 		return c.details("r", action).GetAbortInfo().GetAbortedBy().GetUser().GetId().GetSubject()
 	}
-	require.Equal(t, "ada", as(rpc.Identity{Caller: rpc.CallerUser, Subject: "ada"}, "deep"))
-	require.Equal(t, "eve", as(rpc.Identity{Caller: rpc.CallerInternal, Subject: "internal"}, "leaf"))
-	require.Equal(t, "eve", as(rpc.Identity{}, "side"))
+	require.Equal(t, "ada", as(authz.Identity{Kind: authz.User, Subject: "ada"}, "deep"))
+	require.Equal(t, "eve", as(authz.Identity{Kind: authz.Service, Subject: "internal"}, "leaf"))
+	require.Equal(t, "eve", as(authz.Identity{}, "side"))
 }

@@ -14,6 +14,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -83,9 +84,9 @@ func TestPictureRefuses(t *testing.T) {
 // denying denies everything and records what was asked for.
 type denying map[string]bool
 
-func (d denying) Authorise(_ context.Context, _ rpc.Identity, rule rpc.Rule, _ rpc.Resource) (rpc.Scope, error) {
+func (d denying) Authorise(_ context.Context, _ authz.Identity, rule authz.Rule, _ authz.Resource) (authz.Scope, error) {
 	d[rule.Action] = true
-	return rpc.Scope{}, rpc.PermissionDenied("you may not")
+	return authz.Scope{}, rpc.PermissionDenied("you may not")
 }
 
 func TestInsightIsAuthorised(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
@@ -256,11 +256,11 @@ func TestListsAreNarrowedToTheScopeOfTheCall(t *testing.T) {
 	f := newFixture(t, nil)
 	f.deploy("v1", triggered("here", byHand()))
 	rows := store.New(f.pool, f.clock)
-	for scope, want := range map[*rpc.Scope]int{
-		{All: true}: 1, {}: 0, {Places: []rpc.Place{{Project: projectID}}}: 1, {Places: []rpc.Place{{Project: projectID, Domain: domainID}, {Project: "x"}}}: 1,
-		{Places: []rpc.Place{{Project: projectID, Domain: "staging"}}}: 0,
+	for scope, want := range map[*authz.Scope]int{
+		{All: true}: 1, {}: 0, {Places: []authz.Place{{Project: projectID}}}: 1, {Places: []authz.Place{{Project: projectID, Domain: domainID}, {Project: "x"}}}: 1,
+		{Places: []authz.Place{{Project: projectID, Domain: "staging"}}}: 0,
 	} {
-		found, _, err := rows.List(rpc.WithScope(t.Context(), *scope), store.Scope{}, nil)
+		found, _, err := rows.List(authz.WithScope(t.Context(), *scope), store.Scope{}, nil)
 		require.NoError(t, err)
 		require.Len(t, found, want, "%+v", *scope)
 	}

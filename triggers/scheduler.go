@@ -7,7 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
@@ -66,7 +66,7 @@ func (s *scheduler) nudge() {
 
 // Start implements lifecycle.Part.
 func (s *scheduler) Start(ctx context.Context) error {
-	return s.Run(rpc.AsService(s.logger.WithContext(ctx), serviceName), leased.While(s.leases, leaseName, s.config.Lease, s.work))
+	return s.Run(authz.AsService(s.logger.WithContext(ctx), serviceName), leased.While(s.leases, leaseName, s.config.Lease, s.work))
 }
 
 // work schedules until the lease or the process ends. It logs errors and retries.

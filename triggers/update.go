@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
@@ -83,7 +84,7 @@ func (h *handler) change(ctx context.Context, tasks []store.Task, decide func([]
 	if !errors.Is(err, store.ErrNoMark) {
 		return err
 	}
-	answer, err := h.events.GetArtifactMark(rpc.AsService(ctx, serviceName), &enginev1.GetArtifactMarkRequest{})
+	answer, err := h.events.GetArtifactMark(authz.AsService(ctx, serviceName), &enginev1.GetArtifactMarkRequest{})
 	if err != nil {
 		return err
 	}

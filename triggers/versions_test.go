@@ -18,7 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/triggers"
 )
 
@@ -102,7 +102,7 @@ func (f *fixture) drained() {
 }
 
 func (f *fixture) as(subject string) context.Context {
-	return rpc.WithIdentity(f.t.Context(), rpc.Identity{Caller: rpc.CallerUser, Subject: subject, Name: subject})
+	return authz.WithIdentity(f.t.Context(), authz.Identity{Kind: authz.User, Subject: subject, Name: subject})
 }
 
 func TestRunOfAVersion(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/browserguard"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/wire/slowbody"
@@ -168,17 +169,17 @@ func changed(r *enginev1.AppRoute, change func(*enginev1.AppRoute)) *enginev1.Ap
 // bearer is an authenticator: the token is the name, and only ada and the task t are known.
 type bearer struct{}
 
-// Authenticate implements rpc.Authenticator.
-func (bearer) Authenticate(_ context.Context, header http.Header) (rpc.Identity, error) {
-	switch name := strings.TrimPrefix(header.Get("Authorization"), "Bearer "); name {
+// Authenticate implements authz.Authenticator.
+func (bearer) Authenticate(_ context.Context, request authz.Request) (authz.Identity, error) {
+	switch name := strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer "); name {
 	case "":
-		return rpc.Identity{}, nil
+		return authz.Identity{}, nil
 	case "ada":
-		return rpc.Identity{Caller: rpc.CallerUser, Subject: "ada", Name: "Ada Lövelace", Email: "ada@example.com"}, nil
+		return authz.Identity{Kind: authz.User, Subject: "ada", Name: "Ada Lövelace", Email: "ada@example.com"}, nil
 	case "t":
-		return rpc.Identity{Caller: rpc.CallerTask, Subject: "t"}, nil
+		return authz.Identity{Kind: authz.Task, Subject: "t"}, nil
 	default:
-		return rpc.Identity{}, rpc.Unauthenticated("%q is nobody", name)
+		return authz.Identity{}, rpc.Unauthenticated("%q is nobody", name)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // Headers that tell an app who calls. Only the gateway sets headers that begin with X-Flyte-.
@@ -30,7 +30,7 @@ func rewrite(r *httputil.ProxyRequest) {
 		header.Del("Connection")
 	}
 	header.Del("Http2-Settings")
-	identify(header, rpc.IdentityFrom(r.In.Context()))
+	identify(header, authz.IdentityFrom(r.In.Context()))
 	header.Set("X-Forwarded-For", x.client.forwarded)
 	header.Set("X-Forwarded-Host", r.In.Host)
 	header.Set("X-Forwarded-Proto", x.client.scheme)
@@ -66,8 +66,8 @@ func (x *exchange) passTrailers() {
 }
 
 // identify tells the app who calls. Values are percent-encoded where they are not plain ASCII.
-func identify(header http.Header, caller rpc.Identity) {
-	header.Set(headerCaller, callerName(caller.Caller))
+func identify(header http.Header, caller authz.Identity) {
+	header.Set(headerCaller, callerName(caller.Kind))
 	for _, about := range [...]struct{ name, value string }{{headerSubject, caller.Subject}, {headerEmail, caller.Email}, {headerName, caller.Name}} {
 		if about.value != "" {
 			header.Set(about.name, plain(about.value))
@@ -75,17 +75,11 @@ func identify(header http.Header, caller rpc.Identity) {
 	}
 }
 
-func callerName(caller rpc.Caller) string {
-	switch caller {
-	case rpc.CallerUser:
-		return "user"
-	case rpc.CallerTask:
-		return "task"
-	case rpc.CallerInternal:
+func callerName(kind authz.Kind) string {
+	if kind == authz.Service {
 		return "internal"
-	default:
-		return "anonymous"
 	}
+	return kind.String()
 }
 
 func plain(text string) string {

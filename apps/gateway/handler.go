@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/wire/slowbody"
@@ -21,7 +22,7 @@ import (
 // Door says who makes a request and whether they may; rpc.Door is one.
 type Door interface {
 	// Enter returns a context with the caller. What is open takes everybody.
-	Enter(r *http.Request, about rpc.Resource, open bool) (context.Context, error)
+	Enter(r *http.Request, about authz.Resource, open bool) (context.Context, error)
 }
 
 // handler takes requests to apps.
@@ -86,16 +87,16 @@ func (h *handler) admit(r *http.Request, x *exchange) (context.Context, error) {
 	if !anyone && foreign(r) {
 		return nil, errForeign
 	}
-	about := rpc.Resource{Kind: "app", Org: id.GetOrg(), Project: id.GetProject(), Domain: id.GetDomain(), Name: id.GetName()}
+	about := authz.Resource{Kind: "app", Org: id.GetOrg(), Project: id.GetProject(), Domain: id.GetDomain(), Name: id.GetName()}
 	ctx, err := h.door.Enter(r, about, anyone)
 	if err != nil {
 		return nil, err
 	}
-	caller := rpc.IdentityFrom(ctx).Caller
-	if x.route.GetPrivate() && !x.client.internal && caller != rpc.CallerTask && caller != rpc.CallerInternal {
+	caller := authz.IdentityFrom(ctx).Kind
+	if x.route.GetPrivate() && !x.client.internal && caller != authz.Task && caller != authz.Service {
 		return nil, errPrivate
 	}
-	if !anyone && caller == rpc.CallerAnonymous {
+	if !anyone && caller == authz.Anonymous {
 		if !h.open {
 			return nil, errSignIn
 		}

@@ -21,6 +21,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -102,7 +103,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	if s.meters, err = newMeters(deps.Meter, config.MetricApps, s.line); err != nil {
 		return nil, err
 	}
-	working, stop := context.WithCancel(rpc.AsService(context.Background(), serviceName))
+	working, stop := context.WithCancel(authz.AsService(context.Background(), serviceName))
 	s.stop = stop
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
 	s.attendant = &attendant{waker: deps.Apps, dialer: dialer, clock: deps.Clock, log: deps.Logger, meters: s.meters, ctx: working}
@@ -132,7 +133,7 @@ func (s *Service) Handler(own Hosts, next http.Handler) http.Handler {
 // Start starts to follow the routes.
 func (s *Service) Start(ctx context.Context) error {
 	context.AfterFunc(s.deps.Stopping, s.refuseWaiting)
-	return s.Run(rpc.AsService(ctx, serviceName), s.watcher.run, s.reporter.run)
+	return s.Run(authz.AsService(ctx, serviceName), s.watcher.run, s.reporter.run)
 }
 
 // Stop ends the loops, what waits, and the connections to replicas that are not in use.

@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // Users serves IdentityService.
@@ -19,7 +19,7 @@ var _ authconnect.IdentityServiceHandler = Users{}
 // UserInfo implements authconnect.IdentityServiceHandler. A caller without a proven identity is described as anonymous:
 // without authentication that is everybody, and the subject is the one by which their runs are found again.
 func (Users) UserInfo(ctx context.Context, _ *auth.UserInfoRequest) (*auth.UserInfoResponse, error) {
-	identity := rpc.IdentityFrom(ctx)
+	identity := authz.IdentityFrom(ctx)
 	subject := caller.Subject(ctx)
 	name := cmp.Or(identity.Name, subject)
 	return &auth.UserInfoResponse{Subject: subject, Name: name, PreferredUsername: name, Email: identity.Email}, nil

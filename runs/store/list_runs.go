@@ -5,7 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // RunScope says which runs are listed. Empty fields do not restrict.
@@ -67,7 +67,7 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 // places are the projects and domains whose runs a list across all projects may show when the scope of the call is
 // limited; nil means all. A single place becomes the place of the list.
 func (r *Reader) places(ctx context.Context, scope *RunScope) ([]Scope, error) {
-	allowed := rpc.ScopeFrom(ctx)
+	allowed := authz.ScopeFrom(ctx)
 	if allowed.All {
 		return nil, nil
 	}

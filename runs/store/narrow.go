@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // The scope of a call limits what its caller may see. An unrestricted scope leaves the statement of a list unchanged.
@@ -36,7 +36,7 @@ func withinScope(ctx context.Context, args []any) (string, []any) {
 }
 
 // placeArrays passes places as two parameters of a statement.
-func placeArrays(places []rpc.Place) (projects, domains []string) {
+func placeArrays(places []authz.Place) (projects, domains []string) {
 	for _, place := range places {
 		projects, domains = append(projects, place.Project), append(domains, place.Domain)
 	}
@@ -45,7 +45,7 @@ func placeArrays(places []rpc.Place) (projects, domains []string) {
 
 // runPlaces are the distinct projects and domains of a limited scope that have runs. It skips from one domain of a
 // project to the next in an index.
-func runPlaces(ctx context.Context, pool *pgxpool.Pool, scope rpc.Scope) ([]Scope, error) {
+func runPlaces(ctx context.Context, pool *pgxpool.Pool, scope authz.Scope) ([]Scope, error) {
 	const query = `
 		WITH RECURSIVE hop AS (
 			SELECT allowed.project, first.domain FROM (SELECT DISTINCT unnest($1::text[])) AS allowed(project), LATERAL (

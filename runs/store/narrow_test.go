@@ -11,7 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
@@ -22,11 +22,11 @@ var scopes = map[string][]string{
 	"two projects": {"p/", "q/"}, "twice the same": {"q/", "q/d"},
 }
 
-func scopeOf(places []string) rpc.Scope {
-	var scope rpc.Scope
+func scopeOf(places []string) authz.Scope {
+	var scope authz.Scope
 	for _, place := range places {
 		project, domain, _ := strings.Cut(place, "/")
-		scope.Places = append(scope.Places, rpc.Place{Project: project, Domain: domain})
+		scope.Places = append(scope.Places, authz.Place{Project: project, Domain: domain})
 	}
 	return scope
 }
@@ -70,7 +70,7 @@ func TestListsAreNarrowed(t *testing.T) {
 	for name, places := range scopes {
 		t.Run(name, func(t *testing.T) {
 			scope := scopeOf(places)
-			ctx := rpc.WithScope(t.Context(), scope)
+			ctx := authz.WithScope(t.Context(), scope)
 			for _, request := range []*common.ListRequest{
 				{Limit: 7},
 				{Limit: 7, SortBy: &common.Sort{Key: "created_at", Direction: common.Sort_ASCENDING}},
@@ -167,7 +167,7 @@ func TestListsAreNarrowed(t *testing.T) {
 }
 
 // countPlaces returns how many of the six places lie within a scope.
-func countPlaces(scope rpc.Scope) (count int) {
+func countPlaces(scope authz.Scope) (count int) {
 	for _, project := range []string{"p", "q", "x"} {
 		for _, domain := range []string{"d", "other"} {
 			if scope.Allows(project, domain) {
@@ -178,7 +178,7 @@ func countPlaces(scope rpc.Scope) (count int) {
 	return count
 }
 
-func touched(scope rpc.Scope) string {
+func touched(scope authz.Scope) string {
 	var ids []string
 	for _, project := range []string{"p", "q", "x"} {
 		if scope.Touches(project) {
@@ -198,7 +198,7 @@ func TestNarrowedListsUseIndexes(t *testing.T) {
 		`VACUUM ANALYZE actions`))
 	reader, recorded := recordedReader(t, pool)
 	for name, places := range map[string][]string{"one": {"mine/"}, "two": {"mine/", "ours/" + config.Domain}} {
-		ctx := rpc.WithScope(t.Context(), scopeOf(places))
+		ctx := authz.WithScope(t.Context(), scopeOf(places))
 		for _, request := range []*common.ListRequest{
 			{Limit: 100},
 			{Limit: 100, SortBy: &common.Sort{Key: "updated_at"}},
@@ -236,7 +236,7 @@ func TestAnUnlimitedScopeChangesNoStatement(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			plain := statements(t.Context(), c)
-			require.Equal(t, plain, statements(rpc.WithScope(t.Context(), rpc.Everything()), c))
+			require.Equal(t, plain, statements(authz.WithScope(t.Context(), authz.Everything()), c))
 			for _, statement := range plain {
 				require.NotContains(t, statement, "place.project")
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -124,7 +125,7 @@ func (s *Projects) List(ctx context.Context, filters string, request *common.Lis
 	if len(parsed) == 0 {
 		b.Where(fmt.Sprintf("p.state <> %d", project.ProjectState_PROJECT_STATE_ARCHIVED))
 	}
-	if allowed := rpc.ScopeFrom(ctx); !allowed.All {
+	if allowed := authz.ScopeFrom(ctx); !allowed.All {
 		projects, _ := placeArrays(allowed.Places)
 		b.Where("p.id = ANY(" + b.Arg(noNilTexts(projects), "text[]") + ")")
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // FoundKind is the kind of a search result.
@@ -122,7 +122,7 @@ var (
 // kind, newest first, and only those within the scope of the call.
 func (r *Reader) Search(ctx context.Context, text string, limit int) ([]Found, error) {
 	n := newNeedle(text)
-	first := searching{limit: limit, allowed: rpc.ScopeFrom(ctx)}
+	first := searching{limit: limit, allowed: authz.ScopeFrom(ctx)}
 	first.loops()
 	first.add(tasksByPrefix, n.pattern, limit)
 	if first.allowed.All {
@@ -149,7 +149,7 @@ func (r *Reader) Search(ctx context.Context, text string, limit int) ([]Found, e
 		projects, domains, names = append(projects, task.Project), append(domains, task.Domain), append(names, task.Name)
 	}
 	if len(names) > 0 {
-		second := searching{limit: limit, allowed: rpc.Everything()} // the tasks found are within the scope
+		second := searching{limit: limit, allowed: authz.Everything()} // the tasks found are within the scope
 		second.loops()
 		second.add(runsByTask, projects, domains, names, limit)
 		if err := second.ask(ctx, r.pool); err != nil {
@@ -163,7 +163,7 @@ func (r *Reader) Search(ctx context.Context, text string, limit int) ([]Found, e
 // searching collects the results of several statements of one transaction.
 type searching struct {
 	limit      int
-	allowed    rpc.Scope
+	allowed    authz.Scope
 	statements pgx.Batch
 	found      []Found
 }

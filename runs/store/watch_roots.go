@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // RunTarget says which runs a watch covers. Empty fields match everything; Domain requires Project, the task fields
@@ -45,7 +45,7 @@ func (t RunTarget) where(args []any) (string, []any) {
 
 // NewestRoots reads the newest runs of a target that the caller may see, newest first.
 func (w *WatchReader) NewestRoots(ctx context.Context, target RunTarget, limit int) ([]*Listed, error) {
-	if allowed := rpc.ScopeFrom(ctx); !allowed.All && !allowed.Allows(target.Project, target.Domain) {
+	if allowed := authz.ScopeFrom(ctx); !allowed.All && !allowed.Allows(target.Project, target.Domain) {
 		return w.newestWithin(ctx, allowed, target, limit)
 	}
 	where, args := target.where([]any{limit})
@@ -54,7 +54,7 @@ func (w *WatchReader) NewestRoots(ctx context.Context, target RunTarget, limit i
 }
 
 // newestWithin is NewestRoots for a caller who may not see the whole target.
-func (w *WatchReader) newestWithin(ctx context.Context, allowed rpc.Scope, target RunTarget, limit int) ([]*Listed, error) {
+func (w *WatchReader) newestWithin(ctx context.Context, allowed authz.Scope, target RunTarget, limit int) ([]*Listed, error) {
 	if target.Project != "" {
 		return nil, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -41,7 +41,7 @@ func (s *Streams) Runs(ctx context.Context, target store.RunTarget, send func(*w
 	pace := s.pace()
 	defer pace.stop()
 
-	r := runStream{streams: s, target: target, allowed: rpc.ScopeFrom(ctx), send: send, floor: map[int64]int64{}}
+	r := runStream{streams: s, target: target, allowed: authz.ScopeFrom(ctx), send: send, floor: map[int64]int64{}}
 	rows, err := s.read.newestRoots(ctx, target, newestRuns)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Streams) Runs(ctx context.Context, target store.RunTarget, send func(*w
 type runStream struct {
 	streams *Streams
 	target  store.RunTarget
-	allowed rpc.Scope // what the subscriber may see
+	allowed authz.Scope // what the subscriber may see
 	send    func(*workflow.WatchRunsResponse) error
 	// floor is the version of the runs that this stream read itself: what the feed read before is not newer.
 	floor map[int64]int64

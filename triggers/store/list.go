@@ -8,7 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // Scope says which triggers are listed. Empty fields do not restrict.
@@ -81,7 +81,7 @@ func (s *Store) List(ctx context.Context, scope Scope, request *common.ListReque
 
 // narrow adds the condition that triggers lie within the scope of the call.
 func narrow(ctx context.Context, b *listquery.Builder) {
-	scope := rpc.ScopeFrom(ctx)
+	scope := authz.ScopeFrom(ctx)
 	if scope.All {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -18,12 +19,12 @@ const AnonymousSubject = "anonymous"
 
 // Subject is who is recorded as the author of what the request creates.
 func Subject(ctx context.Context) string {
-	return cmp.Or(rpc.IdentityFrom(ctx).Subject, AnonymousSubject)
+	return cmp.Or(authz.IdentityFrom(ctx).Subject, AnonymousSubject)
 }
 
 // Identity is the caller as the contract writes it.
 func Identity(ctx context.Context) *common.EnrichedIdentity {
-	identity := rpc.IdentityFrom(ctx)
+	identity := authz.IdentityFrom(ctx)
 	return &common.EnrichedIdentity{Principal: &common.EnrichedIdentity_User{User: &common.User{
 		Id:   &common.UserIdentifier{Subject: Subject(ctx)},
 		Spec: &common.UserSpec{FirstName: identity.Name, Email: identity.Email},
@@ -33,8 +34,8 @@ func Identity(ctx context.Context) *common.EnrichedIdentity {
 // Actor is who did what a request reports: the caller, or the identity that the request names when the caller has none
 // of its own or is another service of the installation.
 func Actor(ctx context.Context, named *common.EnrichedIdentity) *common.EnrichedIdentity {
-	identity := rpc.IdentityFrom(ctx)
-	if named != nil && (identity.Subject == "" || identity.Caller == rpc.CallerInternal) {
+	identity := authz.IdentityFrom(ctx)
+	if named != nil && (identity.Subject == "" || identity.Kind == authz.Service) {
 		return named
 	}
 	return Identity(ctx)

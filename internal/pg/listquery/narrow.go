@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // Narrow adds the condition that rows lie within the scope of the call, which limits what its caller may see. An
 // unrestricted scope leaves the statement as it is. Otherwise the statement itself is narrowed, so that pages are full and
 // counts are right. project and domain are columns.
 func Narrow(ctx context.Context, b *Builder, project, domain string) {
-	scope := rpc.ScopeFrom(ctx)
+	scope := authz.ScopeFrom(ctx)
 	switch {
 	case scope.All:
 		return

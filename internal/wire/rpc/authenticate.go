@@ -4,27 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"net/http"
 
 	"connectrpc.com/connect"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // InternalTokenHeader carries the internal credential of a service that runs in another process.
 const InternalTokenHeader = "X-Flyte-Internal-Token"
-
-// Authenticator identifies the caller. It returns the anonymous identity for a caller without a credential, and an
-// Unauthenticated error for an invalid credential.
-type Authenticator interface {
-	Authenticate(ctx context.Context, header http.Header) (Identity, error)
-}
-
-// Anonymous is the authenticator of an installation without authentication: every caller is anonymous.
-type Anonymous struct{}
-
-var _ Authenticator = Anonymous{}
-
-// Authenticate implements Authenticator.
-func (Anonymous) Authenticate(context.Context, http.Header) (Identity, error) { return Identity{}, nil }
 
 // internalKey marks the context of a request whose caller is a service of this installation.
 type internalKey struct{}
@@ -37,23 +24,23 @@ func isInternal(ctx context.Context) bool {
 // authenticate puts the caller's identity into the context. In-process calls keep the identity of the caller that they
 // are made for. One without an identity may call internal procedures, as a service of the process; to everything else it is
 // anonymous, so that a context which lost its caller gains nothing. A loop that needs more says so by AsService.
-func authenticate(ctx context.Context, c call, row procedure, authenticator Authenticator, internalToken string) (context.Context, error) {
+func authenticate(ctx context.Context, c call, row authz.Row, authenticator authz.Authenticator, internalToken string) (context.Context, error) {
 	inProcess := isInProcess(ctx)
-	if inProcess || sameToken(internalToken, c.header.Get(InternalTokenHeader)) {
+	if inProcess || sameToken(internalToken, c.request.Header.Get(InternalTokenHeader)) {
 		ctx = context.WithValue(ctx, internalKey{}, true)
-		if _, known := ctx.Value(identityKey{}).(Identity); known {
+		if _, known := authz.IdentityIn(ctx); known {
 			return ctx, nil
 		}
-		if !inProcess || row.class == ClassInternal {
-			ctx = AsService(ctx, "internal")
+		if !inProcess || row.Class() == authz.ClassInternal {
+			ctx = authz.AsService(ctx, "internal")
 		}
 		return ctx, nil
 	}
-	identity, err := authenticator.Authenticate(ctx, c.header)
+	identity, err := authenticator.Authenticate(ctx, c.request)
 	if err != nil {
 		return ctx, err
 	}
-	return WithIdentity(ctx, identity), nil
+	return authz.WithIdentity(ctx, identity), nil
 }
 
 // sameToken compares in constant time. Without a configured token, no token matches.

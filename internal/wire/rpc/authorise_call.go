@@ -4,37 +4,83 @@ import (
 	"context"
 
 	"connectrpc.com/connect"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
+// authorisation asks about the messages of calls.
+type authorisation struct{ authz.Decider }
+
 var _ connect.Interceptor = (*authorisation)(nil)
+
+// admit decides what is known before any message: a procedure without a rule is denied, and internal procedures are for
+// services.
+func admit(ctx context.Context, name string, row authz.Row, known bool) error {
+	switch {
+	case !known || row.Class() == 0:
+		return PermissionDenied("no rule allows %s", name)
+	case row.Class() == authz.ClassInternal && !isInternal(ctx):
+		return PermissionDenied("%s is internal", name)
+	}
+	return nil
+}
+
+// asked reports whether the authoriser decides about the messages of an admitted call.
+func asked(ctx context.Context, row authz.Row) bool {
+	switch row.Class() {
+	case authz.ClassUser, authz.ClassTask:
+		// A service that calls on behalf of a caller has the permissions of that caller.
+		return authz.IdentityFrom(ctx).Kind != authz.Service
+	default:
+		return false
+	}
+}
+
+// about is what a message is about.
+func (a *authorisation) about(name string, row authz.Row, message any) ([]authz.Resource, error) {
+	resources, err := a.About(name, row, message)
+	if err != nil {
+		return nil, Internal(err, "%s cannot be authorised", name)
+	}
+	return resources, nil
+}
+
+// message asks about every resource of a message and returns what the lists of the call may show.
+func (a *authorisation) message(ctx context.Context, name string, row authz.Row, message any) (authz.Scope, error) {
+	resources, err := a.about(name, row, message)
+	if err != nil {
+		return authz.Scope{}, err
+	}
+	return a.All(ctx, row.Rule(), resources)
+}
 
 // WrapUnary implements connect.Interceptor. Connect decodes the request before its interceptors run, so the message
 // is there, though not validated yet.
 func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		name := request.Spec().Procedure
-		row, _ := procedureOf(name)
-		scope := Everything()
+		row, _ := authz.RowOf(name)
+		scope := authz.Everything()
 		if asked(ctx, row) {
 			var err error
 			if scope, err = a.message(ctx, name, row, request.Any()); err != nil {
 				return nil, answer(ctx, err)
 			}
 		}
-		return next(WithScope(ctx, scope), request)
+		return next(authz.WithScope(ctx, scope), request)
 	}
 }
 
 // WrapStreamingHandler implements connect.Interceptor.
 func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		row, _ := procedureOf(conn.Spec().Procedure)
+		row, _ := authz.RowOf(conn.Spec().Procedure)
 		if !asked(ctx, row) {
-			return next(WithScope(ctx, Everything()), conn)
+			return next(authz.WithScope(ctx, authz.Everything()), conn)
 		}
-		cell := &scopeCell{}
-		return next(context.WithValue(ctx, scopeKey{}, cell), &authorisedConn{
-			StreamingHandlerConn: conn, ctx: ctx, authorisation: a, row: row, cell: cell, decided: map[Resource]Scope{},
+		cell := &authz.Cell{}
+		return next(authz.WithCell(ctx, cell), &authorisedConn{
+			StreamingHandlerConn: conn, ctx: ctx, authorisation: a, row: row, cell: cell, decided: map[authz.Resource]authz.Scope{},
 		})
 	}
 }
@@ -53,9 +99,9 @@ type authorisedConn struct {
 	connect.StreamingHandlerConn
 	ctx           context.Context //nolint:containedctx // that of the call
 	authorisation *authorisation
-	row           procedure
-	cell          *scopeCell
-	decided       map[Resource]Scope // used by Receive alone, which has one caller at a time
+	row           authz.Row
+	cell          *authz.Cell
+	decided       map[authz.Resource]authz.Scope // used by Receive alone, which has one caller at a time
 }
 
 // Receive implements connect.StreamingHandlerConn.
@@ -67,29 +113,29 @@ func (c *authorisedConn) Receive(message any) error {
 	if err != nil {
 		return err
 	}
-	c.cell.scope.Store(&scope)
+	c.cell.Set(scope)
 	return nil
 }
 
 // decide asks about the resources of a message that the stream has not named before.
-func (c *authorisedConn) decide(message any) (Scope, error) {
+func (c *authorisedConn) decide(message any) (authz.Scope, error) {
 	resources, err := c.authorisation.about(c.Spec().Procedure, c.row, message)
 	if err != nil {
-		return Scope{}, err
+		return authz.Scope{}, err
 	}
 	if len(c.decided) > maxDecided {
 		clear(c.decided)
 	}
-	all := Everything()
+	all := authz.Everything()
 	for _, resource := range resources {
 		scope, known := c.decided[resource]
 		if !known {
-			if scope, err = c.authorisation.one(c.ctx, c.row.rule(), resource); err != nil {
-				return Scope{}, err
+			if scope, err = c.authorisation.One(c.ctx, c.row.Rule(), resource); err != nil {
+				return authz.Scope{}, err
 			}
 			c.decided[resource] = scope
 		}
-		all = all.and(scope)
+		all = all.And(scope)
 	}
 	return all, nil
 }
@@ -97,12 +143,12 @@ func (c *authorisedConn) decide(message any) (Scope, error) {
 // Send implements connect.StreamingHandlerConn. What is sent before anything was received answers no request, and
 // takes the permission for everything.
 func (c *authorisedConn) Send(message any) error {
-	if c.cell.scope.Load() == nil {
-		scope, err := c.authorisation.one(c.ctx, c.row.rule(), Resource{})
+	if !c.cell.Decided() {
+		scope, err := c.authorisation.One(c.ctx, c.row.Rule(), authz.Resource{})
 		if err != nil {
 			return err
 		}
-		c.cell.scope.CompareAndSwap(nil, &scope)
+		c.cell.Set(scope)
 	}
 	return c.StreamingHandlerConn.Send(message)
 }

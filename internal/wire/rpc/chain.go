@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
@@ -24,10 +25,10 @@ type Chain struct {
 	// Tracer and Meter receive spans and metrics of each call; nil means none.
 	Tracer trace.TracerProvider
 	Meter  metric.MeterProvider
-	// Authenticator identifies callers; nil means Anonymous.
-	Authenticator Authenticator
-	// Authoriser decides about calls; nil means AllowAll.
-	Authoriser Authoriser
+	// Authenticator identifies callers; nil means authz.Open.
+	Authenticator authz.Authenticator
+	// Authoriser decides about calls; nil means authz.AllowAll.
+	Authoriser authz.Authoriser
 	// Stopping ends the streams of clients when it ends, before the server itself does; nil means never.
 	Stopping context.Context //nolint:containedctx // it is the signal
 	// InternalToken is the internal credential; empty means that no caller from the network is internal.
@@ -72,7 +73,7 @@ func (c Chain) make() (*links, error) {
 	}
 	l := &links{
 		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internalToken: c.InternalToken, refusals: refusals},
-		authorise: &authorisation{authoriser: c.Authoriser},
+		authorise: &authorisation{authz.Decider{Authoriser: c.Authoriser}},
 	}
 	if l.intake, err = newIntake(c.Limits, meter, c.Log, refusals); err != nil {
 		return nil, err
@@ -88,10 +89,10 @@ func (c Chain) make() (*links, error) {
 
 func (c Chain) withDefaults() Chain {
 	if c.Authenticator == nil {
-		c.Authenticator = Anonymous{}
+		c.Authenticator = authz.Open{}
 	}
 	if c.Authoriser == nil {
-		c.Authoriser = AllowAll{}
+		c.Authoriser = authz.AllowAll{}
 	}
 	if c.Tracer == nil {
 		c.Tracer = tracenoop.NewTracerProvider()

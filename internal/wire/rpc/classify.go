@@ -9,6 +9,8 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/status"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // ErrShuttingDown is the cause with which a server ends the contexts of its requests when it stops. The error
@@ -22,6 +24,10 @@ func KindOf(err error) Kind {
 	var ours *Error
 	if errors.As(err, &ours) {
 		return ours.Kind
+	}
+	var denial *authz.Denial
+	if errors.As(err, &denial) {
+		return KindPermissionDenied
 	}
 	var theirs *connect.Error
 	if errors.As(err, &theirs) {
@@ -121,6 +127,10 @@ func publicText(err error) string {
 	var theirs *connect.Error
 	if errors.As(err, &theirs) {
 		return theirs.Message()
+	}
+	var denial *authz.Denial
+	if errors.As(err, &denial) {
+		return denial.Error()
 	}
 	if errors.Is(err, ErrShuttingDown) {
 		return ErrShuttingDown.Error()

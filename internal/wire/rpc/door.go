@@ -6,13 +6,15 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // Door takes the requests of one plain route through the chain where no pattern of the mux describes them, and only the
 // handler knows what a request is about: the hosts and paths of apps.
 type Door struct {
 	pattern   string
-	rule      Rule
+	rule      authz.Rule
 	gate      *gate
 	authorise *authorisation
 	log       zerolog.Logger // of requests without an id
@@ -20,7 +22,7 @@ type Door struct {
 
 // Door returns the door of a route of the table. The caller serves the route itself. It panics for a route without a rule.
 func (m *Mux) Door(pattern string) *Door {
-	rule, ok := routes[pattern]
+	rule, ok := authz.RouteRuleOf(pattern)
 	if !ok {
 		panic("rpc: route " + pattern + " has no rule; add it to the table of routes")
 	}
@@ -31,8 +33,8 @@ func (m *Mux) Door(pattern string) *Door {
 
 // Enter returns the context of a request with its logger and its caller, or the error for the client. What is open to
 // anyone takes callers whose credential is not valid here as anonymous: it may be a credential of the handler's own.
-func (d *Door) Enter(r *http.Request, about Resource, open bool) (context.Context, error) {
-	row, c := procedure{class: d.rule.Class, action: d.rule.Action}, call{procedure: d.pattern, header: r.Header, log: &d.log}
+func (d *Door) Enter(r *http.Request, about authz.Resource, open bool) (context.Context, error) {
+	row, c := authz.RowOfRoute(d.rule), call{request: requestOf(r, d.pattern), log: &d.log}
 	if open {
 		return d.gate.identify(r.Context(), c, row), nil
 	}
@@ -41,7 +43,7 @@ func (d *Door) Enter(r *http.Request, about Resource, open bool) (context.Contex
 		return nil, err
 	}
 	if asked(ctx, row) {
-		if _, err := d.authorise.one(ctx, d.rule, about); err != nil {
+		if _, err := d.authorise.One(ctx, d.rule, about); err != nil {
 			return nil, answer(ctx, err)
 		}
 	}
@@ -49,17 +51,17 @@ func (d *Door) Enter(r *http.Request, about Resource, open bool) (context.Contex
 }
 
 // identify returns the context of a request with its logger and its caller, who is anonymous without a valid credential.
-func (g *gate) identify(ctx context.Context, c call, row procedure) (identified context.Context) {
+func (g *gate) identify(ctx context.Context, c call, row authz.Row) (identified context.Context) {
 	ctx = requestLog(ctx, g.log, c)
 	defer func() {
 		if value := recover(); value != nil { // of the authenticator
-			_ = recovered(ctx, connect.Spec{}, c.header, value) // logged; its error has no use here
-			identified = WithIdentity(ctx, Identity{})
+			_ = recovered(ctx, connect.Spec{}, c.request.Header, value) // logged; its error has no use here
+			identified = authz.WithIdentity(ctx, authz.Identity{})
 		}
 	}()
 	known, err := authenticate(ctx, c, row, g.authenticator, g.internalToken)
 	if err != nil {
-		return WithIdentity(ctx, Identity{})
+		return authz.WithIdentity(ctx, authz.Identity{})
 	}
 	return known
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -57,14 +58,14 @@ func ExampleNotFound() {
 // only allows what concerns one project.
 type only string
 
-func (o only) Authorise(_ context.Context, _ rpc.Identity, rule rpc.Rule, resource rpc.Resource) (rpc.Scope, error) {
+func (o only) Authorise(_ context.Context, _ authz.Identity, rule authz.Rule, resource authz.Resource) (authz.Scope, error) {
 	switch {
 	case resource.Project == string(o):
-		return rpc.Everything(), nil
+		return authz.Everything(), nil
 	case rule.Lists && resource.Project == "": // a list across all projects shows this one
-		return rpc.Scope{Places: []rpc.Place{{Project: string(o)}}}, nil
+		return authz.Scope{Places: []authz.Place{{Project: string(o)}}}, nil
 	}
-	return rpc.Scope{}, rpc.PermissionDenied("%s is not allowed on %s", rule.Action, resource)
+	return authz.Scope{}, rpc.PermissionDenied("%s is not allowed on %s", rule.Action, resource)
 }
 
 // An authoriser sees the permission and the resource of every request before its handler does.

@@ -6,47 +6,48 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // gate is what every call and every plain route passes before a byte of its body is read: who calls, and whether the
 // table lets them call this at all. Nothing is decoded for those whom it refuses.
 type gate struct {
 	log           zerolog.Logger
-	authenticator Authenticator
+	authenticator authz.Authenticator
 	internalToken string
 	refusals      *refusals
 }
 
 // call is what is known of a request before its messages.
 type call struct {
-	procedure string
-	header    http.Header
+	request authz.Request
 	// log has the procedure already; nil if it must be made.
 	log *zerolog.Logger
 }
 
 // request is the gate as an option of a handler.
-func (g *gate) request(ctx context.Context, spec connect.Spec, _ connect.Peer, header http.Header) (context.Context, error) {
-	row, known := procedureOf(spec.Procedure)
-	return g.enter(ctx, call{procedure: spec.Procedure, header: header}, row, known)
+func (g *gate) request(ctx context.Context, spec connect.Spec, peer connect.Peer, header http.Header) (context.Context, error) {
+	row, known := authz.RowOf(spec.Procedure)
+	return g.enter(ctx, call{request: arrived(ctx, spec.Procedure, peer.Addr, header)}, row, known)
 }
 
 // enter returns the context of the request with its logger and its caller, or the error for the client.
-func (g *gate) enter(ctx context.Context, c call, row procedure, known bool) (entered context.Context, err error) {
+func (g *gate) enter(ctx context.Context, c call, row authz.Row, known bool) (entered context.Context, err error) {
 	ctx = requestLog(ctx, g.log, c)
-	ctx = context.WithValue(ctx, admittedKey{}, &admitted{c.procedure, g.refusals})
+	ctx = context.WithValue(ctx, admittedKey{}, &admitted{c.request.Procedure, g.refusals})
 	defer func() {
 		if value := recover(); value != nil { // of the authenticator; the chain's own recovery begins after the gate
-			err = recovered(ctx, connect.Spec{}, c.header, value)
+			err = recovered(ctx, connect.Spec{}, c.request.Header, value)
 		}
 	}()
 	// Public and signed ones need no caller, and an invalid credential must not stop a probe.
-	if row.class != ClassPublic && row.class != ClassSigned && row.class != ClassWorker {
+	if row.Class() != authz.ClassPublic && row.Class() != authz.ClassSigned && row.Class() != authz.ClassWorker {
 		if ctx, err = authenticate(ctx, c, row, g.authenticator, g.internalToken); err != nil {
 			return nil, answer(ctx, err)
 		}
 	}
-	if err = admit(ctx, c.procedure, row, known); err != nil {
+	if err = admit(ctx, c.request.Procedure, row, known); err != nil {
 		return nil, answer(ctx, err)
 	}
 	return ctx, nil
@@ -74,11 +75,11 @@ func (a *admitted) count(ctx context.Context, kind Kind) {
 
 // requestLog gives a request its logger, with the procedure and the client's request id.
 func requestLog(ctx context.Context, log zerolog.Logger, c call) context.Context {
-	id := c.header.Get("X-Request-Id")
+	id := c.request.Header.Get("X-Request-Id")
 	if c.log != nil && id == "" {
 		return c.log.WithContext(ctx)
 	}
-	fields := log.With().Str("procedure", c.procedure)
+	fields := log.With().Str("procedure", c.request.Procedure)
 	if id != "" {
 		fields = fields.Str("requestId", id)
 	}

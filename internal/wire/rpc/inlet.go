@@ -33,9 +33,8 @@ func (l Limits) inletsOf(service string) map[string]inlet {
 	inlets := map[string]inlet{}
 	for i := range descriptor.Methods().Len() {
 		method := descriptor.Methods().Get(i)
-		name := string(method.Name())
-		limit := l.message(procedures[service][name])
-		path := "/" + service + "/" + name
+		path := "/" + service + "/" + string(method.Name())
+		limit := l.message(path)
 		inlets[path] = inlet{
 			procedure: path, limit: limit, weight: l.weight(limit), request: method.Input(),
 			streaming: method.IsStreamingClient(), unary: !method.IsStreamingClient() && !method.IsStreamingServer(),

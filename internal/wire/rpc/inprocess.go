@@ -2,24 +2,24 @@ package rpc
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net/http"
 
 	"connectrpc.com/connect"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/memhttp"
 )
 
 // InProcessURL is the base URL for clients over InProcess.
 const InProcessURL = "http://in-process"
 
-// InProcess calls h without any socket: requests and responses stream through memory in both directions at once, and
-// h sees an HTTP/2 request. Ending the client's context ends the handler's. Calls made this way pass as internal; no
-// request from a network can, since the mark is a context value and not a header. The caller's identity crosses the
-// call, its other context values do not.
-func InProcess(h http.Handler) connect.HTTPClient { return inProcess{h} }
-
-type inProcess struct{ handler http.Handler }
+// InProcess calls h without any socket, see memhttp. Calls made this way pass as internal; no request from a network can,
+// since the mark is a context value and not a header. The caller's identity and its span cross the call, its other context
+// values do not.
+func InProcess(h http.Handler) connect.HTTPClient {
+	return memhttp.Client{Handler: h, Values: crossing}
+}
 
 // inProcessKey marks the context of a request that came through InProcess.
 type inProcessKey struct{}
@@ -29,155 +29,12 @@ func isInProcess(ctx context.Context) bool {
 	return marked
 }
 
-// Do implements connect.HTTPClient. It returns when the handler sent its headers.
-func (t inProcess) Do(request *http.Request) (*http.Response, error) {
-	if isUnary(request) {
-		return t.call(request)
-	}
-	return t.stream(request)
-}
-
-// isUnary reports whether the request and its response are one message each. Streams have content types of their own in Connect,
-// and in gRPC all calls have that of streams.
-func isUnary(request *http.Request) bool {
-	switch request.Header.Get("Content-Type") {
-	case "application/proto", "application/json":
-		return request.GetBody != nil
-	default:
-		return false
-	}
-}
-
-// call runs the handler on the goroutine of the caller, which waits for all of the response anyway. A new goroutine for each call
-// would have to grow its stack anew, which costs more than many of the calls do. A handler that ignores the end of
-// its context holds its caller.
-func (t inProcess) call(request *http.Request) (*http.Response, error) {
-	ctx, cancel := serverContext(request.Context())
-	defer cancel()
-	body := request.Body
-	defer body.Close()
-	w := newResponseWriter(request)
-	w.body.unbounded = true // the caller reads only after the handler has returned
-	w.serve(t.handler, serverRequest(ctx, request, body))
-	if w.failure != nil {
-		return nil, w.failure
-	}
-	w.response.Body = &responseBody{buffer: w.body, release: func() {}}
-	return w.response, nil
-}
-
-func (t inProcess) stream(request *http.Request) (*http.Response, error) {
-	ctx, cancel := serverContext(request.Context())
-	body := requestBody(request)
-	w := newResponseWriter(request)
-	go func() {
-		defer cancel()
-		defer body.Close()
-		w.serve(t.handler, serverRequest(ctx, request, body))
-	}()
-	// A handler that waits for the request's next message or writes to a client that does not read would not notice
-	// the end of its context.
-	stop := context.AfterFunc(request.Context(), func() {
-		cause := request.Context().Err()
-		w.body.refuse(cause)
-		cancel()
-		body.Close()
-	})
-	select {
-	case <-w.ready:
-	case <-request.Context().Done():
-		return nil, request.Context().Err()
-	}
-	if w.failure != nil {
-		stop()
-		return nil, w.failure
-	}
-	w.response.Body = &responseBody{buffer: w.body, release: func() { stop(); cancel(); body.Close() }}
-	return w.response, nil
-}
-
-// serverContext is the context of the handler: it ends with the caller's, and of the caller's values it has only
-// those that are meant to cross a call. Everything else, such as the caller's own call information, stays behind.
-func serverContext(caller context.Context) (context.Context, context.CancelFunc) {
+// crossing has the values of the caller's context that cross a call. Everything else, such as the caller's own call
+// information, stays behind.
+func crossing(caller context.Context) context.Context {
 	values := context.WithValue(context.Background(), inProcessKey{}, true)
-	if identity, ok := caller.Value(identityKey{}).(Identity); ok {
-		values = WithIdentity(values, identity)
+	if identity, ok := authz.IdentityIn(caller); ok {
+		values = authz.WithIdentity(values, identity)
 	}
-	values = trace.ContextWithSpan(values, trace.SpanFromContext(caller))
-	return context.WithCancel(callContext{Context: caller, values: values})
+	return trace.ContextWithSpan(values, trace.SpanFromContext(caller))
 }
-
-// callContext has the end of one context and the values of another.
-type callContext struct {
-	context.Context                 //nolint:containedctx // it is one itself
-	values          context.Context //nolint:containedctx // as above
-}
-
-// Value implements context.Context.
-func (c callContext) Value(key any) any { return c.values.Value(key) }
-
-// AfterFunc lets the context package watch the caller without a goroutine for each call.
-func (c callContext) AfterFunc(f func()) func() bool { return context.AfterFunc(c.Context, f) }
-
-// serverRequest is what a server would have made of the client's request.
-func serverRequest(ctx context.Context, request *http.Request, body io.ReadCloser) *http.Request {
-	r := request.Clone(ctx)
-	r.Body = body
-	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
-	r.RequestURI = r.URL.RequestURI()
-	r.RemoteAddr = "in-process"
-	if r.Host == "" {
-		r.Host = r.URL.Host
-	}
-	for _, header := range []string{"Accept-Encoding", "Connect-Accept-Encoding", "Grpc-Accept-Encoding"} {
-		r.Header.Del(header) // compression would only cost time here
-	}
-	return r
-}
-
-// requestBody buffers what a streaming client sends; whole messages are read where they lie.
-func requestBody(request *http.Request) io.ReadCloser {
-	if request.Body == nil || request.Body == http.NoBody {
-		return http.NoBody
-	}
-	if request.GetBody != nil {
-		return request.Body
-	}
-	b := newBuffer()
-	go func() {
-		_, err := io.Copy(b, request.Body)
-		if err == nil {
-			err = io.EOF
-		}
-		b.finish(err)
-	}()
-	return &streamedBody{buffer: b, source: request.Body}
-}
-
-// streamedBody is the handler's end of a request stream.
-type streamedBody struct {
-	*buffer
-	source io.Closer
-}
-
-// Close tells the client that nobody reads on.
-func (s *streamedBody) Close() error {
-	s.refuse(http.ErrBodyReadAfterClose)
-	return s.source.Close()
-}
-
-// responseBody is the client's end of a response stream.
-type responseBody struct {
-	*buffer
-	release func()
-}
-
-// Close ends the handler, as closing a stream over a network would.
-func (r *responseBody) Close() error {
-	r.refuse(io.ErrClosedPipe)
-	r.release()
-	return nil
-}
-
-// panicError is what a client gets when a handler panicked outside the interceptors.
-func panicError(value any) error { return fmt.Errorf("in-process handler panicked: %v", value) }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -224,10 +225,10 @@ func TestInProcessEnd(t *testing.T) {
 				if ctx.Value(key{}) != nil {
 					return nil, errors.New("value crossed")
 				}
-				return &text{Value: rpc.IdentityFrom(ctx).Subject}, nil
+				return &text{Value: authz.IdentityFrom(ctx).Subject}, nil
 			})
 		ctx := context.WithValue(t.Context(), key{}, 1)
-		ctx = rpc.WithIdentity(ctx, rpc.Identity{Caller: rpc.CallerUser, Subject: "ada"})
+		ctx = authz.WithIdentity(ctx, authz.Identity{Kind: authz.User, Subject: "ada"})
 		response, err := client(h).CallUnary(ctx, connect.NewRequest(&text{}))
 		require.NoError(t, err)
 		require.Equal(t, "ada", response.Msg.GetValue())

@@ -36,8 +36,7 @@ func newIntake(limits Limits, meter metric.Meter, log zerolog.Logger, refusals *
 
 // options are those of the handler of a procedure. Within the process the limit is the same, but nobody weighs messages.
 func (i *intake) options(spec connect.Spec) []connect.HandlerOption {
-	row, _ := procedureOf(spec.Procedure)
-	return []connect.HandlerOption{connect.WithReadMaxBytes(i.limits.message(row))}
+	return []connect.HandlerOption{connect.WithReadMaxBytes(i.limits.message(spec.Procedure))}
 }
 
 // before is the handler of a service behind the intake.

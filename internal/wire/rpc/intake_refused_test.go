@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
@@ -79,7 +79,7 @@ func TestRefusedCallsAreCountedAndSomeLogged(t *testing.T) {
 // panicking is an authenticator with a mistake.
 type panicking struct{}
 
-func (panicking) Authenticate(context.Context, http.Header) (rpc.Identity, error) {
+func (panicking) Authenticate(context.Context, authz.Request) (authz.Identity, error) {
 	panic(errors.New("the key is missing"))
 }
 

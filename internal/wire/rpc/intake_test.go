@@ -14,13 +14,14 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 type nobody struct{}
 
-func (nobody) Authenticate(context.Context, http.Header) (rpc.Identity, error) {
-	return rpc.Identity{}, rpc.Unauthenticated("the credential is invalid")
+func (nobody) Authenticate(context.Context, authz.Request) (authz.Identity, error) {
+	return authz.Identity{}, rpc.Unauthenticated("the credential is invalid")
 }
 
 func TestNothingIsDecodedForThoseWhoAreRefused(t *testing.T) {

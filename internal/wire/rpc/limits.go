@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // Limits bound what requests from the network cost before a handler sees them. Zero fields have their defaults.
@@ -45,8 +47,8 @@ func (l Limits) withDefaults() Limits {
 }
 
 // message is the size of the largest message of a procedure.
-func (l Limits) message(row procedure) int {
-	if row.on.large == "" {
+func (l Limits) message(procedure string) int {
+	if row, _ := authz.RowOf(procedure); !row.Large() {
 		return min(smallMessage, l.MessageBytes)
 	}
 	return l.MessageBytes

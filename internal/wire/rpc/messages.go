@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/protoweight"
 	"github.com/flyte-binary/flyte-binary/internal/wire/slowbody"
 )
@@ -79,7 +80,7 @@ func (m *messages) fail(err error) {
 	}
 	// Other calls read within the chain, which counts what it answers.
 	if m.inlet.unary {
-		ctx := requestLog(m.ctx, m.intake.log, call{procedure: m.inlet.procedure, header: m.header})
+		ctx := requestLog(m.ctx, m.intake.log, call{request: authz.Request{Procedure: m.inlet.procedure, Header: m.header}})
 		m.intake.refusals.note(ctx, m.inlet.procedure, err)
 	}
 	m.end = toConnect(err)

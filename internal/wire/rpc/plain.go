@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"connectrpc.com/connect"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // plain takes plain HTTP routes through the parts of the chain that concern them: who calls, and whether they may. A
@@ -15,12 +17,12 @@ type plain struct {
 }
 
 // guard is h behind the rule of its pattern.
-func (p *plain) guard(pattern string, rule Rule, h http.Handler) http.Handler {
-	row := procedure{class: rule.Class, action: rule.Action}
+func (p *plain) guard(pattern string, rule authz.Rule, h http.Handler) http.Handler {
+	row := authz.RowOfRoute(rule)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, err := p.gate.enter(r.Context(), call{procedure: pattern, header: r.Header}, row, true)
+		ctx, err := p.gate.enter(r.Context(), call{request: requestOf(r, pattern)}, row, true)
 		if err == nil && asked(ctx, row) {
-			if _, err = p.authorise.one(ctx, rule, Resource{}); err != nil {
+			if _, err = p.authorise.One(ctx, rule, authz.Resource{}); err != nil {
 				err = answer(ctx, err)
 			}
 		}

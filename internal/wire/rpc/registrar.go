@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // Registrar is what a service's Mount gets: it hands the result of a generated New…Handler to Handle, and Options to
@@ -61,12 +63,13 @@ func (m *Mux) Handle(path string, h http.Handler) {
 // the chain as options.
 func (m *Mux) guarded(path string, h http.Handler) http.Handler {
 	if service, is := serviceOf(path); is {
-		if procedures[service] == nil && !reflected[path] {
+		if !authz.HasService(service) && !reflected[path] {
 			panic("rpc: service " + service + " has no rules; add it to the table of procedures")
 		}
-		return m.links.intake.before(service, h)
+		h = m.links.intake.before(service, h)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, arrival(r)) })
 	}
-	rule, ok := routes[path]
+	rule, ok := authz.RouteRuleOf(path)
 	if !ok {
 		panic("rpc: route " + path + " has no rule; add it to the table of routes")
 	}

@@ -8,6 +8,9 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/texts"
 )
 
 // validation refuses requests that break a rule of their proto file or bring a text that the door refuses, with
@@ -62,9 +65,9 @@ func (v validation) check(ctx context.Context, procedure string, message any) er
 	}
 	// Calls inside the process carry on what came through the door before.
 	if !isInProcess(ctx) {
-		row, _ := procedureOf(procedure)
-		if err := (door{trusted: row.class == ClassInternal}).check(request.ProtoReflect()); err != nil {
-			return toConnect(err)
+		row, _ := authz.RowOf(procedure)
+		if at, words := texts.Check(request.ProtoReflect(), row.Class() == authz.ClassInternal); words != "" {
+			return toConnect(InvalidArgument(at, "%s", words))
 		}
 	}
 	err := v.validate(request)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	_ "github.com/flyte-binary/flyte-binary/internal/wire/contracttest" // all messages
 )
 
 // TestOrganisationIsNeverRequired: a message without an organisation, or with one without a name, breaks no rule by

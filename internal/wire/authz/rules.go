@@ -1,4 +1,4 @@
-package rpc
+package authz
 
 import (
 	"strings"
@@ -8,14 +8,15 @@ import (
 
 // RuleOf is the rule of a procedure such as /flyteidl2.workflow.RunService/CreateRun, and whether there is one.
 func RuleOf(name string) (Rule, bool) {
-	row, ok := procedureOf(name)
-	return row.rule(), ok
+	row, ok := RowOf(name)
+	return row.Rule(), ok
 }
 
-func procedureOf(name string) (procedure, bool) {
+// RowOf is the row of a procedure, and whether there is one.
+func RowOf(name string) (Row, bool) {
 	service, method, ok := strings.Cut(strings.TrimPrefix(name, "/"), "/")
 	if !ok {
-		return procedure{}, false
+		return Row{}, false
 	}
 	row, ok := procedures[service][method]
 	return row, ok
@@ -24,9 +25,12 @@ func procedureOf(name string) (procedure, bool) {
 // ResourcesOf is what a request of a procedure is about, each resource once. It fails for a procedure without a rule,
 // and when the table names fields that the request does not have.
 func ResourcesOf(name string, request proto.Message) ([]Resource, error) {
-	row, ok := procedureOf(name)
+	row, ok := RowOf(name)
 	if !ok {
-		return nil, PermissionDenied("no rule allows %s", name)
+		return nil, Denied("no rule allows %s", name)
 	}
 	return new(extractors).of(name, row.on, request)
 }
+
+// HasService reports whether the table has rules for a service.
+func HasService(service string) bool { return procedures[service] != nil }

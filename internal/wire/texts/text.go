@@ -1,4 +1,5 @@
-package rpc
+// Package texts decides which characters each text of a request may have. No message with another text reaches a handler.
+package texts
 
 import (
 	"fmt"
@@ -6,6 +7,12 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
+
+// Check refuses a text that no handler should see. It returns the path of the first wrong field and what is wrong with it;
+// no words if all texts are right. The requests of services are trusted.
+func Check(message protoreflect.Message, trusted bool) (at, words string) {
+	return door{trusted: trusted}.message(message)
+}
 
 // door checks the texts of a request before a handler sees them. No text has a NUL character, which Postgres cannot
 // store: it would refuse the writes of everybody in the same batch. Names and what people read follow the rule of their
@@ -15,15 +22,6 @@ import (
 // before a rule existed must still reach its end.
 type door struct {
 	trusted bool
-}
-
-// check returns an invalid_argument error that names the first wrong field, or nil.
-func (d door) check(message protoreflect.Message) error {
-	at, words := d.message(message)
-	if words == "" {
-		return nil
-	}
-	return InvalidArgument(at, "%s", words)
 }
 
 // message returns the path of a wrong text in a message and what is wrong with it; no words if there is none.

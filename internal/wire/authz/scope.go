@@ -1,4 +1,4 @@
-package rpc
+package authz
 
 import (
 	"context"
@@ -33,8 +33,8 @@ func (s Scope) Touches(project string) bool {
 	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Project == project })
 }
 
-// and is what lies within both scopes.
-func (s Scope) and(other Scope) Scope {
+// And is what lies within both scopes.
+func (s Scope) And(other Scope) Scope {
 	if s.All {
 		return other
 	}
@@ -58,20 +58,31 @@ func (s Scope) and(other Scope) Scope {
 
 type scopeKey struct{}
 
-// scopeCell holds the scope of a call. A stream's context exists before its first message, which decides the scope.
-type scopeCell struct{ scope atomic.Pointer[Scope] }
+// Cell holds the scope of a call. A stream's context exists before its first message, which decides the scope.
+type Cell struct{ scope atomic.Pointer[Scope] }
+
+// Set replaces the scope.
+func (c *Cell) Set(scope Scope) { c.scope.Store(&scope) }
+
+// Decided reports whether there is a scope yet.
+func (c *Cell) Decided() bool { return c.scope.Load() != nil }
+
+// WithCell gives ctx a scope that is decided later. Until then it is nothing.
+func WithCell(ctx context.Context, cell *Cell) context.Context {
+	return context.WithValue(ctx, scopeKey{}, cell)
+}
 
 // WithScope gives ctx a scope, as the chain does for each call once it is authorised.
 func WithScope(ctx context.Context, scope Scope) context.Context {
-	cell := &scopeCell{}
-	cell.scope.Store(&scope)
-	return context.WithValue(ctx, scopeKey{}, cell)
+	cell := &Cell{}
+	cell.Set(scope)
+	return WithCell(ctx, cell)
 }
 
 // ScopeFrom is what the lists of the call to which ctx belongs may show. Outside of calls, as in the loops of the
 // process, it is everything; in a stream that has not received its request yet it is nothing.
 func ScopeFrom(ctx context.Context) Scope {
-	cell, ok := ctx.Value(scopeKey{}).(*scopeCell)
+	cell, ok := ctx.Value(scopeKey{}).(*Cell)
 	if !ok {
 		return Everything()
 	}

@@ -1,4 +1,4 @@
-package rpc
+package texts
 
 import (
 	"fmt"
@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/contracttest"
 )
 
 // TestEveryTextOfARequestHasAKind walks the requests of all procedures that others than our services call. A new field
@@ -37,23 +40,13 @@ func TestEveryTextOfARequestHasAKind(t *testing.T) {
 		}
 	}
 	methods := 0
-	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
-		if name := string(file.Package()); !strings.HasPrefix(name, "flyteidl2.") && !strings.HasPrefix(name, "flytebinary.") {
-			return true
+	for _, method := range contracttest.Methods() {
+		if rule, _ := authz.RuleOf(contracttest.ProcedureOf(method)); rule.Class == authz.ClassInternal {
+			continue
 		}
-		for i := range file.Services().Len() {
-			service := file.Services().Get(i)
-			for j := range service.Methods().Len() {
-				method := service.Methods().Get(j)
-				if procedures[string(service.FullName())][string(method.Name())].class == ClassInternal {
-					continue
-				}
-				methods++
-				walk(method.Input())
-			}
-		}
-		return true
-	})
+		methods++
+		walk(method.Input())
+	}
 	require.Greater(t, methods, 80, "the walk sees the contract")
 	slices.Sort(undecidedFields)
 	require.Empty(t, undecidedFields, "decide in textKinds what these are:\n%s", strings.Join(undecidedFields, "\n"))

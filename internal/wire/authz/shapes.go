@@ -1,4 +1,4 @@
-package rpc
+package authz
 
 import "google.golang.org/protobuf/reflect/protoreflect"
 

@@ -1,4 +1,4 @@
-package rpc
+package texts
 
 import (
 	"strings"
@@ -50,6 +50,8 @@ var textKinds = kindsByName(map[textKind]string{
 // textFields are the fields that differ from others of their name.
 var textFields = map[protoreflect.FullName]textKind{
 	"flytebinary.engine.v1.GetSecretValuesRequest.names": textKey,
+	"flytebinary.worker.v1.Hello.incarnation":            textSymbol,
+	"flytebinary.worker.v1.Hello.worker_id":              textSymbol,
 	"flyteidl2.common.ActionIdentifier.name":             textName,
 	"flyteidl2.common.DomainIdentifier.name":             textPlace,
 	"flyteidl2.common.Filter.values":                     textProse,

@@ -1,4 +1,4 @@
-package rpc_test
+package authz_test
 
 import (
 	"context"
@@ -19,32 +19,48 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/contracttest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
+
+// Story R21: nobody was authenticated, internal calls were open to everybody, and an empty request made the server panic.
+func TestEveryProcedureHasARule(t *testing.T) {
+	for _, method := range methods(t) {
+		rule, ok := authz.RuleOf(procedureOf(method))
+		require.True(t, ok, "%s has no rule", method.FullName())
+		require.NotZero(t, rule.Class, method.FullName())
+		require.Regexp(t, `^[a-z]+\.[a-z]+$`, rule.Action, method.FullName())
+	}
+	for _, name := range []string{"Check", "Watch"} {
+		rule, _ := authz.RuleOf("/grpc.health.v1.Health/" + name)
+		require.Equal(t, authz.ClassPublic, rule.Class)
+	}
+
+	for _, service := range []string{
+		"flyteidl2.workflow.InternalRunService", "flytebinary.engine.v1.EngineService",
+		"flyteidl2.workflow.EventsProxyService", "flytebinary.engine.v1.PodLogService",
+	} {
+		descriptor, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
+		require.NoError(t, err)
+		methods := descriptor.(protoreflect.ServiceDescriptor).Methods()
+		for i := range methods.Len() {
+			rule, _ := authz.RuleOf("/" + service + "/" + string(methods.Get(i).Name()))
+			require.Equal(t, authz.ClassInternal, rule.Class, methods.Get(i).FullName())
+		}
+	}
+}
 
 // methods are all procedures of the contract.
 func methods(t *testing.T) []protoreflect.MethodDescriptor {
 	t.Helper()
-	var all []protoreflect.MethodDescriptor
-	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
-		name := string(file.Package())
-		if !strings.HasPrefix(name, "flyteidl2.") && !strings.HasPrefix(name, "flytebinary.") {
-			return true
-		}
-		for i := range file.Services().Len() {
-			methods := file.Services().Get(i).Methods()
-			for j := range methods.Len() {
-				all = append(all, methods.Get(j))
-			}
-		}
-		return true
-	})
+	all := contracttest.Methods()
 	require.Greater(t, len(all), 100, "the walk sees the contract")
 	return all
 }
 
 func procedureOf(method protoreflect.MethodDescriptor) string {
-	return "/" + string(method.Parent().FullName()) + "/" + string(method.Name())
+	return contracttest.ProcedureOf(method)
 }
 
 // beside are identifiers that are not the resource of their request, by the end of their path, which begins with the method.
@@ -75,11 +91,11 @@ var beside = map[string]string{
 // known not to be a resource. A new identifier fails it.
 func TestEveryRequestNamesItsResource(t *testing.T) {
 	for _, method := range methods(t) {
-		paths, none := rpc.TargetOf(procedureOf(method))
+		paths, none := authz.TargetOf(procedureOf(method))
 		require.NotEqual(t, none == "", len(paths) == 0, "%s needs either the paths of its resources or the reason why it has none", method.FullName())
-		_, err := rpc.ResourcesOf(procedureOf(method), dynamicpb.NewMessage(method.Input()))
+		_, err := authz.ResourcesOf(procedureOf(method), dynamicpb.NewMessage(method.Input()))
 		require.NoError(t, err)
-		if rule, _ := rpc.RuleOf(procedureOf(method)); rule.Class == rpc.ClassInternal {
+		if rule, _ := authz.RuleOf(procedureOf(method)); rule.Class == authz.ClassInternal {
 			continue // services are trusted with whatever else they name
 		}
 		for _, path := range identifiers(method.Input(), "", nil) {
@@ -104,7 +120,7 @@ func identifiers(message protoreflect.MessageDescriptor, prefix string, above []
 			continue
 		}
 		path := prefix + string(field.Name())
-		if rpc.HasShape(field.Message().FullName()) {
+		if authz.HasShape(field.Message().FullName()) {
 			paths = append(paths, path)
 			continue
 		}
@@ -139,11 +155,11 @@ func about(message protoreflect.MessageDescriptor, path string) protoreflect.Mes
 }
 
 // recording denies everything and records what it was asked.
-type recording struct{ asked []rpc.Resource }
+type recording struct{ asked []authz.Resource }
 
-func (r *recording) Authorise(_ context.Context, _ rpc.Identity, _ rpc.Rule, resource rpc.Resource) (rpc.Scope, error) {
+func (r *recording) Authorise(_ context.Context, _ authz.Identity, _ authz.Rule, resource authz.Resource) (authz.Scope, error) {
 	r.asked = append(r.asked, resource)
-	return rpc.Scope{}, rpc.PermissionDenied("no")
+	return authz.Scope{}, rpc.PermissionDenied("no")
 }
 
 // dynamicHandler serves a procedure of any form.
@@ -178,11 +194,11 @@ func TestTheAuthoriserSeesEveryResource(t *testing.T) {
 	const marker = "marked-project"
 	asked, marked := 0, 0
 	for _, method := range methods(t) {
-		rule, _ := rpc.RuleOf(procedureOf(method))
-		paths, _ := rpc.TargetOf(procedureOf(method))
+		rule, _ := authz.RuleOf(procedureOf(method))
+		paths, _ := authz.TargetOf(procedureOf(method))
 		requests := map[string]proto.Message{}
 		for _, path := range paths {
-			project := rpc.ProjectField(about(method.Input(), path).FullName())
+			project := authz.ProjectField(about(method.Input(), path).FullName())
 			if project == "" {
 				continue // a thing of the installation, such as a domain or a cluster
 			}
@@ -197,11 +213,11 @@ func TestTheAuthoriserSeesEveryResource(t *testing.T) {
 			requests["nothing"] = dynamicpb.NewMessage(method.Input())
 		}
 		for path, request := range requests {
-			var resources []rpc.Resource
-			if rule.Class == rpc.ClassInternal || rule.Class == rpc.ClassPublic {
+			var resources []authz.Resource
+			if rule.Class == authz.ClassInternal || rule.Class == authz.ClassPublic || rule.Class == authz.ClassWorker {
 				// The authoriser is not asked; what it would see is known all the same.
 				var err error
-				resources, err = rpc.ResourcesOf(procedureOf(method), request)
+				resources, err = authz.ResourcesOf(procedureOf(method), request)
 				require.NoError(t, err)
 			} else {
 				policy := &recording{}
@@ -248,36 +264,36 @@ func TestResources(t *testing.T) {
 		}
 		return request
 	}
-	one := rpc.Resource{Kind: "run", Org: "o", Project: "p", Domain: "d", Name: "r", Action: "a1"}
-	two := rpc.Resource{Kind: "run", Project: "q", Domain: "d", Name: "r", Action: "a0"}
+	one := authz.Resource{Kind: "run", Org: "o", Project: "p", Domain: "d", Name: "r", Action: "a1"}
+	two := authz.Resource{Kind: "run", Project: "q", Domain: "d", Name: "r", Action: "a0"}
 	for name, c := range map[string]struct {
 		procedure string
 		request   proto.Message
-		want      []rpc.Resource
+		want      []authz.Resource
 	}{
-		"an action":   {"/flyteidl2.workflow.RunService/GetActionDetails", &workflow.GetActionDetailsRequest{ActionId: action}, []rpc.Resource{one}},
-		"a batch":     {"/flyteidl2.workflow.InternalRunService/RecordActionEvents", event(action, other, action, other, other), []rpc.Resource{one, two}},
-		"a gap":       {"/flyteidl2.workflow.InternalRunService/RecordActionEvents", event(action, &common.ActionIdentifier{}), []rpc.Resource{one, {Kind: "run"}}},
-		"none at all": {"/flyteidl2.workflow.RunService/GetActionDetails", &workflow.GetActionDetailsRequest{}, []rpc.Resource{{}}},
+		"an action":   {"/flyteidl2.workflow.RunService/GetActionDetails", &workflow.GetActionDetailsRequest{ActionId: action}, []authz.Resource{one}},
+		"a batch":     {"/flyteidl2.workflow.InternalRunService/RecordActionEvents", event(action, other, action, other, other), []authz.Resource{one, two}},
+		"a gap":       {"/flyteidl2.workflow.InternalRunService/RecordActionEvents", event(action, &common.ActionIdentifier{}), []authz.Resource{one, {Kind: "run"}}},
+		"none at all": {"/flyteidl2.workflow.RunService/GetActionDetails", &workflow.GetActionDetailsRequest{}, []authz.Resource{{}}},
 		"an organisation": {
-			"/flyteidl2.workflow.RunService/ListRuns", &workflow.ListRunsRequest{ScopeBy: &workflow.ListRunsRequest_Org{Org: "o"}}, []rpc.Resource{{Org: "o"}},
+			"/flyteidl2.workflow.RunService/ListRuns", &workflow.ListRunsRequest{ScopeBy: &workflow.ListRunsRequest_Org{Org: "o"}}, []authz.Resource{{Org: "o"}},
 		},
-		"a project": {"/flyteidl2.project.ProjectService/GetProject", &project.GetProjectRequest{Id: "p"}, []rpc.Resource{{Kind: "project", Project: "p"}}},
+		"a project": {"/flyteidl2.project.ProjectService/GetProject", &project.GetProjectRequest{Id: "p"}, []authz.Resource{{Kind: "project", Project: "p"}}},
 		"a trigger": {
 			"/flyteidl2.trigger.TriggerService/DeleteTriggers",
 			&trigger.DeleteTriggersRequest{Names: []*common.TriggerName{{Project: "p", Domain: "d", Name: "t", TaskName: "x"}}},
-			[]rpc.Resource{{Kind: "trigger", Project: "p", Domain: "d", Name: "t"}},
+			[]authz.Resource{{Kind: "trigger", Project: "p", Domain: "d", Name: "t"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := rpc.ResourcesOf(c.procedure, c.request)
+			got, err := authz.ResourcesOf(c.procedure, c.request)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 		})
 	}
-	_, err := rpc.ResourcesOf("/no.Such/Procedure", action)
+	_, err := authz.ResourcesOf("/no.Such/Procedure", action)
 	require.Equal(t, rpc.KindPermissionDenied, rpc.KindOf(err))
 	require.Equal(t, "run p/d/r action a1", one.String())
-	require.Equal(t, "place of every project", rpc.Resource{}.String())
-	require.Equal(t, "secret p/d", rpc.Resource{Kind: "secret", Project: "p", Domain: "d"}.String())
+	require.Equal(t, "place of every project", authz.Resource{}.String())
+	require.Equal(t, "secret p/d", authz.Resource{Kind: "secret", Project: "p", Domain: "d"}.String())
 }

@@ -1,6 +1,7 @@
-package rpc
+package texts
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -17,6 +18,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
+
+// check is the answer to a message from outside.
+func check(message proto.Message) error { return refusal(Check(message.ProtoReflect(), false)) }
+
+func refusal(at, words string) error {
+	if words == "" {
+		return nil
+	}
+	return errors.New(at + ": " + words)
+}
 
 // inputs are a value with any text in it.
 func inputs(name, value string) *task.Inputs {
@@ -48,10 +59,10 @@ func TestNamesAndTextsAtTheDoor(t *testing.T) {
 		return &actions.EnqueueRequest{Action: &actions.Action{ActionId: &common.ActionIdentifier{Name: name}}}
 	}
 	for _, name := range []string{"../x", "..", ".", "a/b", `a\b`, " ", "a b", "a\u202eb", "é", "-a"} {
-		err := door{}.check(action(name).ProtoReflect())
+		err := check(action(name))
 		require.ErrorContains(t, err, "action.action_id.name: ", "%q", name)
 		require.ErrorContains(t, err, "letters, digits, dashes and underscores")
-		require.NoError(t, door{trusted: true}.check(action(name).ProtoReflect()), "services are trusted with what they stored before")
+		require.NoError(t, refusal(Check(action(name).ProtoReflect(), true)), "services are trusted with what they stored before")
 	}
 	for words, message := range map[string]proto.Message{
 		`run_id.project: ".." is no name here`:                         &workflow.AbortRunRequest{RunId: &common.RunIdentifier{Project: ".."}},
@@ -64,14 +75,14 @@ func TestNamesAndTextsAtTheDoor(t *testing.T) {
 		`labels.values["team"]: "blue\u2067" has the character U+2067`: &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"team": "blue\u2067"}}},
 		`literals[0].name: "x\u200f" has the character U+200F`:         inputs("x\u200f", ""),
 	} {
-		require.ErrorContains(t, door{}.check(message.ProtoReflect()), words)
+		require.ErrorContains(t, check(message), words)
 	}
 }
 
 // TestOneRuleForIdsOfProjects: whatever is wrong with the id of a new project, the answer has the rule that holds.
 func TestOneRuleForIdsOfProjects(t *testing.T) {
 	create := func(id string) error {
-		return door{}.check((&project.CreateProjectRequest{Project: &project.Project{Id: id}}).ProtoReflect())
+		return check(&project.CreateProjectRequest{Project: &project.Project{Id: id}})
 	}
 	for _, id := range []string{"a b", "a_b", "a.b", "A", "-a", "a-", "é", strings.Repeat("a", 64)} {
 		require.ErrorContains(t, create(id), "project.id: ", id)
@@ -80,7 +91,7 @@ func TestOneRuleForIdsOfProjects(t *testing.T) {
 	for _, id := range []string{"a", "0", "a-b", "flytesnacks", strings.Repeat("a", 63)} {
 		require.NoError(t, create(id), id)
 	}
-	require.NoError(t, door{}.check((&project.GetProjectRequest{Id: "a_b"}).ProtoReflect()), "it may exist since an earlier version")
+	require.NoError(t, check((&project.GetProjectRequest{Id: "a_b"})), "it may exist since an earlier version")
 }
 
 func TestTextsThatPassTheDoor(t *testing.T) {
@@ -91,7 +102,7 @@ func TestTextsThatPassTheDoor(t *testing.T) {
 		inputs("x", "\x1b\u202e\u200b"),
 	} {
 		before := proto.Clone(message)
-		require.NoError(t, door{}.check(message.ProtoReflect()))
+		require.NoError(t, check(message))
 		require.True(t, proto.Equal(before, message), "%v", message)
 	}
 }
@@ -103,7 +114,7 @@ func TestTextForPeopleIsInNormalForm(t *testing.T) {
 		Documentation: &task.DocumentationEntity{ShortDescription: decomposed},
 		DefaultInputs: []*task.NamedParameter{{Name: decomposed}},
 	}}
-	require.NoError(t, door{}.check(request.ProtoReflect()))
+	require.NoError(t, check(request))
 	require.Equal(t, composed, request.GetTaskId().GetName())
 	require.Equal(t, composed, request.GetSpec().GetDocumentation().GetShortDescription())
 	require.Equal(t, decomposed, request.GetSpec().GetDefaultInputs()[0].GetName())

@@ -1,4 +1,4 @@
-package rpc
+package authz
 
 // target says where the requests of a procedure name what they are about.
 type target struct {
@@ -8,7 +8,7 @@ type target struct {
 	none string
 	// lists means that the answer can be narrowed to a Scope.
 	lists bool
-	// large is what makes the messages large, for readers of the table; empty for all that fit into smallMessage.
+	// large is what makes the messages large, for readers of the table; empty for all that are small.
 	large string
 }
 
@@ -27,17 +27,27 @@ func listing(t target) target {
 	return t
 }
 
-// large marks a procedure whose messages may have as many bytes as Limits.MessageBytes says, because of what they carry.
+// large marks a procedure whose messages may have as many bytes as rpc.Limits.MessageBytes says, because of what they carry.
 func large(carried string, t target) target {
 	t.large = carried
 	return t
 }
 
-// procedure is a row of the table of authorisation.
-type procedure struct {
+// Row is a row of the table of procedures.
+type Row struct {
 	class  Class
 	action string
 	on     target
 }
 
-func (p procedure) rule() Rule { return Rule{Class: p.class, Action: p.action, Lists: p.on.lists} }
+// RowOfRoute is the row of a plain route, whose requests name no resource.
+func RowOfRoute(rule Rule) Row { return Row{class: rule.Class, action: rule.Action} }
+
+// Rule is the rule of the procedure.
+func (r Row) Rule() Rule { return Rule{Class: r.class, Action: r.action, Lists: r.on.lists} }
+
+// Class says who may call the procedure at all.
+func (r Row) Class() Class { return r.class }
+
+// Large reports whether the messages of the procedure may be large.
+func (r Row) Large() bool { return r.on.large != "" }

@@ -1,9 +1,9 @@
-package rpc
+package authz
 
 // procedures is the table of authorisation: every procedure that any service of ours serves, by service, with who may
 // call it at all, the permission it takes, and where its request names what it is about. It also says which messages may
 // be large, and why. Tests walk the descriptors and fail when a procedure, or an identifier of a request, is missing.
-var procedures = map[string]map[string]procedure{
+var procedures = map[string]map[string]Row{
 	"flytebinary.engine.v1.ActionStateService": {
 		"GetActionState": {ClassInternal, "action.view", on("action_id")},
 		"PutActionState": {ClassInternal, "action.update", on("action_id")},

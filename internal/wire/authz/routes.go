@@ -1,4 +1,4 @@
-package rpc
+package authz
 
 // routes is the table of authorisation of the plain HTTP routes, by the pattern under which they are mounted. A mux
 // with a chain refuses to mount a route that is not here.
@@ -25,13 +25,6 @@ var routes = map[string]Rule{
 	"GET /debug/pprof/":        {Class: ClassUser, Action: "profile.view"},
 	"GET /debug/pprof/profile": {Class: ClassUser, Action: "profile.view"},
 	"GET /debug/pprof/trace":   {Class: ClassUser, Action: "profile.view"},
-}
-
-// reflected are the services of gRPC reflection, which are not in the table of procedures: the contract is public, and
-// they say nothing about data.
-var reflected = map[string]bool{
-	"/grpc.reflection.v1.ServerReflection/":      true,
-	"/grpc.reflection.v1alpha.ServerReflection/": true,
 }
 
 // RouteRuleOf is the rule of a plain route by its pattern, such as GET /metrics, and whether there is one.
