@@ -31,7 +31,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	resolver := settings.NewResolver(stored, deps.Clock)
 	calls := precedence.New(deps.Clock, precedence.NewScheduler(deps.Clock), runtime.GOMAXPROCS(0))
 	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
-		Places: places, Settings: resolver, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
+		Places: places, Settings: resolver, Tasks: l.tasks, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
 		Queues: l.queues, Cache: l.cache, Calls: calls, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
 		Notifications: deps.Notifications,
 		Triggers:      triggersOf(deps),
@@ -75,7 +75,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Streams:   streams,
 		},
 		tasks: tasks.New(tasks.Deps{
-			Places: places, Access: access, Writer: store.NewTaskWriter(deps.Pool), Reader: l.rows, Types: deps.TaskTypes, Clock: deps.Clock,
+			Places: places, Access: access, Writer: store.NewTaskWriter(deps.Pool), Reader: l.tasks, Types: deps.TaskTypes, Clock: deps.Clock,
 			Pods: deps.Pods, Triggers: taskTriggersOf(deps),
 		}),
 		settings: settings.NewHandler(settings.Deps{

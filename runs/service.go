@@ -208,6 +208,7 @@ type loops struct {
 	replica   string
 	meters    *meters
 	rows      *store.Reader
+	tasks     *store.TaskReader
 	lists     *store.ReplicaReader
 	live      *store.LiveReader
 	projects  *store.Projects
@@ -231,7 +232,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	logger := deps.Logger.With().Str("service", "runs").Logger()
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, replica)
 	l := &loops{
-		replica: replica, rows: store.NewReader(deps.Pool), live: store.NewLiveReader(deps.Pool), projects: store.NewProjects(deps.Pool),
+		replica: replica, rows: store.NewReader(deps.Pool), tasks: store.NewTaskReader(deps.Pool), live: store.NewLiveReader(deps.Pool), projects: store.NewProjects(deps.Pool),
 		queue: store.NewQueueReader(deps.Pool), queues: queues.New(config.Queues), meters: meters,
 	}
 	l.lists = store.NewReplicaReader(l.rows, deps.replicas())

@@ -23,7 +23,7 @@ func newTracked(config Config, deps Deps, l *loops, leases *pgdb.Leases) (*track
 	}
 	places := projects.NewPlaces(l.projects, config.Domains)
 	return tracked.New(config.Tracked, tracked.Deps{
-		Pool: deps.Tracked, Objects: deps.Blobs, Places: places, Access: blobaccess.New(deps.Blobs), Tasks: l.rows,
+		Pool: deps.Tracked, Objects: deps.Blobs, Places: places, Access: blobaccess.New(deps.Blobs), Tasks: l.tasks,
 		Leases: leases, Clock: deps.Clock, Logger: deps.Logger.With().Str("service", "runs").Logger(), Meter: deps.Meter,
 		Replica: l.replica, Writer: config.Writer, Watch: config.Watch,
 	})

@@ -28,14 +28,14 @@ func placeOf(run ident.Run) blobaccess.Place {
 
 // CodeReader reads what says which code a run was handed; store.Reader does.
 type CodeReader interface {
-	TaskDetails(ctx context.Context, project, domain, name, version string) (*store.Task, []byte, error)
-	ActionRow(ctx context.Context, id ident.Action) (*store.Action, error)
+	Roots
 	Spec(ctx context.Context, digest []byte) ([]byte, error)
 }
 
-// codeAccess checks the code of tasks whose spec came with a request. Both fields are required.
+// codeAccess checks the code of tasks whose spec came with a request. All fields are required.
 type codeAccess struct {
 	access Access
+	tasks  Tasks
 	specs  CodeReader
 }
 
@@ -65,7 +65,7 @@ func (c codeAccess) check(ctx context.Context, field string, run ident.Run, plan
 
 // deployed is the code of a deployed task; empty when there is no such task.
 func (c codeAccess) deployed(ctx context.Context, id *task.TaskIdentifier) (string, error) {
-	_, body, err := c.specs.TaskDetails(ctx, id.GetProject(), id.GetDomain(), id.GetName(), id.GetVersion())
+	_, body, err := c.tasks.TaskDetails(ctx, id.GetProject(), id.GetDomain(), id.GetName(), id.GetVersion())
 	if rpc.IsNotFound(err) {
 		return "", nil
 	}

@@ -34,7 +34,7 @@ func newHistory() *history {
 
 func (h *history) parts() launch.Parts {
 	deps := h.deps()
-	deps.Reader, deps.Storage = h, h
+	deps.Tasks, deps.Reader, deps.Storage = h, h, h
 	return launch.New(config, deps)
 }
 

@@ -31,9 +31,13 @@ type Settings interface {
 	Resolve(ctx context.Context, key store.SettingsKey) (settings.Resolved, error)
 }
 
-// Tasks reads deployed tasks and rows of actions; store.Reader does.
+// Tasks reads deployed tasks; store.TaskReader does.
 type Tasks interface {
 	TaskDetails(ctx context.Context, project, domain, name, version string) (*store.Task, []byte, error)
+}
+
+// Roots reads the root actions of runs; store.Reader does.
+type Roots interface {
 	ActionRow(ctx context.Context, id ident.Action) (*store.Action, error)
 }
 
@@ -66,6 +70,7 @@ type Creator struct {
 	Places   Places
 	Settings Settings
 	Tasks    Tasks
+	Roots    Roots
 	Storage  Storage
 	Inputs   Inputs
 	Access   Access
@@ -214,7 +219,7 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	if isNew {
 		return protomap.Run(&created.Action, created.Labels)
 	}
-	row, err := c.Tasks.ActionRow(ctx, prepared.id.Root())
+	row, err := c.Roots.ActionRow(ctx, prepared.id.Root())
 	if err != nil {
 		return nil, err
 	}

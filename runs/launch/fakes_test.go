@@ -29,6 +29,7 @@ import (
 
 // world is what the use cases see: nothing is stored, and every object that is written is kept.
 type world struct {
+	launch.Tasks
 	launch.Reader // unexpected calls panic
 
 	project  store.Project
@@ -57,7 +58,7 @@ func (w *world) parts(configured ...queues.Queue) launch.Parts {
 
 func (w *world) deps(configured ...queues.Queue) launch.Deps {
 	return launch.Deps{
-		Places: w, Settings: w, Reader: w, Storage: w, Blobs: w, Access: blobaccess.New(w), Writer: w,
+		Places: w, Settings: w, Tasks: w, Reader: w, Storage: w, Blobs: w, Access: blobaccess.New(w), Writer: w,
 		Queues: queues.New(configured), Cache: w, Calls: w, Pods: w,
 		Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
 	}

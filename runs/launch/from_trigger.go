@@ -136,7 +136,7 @@ func words(notes []protomap.Note) (texts []string) {
 // sameSlot returns the run that exists, if it is of the same trigger: its name says that it is of the same slot or version,
 // though the trigger may have been another revision when it was created.
 func (c *Creator) sameSlot(ctx context.Context, asked *workflow.CreateRunRequest, from startedBy, refusal error) (*workflow.Run, error) {
-	row, err := c.Tasks.ActionRow(ctx, ident.RunOf(asked.GetRunId()).Root())
+	row, err := c.Roots.ActionRow(ctx, ident.RunOf(asked.GetRunId()).Root())
 	if err != nil {
 		return nil, err
 	}

@@ -17,9 +17,9 @@ type Config struct {
 	InputsTimeout time.Duration
 }
 
-// Reader reads tasks, runs and results; store.Reader does.
+// Reader reads runs and results; store.Reader does.
 type Reader interface {
-	Tasks
+	Roots
 	ContextReader
 	ResultReader
 	PreviewReader
@@ -42,6 +42,7 @@ type Writer interface {
 type Deps struct {
 	Places   Places
 	Settings Settings
+	Tasks    Tasks
 	Reader   Reader
 	Storage  Storage
 	Blobs    Blobs
@@ -73,14 +74,14 @@ type Parts struct {
 // New puts the use cases together.
 func New(config Config, deps Deps) Parts {
 	recoveries := &Recoveries{Results: deps.Reader, Objects: deps.Blobs}
-	code := codeAccess{access: deps.Access, specs: deps.Reader}
+	code := codeAccess{access: deps.Access, tasks: deps.Tasks, specs: deps.Reader}
 	planner := &Planner{
 		Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries, Clock: deps.Clock, Pools: deps.Pools,
 		judgements: newJudgements(deps.TaskTypes),
 	}
 	return Parts{
 		Creator: &Creator{
-			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,
+			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Tasks, Roots: deps.Reader, Storage: deps.Storage,
 			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Calls: deps.Calls, Pods: deps.Pods, code: code,
 			Notifications: deps.Notifications, Triggers: deps.Triggers,
 		},

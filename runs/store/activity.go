@@ -51,7 +51,7 @@ func (r *Reader) Activity(ctx context.Context, spans Spans) (parts []ActivityPar
 	within, alone := withinScope(ctx, nil)
 	underWay := `SELECT a.project, a.domain, count(*), count(*) FILTER (WHERE a.paused_count > 0), max(a.created_at)
 		FROM actions a WHERE a.parent_name IS NULL AND a.ended_at IS NULL` + within + ` GROUP BY 1, 2`
-	err = r.snapshot(ctx, func(tx pgx.Tx) error {
+	err = snapshot(ctx, r.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, planning); err != nil {
 			return err
 		}

@@ -5,33 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-)
-
-// The channels of notifications. Both carry the name of the replica that wrote, a space, and ids separated by commas:
-// ChannelRuns the runs that changed, ChannelLive the runs with actions that became live, ended or started to wait.
-const (
-	ChannelRuns = "flyte_runs"
-	ChannelLive = "flyte_live"
-
-	// ChannelTracked is ChannelRuns for tracked runs, whose ids are others.
-	ChannelTracked = "flyte_tracked"
-
-	// ChannelLists carries the name of a list that has a new entry for a loop of some replica.
-	ChannelLists = "flyte_lists"
-
-	payloadLimit = 7900 // Postgres takes less than 8000 bytes
-)
-
-// The lists that are announced on ChannelLists.
-const (
-	ListWebhooks = "webhooks"
-	ListProduced = "produced_outputs"
-	ListOutbox   = "notification_outbox"
 )
 
 const (
@@ -59,8 +35,6 @@ const (
 			$7::timestamptz[], $8::bytea[], $9::bytea[])`
 
 	insertWebhooks = `INSERT INTO webhooks (action_id, run_id, next_at) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[])`
-
-	notify = `SELECT pg_notify($1, $2)`
 )
 
 // save writes everything that the operations changed and commits it, in one round trip.
@@ -180,14 +154,6 @@ func eventArguments(events []Event) []any {
 	}
 }
 
-func column[R, T any](rows []R, value func(R) T) []T {
-	values := make([]T, len(rows))
-	for i, r := range rows {
-		values[i] = value(r)
-	}
-	return values
-}
-
 // liveRuns are the runs whose live or waiting actions changed, or in which something is due at another time than before.
 func (b *batch) liveRuns() []int64 {
 	change := b.liveChange()
@@ -202,29 +168,6 @@ func (b *batch) liveRuns() []int64 {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
-}
-
-// payloads encodes ids as text in as few notifications as possible.
-func payloads(prefix string, ids []int64) []string {
-	var texts []string
-	var text strings.Builder
-	for _, id := range ids {
-		digits := strconv.FormatInt(id, 10)
-		if text.Len() > 0 && text.Len()+1+len(digits) > payloadLimit {
-			texts = append(texts, text.String())
-			text.Reset()
-		}
-		if text.Len() == 0 {
-			text.WriteString(prefix)
-		} else {
-			text.WriteByte(',')
-		}
-		text.WriteString(digits)
-	}
-	if text.Len() > 0 {
-		texts = append(texts, text.String())
-	}
-	return texts
 }
 
 // labelsJSON encodes labels for a jsonb column.

@@ -62,7 +62,7 @@ func (r *Reader) RunContext(ctx context.Context, run ident.Run) (root Root, runS
 
 func (r *Reader) details(ctx context.Context, id ident.Action, withRunSpec bool) (*Details, error) {
 	d := &Details{}
-	err := r.snapshot(ctx, func(tx pgx.Tx) error {
+	err := snapshot(ctx, r.pool, func(tx pgx.Tx) error {
 		if err := readDetails(ctx, tx, id, d, true); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func (r *Reader) EachFailure(ctx context.Context, runID int64, limit int, take f
 	const query = `
 		SELECT id, name, coalesce(ended_at, updated_at), substring(error FOR $3) FROM actions
 		WHERE run_id = $1 AND ` + failed + ` ORDER BY created_at, id LIMIT $2`
-	err = r.snapshot(ctx, func(tx pgx.Tx) error {
+	err = snapshot(ctx, r.pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, runID, limit, failureBytes)
 		if err != nil {
 			return err

@@ -6,23 +6,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The two settings of a transaction that leave the planner nothing but loops over indexes (batch_load.go says why). With
-// planning, each statement is planned anew. With keptPlanning, which is the writer's, a connection keeps its plans.
-//
-// Planning costs Postgres more than running a small batch does, since actions has 36 indexes. But a plan that was made when
-// the table was small may read whole runs when it has grown, so the writer renews its plans: see keptPlans.
 const (
-	planning     = loopsOnly + ` UNION ALL SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`
-	keptPlanning = loopsOnly + ` UNION ALL SELECT set_config('plan_cache_mode', 'force_generic_plan', true)`
-
-	loopsOnly = `SELECT set_config(name, 'off', true) FROM unnest(ARRAY[
-		'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort',
-		'enable_incremental_sort', 'jit']) AS name`
-
 	discardPlans = `DISCARD PLANS`
-)
 
-const (
 	// maxPlanUses is the most transactions that plans are kept for.
 	maxPlanUses = 1024
 	// maxPlanAge is the longest that they are kept, since other connections and replicas write too.

@@ -66,7 +66,7 @@ func TestListsAreNarrowed(t *testing.T) {
 			SELECT n, n, '', '{}', 0, now(), now() FROM unnest(ARRAY['p', 'q', 'x']) n`,
 		`INSERT INTO tasks (project, domain, name, version, spec_digest, created_at, updated_at)
 			SELECT p, d, 'run.' || p || d, 'v1', '', now(), now() FROM unnest(ARRAY['p', 'q', 'x']) p, unnest(ARRAY['d', 'other']) d`))
-	reader, watcher, projects := store.NewReader(pool), store.NewWatchReader(pool), store.NewProjects(pool)
+	reader, watcher, projects, tasksReader := store.NewReader(pool), store.NewWatchReader(pool), store.NewProjects(pool), store.NewTaskReader(pool)
 	for name, places := range scopes {
 		t.Run(name, func(t *testing.T) {
 			scope := scopeOf(places)
@@ -119,7 +119,7 @@ func TestListsAreNarrowed(t *testing.T) {
 			require.Len(t, paused, len(newest))
 			require.EqualValues(t, len(newest), total)
 
-			tasks, err := reader.ListTasks(ctx, store.TaskScope{}, &common.ListRequest{})
+			tasks, err := tasksReader.ListTasks(ctx, store.TaskScope{}, &common.ListRequest{})
 			require.NoError(t, err)
 			require.Len(t, tasks.Tasks, countPlaces(scope))
 			require.EqualValues(t, countPlaces(scope), tasks.Total)

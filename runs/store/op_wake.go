@@ -76,9 +76,9 @@ func (op *wakeOp) plan(p *plan) {
 		p.runIDs[w.RunID] = struct{}{}
 		p.ids[w.ID] = struct{}{}
 		if w.Due == DueSubtree {
-			p.sweeps[w.ident()] = struct{}{}
+			p.sweeps[w.Ident()] = struct{}{}
 		} else {
-			p.subtrees[w.ident()] = struct{}{}
+			p.subtrees[w.Ident()] = struct{}{}
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (op *wakeOp) apply(b *batch) error {
 	op.changed = 0
 	for i := range op.due {
 		w := &op.due[i]
-		r := b.find(w.ident())
+		r := b.find(w.Ident())
 		if r == nil || r.ID != w.ID || r.Due != w.Due || r.WakeAt == nil || r.WakeAt.After(b.now) {
 			continue
 		}

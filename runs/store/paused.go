@@ -53,7 +53,7 @@ func (r *Reader) ListPaused(ctx context.Context, scope Scope, limit uint32, toke
 	if err != nil {
 		return nil, "", 0, err
 	}
-	err = r.snapshot(ctx, func(tx pgx.Tx) error {
+	err = snapshot(ctx, r.pool, func(tx pgx.Tx) error {
 		sql := `SELECT a.project, a.domain, a.run_name, a.name, coalesce(a.parent_name, ''), a.created_at, a.deadline_at,
 			(SELECT s.body FROM specs s WHERE s.digest = a.spec_digest), ` + q.Keys() + ` FROM actions a` + q.Tail()
 		if _, err := tx.Exec(ctx, planning); err != nil { // in index order, even if the planner expects few rows

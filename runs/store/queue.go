@@ -15,14 +15,8 @@ type QueueReader struct{ pool *pgxpool.Pool }
 // NewQueueReader returns a reader on a pool that the caller owns.
 func NewQueueReader(pool *pgxpool.Pool) *QueueReader { return &QueueReader{pool: pool} }
 
-// The predicates of the partial indexes, and the orders that only these indexes have.
+// The orders that only the partial indexes have.
 const (
-	isQueued      = `a.action_type = ` + sqlTask + ` AND a.phase = ` + sqlQueued + ` AND a.admitted_at IS NULL AND a.hold = ` + sqlNoHold
-	isQueuedChild = isQueued + ` AND a.parent_name IS NOT NULL`
-	isQueuedRoot  = isQueued + ` AND a.parent_name IS NULL`
-	isHeld        = `a.hold <> ` + sqlNoHold + ` AND a.ended_at IS NULL`
-	isLive        = `a.admitted_at IS NOT NULL AND a.ended_at IS NULL`
-
 	childrenInOrder = ` ORDER BY a.queue, a.runner, (-a.priority), a.run_id, a.id `
 	rootsInOrder    = ` ORDER BY a.queue, a.runner, (-a.priority), a.id `
 )

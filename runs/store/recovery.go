@@ -70,27 +70,6 @@ func (r *Reader) WithAncestors(ctx context.Context, runIDs []int64, names []stri
 	return found, nil
 }
 
-// Result is the part of a finished action in a source run that a recovery needs.
-type Result struct {
-	RunID         int64
-	RunName       string
-	Name          string
-	ParentName    *string
-	Group         string
-	ActionType    int16
-	Phase         int16
-	TaskName      string
-	TaskType      string
-	ShortName     string
-	FunctionName  string
-	SpecDigest    []byte
-	InputURI      string
-	OutputURI     string
-	ReportURI     string
-	Signal        []byte
-	RecoveredFrom []byte
-}
-
 const resultColumns = `run_id, run_name, name, parent_name, action_group, action_type, phase, task_name, task_type, short_name,
 	function_name, spec_digest, input_uri, output_uri, report_uri, signal, recovered_from`
 

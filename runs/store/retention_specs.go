@@ -9,14 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Specs are shared by all rows that refer to them, and stored once. A transaction that stores a spec, or a row that
-// refers to one, holds keepSpecs until it ends; the sweep holds dropSpecs, so that no spec vanishes in between. A
-// cache of stored digests is valid for one generation of spec_sweeps, read under the lock.
 const (
-	keepSpecs      = `SELECT pg_advisory_xact_lock_shared(7421850001)`
-	dropSpecs      = `SELECT pg_advisory_xact_lock(7421850001)`
-	specGeneration = `SELECT generation FROM spec_sweeps WHERE only_one`
-
 	// specWait bounds how long the sweep waits for writers; new writers queue behind it meanwhile.
 	specWait = `SET LOCAL lock_timeout = '200ms'`
 

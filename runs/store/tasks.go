@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
@@ -79,8 +80,14 @@ type TaskPage struct {
 	Total, Filtered int64
 }
 
+// TaskReader serves lists and details of tasks.
+type TaskReader struct{ pool *pgxpool.Pool }
+
+// NewTaskReader returns a reader on a pool that the caller owns.
+func NewTaskReader(pool *pgxpool.Pool) *TaskReader { return &TaskReader{pool: pool} }
+
 // ListTasks reads a page of the latest versions of tasks, by default newest first.
-func (r *Reader) ListTasks(ctx context.Context, scope TaskScope, request *common.ListRequest) (*TaskPage, error) {
+func (r *TaskReader) ListTasks(ctx context.Context, scope TaskScope, request *common.ListRequest) (*TaskPage, error) {
 	b, tokenScope := scope.conditions()
 	narrow(ctx, b, "t.project", "t.domain")
 	total := *b
@@ -97,7 +104,7 @@ func (r *Reader) ListTasks(ctx context.Context, scope TaskScope, request *common
 		return nil, err
 	}
 	page := &TaskPage{}
-	err = r.snapshot(ctx, func(tx pgx.Tx) error {
+	err = snapshot(ctx, r.pool, func(tx pgx.Tx) error {
 		if err := countTasks(ctx, tx, &total, &page.Total); err != nil {
 			return err
 		}
@@ -162,7 +169,7 @@ func scanListedTask(row pgx.CollectableRow) (ListedTask, error) {
 
 // TaskDetails reads a version of a task with its encoded task.TaskSpec. It returns NotFound when the version does not
 // exist.
-func (r *Reader) TaskDetails(ctx context.Context, project, domain, name, version string) (*Task, []byte, error) {
+func (r *TaskReader) TaskDetails(ctx context.Context, project, domain, name, version string) (*Task, []byte, error) {
 	const query = `SELECT ` + taskColumns + `, s.body FROM tasks t JOIN specs s ON s.digest = t.spec_digest
 		WHERE t.project = $1 AND t.domain = $2 AND t.name = $3 AND t.version = $4`
 	var t Task
@@ -178,7 +185,7 @@ func (r *Reader) TaskDetails(ctx context.Context, project, domain, name, version
 }
 
 // ListVersions reads a page of the versions of one task, by default newest first, and the token of the next page.
-func (r *Reader) ListVersions(ctx context.Context, project, domain, name string, request *common.ListRequest) ([]ListedTask, string, error) {
+func (r *TaskReader) ListVersions(ctx context.Context, project, domain, name string, request *common.ListRequest) ([]ListedTask, string, error) {
 	var b listquery.Builder
 	b.Equal("t.project", project)
 	b.Equal("t.domain", domain)

@@ -177,5 +177,3 @@ func (w *WatchReader) groupErrors(ctx context.Context, scope GroupScope, names [
 	}
 	return nil
 }
-
-func withPlan(args []any) []any { return append([]any{planned}, args...) }

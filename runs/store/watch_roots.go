@@ -86,11 +86,6 @@ type UpdatedKey struct {
 	ID        int64
 }
 
-// Scope is a project and domain.
-type Scope struct {
-	Project, Domain string
-}
-
 // UpdatedRoots reads runs of a scope after a key, least recently updated first.
 func (w *WatchReader) UpdatedRoots(ctx context.Context, scope Scope, after UpdatedKey, limit int) ([]*Listed, error) {
 	return w.roots(ctx, `SELECT `+listedColumns+`, a.labels FROM actions a

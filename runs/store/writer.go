@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
-	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	groupcommit "github.com/flyte-binary/flyte-binary/internal/work/batch"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -34,21 +33,6 @@ type LiveChange struct {
 	Held     []int64   // runs in which actions got a hold
 	Due      time.Time // the earliest time at which one of the actions that changed is due; zero when none is
 }
-
-// Ref names an action by id and name.
-type Ref struct {
-	ID, RunID                      int64
-	Project, Domain, RunName, Name string
-	Runner                         Runner `db:"-"` // in changes only
-	Cluster                        string `db:"-"` // in changes only
-}
-
-func (r Ref) ident() ident.Action {
-	return ident.Action{Run: ident.Run{Project: r.Project, Domain: r.Domain, Name: r.RunName}, Name: r.Name}
-}
-
-// Ident is the public name of the action.
-func (r Ref) Ident() ident.Action { return r.ident() }
 
 // WriterDeps are the dependencies of a Writer. Waker and Live may be nil.
 type WriterDeps struct {
