@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs"
 	runstore "github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
@@ -305,11 +306,11 @@ func TestArtifactsProtectTrackedRunsFromRetention(t *testing.T) {
 	})
 	require.NoError(t, err)
 	ended := time.Now().Add(-2 * time.Hour)
-	var roots []runstore.Root
+	var roots []schema.Root
 	for i, name := range []string{"kept", "gone"} {
 		base := blobpath.TrackedRun(w.blobs.Root(), project, domain, name)
 		require.NoError(t, w.blobs.WriteAll(t.Context(), base+"a0/1/outputs.pb", []byte("weights")))
-		root := runstore.Root{RunOutputBase: base}
+		root := schema.Root{RunOutputBase: base}
 		root.ID, root.RunID = int64(i+1), int64(i+1)
 		root.Project, root.Domain, root.RunName, root.Name = project, domain, name, "a0"
 		root.CreatedAt, root.EndedAt, root.Phase = ended, &ended, 5

@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 func buildEventStream(_ context.Context, p *process) (lifecycle.Part, error) {
@@ -17,13 +17,13 @@ func buildEventStream(_ context.Context, p *process) (lifecycle.Part, error) {
 		return lifecycle.Idle{}, nil
 	}
 	return cloudevents.New(p.config.EventStream, cloudevents.Deps{
-		Backlog: backlog{store.NewUnpublished(p.pool)}, Leases: pgdb.NewLeases(p.pool, p.clock, rand.Text()), Clock: p.clock, Logger: p.log,
+		Backlog: backlog{worklists.NewUnpublished(p.pool)}, Leases: pgdb.NewLeases(p.pool, p.clock, rand.Text()), Clock: p.clock, Logger: p.log,
 		Meter: p.telemetry.Meter,
 	})
 }
 
 // backlog is the runs service's list of events to publish, as the event stream reads it.
-type backlog struct{ *store.Unpublished }
+type backlog struct{ *worklists.Unpublished }
 
 var _ cloudevents.Backlog = backlog{}
 
@@ -42,9 +42,9 @@ func (b backlog) Ranges(ctx context.Context, sink string, limit int) ([]cloudeve
 
 // Events implements eventstream.Backlog.
 func (b backlog) Events(ctx context.Context, ranges []cloudevents.Range) ([]cloudevents.Event, error) {
-	wanted := make([]store.Range, len(ranges))
+	wanted := make([]worklists.Range, len(ranges))
 	for i, r := range ranges {
-		wanted[i] = store.Range{ID: r.ID, RunID: r.RunID, First: r.First, Last: r.Last}
+		wanted[i] = worklists.Range{ID: r.ID, RunID: r.RunID, First: r.First, Last: r.Last}
 	}
 	rows, err := b.Unpublished.Events(ctx, wanted)
 	if err != nil {

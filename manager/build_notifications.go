@@ -7,12 +7,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/notifications"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 func buildNotifications(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := notifications.New(p.config.Notifications, notifications.Deps{
-		Pool: p.pool, Outbox: outbox{store.NewOutbox(p.pool)}, Listener: p.notices, OutboxChannel: store.ChannelLists, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Pool: p.pool, Outbox: outbox{worklists.NewOutbox(p.pool)}, Listener: p.notices, OutboxChannel: notices.ChannelLists, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err
@@ -22,7 +23,7 @@ func buildNotifications(_ context.Context, p *process) (lifecycle.Part, error) {
 }
 
 // outbox is the runs service's outbox, as the notifications service reads it.
-type outbox struct{ rows *store.Outbox }
+type outbox struct{ rows *worklists.Outbox }
 
 var _ notifications.Outbox = outbox{}
 

@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 func buildProfiles(_ context.Context, p *process) (lifecycle.Part, error) {
@@ -25,7 +25,7 @@ func buildSystem(_ context.Context, p *process) (lifecycle.Part, error) {
 	(&system{
 		version: p.options.Version, started: p.clock.Now(), config: p.config, pool: p.pool, checks: func() checks { return p.checks }, queues: p.peers.insight(),
 		sinks: func(ctx context.Context) []*insightv1.Component {
-			return sinkComponents(ctx, p.config.EventStream.Names(), store.NewUnpublished(p.pool), p.clock)
+			return sinkComponents(ctx, p.config.EventStream.Names(), worklists.NewUnpublished(p.pool), p.clock)
 		},
 		level: p.options.LogLevel, vitals: p.runs.Vitals, gatherer: append(prometheus.Gatherers{p.telemetry.Registry}, p.options.metrics()...), clock: p.clock, log: p.log,
 	}).mount(p.mux)

@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
@@ -55,11 +56,11 @@ func upTo(t *testing.T, schema pgdb.Schema, n int) pgdb.Schema {
 func TestMigrationsDownAndUp(t *testing.T) {
 	ctx, pool := t.Context(), pgtest.Schemas(t, manager.Schemas()...)
 	now, parent := time.Now(), "a0"
-	root := store.Root{Action: store.Action{
+	root := schema.Root{Action: schema.Action{
 		ID: 1, RunID: 1, Project: "p", Domain: "d", RunName: "r", Name: "a0", TaskName: "t", Phase: 4, CreatedAt: now, Cluster: "east",
 	}}
 	child := root
-	child.ID, child.Name, child.ParentName, child.WakeAt, child.Due, child.Priority = 2, "c", &parent, &now, store.DueDeadline, 7
+	child.ID, child.Name, child.ParentName, child.WakeAt, child.Due, child.Priority = 2, "c", &parent, &now, schema.DueDeadline, 7
 	require.NoError(t, storetest.Insert(ctx, pool, root, child))
 	require.NoError(t, storetest.Exec(ctx, pool,
 		`INSERT INTO webhooks (action_id, run_id, next_at) VALUES (2, 1, now())`,

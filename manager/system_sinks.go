@@ -7,7 +7,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 )
 
 // sinkComponents reports, for each sink of events, what waits for it.
-func sinkComponents(ctx context.Context, sinks []string, list *store.Unpublished, clock clock.Clock) []*insightv1.Component {
+func sinkComponents(ctx context.Context, sinks []string, list *worklists.Unpublished, clock clock.Clock) []*insightv1.Component {
 	components := make([]*insightv1.Component, len(sinks))
 	for i, name := range sinks {
 		component := &insightv1.Component{Name: "sink: " + name, Healthy: true}

@@ -32,6 +32,7 @@ import (
 	notificationstore "github.com/flyte-binary/flyte-binary/notifications/store"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 const (
@@ -42,7 +43,7 @@ const (
 )
 
 // outbox is the runs service's outbox, as the manager passes it.
-type outbox struct{ *store.Outbox }
+type outbox struct{ *worklists.Outbox }
 
 func (o outbox) Pending(ctx context.Context, limit int) ([]notifications.Occurrence, error) {
 	rows, err := o.Outbox.Pending(ctx, limit)
@@ -108,7 +109,7 @@ func newFixture(t testing.TB, change func(*notifications.Config)) *fixture {
 // begin starts a notifications service, as a process that starts does.
 func (f *fixture) begin() *notifications.Service {
 	f.t.Helper()
-	service, err := notifications.New(f.config, notifications.Deps{Pool: f.pool, Outbox: outbox{store.NewOutbox(f.pool)}, Logger: zerolog.Nop()})
+	service, err := notifications.New(f.config, notifications.Deps{Pool: f.pool, Outbox: outbox{worklists.NewOutbox(f.pool)}, Logger: zerolog.Nop()})
 	require.NoError(f.t, err)
 	require.NoError(f.t, service.Start(f.t.Context()))
 	f.t.Cleanup(func() { require.NoError(f.t, service.Stop(context.WithoutCancel(f.t.Context()))) })

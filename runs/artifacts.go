@@ -6,7 +6,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // artifactLoops have declared artifacts registered and uses of artifacts found.
@@ -21,10 +21,10 @@ func newArtifacts(config artifactlink.Config, deps Deps, leases leased.Leases, l
 		return &artifactLoops{Part: lifecycle.Idle{}}, nil
 	}
 	outputs, err := artifactlink.New(config, artifactlink.Deps{
-		List: store.NewProduced(deps.Pool), Registry: deps.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger, Meter: deps.Meter,
+		List: worklists.NewProduced(deps.Pool), Registry: deps.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger, Meter: deps.Meter,
 	})
 	inputs := artifactlink.NewUseLoop(config, artifactlink.UseDeps{
-		List: store.NewUnread(deps.Pool), Finder: deps.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger,
+		List: worklists.NewUnread(deps.Pool), Finder: deps.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger,
 	})
 	group := lifecycle.NewGroup(lifecycle.Named{Name: "outputs", Part: outputs}, lifecycle.Named{Name: "inputs", Part: inputs})
 	return &artifactLoops{Part: group, outputs: outputs}, err

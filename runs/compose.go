@@ -17,7 +17,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
@@ -27,7 +28,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	logger := deps.Logger.With().Str("service", "runs").Logger()
 	places := projects.NewPlaces(l.projects, config.Domains)
 	access := blobaccess.New(deps.Blobs)
-	stored := store.NewSettings(deps.Pool)
+	stored := catalog.NewSettings(deps.Pool)
 	resolver := settings.NewResolver(stored, deps.Clock)
 	calls := precedence.New(deps.Clock, precedence.NewScheduler(deps.Clock), runtime.GOMAXPROCS(0))
 	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
@@ -42,7 +43,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: poolsOf(deps)}
 	details := &read.Details{Rows: l.rows, Waits: waits}
 	streams := watch.NewStreams(config.Watch, watch.Deps{
-		Hub: l.hub, Reader: store.NewWatchReader(deps.Pool), Details: details, Clock: deps.Clock,
+		Hub: l.hub, Reader: watches.NewReader(deps.Pool), Details: details, Clock: deps.Clock,
 	})
 	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{
 		Reader: l.live, Feed: l.feed, Precedence: calls, Clock: deps.Clock, Logger: logger, Waits: l.meters.waits, Tracer: tracer(deps.Tracer),
@@ -63,7 +64,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Reporter: reporter,
 			Updater:  &change.Updater{Cache: l.cache, Conditions: conditions, Writer: l.writer},
 		},
-		states: &actionstate.Handler{States: store.NewActionStates(deps.Pool), Clock: deps.Clock},
+		states: &actionstate.Handler{States: catalog.NewActionStates(deps.Pool), Clock: deps.Clock},
 		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Streams: streams},
 		insight: insightHandler{
 			tracked: l.tracked,
@@ -75,7 +76,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Streams:   streams,
 		},
 		tasks: tasks.New(tasks.Deps{
-			Places: places, Access: access, Writer: store.NewTaskWriter(deps.Pool), Reader: l.tasks, Types: deps.TaskTypes, Clock: deps.Clock,
+			Places: places, Access: access, Writer: catalog.NewTaskWriter(deps.Pool), Reader: l.tasks, Types: deps.TaskTypes, Clock: deps.Clock,
 			Pods: deps.Pods, Triggers: taskTriggersOf(deps),
 		}),
 		settings: settings.NewHandler(settings.Deps{
@@ -96,7 +97,7 @@ func catalogOf(builder images.Builder, deps Deps) images.Catalog {
 	case deps.Images != nil:
 		return deps.Images
 	case builder.Enabled():
-		return images.NewBuiltByRuns(builder, store.NewBuiltImages(deps.Pool), deps.Blobs)
+		return images.NewBuiltByRuns(builder, catalog.NewBuiltImages(deps.Pool), deps.Blobs)
 	}
 	return nil
 }

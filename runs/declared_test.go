@@ -11,7 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 func sparkSpec() *task.TaskSpec {
@@ -35,10 +36,10 @@ func TestATypeThatNobodyServesIsRefused(t *testing.T) {
 	_, err := c.runs.CreateRun(t.Context(), request)
 	refused(err, "task_spec.task_template.type: ")
 
-	digest, body, err := store.EncodeSpec(store.SpecTask, sparkSpec())
+	digest, body, err := schema.EncodeSpec(schema.SpecTask, sparkSpec())
 	require.NoError(t, err)
-	deployed := &store.Task{Project: "flytesnacks", Domain: "development", Name: "env.old", Version: "v1", TaskType: "spark", DeployedBy: []byte{}}
-	require.NoError(t, store.NewTaskWriter(c.pool).Deploy(t.Context(), deployed, digest, body))
+	deployed := &catalog.Task{Project: "flytesnacks", Domain: "development", Name: "env.old", Version: "v1", TaskType: "spark", DeployedBy: []byte{}}
+	require.NoError(t, catalog.NewTaskWriter(c.pool).Deploy(t.Context(), deployed, digest, body))
 	request.Task = &workflow.CreateRunRequest_TaskId{
 		TaskId: &task.TaskIdentifier{Project: "flytesnacks", Domain: "development", Name: "env.old", Version: "v1"},
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/images"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // builder is a builder that the tests configure.
@@ -27,7 +28,7 @@ func builder(image string) images.Builder {
 // offer seeds the task of a builder, as the start of the service does.
 func (r *readFixture) offer(t *testing.T, of images.Builder) {
 	t.Helper()
-	require.NoError(t, images.Seeder{Builder: of, Tasks: store.NewTaskWriter(r.pool), Clock: r.clock}.Start(t.Context()))
+	require.NoError(t, images.Seeder{Builder: of, Tasks: catalog.NewTaskWriter(r.pool), Clock: r.clock}.Start(t.Context()))
 }
 
 // buildTask is the task that a client of the SDK finds.
@@ -72,9 +73,9 @@ func TestTheBuildTaskIsThatOfTheConfiguration(t *testing.T) {
 // build stores a successful run of the build task.
 func (r *readFixture) build(t *testing.T, id int, domain string, spec *task.TaskSpec, target, output string) {
 	t.Helper()
-	digest, body, err := store.EncodeSpec(store.SpecTask, spec)
+	digest, body, err := schema.EncodeSpec(schema.SpecTask, spec)
 	require.NoError(t, err)
-	_, err = r.pool.Exec(t.Context(), `INSERT INTO specs (digest, kind, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, digest, store.SpecTask, body)
+	_, err = r.pool.Exec(t.Context(), `INSERT INTO specs (digest, kind, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, digest, schema.SpecTask, body)
 	require.NoError(t, err)
 	name := "build" + string(rune('a'+id))
 	_, err = r.pool.Exec(t.Context(), `INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, task_project, task_domain,
@@ -144,7 +145,7 @@ func TestAnImageExistsOnceItsBuildHasSucceeded(t *testing.T) {
 		_, err = find("development", name)
 		refused(t, err, connect.CodeNotFound, "has not been built")
 	}
-	left, err := store.NewBuiltImages(r.pool).Unread(t.Context(), ident.Run{Project: "system", Domain: "production", Name: "build-image"}, "flytesnacks", "development", 9)
+	left, err := catalog.NewBuiltImages(r.pool).Unread(t.Context(), ident.Run{Project: "system", Domain: "production", Name: "build-image"}, "flytesnacks", "development", 9)
 	require.NoError(t, err)
 	require.Empty(t, left, "each run is read once")
 }

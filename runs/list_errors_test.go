@@ -10,7 +10,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
 
 func (c *writeFixture) fails(run, action string, err *core.ExecutionError) {
@@ -74,11 +74,11 @@ func TestEachFailureIsBounded(t *testing.T) {
 	for i := range 5 {
 		c.fails("r1", fmt.Sprintf("c%d", i), executionError("E", "no"))
 	}
-	reader := store.NewReader(c.pool)
+	reader := lists.NewReader(c.pool)
 	var id int64
 	require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT run_id FROM actions LIMIT 1`).Scan(&id))
 	var names []string
-	total, err := reader.EachFailure(t.Context(), id, 3, func(f store.Failure) { names = append(names, f.Name) })
+	total, err := reader.EachFailure(t.Context(), id, 3, func(f lists.Failure) { names = append(names, f.Name) })
 	require.NoError(t, err)
 	require.Equal(t, 5, total)
 	require.Equal(t, []string{"c0", "c1", "c2"}, names)

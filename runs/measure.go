@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // meters are the metrics that loops and streams record. The gauges of the service are read when they are scraped.
@@ -126,7 +126,7 @@ func (s *Service) observeProcess(set setter) {
 
 func (s *Service) observeDatabase(ctx context.Context, set setter) error {
 	now := s.clock.Now()
-	found, err := store.ReadVitals(ctx, s.pool, now)
+	found, err := worklists.ReadVitals(ctx, s.pool, now)
 	if err != nil {
 		return err
 	}

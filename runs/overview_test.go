@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
@@ -22,11 +22,11 @@ type past struct {
 	id int64
 }
 
-func (p *past) add(ago time.Duration, phase int16, change func(*store.Root)) {
+func (p *past) add(ago time.Duration, phase int16, change func(*schema.Root)) {
 	p.t.Helper()
 	p.id++
 	created := p.r.clock.Now().Add(-ago)
-	row := store.Root{Action: store.Action{
+	row := schema.Root{Action: schema.Action{
 		ID: p.id, RunID: p.id, Project: "flytesnacks", Domain: "development", RunName: fmt.Sprintf("run%d", p.id), Name: "a0",
 		ActionType: 1, Phase: phase, TaskProject: "flytesnacks", TaskDomain: "development", TaskName: "env.train", TaskVersion: "v1",
 		ShortName: "train", CreatedAt: created,
@@ -41,8 +41,8 @@ func (p *past) add(ago time.Duration, phase int16, change func(*store.Root)) {
 }
 
 // ran makes an action run for this long, up to the end that it has.
-func ran(d time.Duration) func(*store.Root) {
-	return func(r *store.Root) {
+func ran(d time.Duration) func(*schema.Root) {
+	return func(r *schema.Root) {
 		began := r.EndedAt.Add(-d)
 		r.StartedAt, r.CreatedAt = &began, began
 	}
@@ -58,13 +58,13 @@ func TestGetTaskHistory(t *testing.T) {
 	p.add(30*time.Minute, 8, nil)
 	p.add(30*time.Minute, 7, nil)
 	p.add(30*time.Minute, 10, nil)
-	p.add(30*time.Minute, 5, func(r *store.Root) { r.CacheStatus = 2 })
-	p.add(90*time.Minute, 5, func(r *store.Root) { r.TaskVersion = "v2"; ran(time.Minute)(r) })
-	p.add(90*time.Minute, 5, func(r *store.Root) { r.StartedAt = new(time.Time); *r.StartedAt = r.EndedAt.Add(time.Hour) }) // a clock jumped
-	p.add(5*time.Hour, 5, ran(time.Second))                                                                                 // too long ago
-	p.add(time.Minute, 4, nil)                                                                                              // has not ended
-	p.add(time.Minute, 5, func(r *store.Root) { r.ActionType = 2 })                                                         // a trace of that name
-	p.add(time.Minute, 5, func(r *store.Root) { r.TaskName = "env.train2" })
+	p.add(30*time.Minute, 5, func(r *schema.Root) { r.CacheStatus = 2 })
+	p.add(90*time.Minute, 5, func(r *schema.Root) { r.TaskVersion = "v2"; ran(time.Minute)(r) })
+	p.add(90*time.Minute, 5, func(r *schema.Root) { r.StartedAt = new(time.Time); *r.StartedAt = r.EndedAt.Add(time.Hour) }) // a clock jumped
+	p.add(5*time.Hour, 5, ran(time.Second))                                                                                  // too long ago
+	p.add(time.Minute, 4, nil)                                                                                               // has not ended
+	p.add(time.Minute, 5, func(r *schema.Root) { r.ActionType = 2 })                                                         // a trace of that name
+	p.add(time.Minute, 5, func(r *schema.Root) { r.TaskName = "env.train2" })
 	p.add(-time.Minute, 5, ran(2*time.Minute)) // by a clock that is ahead
 
 	ask := func(change func(*insightv1.GetTaskHistoryRequest)) []*insightv1.HistoryBucket {
@@ -122,11 +122,11 @@ func TestGetActivity(t *testing.T) {
 	for _, phase := range []int16{5, 10, 6, 8, 7, 1, 4} {
 		p.add(30*time.Minute, phase, nil)
 	}
-	p.add(90*time.Minute, 4, func(r *store.Root) { r.PausedCount = 2 })
-	p.add(10*time.Minute, 5, func(r *store.Root) { r.ParentName, r.Name = new("a0"), "child" })
-	p.add(30*time.Minute, 5, func(r *store.Root) { r.Domain = "staging" })
-	p.add(48*time.Hour, 4, func(r *store.Root) { r.Project = "old" })
-	p.add(48*time.Hour, 5, func(r *store.Root) { r.Project = "gone" })
+	p.add(90*time.Minute, 4, func(r *schema.Root) { r.PausedCount = 2 })
+	p.add(10*time.Minute, 5, func(r *schema.Root) { r.ParentName, r.Name = new("a0"), "child" })
+	p.add(30*time.Minute, 5, func(r *schema.Root) { r.Domain = "staging" })
+	p.add(48*time.Hour, 4, func(r *schema.Root) { r.Project = "old" })
+	p.add(48*time.Hour, 5, func(r *schema.Root) { r.Project = "gone" })
 	response, err = p.r.insight.GetActivity(t.Context(), &insightv1.GetActivityRequest{Since: timestamppb.New(now.Add(-2 * time.Hour)), Buckets: 2})
 	require.NoError(t, err)
 	var places []string
@@ -158,8 +158,8 @@ func TestGetActivity(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	p := &past{r: newReadFixture(t, nil), t: t}
-	named := func(name string, change func(*store.Root)) func(*store.Root) {
-		return func(r *store.Root) {
+	named := func(name string, change func(*schema.Root)) func(*schema.Root) {
+		return func(r *schema.Root) {
 			r.RunName, r.TaskName, r.ShortName = name, "other.thing", "thing"
 			if change != nil {
 				change(r)
@@ -168,10 +168,10 @@ func TestSearch(t *testing.T) {
 	}
 	p.add(3*time.Hour, 5, named("nightly-train-2026", nil))
 	p.add(2*time.Hour, 6, named("Trainee", nil))
-	p.add(time.Hour, 4, named("rdxq7", func(r *store.Root) { r.TaskName, r.ShortName = "env.train_model", "train_model" }))
+	p.add(time.Hour, 4, named("rdxq7", func(r *schema.Root) { r.TaskName, r.ShortName = "env.train_model", "train_model" }))
 	p.add(time.Hour, 5, named("constrain", nil))
-	p.add(time.Hour, 5, named("100%sure", func(r *store.Root) { r.Labels = map[string]string{"team": "Blue"} }))
-	p.add(time.Hour, 5, named("nightly-train-child", func(r *store.Root) { r.ParentName, r.Name = new("a0"), "child" }))
+	p.add(time.Hour, 5, named("100%sure", func(r *schema.Root) { r.Labels = map[string]string{"team": "Blue"} }))
+	p.add(time.Hour, 5, named("nightly-train-child", func(r *schema.Root) { r.ParentName, r.Name = new("a0"), "child" }))
 	_, err := p.r.pool.Exec(t.Context(), `INSERT INTO tasks (project, domain, name, version, is_latest, short_name, spec_digest, created_at, updated_at) VALUES
 		('flytesnacks', 'development', 'env.train_model', 'v1', false, 'train_model', '', $1, $1),
 		('flytesnacks', 'development', 'env.train_model', 'v2', true, 'train_model', '', $2, $2)`, p.r.clock.Now().Add(-5*time.Hour), p.r.clock.Now().Add(-4*time.Hour))
@@ -219,8 +219,8 @@ func TestSearch(t *testing.T) {
 // TestSearchFindsOldRuns searches for runs behind more runs than a search reads.
 func TestSearchFindsOldRuns(t *testing.T) {
 	p := &past{r: newReadFixture(t, nil), t: t}
-	p.add(100*time.Hour, 5, func(r *store.Root) { r.RunName, r.ShortName = "weekly-report", "x" })
-	p.add(99*time.Hour, 5, func(r *store.Root) { r.RunName, r.TaskName, r.ShortName = "abc", "old.task", "task" })
+	p.add(100*time.Hour, 5, func(r *schema.Root) { r.RunName, r.ShortName = "weekly-report", "x" })
+	p.add(99*time.Hour, 5, func(r *schema.Root) { r.RunName, r.TaskName, r.ShortName = "abc", "old.task", "task" })
 	_, err := p.r.pool.Exec(t.Context(), `INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, created_at, updated_at, ended_at)
 		SELECT 100 + n, 100 + n, 'flytesnacks', 'development', 'n' || n, 'a0', 1, 5, $1, $1, $1 FROM generate_series(1, 2500) n`, p.r.clock.Now())
 	require.NoError(t, err)

@@ -28,6 +28,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
 // readFixture is the service over HTTP, as an anonymous client sees it, on a fresh database with the default project. Its
@@ -60,7 +61,7 @@ func newReadFixture(t *testing.T, change func(*runs.Config)) *readFixture {
 	}
 	service, err := runs.New(config, runs.Deps{Pool: r.pool, Blobs: r.blobs, Clock: r.clock, Logger: zerolog.Nop()})
 	require.NoError(t, err)
-	require.NoError(t, store.NewProjects(r.pool).Seed(t.Context(), config.SeedProjects, r.clock.Now()))
+	require.NoError(t, catalog.NewProjects(r.pool).Seed(t.Context(), config.SeedProjects, r.clock.Now()))
 	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	service.Mount(mux)
 	server := httptest.NewServer(mux)

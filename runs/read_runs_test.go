@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
@@ -41,14 +41,14 @@ func newTold(t *testing.T) *told {
 		runSpec:     &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"team": "ml"}}, Queue: "q", MaxActionConcurrency: 3},
 		id:          &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: "told"},
 	}
-	spec := func(kind store.SpecKind, message proto.Message) []byte {
+	spec := func(kind schema.SpecKind, message proto.Message) []byte {
 		digest, err := storetest.InsertSpec(t.Context(), s.pool, kind, message)
 		require.NoError(t, err)
 		return digest
 	}
 	now := s.clock.Now()
-	add := func(id int64, name string, change func(*store.Root)) {
-		row := store.Root{}
+	add := func(id int64, name string, change func(*schema.Root)) {
+		row := schema.Root{}
 		row.ID, row.RunID, row.Project, row.Domain, row.RunName, row.Name = id, 1, s.id.GetProject(), s.id.GetDomain(), s.id.GetName(), name
 		row.ActionType, row.CreatedAt, row.TaskName = 1, now.Add(time.Duration(id)*time.Microsecond), name
 		if id > 1 {
@@ -59,33 +59,33 @@ func newTold(t *testing.T) *told {
 		require.NoError(t, storetest.Insert(t.Context(), s.pool, row))
 	}
 	end := now.Add(2500 * time.Millisecond)
-	add(1, "a0", func(r *store.Root) {
+	add(1, "a0", func(r *schema.Root) {
 		r.Phase, r.Attempt, r.Labels, r.Source, r.TaskVersion = 4, 2, s.runSpec.GetLabels().GetValues(), 2, "v1"
-		r.SpecDigest, r.RunSpecDigest, r.InputURI = spec(store.SpecTask, s.rootSpec), spec(store.SpecRun, s.runSpec), "/data/told/inputs"
+		r.SpecDigest, r.RunSpecDigest, r.InputURI = spec(schema.SpecTask, s.rootSpec), spec(schema.SpecRun, s.runSpec), "/data/told/inputs"
 		r.FunctionName, r.EnvironmentName, r.CreatedBySubject = "main", "env", "anonymous"
 		r.CreatedBy = encode(t, &common.EnrichedIdentity{Principal: &common.EnrichedIdentity_User{User: &common.User{Id: &common.UserIdentifier{Subject: "anonymous"}}}})
 	})
-	add(2, "child", func(r *store.Root) {
+	add(2, "child", func(r *schema.Root) {
 		r.Phase, r.EndedAt, r.InputURI, r.OutputURI, r.ActionGroup = 5, &end, "/data/told/child/inputs.pb", "/data/told/child/1", "g"
-		r.SpecDigest = spec(store.SpecTask, &task.TaskSpec{ShortName: "child"})
+		r.SpecDigest = spec(schema.SpecTask, &task.TaskSpec{ShortName: "child"})
 	})
-	add(3, "trace", func(r *store.Root) {
+	add(3, "trace", func(r *schema.Root) {
 		r.ActionType, r.Phase, r.EndedAt, r.OutputURI = 2, 5, &end, "/data/told/trace/outputs.pb"
-		r.SpecDigest = spec(store.SpecTrace, &task.TraceSpec{Interface: &core.TypedInterface{}})
+		r.SpecDigest = spec(schema.SpecTrace, &task.TraceSpec{Interface: &core.TypedInterface{}})
 	})
-	add(4, "cond", func(r *store.Root) {
+	add(4, "cond", func(r *schema.Root) {
 		r.ActionType, r.Phase, r.EndedAt, r.TaskName = 3, 5, &end, "approve"
-		r.SpecDigest = spec(store.SpecCondition, &workflow.ConditionAction{
+		r.SpecDigest = spec(schema.SpecCondition, &workflow.ConditionAction{
 			Name: "approve", Prompt: "ok?", Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_BOOLEAN}},
 		})
 		r.Signal = encode(t, &workflow.SignalInfo{Output: &core.Literal{Hash: "signalled"}})
 	})
-	add(5, "gone", func(r *store.Root) {
+	add(5, "gone", func(r *schema.Root) {
 		r.Phase, r.EndedAt, r.AbortReason, r.InputURI = 7, &end, "enough", "/data/told/gone/inputs.pb"
-		r.SpecDigest = spec(store.SpecTask, &task.TaskSpec{ShortName: "gone"})
+		r.SpecDigest = spec(schema.SpecTask, &task.TaskSpec{ShortName: "gone"})
 	})
 	event := func(seq int64, attempt int32, phase int16, report *workflow.ActionEvent, failure *core.ExecutionError) {
-		row := store.Event{RunID: 1, Seq: seq, ActionID: 1, Attempt: attempt, Phase: phase, RecordedAt: now.Add(time.Duration(seq) * time.Second)}
+		row := schema.Event{RunID: 1, Seq: seq, ActionID: 1, Attempt: attempt, Phase: phase, RecordedAt: now.Add(time.Duration(seq) * time.Second)}
 		if report != nil {
 			row.Event = encode(t, report)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
@@ -121,7 +121,7 @@ func TestListTasks(t *testing.T) {
 	deploy("env.b", "v1", func(s *task.TaskSpec) { s.TaskTemplate.Metadata.IsEntrypoint = true })
 	deploy("env.a", "v2", nil)
 	deploy("other.c", "v9", func(s *task.TaskSpec) { s.Environment.Name = "other" })
-	run := store.Root{}
+	run := schema.Root{}
 	run.ID, run.RunID, run.Project, run.Domain, run.RunName, run.Name = 1, 1, "flytesnacks", "development", "r1", "a0"
 	run.TaskName, run.Phase, run.ActionType, run.CreatedAt = "env.a", 4, 1, r.clock.Now()
 	require.NoError(t, storetest.Insert(t.Context(), r.pool, run))

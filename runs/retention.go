@@ -11,6 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/deletions"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
 )
 
 // NewRetention returns the part that deletes old runs, for use without the service.
@@ -22,17 +24,17 @@ func NewRetention(config retention.Config, deps Deps) (*retention.Keeper, error)
 }
 
 func newRetention(config retention.Config, deps Deps, replica string) (*retention.Keeper, error) {
-	own := store.RetentionDeps{Pool: deps.Pool, Replica: replica, InUse: deps.InUse}
+	own := deletions.Deps{Pool: deps.Pool, Replica: replica, InUse: deps.InUse}
 	var trackedRuns retention.Store
 	if deps.Tracked != nil {
-		own.InUse = append(slices.Clone(deps.InUse), store.StartedWithin(store.TrackedNamespace))
-		trackedRuns = store.NewRetention(store.RetentionDeps{
-			Pool: deps.Tracked, Replica: replica, Channel: store.ChannelTracked,
-			InUse: append(slices.Clone(deps.InUse), store.StartedWithin(cmp.Or(deps.Namespace, "public"))),
+		own.InUse = append(slices.Clone(deps.InUse), deletions.StartedWithin(store.TrackedNamespace))
+		trackedRuns = deletions.New(deletions.Deps{
+			Pool: deps.Tracked, Replica: replica, Channel: notices.ChannelTracked,
+			InUse: append(slices.Clone(deps.InUse), deletions.StartedWithin(cmp.Or(deps.Namespace, "public"))),
 		})
 	}
 	return retention.New(config, retention.Deps{
-		Store: store.NewRetention(own), Tracked: trackedRuns, Blobs: deps.Blobs,
+		Store: deletions.New(own), Tracked: trackedRuns, Blobs: deps.Blobs,
 		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, replica),
 		Forget: func(ctx context.Context, run ident.Run) error {
 			if deps.RunDeleted == nil {

@@ -34,6 +34,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -64,7 +69,7 @@ type Deps struct {
 	// Tracked sees the tables of store.TrackedSchema; without it, there is no TrackedRunService.
 	Tracked *pgxpool.Pool
 	// Replicas serve lists and figures; nil means that the primary does.
-	Replicas store.Replicas
+	Replicas lists.Replicas
 	// Several says that other processes may serve the same database.
 	Several bool
 	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
@@ -113,7 +118,7 @@ type Deps struct {
 }
 
 // replicas is where lists are read.
-func (d Deps) replicas() store.Replicas {
+func (d Deps) replicas() lists.Replicas {
 	if d.Replicas == nil {
 		return onPrimary{d.Pool}
 	}
@@ -141,7 +146,7 @@ type Service struct {
 
 	// For metrics.
 	admission *admission.Loop
-	queue     *store.QueueReader
+	queue     *worklists.QueueReader
 	queues    *queues.Set
 }
 
@@ -176,7 +181,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	s.handlers = newHandlers(config, deps, l)
 	parts := []lifecycle.Named{
 		{Name: "projects", Part: projects.Seeder{Store: l.projects, IDs: config.SeedProjects, Clock: deps.Clock}},
-		{Name: "image builder", Part: images.Seeder{Builder: config.Images.Builder, Tasks: store.NewTaskWriter(deps.Pool), Clock: deps.Clock}},
+		{Name: "image builder", Part: images.Seeder{Builder: config.Images.Builder, Tasks: catalog.NewTaskWriter(deps.Pool), Clock: deps.Clock}},
 		{Name: "writer", Part: l.writer},
 		{Name: "notifications", Part: l.listener},
 		{Name: "admission", Part: l.admission},
@@ -207,12 +212,12 @@ func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }
 type loops struct {
 	replica   string
 	meters    *meters
-	rows      *store.Reader
-	tasks     *store.TaskReader
-	lists     *store.ReplicaReader
-	live      *store.LiveReader
-	projects  *store.Projects
-	queue     *store.QueueReader
+	rows      *lists.Reader
+	tasks     *catalog.TaskReader
+	lists     *lists.ReplicaReader
+	live      *worklists.LiveReader
+	projects  *catalog.Projects
+	queue     *worklists.QueueReader
 	queues    *queues.Set
 	writer    *store.Writer
 	feed      *dispatch.Feed
@@ -232,17 +237,17 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	logger := deps.Logger.With().Str("service", "runs").Logger()
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, replica)
 	l := &loops{
-		replica: replica, rows: store.NewReader(deps.Pool), tasks: store.NewTaskReader(deps.Pool), live: store.NewLiveReader(deps.Pool), projects: store.NewProjects(deps.Pool),
-		queue: store.NewQueueReader(deps.Pool), queues: queues.New(config.Queues), meters: meters,
+		replica: replica, rows: lists.NewReader(deps.Pool), tasks: catalog.NewTaskReader(deps.Pool), live: worklists.NewLiveReader(deps.Pool), projects: catalog.NewProjects(deps.Pool),
+		queue: worklists.NewQueueReader(deps.Pool), queues: queues.New(config.Queues), meters: meters,
 	}
-	l.lists = store.NewReplicaReader(l.rows, deps.replicas())
+	l.lists = lists.NewReplicaReader(l.rows, deps.replicas())
 	l.feed = dispatch.NewFeed(replica)
 	l.hub = watch.NewHub(config.Watch, watch.HubDeps{
-		Log: store.NewWatchReader(deps.Pool), Clock: deps.Clock, Logger: logger, Replica: replica,
+		Log: watches.NewReader(deps.Pool), Clock: deps.Clock, Logger: logger, Replica: replica,
 		Lag: meters.lag,
 	})
 	l.listener = pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, logger, map[string]func(pgdb.Notification){
-		store.ChannelLive: l.feed.Heard, store.ChannelRuns: l.hub.Heard, store.ChannelTracked: l.heardTracked, store.ChannelLists: l.heardLists,
+		notices.ChannelLive: l.feed.Heard, notices.ChannelRuns: l.hub.Heard, notices.ChannelTracked: l.heardTracked, notices.ChannelLists: l.heardLists,
 	})
 	gateLease := ""
 	if deps.Several {
@@ -257,16 +262,16 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 		Several: deps.Several, Leases: leases, Pace: deps.Pace, Clock: deps.Clock, Logger: logger,
 	})
 	l.cache = cachelink.New(config.Cache, cachelink.Deps{
-		Scoped: deps.Cache, Global: deps.GlobalCache, Reader: store.NewCacheReader(deps.Pool), Settler: l.writer,
-		Keys: store.NewReservedKeys(deps.Pool), Specs: l.live, Blobs: deps.Blobs, Leases: leases,
+		Scoped: deps.Cache, Global: deps.GlobalCache, Reader: worklists.NewCacheReader(deps.Pool), Settler: l.writer,
+		Keys: worklists.NewReservedKeys(deps.Pool), Specs: l.live, Blobs: deps.Blobs, Leases: leases,
 		Lookups: cacheSignals{l.feed.Subscribe()}, Waits: cacheSignals{l.feed.Subscribe()}, Clock: deps.Clock, Logger: logger,
 	})
 	l.timers = timers.New(config.Timers, timers.Deps{
-		Reader: store.NewDueReader(deps.Pool), Writer: &change.Waker{Cache: l.cache, Writer: l.writer},
+		Reader: worklists.NewDueReader(deps.Pool), Writer: &change.Waker{Cache: l.cache, Writer: l.writer},
 		Starter: builtin.New(deps.Blobs, l.live, logger), Leases: leases, Signals: timerSignals{l.feed.Subscribe(), deps.Clock},
 		Clock: deps.Clock, Logger: logger,
 	})
-	list := store.NewWebhooks(deps.Pool)
+	list := worklists.NewWebhooks(deps.Pool)
 	tokens := webhook.NewTokens(config.Webhooks.SigningKey, list)
 	l.callbacks = &webhook.Callbacks{Tokens: tokens, Conditions: list, Signal: l.writer, Clock: deps.Clock, Logger: logger}
 	var err error

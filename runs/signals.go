@@ -7,7 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
 )
 
 // admissionSignals adapts the live feed to admission.
@@ -52,10 +52,10 @@ func (c cacheSignals) Take() cachelink.Happened {
 
 // heardLists wakes the loop of a list that has a new entry.
 func (l *loops) heardLists(n pgdb.Notification) {
-	if n.Resync || n.Payload == store.ListWebhooks {
+	if n.Resync || n.Payload == notices.ListWebhooks {
 		l.webhooks.Wake()
 	}
-	if (n.Resync || n.Payload == store.ListProduced) && l.artifacts.outputs != nil {
+	if (n.Resync || n.Payload == notices.ListProduced) && l.artifacts.outputs != nil {
 		l.artifacts.outputs.Wake()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -24,7 +24,7 @@ type Vitals struct {
 	// OldestWrite is how long the oldest change without an answer has waited to be stored.
 	OldestWrite time.Duration
 	// Store describes the database.
-	Store store.Vitals
+	Store worklists.Vitals
 	// Loops are those that run once in an installation.
 	Loops []LoopVitals
 }
@@ -45,7 +45,7 @@ func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
 	now := s.clock.Now()
 	var failures [2]error
 	v.Watches, failures[0] = s.hub.Vitals(ctx)
-	v.Store, failures[1] = store.ReadVitals(ctx, s.pool, now)
+	v.Store, failures[1] = worklists.ReadVitals(ctx, s.pool, now)
 	if failures[1] == nil {
 		v.Loops = s.loopVitals(v.Store.Leases, now)
 	}
@@ -53,7 +53,7 @@ func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
 }
 
 // loopVitals says of each loop whether a process holds its lease.
-func (s *Service) loopVitals(leases []store.Lease, now time.Time) []LoopVitals {
+func (s *Service) loopVitals(leases []worklists.Lease, now time.Time) []LoopVitals {
 	names := s.loopLeases()
 	loops := make([]LoopVitals, len(names))
 	for i, name := range names {
@@ -73,7 +73,7 @@ func (s *Service) OldestWrite() time.Duration { return s.writer.Oldest() }
 
 // OldestStart is how long the oldest admitted action has waited for its cluster to begin with it; 0 when none waits.
 func (s *Service) OldestStart(ctx context.Context) (time.Duration, error) {
-	at, err := store.OldestStart(ctx, s.pool)
+	at, err := worklists.OldestStart(ctx, s.pool)
 	if err != nil || at.IsZero() {
 		return 0, err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // watchFixture is the service behind a real server, and the writer of another replica.
@@ -86,8 +87,8 @@ var watched = ident.Run{Project: "flytesnacks", Domain: "development", Name: "r1
 
 func (w *watchFixture) create(t *testing.T) {
 	t.Helper()
-	_, _, err := w.writer.CreateRun(t.Context(), store.NewRun{Root: store.Root{
-		Action:        store.Action{Project: watched.Project, Domain: watched.Domain, RunName: watched.Name, TaskName: "env.main"},
+	_, _, err := w.writer.CreateRun(t.Context(), store.NewRun{Root: schema.Root{
+		Action:        schema.Action{Project: watched.Project, Domain: watched.Domain, RunName: watched.Name, TaskName: "env.main"},
 		RequestDigest: []byte("x"), RunOutputBase: "/data/",
 	}})
 	require.NoError(t, err)

@@ -23,10 +23,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // backlog is the runs service's list, as the manager passes it.
-type backlog struct{ *store.Unpublished }
+type backlog struct{ *worklists.Unpublished }
 
 func (b backlog) Ranges(ctx context.Context, sink string, limit int) ([]cloudevents.Range, error) {
 	rows, err := b.Unpublished.Ranges(ctx, sink, limit)
@@ -38,9 +40,9 @@ func (b backlog) Ranges(ctx context.Context, sink string, limit int) ([]cloudeve
 }
 
 func (b backlog) Events(ctx context.Context, ranges []cloudevents.Range) ([]cloudevents.Event, error) {
-	var wanted []store.Range
+	var wanted []worklists.Range
 	for _, r := range ranges {
-		wanted = append(wanted, store.Range{ID: r.ID, RunID: r.RunID, First: r.First, Last: r.Last})
+		wanted = append(wanted, worklists.Range{ID: r.ID, RunID: r.RunID, First: r.First, Last: r.Last})
 	}
 	rows, err := b.Unpublished.Events(ctx, wanted)
 	var found []cloudevents.Event
@@ -82,7 +84,7 @@ func newFixture(t testing.TB, sink cloudevents.Sink) *fixture {
 func (f *fixture) begin() *cloudevents.Service {
 	f.t.Helper()
 	s, err := cloudevents.New(f.config, cloudevents.Deps{
-		Backlog: backlog{store.NewUnpublished(f.pool)}, Leases: pgdb.NewLeases(f.pool, clock.System{}, f.t.Name()+time.Now().String()), Logger: f.log,
+		Backlog: backlog{worklists.NewUnpublished(f.pool)}, Leases: pgdb.NewLeases(f.pool, clock.System{}, f.t.Name()+time.Now().String()), Logger: f.log,
 	})
 	require.NoError(f.t, err)
 	require.NoError(f.t, s.Start(f.t.Context()))
@@ -97,7 +99,7 @@ func (f *fixture) stop(s *cloudevents.Service) {
 // run creates a run and takes it through its phases; it makes four events.
 func (f *fixture) run(name string) {
 	f.t.Helper()
-	root := store.Root{Labels: map[string]string{}}
+	root := schema.Root{Labels: map[string]string{}}
 	root.Project, root.Domain, root.RunName, root.TaskName, root.Queue = "p", "d", name, "env.main", "default"
 	_, created, err := f.writer.CreateRun(f.t.Context(), store.NewRun{Root: root})
 	require.NoError(f.t, err)

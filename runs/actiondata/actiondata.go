@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // signalOutput is the name that clients give to the only output of a condition.
@@ -45,7 +45,7 @@ func Read(ctx context.Context, objects Objects, uri string, target proto.Message
 }
 
 // InputsURI is the file with the inputs of an action; empty when it has none.
-func InputsURI(row *store.Action) string {
+func InputsURI(row *schema.Action) string {
 	if row.InputURI == "" {
 		return ""
 	}
@@ -53,7 +53,7 @@ func InputsURI(row *store.Action) string {
 }
 
 // AddSignal adds the value of a signalled condition to its outputs, which no object has.
-func AddSignal(row *store.Action, outputs *task.Outputs) error {
+func AddSignal(row *schema.Action, outputs *task.Outputs) error {
 	if len(row.Signal) == 0 {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 // maxBytes bounds the state of one action.
 const maxBytes = 256 << 10
 
-// States stores the texts; store.ActionStates does.
+// States stores the texts; catalog.ActionStates does.
 type States interface {
 	Put(ctx context.Context, id ident.Action, state string, now time.Time) error
 	Get(ctx context.Context, id ident.Action) (string, error)

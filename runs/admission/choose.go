@@ -5,7 +5,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/runs/limits"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // choice is the result of choose: the actions that may start now.
@@ -17,7 +18,7 @@ type choice struct {
 
 // pick is how many of a group may start, oldest first. That may exceed the number of known ids.
 type pick struct {
-	group *store.Waiting
+	group *worklists.Waiting
 	n     int
 }
 
@@ -25,13 +26,13 @@ type pick struct {
 type lane struct {
 	queue  *queues.Queue
 	root   bool
-	runner store.Runner
+	runner schema.Runner
 	groups []*candidate
 }
 
 // candidate is a group in a lane.
 type candidate struct {
-	*store.Waiting
+	*worklists.Waiting
 	taken  int // of Waiting
 	places int // of its run, when it was ordered
 }
@@ -64,10 +65,10 @@ func (l *lane) Pop() any {
 
 // choose picks up to n actions one by one, each time the first in order that no limit holds back, and adds each to
 // the load. While places are scarce, a queue below its guarantee goes first; the load must then count every queue.
-func choose(set *queues.Set, waiting []store.Waiting, load *limits.Load, scarce bool, n int) choice {
+func choose(set *queues.Set, waiting []worklists.Waiting, load *limits.Load, scarce bool, n int) choice {
 	lanes := lanesOf(set, waiting, load)
 	var result choice
-	index := map[*store.Waiting]int{}
+	index := map[*worklists.Waiting]int{}
 	for range n {
 		var best *lane
 		for _, l := range lanes {
@@ -98,11 +99,11 @@ func choose(set *queues.Set, waiting []store.Waiting, load *limits.Load, scarce 
 	return result
 }
 
-func lanesOf(set *queues.Set, waiting []store.Waiting, load *limits.Load) []*lane {
+func lanesOf(set *queues.Set, waiting []worklists.Waiting, load *limits.Load) []*lane {
 	type key struct {
 		queue  *queues.Queue
 		root   bool
-		runner store.Runner
+		runner schema.Runner
 	}
 	byKey := map[key]*lane{}
 	var lanes []*lane
@@ -168,7 +169,7 @@ func (l *lane) take(c *candidate, load *limits.Load) {
 }
 
 // actionOf is an action of a group, in the form that package limits takes.
-func actionOf(q *queues.Queue, group *store.Waiting) limits.Action {
+func actionOf(q *queues.Queue, group *worklists.Waiting) limits.Action {
 	return limits.Action{
 		Queue: q, RunID: group.RunID, RunLimit: int(group.RunLimit), Root: group.Root, Executor: group.Runner.OnCluster(),
 	}

@@ -10,12 +10,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/test/proptest"
 	"github.com/flyte-binary/flyte-binary/runs/limits"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // backlogOf generates queues with limits, live actions in them, and waiting actions: roots, each its own run, and
 // groups of children of a few runs.
-func backlogOf(t *rapid.T) (set *queues.Set, waiting []store.Waiting, load func() *limits.Load) {
+func backlogOf(t *rapid.T) (set *queues.Set, waiting []worklists.Waiting, load func() *limits.Load) {
 	limit := func(label string) int { return rapid.IntRange(0, 4).Draw(t, label) }
 	var configured []queues.Queue
 	for i := range rapid.IntRange(1, 3).Draw(t, "queues") {
@@ -27,9 +28,9 @@ func backlogOf(t *rapid.T) (set *queues.Set, waiting []store.Waiting, load func(
 	set = queues.New(configured)
 	names := rapid.SampledFrom(append(set.Names(), "gone"))
 
-	counted := store.Load{Runs: map[int64]int{}}
+	counted := worklists.Load{Runs: map[int64]int{}}
 	for i := range rapid.IntRange(0, 6).Draw(t, "parts") {
-		part := store.LoadPart{
+		part := worklists.LoadPart{
 			Queue: names.Draw(t, "queue"), RunID: int64(i%3 + 1), Actions: rapid.IntRange(0, 3).Draw(t, "live"),
 			Root: rapid.Bool().Draw(t, "root"),
 		}
@@ -39,19 +40,19 @@ func backlogOf(t *rapid.T) (set *queues.Set, waiting []store.Waiting, load func(
 	}
 	maxLive := rapid.IntRange(1, 12).Draw(t, "max live")
 	load = func() *limits.Load {
-		fresh := store.Load{Parts: counted.Parts, Runs: map[int64]int{}}
+		fresh := worklists.Load{Parts: counted.Parts, Runs: map[int64]int{}}
 		for id, n := range counted.Runs {
 			fresh.Runs[id] = n
 		}
-		return limits.New(set, limits.Snapshot{MaxLive: maxLive, Scope: store.LoadScope{All: true}, Counted: &fresh})
+		return limits.New(set, limits.Snapshot{MaxLive: maxLive, Scope: worklists.LoadScope{All: true}, Counted: &fresh})
 	}
 
 	runLimits := map[int64]int32{1: int32(limit("limit of run 1")), 2: int32(limit("limit of run 2")), 3: 0}
 	id := int64(100)
 	for range rapid.IntRange(1, 12).Draw(t, "groups") {
 		id += 10
-		group := store.Waiting{
-			Queue: names.Draw(t, "queue"), Root: rapid.Bool().Draw(t, "root"), Runner: store.Runner(rapid.IntRange(0, 1).Draw(t, "runner")),
+		group := worklists.Waiting{
+			Queue: names.Draw(t, "queue"), Root: rapid.Bool().Draw(t, "root"), Runner: schema.Runner(rapid.IntRange(0, 1).Draw(t, "runner")),
 			RunID: id, IDs: []int64{id},
 		}
 		if !group.Root {
@@ -74,7 +75,7 @@ func TestEveryHeldActionHasALimitToExplainIt(t *testing.T) {
 		before, after := load(), load()
 		found := choose(set, waiting, after, rapid.Bool().Draw(t, "scarce"), math.MaxInt16)
 
-		picked := map[*store.Waiting]int{}
+		picked := map[*worklists.Waiting]int{}
 		for _, p := range found.picks {
 			picked[p.group] = p.n
 			a := actionOf(set.Of(p.group.Queue), p.group)

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // trips counts the round trips of a pool that sends batches only.
@@ -46,7 +47,7 @@ func TestRoundTripsOfAPass(t *testing.T) {
 	}
 	require.EqualValues(t, 1, cost(), "nothing waits")
 	for i := range 30 {
-		f.run(fmt.Sprint("r", i), "q", func(r *store.Root) { r.MaxConcurrency = 50 })
+		f.run(fmt.Sprint("r", i), "q", func(r *schema.Root) { r.MaxConcurrency = 50 })
 	}
 	require.EqualValues(t, 5, cost(), "roots")
 	for i := range 30 {

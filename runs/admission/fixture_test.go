@@ -17,6 +17,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // fixture is the real writer and the loop, which runs only when the test calls it, on a fresh database.
@@ -24,7 +26,7 @@ type fixture struct {
 	*store.Writer
 	t     testing.TB
 	pool  *pgxpool.Pool
-	queue *store.QueueReader
+	queue *worklists.QueueReader
 	loop  *admission.Loop
 	set   *queues.Set
 }
@@ -36,7 +38,7 @@ func newFixture(t testing.TB, maxLive, batch int, configured ...queues.Queue) *f
 
 func fixtureOn(t testing.TB, pool *pgxpool.Pool, maxLive, batch int, configured ...queues.Queue) *fixture {
 	t.Helper()
-	f := &fixture{t: t, pool: pool, queue: store.NewQueueReader(pool)}
+	f := &fixture{t: t, pool: pool, queue: worklists.NewQueueReader(pool)}
 	f.configure(maxLive, batch, configured...)
 	return f
 }
@@ -93,14 +95,14 @@ func runID(name string) ident.Run { return ident.Run{Project: "p", Domain: "d", 
 func actionID(run, name string) ident.Action { return ident.Action{Run: runID(run), Name: name} }
 
 // run creates a run; change may be nil.
-func (f *fixture) run(name, queue string, change func(*store.Root)) {
+func (f *fixture) run(name, queue string, change func(*schema.Root)) {
 	f.t.Helper()
 	require.NoError(f.t, f.tryRun(name, queue, change))
 }
 
-func (f *fixture) tryRun(name, queue string, change func(*store.Root)) error {
-	run := store.NewRun{Root: store.Root{
-		Action:        store.Action{Project: "p", Domain: "d", RunName: name, TaskName: "t", Queue: queue},
+func (f *fixture) tryRun(name, queue string, change func(*schema.Root)) error {
+	run := store.NewRun{Root: schema.Root{
+		Action:        schema.Action{Project: "p", Domain: "d", RunName: name, TaskName: "t", Queue: queue},
 		RequestDigest: []byte("digest"), RunOutputBase: "/data/" + name + "/",
 	}}
 	if change != nil {
@@ -115,15 +117,15 @@ func (f *fixture) child(run, parent, name, queue string) {
 	require.NoError(f.t, f.tryChild(run, parent, name, queue, nil))
 }
 
-func (f *fixture) tryChild(run, parent, name, queue string, change func(*store.Action)) error {
+func (f *fixture) tryChild(run, parent, name, queue string, change func(*schema.Action)) error {
 	spec := []byte("spec")
-	digest := store.SpecDigest(store.SpecTask, spec)
+	digest := schema.SpecDigest(schema.SpecTask, spec)
 	a := store.NewAction{
-		Action: store.Action{
+		Action: schema.Action{
 			Project: "p", Domain: "d", RunName: run, Name: name, ParentName: &parent, ActionType: 1,
 			TaskName: "child", SpecDigest: digest, Queue: queue,
 		},
-		Spec: store.NewSpec{Kind: store.SpecTask, Digest: digest, Body: spec},
+		Spec: store.NewSpec{Kind: schema.SpecTask, Digest: digest, Body: spec},
 	}
 	if change != nil {
 		change(&a.Action)

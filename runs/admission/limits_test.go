@@ -14,11 +14,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 const root = ident.RootAction
 
-func priority(n int32) func(*store.Root) { return func(r *store.Root) { r.Priority = n } }
+func priority(n int32) func(*schema.Root) { return func(r *schema.Root) { r.Priority = n } }
 
 func TestActionsOfAQueue(t *testing.T) {
 	f := newFixture(t, 100, 10, queues.Queue{Name: "gpu", MaxActions: 2})
@@ -74,7 +75,7 @@ func TestTheDefaultQueueMayHaveLimits(t *testing.T) {
 // A parent takes no place while it waits, even under the tightest limits.
 func TestParentsThatWaitDoNotHoldTheQueue(t *testing.T) {
 	f := newFixture(t, 1, 1, queues.Queue{Name: "narrow", MaxActions: 1, MaxRuns: 1})
-	f.run("r", "narrow", func(r *store.Root) { r.MaxConcurrency = 2 })
+	f.run("r", "narrow", func(r *schema.Root) { r.MaxConcurrency = 2 })
 	f.drain()
 	parent := root
 	for depth := range 5 {
@@ -163,7 +164,7 @@ func TestLowPriorityQueueDoesNotStarve(t *testing.T) {
 
 func TestBuiltinActionsTakeNoPlaceOfTheInstallation(t *testing.T) {
 	f := newFixture(t, 2, 10, queues.Queue{Name: "timers", MaxActions: 3})
-	engine := func(r *store.Root) { r.Runner = store.RunnerBuiltin }
+	engine := func(r *schema.Root) { r.Runner = schema.RunnerBuiltin }
 	for i := range 4 {
 		f.run(fmt.Sprint("e", i), "timers", engine)
 		f.run(fmt.Sprint("x", i), "", nil)
@@ -180,7 +181,7 @@ func TestQueueDepthIsEnforced(t *testing.T) {
 	f.run("r", "short", nil)
 	f.drain()
 	f.children("r", root, 2, "short")
-	require.NoError(t, f.tryChild("r", root, "held", "short", func(a *store.Action) { a.Hold = store.HoldCache }), "one that the cache holds waits too")
+	require.NoError(t, f.tryChild("r", root, "held", "short", func(a *schema.Action) { a.Hold = schema.HoldCache }), "one that the cache holds waits too")
 	err := f.tryChild("r", root, "late", "short", nil)
 	require.Equal(t, rpc.KindResourceExhausted, rpc.KindOf(err))
 	require.ErrorContains(t, err, "queue short is full: it has 3 of the 3 actions that may wait in it")

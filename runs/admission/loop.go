@@ -17,16 +17,17 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // LeaseName is the lease of the loop.
 const LeaseName = "admission"
 
-// Queue is what the loop reads; store.QueueReader is one.
+// Queue is what the loop reads; worklists.QueueReader is one.
 type Queue interface {
-	Backlog(ctx context.Context, limit int) (*store.Backlog, error)
-	Load(ctx context.Context, scope store.LoadScope) (*store.Load, error)
-	Members(ctx context.Context, groups []*store.Waiting, depth int) error
+	Backlog(ctx context.Context, limit int) (*worklists.Backlog, error)
+	Load(ctx context.Context, scope worklists.LoadScope) (*worklists.Load, error)
+	Members(ctx context.Context, groups []*worklists.Waiting, depth int) error
 }
 
 // Admitter makes queued actions live, as long as this replica holds the lease; store.Writer is one.

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/flyte-binary/flyte-binary/internal/test/proptest"
-
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // known is an action as the model knows it.
@@ -227,10 +227,10 @@ func TestAdmissionMatchesItsModel(t *testing.T) {
 				limit := rapid.SampledFrom([]int32{0, 0, 2, 3}).Draw(rt, "limit")
 				m.limits[k.run] = limit
 				m.add(k)
-				f.run(k.run, k.queue, func(r *store.Root) {
+				f.run(k.run, k.queue, func(r *schema.Root) {
 					r.Priority, r.MaxConcurrency = k.priority, limit
 					if k.engine {
-						r.Runner = store.RunnerBuiltin
+						r.Runner = schema.RunnerBuiltin
 					}
 				})
 			case 3, 4, 5, 6:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/runs/limits"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // maxGroups bounds how many waiting roots, and runs with waiting children, of each queue a pass reads first. It reads
@@ -48,7 +49,7 @@ func (l *Loop) pass(ctx context.Context, lease string) (chosen int, err error) {
 // admit makes the picked actions live. For groups with more picked actions than known ids, it reads the other ids
 // first.
 func (l *Loop) admit(ctx context.Context, lease string, picks []pick) (chosen int, err error) {
-	var unknown []*store.Waiting
+	var unknown []*worklists.Waiting
 	depth := 0
 	for _, p := range picks {
 		if p.n > len(p.group.IDs) {
@@ -72,8 +73,8 @@ func (l *Loop) admit(ctx context.Context, lease string, picks []pick) (chosen in
 }
 
 // choose reads the oldest of each group that has room, and picks a batch.
-func (l *Loop) choose(ctx context.Context, backlog *store.Backlog, load *limits.Load) (choice, error) {
-	var children []*store.Waiting
+func (l *Loop) choose(ctx context.Context, backlog *worklists.Backlog, load *limits.Load) (choice, error) {
+	var children []*worklists.Waiting
 	open, starved := 0, false
 	for i := range backlog.Waiting {
 		group := &backlog.Waiting[i]
@@ -96,7 +97,7 @@ func (l *Loop) choose(ctx context.Context, backlog *store.Backlog, load *limits.
 }
 
 // load counts the live actions that matter for the waiting ones.
-func (l *Loop) load(ctx context.Context, backlog *store.Backlog) (*limits.Load, error) {
+func (l *Loop) load(ctx context.Context, backlog *worklists.Backlog) (*limits.Load, error) {
 	scope := l.scope(backlog)
 	counted, err := l.deps.Queue.Load(ctx, scope)
 	if err != nil {
@@ -108,8 +109,8 @@ func (l *Loop) load(ctx context.Context, backlog *store.Backlog) (*limits.Load, 
 // scope says what to count. Parents that wait for children are told apart only where that matters, because it costs
 // more: in queues with limits, in runs with limits, and everywhere when the installation is nearly full or runs that
 // may have places already compete for it.
-func (l *Loop) scope(backlog *store.Backlog) store.LoadScope {
-	scope := store.LoadScope{All: l.scarce(backlog) || contested(backlog.Waiting)}
+func (l *Loop) scope(backlog *worklists.Backlog) worklists.LoadScope {
+	scope := worklists.LoadScope{All: l.scarce(backlog) || contested(backlog.Waiting)}
 	for i := range backlog.Waiting {
 		limits.Cover(&scope, l.deps.Queues, l.action(&backlog.Waiting[i]))
 	}
@@ -117,17 +118,17 @@ func (l *Loop) scope(backlog *store.Backlog) store.LoadScope {
 }
 
 // action is an action of a group, in the form that package limits takes.
-func (l *Loop) action(group *store.Waiting) limits.Action {
+func (l *Loop) action(group *worklists.Waiting) limits.Action {
 	return actionOf(l.deps.Queues.Of(group.Queue), group)
 }
 
 // scarce reports whether the next batch may fill the installation.
-func (l *Loop) scarce(backlog *store.Backlog) bool {
+func (l *Loop) scarce(backlog *worklists.Backlog) bool {
 	return backlog.Live+l.config.Batch > l.Limit()
 }
 
 // contested reports whether children, whose run may have places, compete with actions of another run.
-func contested(waiting []store.Waiting) bool {
+func contested(waiting []worklists.Waiting) bool {
 	children, others := false, false
 	for i := range waiting {
 		children = children || !waiting[i].Root

@@ -19,6 +19,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // quiet has no signals: the loop reads the queue at each poll.
@@ -36,7 +38,7 @@ func replica(t *testing.T, pool *pgxpool.Pool, name string, maxLive int) *store.
 	config := admission.DefaultConfig()
 	config.MaxLive, config.Batch, config.Poll, config.Lease = maxLive, 5, 100*time.Millisecond, 600*time.Millisecond
 	loop := admission.New(config, admission.Deps{
-		Queue: store.NewQueueReader(pool), Admit: writer, Gate: writer.Gate(), Several: true,
+		Queue: worklists.NewQueueReader(pool), Admit: writer, Gate: writer.Gate(), Several: true,
 		Leases: pgdb.NewLeases(pool, clock.System{}, name), Signals: quiet{}, Clock: clock.System{}, Logger: zerolog.Nop(),
 	})
 	group := lifecycle.NewGroup(lifecycle.Named{Name: "writer", Part: writer}, lifecycle.Named{Name: "admission", Part: loop})
@@ -71,8 +73,8 @@ func TestReplicasShareTheLimitOfTheInstallation(t *testing.T) {
 		creating.Go(func() {
 			for n := range all / len(writers) {
 				name := fmt.Sprintf("r%d-%d", i, n)
-				_, _, err := w.CreateRun(t.Context(), store.NewRun{Root: store.Root{
-					Action:        store.Action{Project: "p", Domain: "d", RunName: name, TaskName: "t"},
+				_, _, err := w.CreateRun(t.Context(), store.NewRun{Root: schema.Root{
+					Action:        schema.Action{Project: "p", Domain: "d", RunName: name, TaskName: "t"},
 					RequestDigest: []byte("digest"), RunOutputBase: "/data/" + name + "/",
 				}})
 				if err != nil {

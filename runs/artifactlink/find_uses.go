@@ -11,7 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // UsesLeaseName is the lease of the loop that finds uses.
@@ -25,11 +26,11 @@ type Finder interface {
 	FindUses(ctx context.Context, r *enginev1.FindUsesRequest) (*enginev1.FindUsesResponse, error)
 }
 
-// UnreadList is the list of inputs to read; store.Unread is one.
+// UnreadList is the list of inputs to read; worklists.Unread is one.
 type UnreadList interface {
-	Pending(ctx context.Context, now time.Time, longest time.Duration, limit int) ([]store.UnreadInputs, error)
+	Pending(ctx context.Context, now time.Time, longest time.Duration, limit int) ([]worklists.UnreadInputs, error)
 	Postpone(ctx context.Context, ids []int64, next []time.Time) error
-	Read(ctx context.Context, ids []int64, found []store.FoundUse) error
+	Read(ctx context.Context, ids []int64, found []worklists.FoundUse) error
 }
 
 // UseDeps are the dependencies of the loop that finds uses.
@@ -76,7 +77,7 @@ func (u *unread) read(ctx context.Context, size int) (int, error) {
 		return 0, err
 	}
 	var done, later []int64
-	var found []store.FoundUse
+	var found []worklists.FoundUse
 	var next []time.Time
 	for i, inputs := range pending {
 		answer := response.GetActions()[i]
@@ -88,7 +89,7 @@ func (u *unread) read(ctx context.Context, size int) (int, error) {
 		done = append(done, inputs.ID)
 		for _, id := range answer.GetArtifacts() {
 			key := id.GetKey()
-			found = append(found, store.FoundUse{ActionID: inputs.ID, ArtifactKey: store.ArtifactKey{
+			found = append(found, worklists.FoundUse{ActionID: inputs.ID, ArtifactKey: schema.ArtifactKey{
 				Project: key.GetProject(), Domain: key.GetDomain(), Name: key.GetName(), Version: id.GetVersion(),
 			}})
 		}

@@ -17,7 +17,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle/lifecycletest"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // mine are leases that this process holds at once.
@@ -32,17 +33,17 @@ type inputs struct {
 	mu    sync.Mutex
 	next  map[int64]time.Time
 	tries map[int64]int
-	found []store.FoundUse
+	found []worklists.FoundUse
 	fails int // calls of the finder that fail as a whole
 }
 
-func (l *inputs) Pending(_ context.Context, now time.Time, _ time.Duration, _ int) (due []store.UnreadInputs, _ error) {
+func (l *inputs) Pending(_ context.Context, now time.Time, _ time.Duration, _ int) (due []worklists.UnreadInputs, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, name := range []string{"away", "there"} {
 		if at, waits := l.next[int64(id)]; waits && !at.After(now) {
 			action := ident.Action{Run: ident.Run{Project: "p", Domain: "d", Name: "r"}, Name: name}
-			due = append(due, store.UnreadInputs{ID: int64(id), Action: action, InputURI: "/" + name, Tries: l.tries[int64(id)]})
+			due = append(due, worklists.UnreadInputs{ID: int64(id), Action: action, InputURI: "/" + name, Tries: l.tries[int64(id)]})
 		}
 	}
 	return due, nil
@@ -58,7 +59,7 @@ func (l *inputs) Postpone(_ context.Context, ids []int64, next []time.Time) erro
 	return nil
 }
 
-func (l *inputs) Read(_ context.Context, ids []int64, found []store.FoundUse) error {
+func (l *inputs) Read(_ context.Context, ids []int64, found []worklists.FoundUse) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range ids {
@@ -118,9 +119,9 @@ func TestInputsThatCannotBeReadAreRetriedAlone(t *testing.T) {
 		clk.Step(artifactlink.DefaultConfig().UsesEvery)
 		return list.left() == 0
 	}, 10*time.Second, time.Millisecond)
-	require.Equal(t, []store.FoundUse{
-		{ActionID: 1, ArtifactKey: store.ArtifactKey{Name: "there", Version: "1"}},
-		{ActionID: 0, ArtifactKey: store.ArtifactKey{Name: "away", Version: "1"}},
+	require.Equal(t, []worklists.FoundUse{
+		{ActionID: 1, ArtifactKey: schema.ArtifactKey{Name: "there", Version: "1"}},
+		{ActionID: 0, ArtifactKey: schema.ArtifactKey{Name: "away", Version: "1"}},
 	}, list.found)
 }
 

@@ -25,7 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // LeaseName is the lease of the loop.
@@ -37,9 +37,9 @@ type Registry interface {
 	RegisterOutputs(ctx context.Context, r *enginev1.RegisterOutputsRequest) (*enginev1.RegisterOutputsResponse, error)
 }
 
-// List is the list of outputs; store.Produced is one.
+// List is the list of outputs; worklists.Produced is one.
 type List interface {
-	Pending(ctx context.Context, now time.Time, longest time.Duration, limit int) ([]store.ProducedOutputs, error)
+	Pending(ctx context.Context, now time.Time, longest time.Duration, limit int) ([]worklists.ProducedOutputs, error)
 	Postpone(ctx context.Context, id int64, tries int, next time.Time) error
 	Done(ctx context.Context, id int64) error
 }
@@ -152,7 +152,7 @@ func (l *Loop) Wake() {
 
 // register makes one try. What can never be registered is logged and dropped: the run has succeeded, whatever its
 // declarations are.
-func (l *Loop) register(ctx context.Context, outputs *store.ProducedOutputs) {
+func (l *Loop) register(ctx context.Context, outputs *worklists.ProducedOutputs) {
 	log := l.deps.Logger.With().Str("run", outputs.Action.Run.String()).Str("action", outputs.Action.Name).Logger()
 	response, err := l.try(ctx, outputs)
 	switch {
@@ -183,7 +183,7 @@ func (l *Loop) register(ctx context.Context, outputs *store.ProducedOutputs) {
 	}
 }
 
-func (l *Loop) try(ctx context.Context, outputs *store.ProducedOutputs) (*enginev1.RegisterOutputsResponse, error) {
+func (l *Loop) try(ctx context.Context, outputs *worklists.ProducedOutputs) (*enginev1.RegisterOutputsResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	creator := &common.EnrichedIdentity{}

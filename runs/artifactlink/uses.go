@@ -7,12 +7,13 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
-// UseReader reads uses; store.Reader does.
+// UseReader reads uses; lists.Reader does.
 type UseReader interface {
-	ArtifactUses(ctx context.Context, artifacts []store.ArtifactKey, runs []ident.Run, limit int) ([]store.ArtifactUse, error)
+	ArtifactUses(ctx context.Context, artifacts []schema.ArtifactKey, runs []ident.Run, limit int) ([]lists.ArtifactUse, error)
 }
 
 // Uses serves ArtifactUseService.
@@ -23,10 +24,10 @@ const maxUses = 500
 
 // ListArtifactUses implements enginev1connect.ArtifactUseServiceHandler.
 func (u Uses) ListArtifactUses(ctx context.Context, r *enginev1.ListArtifactUsesRequest) (*enginev1.ListArtifactUsesResponse, error) {
-	var artifacts []store.ArtifactKey
+	var artifacts []schema.ArtifactKey
 	for _, id := range r.GetArtifacts() {
 		key := id.GetKey()
-		artifacts = append(artifacts, store.ArtifactKey{Project: key.GetProject(), Domain: key.GetDomain(), Name: key.GetName(), Version: id.GetVersion()})
+		artifacts = append(artifacts, schema.ArtifactKey{Project: key.GetProject(), Domain: key.GetDomain(), Name: key.GetName(), Version: id.GetVersion()})
 	}
 	var runs []ident.Run
 	for _, id := range r.GetRuns() {
@@ -48,7 +49,7 @@ func (u Uses) ListArtifactUses(ctx context.Context, r *enginev1.ListArtifactUses
 	return response, nil
 }
 
-func usersOf(users []store.ArtifactUser) (found []*enginev1.ArtifactUser) {
+func usersOf(users []lists.ArtifactUser) (found []*enginev1.ArtifactUser) {
 	for _, user := range users {
 		found = append(found, &enginev1.ArtifactUser{Action: user.Action, Task: user.Task})
 	}

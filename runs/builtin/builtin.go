@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // Runs reports whether the runs service runs tasks of a type itself.
@@ -65,7 +66,7 @@ func New(blobs Blobs, specs Specs, logger zerolog.Logger) *Tasks {
 }
 
 // Prepare returns how each action starts, in order. It postpones actions that it cannot prepare yet.
-func (t *Tasks) Prepare(ctx context.Context, due []store.DueAction) []*store.Start {
+func (t *Tasks) Prepare(ctx context.Context, due []worklists.DueAction) []*store.Start {
 	starts := make([]*store.Start, len(due))
 	templates, err := t.templates(ctx, due)
 	if err != nil {
@@ -101,7 +102,7 @@ func (e *badError) Error() string { return e.words }
 
 func bad(format string, args ...any) error { return &badError{words: fmt.Sprintf(format, args...)} }
 
-func (t *Tasks) prepare(ctx context.Context, action *store.DueAction, template *core.TaskTemplate) *store.Start {
+func (t *Tasks) prepare(ctx context.Context, action *worklists.DueAction, template *core.TaskTemplate) *store.Start {
 	start, err := t.begin(ctx, action, template)
 	var wrong *badError
 	switch {
@@ -118,7 +119,7 @@ func (t *Tasks) prepare(ctx context.Context, action *store.DueAction, template *
 	}
 }
 
-func (t *Tasks) begin(ctx context.Context, action *store.DueAction, template *core.TaskTemplate) (*store.Start, error) {
+func (t *Tasks) begin(ctx context.Context, action *worklists.DueAction, template *core.TaskTemplate) (*store.Start, error) {
 	if template == nil {
 		return nil, bad("the task of the action cannot be read")
 	}
@@ -133,7 +134,7 @@ func (t *Tasks) begin(ctx context.Context, action *store.DueAction, template *co
 }
 
 // inputs reads the inputs of the action. A task without inputs needs no document.
-func (t *Tasks) inputs(ctx context.Context, action *store.DueAction, template *core.TaskTemplate) (*task.Inputs, error) {
+func (t *Tasks) inputs(ctx context.Context, action *worklists.DueAction, template *core.TaskTemplate) (*task.Inputs, error) {
 	inputs := &task.Inputs{}
 	body, err := t.blobs.ReadAll(ctx, blobpath.InputsPath(action.InputURI), maxInputs)
 	switch {
@@ -153,7 +154,7 @@ func (t *Tasks) inputs(ctx context.Context, action *store.DueAction, template *c
 }
 
 // templates reads the tasks of actions, from the cache where possible. It leaves out tasks that cannot be decoded.
-func (t *Tasks) templates(ctx context.Context, due []store.DueAction) (map[string]*core.TaskTemplate, error) {
+func (t *Tasks) templates(ctx context.Context, due []worklists.DueAction) (map[string]*core.TaskTemplate, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	found := map[string]*core.TaskTemplate{}

@@ -14,11 +14,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // echo writes the outputs that the task declares. Writing is idempotent, so the process may die before the action has
 // started.
-func (t *Tasks) echo(ctx context.Context, action *store.DueAction, inputs *task.Inputs, template *core.TaskTemplate) (*store.Start, error) {
+func (t *Tasks) echo(ctx context.Context, action *worklists.DueAction, inputs *task.Inputs, template *core.TaskTemplate) (*store.Start, error) {
 	declared := template.GetInterface().GetOutputs().GetVariables()
 	if len(declared) == 0 {
 		return &store.Start{}, nil

@@ -15,15 +15,17 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // LeaseName is the lease of the loop that keeps reservations.
 const LeaseName = "cache reservations"
 
-// Reader finds held and finished actions; store.CacheReader is one.
+// Reader finds held and finished actions; worklists.CacheReader is one.
 type Reader interface {
-	Held(ctx context.Context, hold store.Hold, after int64, limit int) ([]store.Cacheable, error)
-	Publishable(ctx context.Context, actions []ident.Action) ([]store.Cacheable, error)
+	Held(ctx context.Context, hold schema.Hold, after int64, limit int) ([]worklists.Cacheable, error)
+	Publishable(ctx context.Context, actions []ident.Action) ([]worklists.Cacheable, error)
 }
 
 // Settler settles holds; store.Writer is one.
@@ -31,11 +33,11 @@ type Settler interface {
 	Settle(ctx context.Context, settlements []store.Settlement) (int, error)
 }
 
-// Reservations stores which actions hold keys; store.ReservedKeys is one.
+// Reservations stores which actions hold keys; worklists.ReservedKeys is one.
 type Reservations interface {
-	Remember(ctx context.Context, key store.ReservedKey) error
+	Remember(ctx context.Context, key worklists.ReservedKey) error
 	Forget(ctx context.Context, actionID int64) error
-	List(ctx context.Context, after int64, limit int) ([]store.ReservedKey, error)
+	List(ctx context.Context, after int64, limit int) ([]worklists.ReservedKey, error)
 }
 
 // Signals report changes of actions.

@@ -9,11 +9,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // hitEvent is the event that an executor would have reported.
-func (c *Cache) hitEvent(a *store.Cacheable, entry *found) []byte {
+func (c *Cache) hitEvent(a *worklists.Cacheable, entry *found) []byte {
 	now := timestamppb.New(c.deps.Clock.Now())
 	event := &workflow.ActionEvent{
 		Id:           a.Ident().Proto(),

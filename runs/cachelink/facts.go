@@ -8,10 +8,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// Specs reads encoded specs by digest; store.LiveReader does.
+// Specs reads encoded specs by digest; worklists.LiveReader does.
 type Specs interface {
 	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
 }
@@ -65,7 +65,7 @@ func newWishes(config Config, specs Specs) *wishes {
 }
 
 // of returns the policy of each action, in order.
-func (w *wishes) of(ctx context.Context, actions []store.Cacheable) ([]Wish, error) {
+func (w *wishes) of(ctx context.Context, actions []worklists.Cacheable) ([]Wish, error) {
 	if err := w.learn(ctx, actions); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (w *wishes) of(ctx context.Context, actions []store.Cacheable) ([]Wish, err
 	return wanted, nil
 }
 
-func (w *wishes) learn(ctx context.Context, actions []store.Cacheable) error {
+func (w *wishes) learn(ctx context.Context, actions []worklists.Cacheable) error {
 	w.mu.Lock()
 	if len(w.tasks) > maxWishes || len(w.runs) > maxWishes {
 		w.tasks, w.runs = map[string]Wish{}, map[string]Wish{}
@@ -127,7 +127,7 @@ func (w *wishes) learn(ctx context.Context, actions []store.Cacheable) error {
 	return nil
 }
 
-func keyOf(a *store.Cacheable, wish Wish) key {
+func keyOf(a *worklists.Cacheable, wish Wish) key {
 	if wish.Global {
 		return key{text: a.CacheKey}
 	}

@@ -11,6 +11,8 @@ import (
 	cachev1 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // keeper lets one action at a time compute a key. It extends the reservations of live actions before it allows new
@@ -26,12 +28,12 @@ type keeper struct {
 
 // claim is a reservation of a live action, as of the last read.
 type claim struct {
-	store.ReservedKey
+	worklists.ReservedKey
 	extended  time.Time
 	heartbeat time.Duration
 }
 
-func newClaim(reserved store.ReservedKey, at time.Time, reservation *cachev1.Reservation) *claim {
+func newClaim(reserved worklists.ReservedKey, at time.Time, reservation *cachev1.Reservation) *claim {
 	heartbeat := max(reservation.GetHeartbeatInterval().AsDuration(), 100*time.Millisecond)
 	return &claim{ReservedKey: reserved, extended: at, heartbeat: heartbeat}
 }
@@ -141,9 +143,9 @@ func (k *keeper) keep(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-func keyReserved(r store.ReservedKey) key { return key{r.Project, r.Domain, r.Key} }
+func keyReserved(r worklists.ReservedKey) key { return key{r.Project, r.Domain, r.Key} }
 
-func (k *keeper) release(ctx context.Context, reserved store.ReservedKey) error {
+func (k *keeper) release(ctx context.Context, reserved worklists.ReservedKey) error {
 	if k.On() {
 		if err := k.catalog.release(ctx, keyReserved(reserved), reserved.Owner); err != nil {
 			return fmt.Errorf("release the reservation of %s: %w", reserved.Owner, err)
@@ -182,7 +184,7 @@ func (k *keeper) wait(ctx context.Context) error {
 	groups := map[key]*group{}
 	var order []*group
 	for after := int64(0); ; {
-		held, err := k.deps.Reader.Held(ctx, store.HoldReservation, after, page)
+		held, err := k.deps.Reader.Held(ctx, schema.HoldReservation, after, page)
 		if err != nil {
 			return err
 		}
@@ -226,11 +228,11 @@ func (k *keeper) wait(ctx context.Context) error {
 // group is the actions that wait for one key, oldest first.
 type group struct {
 	key     key
-	actions []store.Cacheable
+	actions []worklists.Cacheable
 	wishes  []Wish
 }
 
-func (g *group) add(a store.Cacheable, wish Wish) {
+func (g *group) add(a worklists.Cacheable, wish Wish) {
 	g.actions, g.wishes = append(g.actions, a), append(g.wishes, wish)
 }
 
@@ -262,7 +264,7 @@ func (k *keeper) settleGroup(ctx context.Context, g *group) ([]store.Settlement,
 		if !wish.Overwrite {
 			s = k.decide(a, wish, o)
 		}
-		s.RunID, s.ID, s.From = a.RunID, a.ID, store.HoldReservation
+		s.RunID, s.ID, s.From = a.RunID, a.ID, schema.HoldReservation
 		settlements[i] = s
 		if s.Hit == nil && first < 0 {
 			first = i
@@ -286,9 +288,9 @@ func (k *keeper) settleGroup(ctx context.Context, g *group) ([]store.Settlement,
 
 // claim reserves a key and returns its owner. The reservation is stored first: an unknown reservation would block its
 // key until it expires.
-func (k *keeper) claim(ctx context.Context, at key, a *store.Cacheable) (string, error) {
+func (k *keeper) claim(ctx context.Context, at key, a *worklists.Cacheable) (string, error) {
 	owner := ownerID(a)
-	reserved := store.ReservedKey{
+	reserved := worklists.ReservedKey{
 		ActionID: a.ID, RunID: a.RunID, Project: at.project, Domain: at.domain, Key: at.text, Owner: owner,
 	}
 	if err := k.deps.Keys.Remember(ctx, reserved); err != nil {
@@ -327,7 +329,7 @@ func (g *group) has(owner string) bool {
 func (k *keeper) all(g *group, s store.Settlement) []store.Settlement {
 	settlements := make([]store.Settlement, len(g.actions))
 	for i := range g.actions {
-		s.RunID, s.ID, s.From = g.actions[i].RunID, g.actions[i].ID, store.HoldReservation
+		s.RunID, s.ID, s.From = g.actions[i].RunID, g.actions[i].ID, schema.HoldReservation
 		settlements[i] = s
 	}
 	return settlements
@@ -336,21 +338,21 @@ func (k *keeper) all(g *group, s store.Settlement) []store.Settlement {
 // askAgain keeps actions waiting: running without a reservation would break the guarantee of one at a time.
 func askAgain(err error) store.Settlement {
 	return store.Settlement{
-		To: store.HoldReservation, CacheStatus: int16(core.CatalogCacheStatus_CACHE_LOOKUP_FAILURE),
+		To: schema.HoldReservation, CacheStatus: int16(core.CatalogCacheStatus_CACHE_LOOKUP_FAILURE),
 		Reason: "lookup failed, trying again: " + message(err),
 	}
 }
 
 func waitFor(owner string) store.Settlement {
 	return store.Settlement{
-		To: store.HoldReservation, CacheStatus: int16(core.CatalogCacheStatus_CACHE_MISS),
+		To: schema.HoldReservation, CacheStatus: int16(core.CatalogCacheStatus_CACHE_MISS),
 		Reason: fmt.Sprintf("waits for %s, which computes the same key", ownerName(owner)),
 	}
 }
 
 // ownerID identifies an action to the cache service. The id distinguishes it from another action of the same name
 // after a run was deleted.
-func ownerID(a *store.Cacheable) string { return fmt.Sprintf("%s#%d", a.Ident(), a.ID) }
+func ownerID(a *worklists.Cacheable) string { return fmt.Sprintf("%s#%d", a.Ident(), a.ID) }
 
 func ownerName(owner string) string {
 	name, _, _ := strings.Cut(owner, "#")

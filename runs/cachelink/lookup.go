@@ -8,6 +8,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // lookUp settles actions that are held for a lookup, on every replica: those of its own commits at once, those that
@@ -43,7 +45,7 @@ func (c *Cache) awaitHeld(ctx context.Context) bool {
 // drain looks up until no action is held, or no progress is possible.
 func (c *Cache) drain(ctx context.Context) error {
 	for {
-		held, err := c.deps.Reader.Held(ctx, store.HoldCache, 0, c.config.Batch)
+		held, err := c.deps.Reader.Held(ctx, schema.HoldCache, 0, c.config.Batch)
 		if err != nil || len(held) == 0 {
 			return err
 		}
@@ -65,7 +67,7 @@ type outcome struct {
 	err    error
 }
 
-func (c *Cache) lookUpAll(ctx context.Context, held []store.Cacheable) ([]store.Settlement, error) {
+func (c *Cache) lookUpAll(ctx context.Context, held []worklists.Cacheable) ([]store.Settlement, error) {
 	wishes, err := c.wishes.of(ctx, held)
 	if err != nil {
 		return nil, err
@@ -78,9 +80,9 @@ func (c *Cache) lookUpAll(ctx context.Context, held []store.Cacheable) ([]store.
 	for i := range held {
 		a, wish := &held[i], wishes[i]
 		s := c.decide(a, wish, outcomes[keyOf(a, wish)])
-		s.RunID, s.ID, s.From = a.RunID, a.ID, store.HoldCache
+		s.RunID, s.ID, s.From = a.RunID, a.ID, schema.HoldCache
 		if s.Hit == nil && wish.Serialize && c.On() {
-			s.To = store.HoldReservation // one of them will compute it; the keeper decides which
+			s.To = schema.HoldReservation // one of them will compute it; the keeper decides which
 		}
 		settlements[i] = s
 	}
@@ -88,7 +90,7 @@ func (c *Cache) lookUpAll(ctx context.Context, held []store.Cacheable) ([]store.
 }
 
 // outcomes looks up every key once; none when the cache is off.
-func (c *Cache) outcomes(ctx context.Context, actions []store.Cacheable, wishes []Wish) map[key]outcome {
+func (c *Cache) outcomes(ctx context.Context, actions []worklists.Cacheable, wishes []Wish) map[key]outcome {
 	if !c.On() {
 		return nil
 	}
@@ -113,7 +115,7 @@ func (c *Cache) outcomes(ctx context.Context, actions []store.Cacheable, wishes 
 }
 
 // decide turns a lookup into the settlement of one action.
-func (c *Cache) decide(a *store.Cacheable, wish Wish, o outcome) store.Settlement {
+func (c *Cache) decide(a *worklists.Cacheable, wish Wish, o outcome) store.Settlement {
 	switch {
 	case !c.On():
 		return store.Settlement{CacheStatus: int16(core.CatalogCacheStatus_CACHE_SKIPPED), Reason: ReasonOff}

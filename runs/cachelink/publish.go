@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // Success is an attempt that is about to be recorded as succeeded.
@@ -61,7 +61,7 @@ func (c *Cache) Publish(ctx context.Context, successes []Success) ([]Published, 
 	return published, err
 }
 
-func (c *Cache) publish(ctx context.Context, a *store.Cacheable, wish Wish, success Success) Published {
+func (c *Cache) publish(ctx context.Context, a *worklists.Cacheable, wish Wish, success Success) Published {
 	attempt := success.Attempt
 	if attempt == 0 {
 		attempt = a.Attempt

@@ -10,15 +10,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// Storage reads the type of an action and the digest of its spec; store.LiveReader does.
+// Storage reads the type of an action and the digest of its spec; worklists.LiveReader does.
 type Storage interface {
-	Storage(ctx context.Context, id ident.Action) (store.Storage, error)
+	Storage(ctx context.Context, id ident.Action) (worklists.Storage, error)
 }
 
-// Specs reads encoded specs; store.Reader does.
+// Specs reads encoded specs; lists.Reader does.
 type Specs interface {
 	Spec(ctx context.Context, digest []byte) ([]byte, error)
 }

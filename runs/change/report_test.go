@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // ledger is the cache and the writer; it notes the order in which they are asked.
@@ -128,7 +129,7 @@ func TestOutcomesAndTimesOfTransitions(t *testing.T) {
 func TestWakerPublishesOnlyWhatSucceeds(t *testing.T) {
 	l := &ledger{status: core.CatalogCacheStatus_CACHE_POPULATED}
 	due := []store.Wake{
-		{Due: store.DueEnd},
+		{Due: schema.DueEnd},
 		{Start: &store.Start{}},
 		{Start: &store.Start{Lasts: time.Second}},
 		{Start: &store.Start{Postpone: time.Second}},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 )
 
@@ -28,7 +29,7 @@ func (w *Waker) Wake(ctx context.Context, due []store.Wake, grace store.Executor
 	var at []int
 	for i := range due {
 		d := &due[i]
-		if d.Due == store.DueEnd || d.Start != nil && d.Start.Postpone == 0 && d.Start.Failure == nil && d.Start.Lasts <= 0 {
+		if d.Due == schema.DueEnd || d.Start != nil && d.Start.Postpone == 0 && d.Start.Failure == nil && d.Start.Lasts <= 0 {
 			successes, at = append(successes, cachelink.Success{Action: d.Ident()}), append(at, i)
 		}
 	}

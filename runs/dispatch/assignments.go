@@ -24,14 +24,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// Reader reads the live set; store.LiveReader is one.
+// Reader reads the live set; worklists.LiveReader is one.
 type Reader interface {
-	Live(ctx context.Context, of store.Selection, after store.Ref, limit int) ([]store.Ref, error)
-	LiveOfRuns(ctx context.Context, of store.Selection, runIDs []int64) ([]store.Ref, error)
-	LiveByID(ctx context.Context, ids []int64, parents bool) ([]store.LiveAction, error)
+	Live(ctx context.Context, of worklists.Selection, after schema.Ref, limit int) ([]schema.Ref, error)
+	LiveOfRuns(ctx context.Context, of worklists.Selection, runIDs []int64) ([]schema.Ref, error)
+	LiveByID(ctx context.Context, ids []int64, parents bool) ([]worklists.LiveAction, error)
 	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
 }
 
@@ -98,7 +99,7 @@ func (a *Assignments) Get(ctx context.Context, ids []int64) ([]*enginev1.Assignm
 }
 
 // handedOut measures how an action came to an executor.
-func (a *Assignments) handedOut(ctx context.Context, action *store.LiveAction, assignment *enginev1.Assignment) {
+func (a *Assignments) handedOut(ctx context.Context, action *worklists.LiveAction, assignment *enginev1.Assignment) {
 	now := a.deps.Clock.Now()
 	a.deps.Waits.Record(ctx, max(0, now.Sub(action.AdmittedAt).Seconds()))
 	if a.deps.Tracer == nil {
@@ -118,7 +119,7 @@ func (a *Assignments) handedOut(ctx context.Context, action *store.LiveAction, a
 
 // traceBelowParent makes a child part of what the attempt of its parent caused. The attempt is the one that the parent is in now: it
 // has enqueued the child, unless the parent was retried before the child was admitted.
-func traceBelowParent(action *store.LiveAction, assignment *enginev1.Assignment) {
+func traceBelowParent(action *worklists.LiveAction, assignment *enginev1.Assignment) {
 	variable := traceOf(assignment)
 	if variable == nil || action.Parent == nil {
 		return
@@ -141,7 +142,7 @@ func traceOf(assignment *enginev1.Assignment) *core.KeyValuePair {
 }
 
 // load reads the specs of actions, from the cache where possible.
-func (a *Assignments) load(ctx context.Context, actions []store.LiveAction) (map[string][]byte, error) {
+func (a *Assignments) load(ctx context.Context, actions []worklists.LiveAction) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	missing := map[string]struct{}{}
 	for i := range actions {
@@ -174,7 +175,7 @@ func (a *Assignments) load(ctx context.Context, actions []store.LiveAction) (map
 	return found, nil
 }
 
-func assemble(a *store.LiveAction, specs map[string][]byte) (*enginev1.Assignment, error) {
+func assemble(a *worklists.LiveAction, specs map[string][]byte) (*enginev1.Assignment, error) {
 	out := &enginev1.Assignment{
 		Ref:   refOf(a.Ref),
 		Group: a.Group,
@@ -232,7 +233,7 @@ func assemble(a *store.LiveAction, specs map[string][]byte) (*enginev1.Assignmen
 	return out, nil
 }
 
-func refOf(ref store.Ref) *enginev1.ActionRef {
+func refOf(ref schema.Ref) *enginev1.ActionRef {
 	run := ident.Run{Project: ref.Project, Domain: ref.Domain, Name: ref.RunName}
 	return &enginev1.ActionRef{Uid: ref.ID, Id: ident.Action{Run: run, Name: ref.Name}.Proto()}
 }

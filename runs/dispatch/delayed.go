@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // delayStep is how often a stream asks whether calls still have precedence. There are 16 streams.
@@ -21,7 +21,7 @@ type delayed struct {
 }
 
 type delayedAction struct {
-	store.Ref
+	schema.Ref
 	since time.Time
 }
 
@@ -30,7 +30,7 @@ func newDelayed(longest time.Duration, deps Deps) *delayed {
 }
 
 // add keeps actions until take returns them.
-func (d *delayed) add(refs []store.Ref) {
+func (d *delayed) add(refs []schema.Ref) {
 	now := d.clock.Now()
 	for _, ref := range refs {
 		if _, known := d.actions[ref.ID]; !known {
@@ -43,13 +43,13 @@ func (d *delayed) add(refs []store.Ref) {
 func (d *delayed) drop(id int64) { delete(d.actions, id) }
 
 // take returns the actions that need not wait any longer, in the order of their ids.
-func (d *delayed) take() []store.Ref {
+func (d *delayed) take() []schema.Ref {
 	if len(d.actions) == 0 {
 		return nil
 	}
 	precedence := d.precedence != nil && d.precedence.ClaimProcessors()
 	now := d.clock.Now()
-	var taken []store.Ref
+	var taken []schema.Ref
 	for _, id := range sortedIDs(d.actions) {
 		waited := now.Sub(d.actions[id].since) // negative if the clock was put back
 		if precedence && waited >= 0 && waited < d.longest {

@@ -17,6 +17,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // delayedStream is a stream of assignments, in a bubble of synctest, and what decides about it.
@@ -27,9 +29,9 @@ type delayedStream struct {
 	end    func()
 
 	mu      sync.Mutex
-	live    []store.Ref // GUARDED_BY(mu): as the database has them
-	claimed bool        // GUARDED_BY(mu)
-	sent    []string    // GUARDED_BY(mu)
+	live    []schema.Ref // GUARDED_BY(mu): as the database has them
+	claimed bool         // GUARDED_BY(mu)
+	sent    []string     // GUARDED_BY(mu)
 }
 
 func (s *delayedStream) ClaimProcessors() bool {
@@ -44,7 +46,7 @@ func (s *delayedStream) claim(claimed bool) {
 	s.claimed = claimed
 }
 
-func (s *delayedStream) Live(_ context.Context, _ store.Selection, after store.Ref, _ int) ([]store.Ref, error) {
+func (s *delayedStream) Live(_ context.Context, _ worklists.Selection, after schema.Ref, _ int) ([]schema.Ref, error) {
 	if after.ID != 0 {
 		return nil, nil
 	}
@@ -53,13 +55,13 @@ func (s *delayedStream) Live(_ context.Context, _ store.Selection, after store.R
 	return s.live, nil
 }
 
-func (s *delayedStream) LiveByID(_ context.Context, ids []int64, _ bool) (found []store.LiveAction, err error) {
+func (s *delayedStream) LiveByID(_ context.Context, ids []int64, _ bool) (found []worklists.LiveAction, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
 		for _, ref := range s.live {
 			if ref.ID == id {
-				found = append(found, store.LiveAction{Ref: ref, SpecDigest: []byte("spec"), Attempt: 1})
+				found = append(found, worklists.LiveAction{Ref: ref, SpecDigest: []byte("spec"), Attempt: 1})
 			}
 		}
 	}
@@ -80,7 +82,7 @@ func (s *delayedStream) watch() {
 	assignments := NewAssignments(config, Deps{Reader: s, Feed: s.feed, Clock: clock.System{}, Precedence: s})
 	ctx, cancel := context.WithCancelCause(s.t.Context())
 	ended := make(chan error)
-	of := store.Selection{Runner: store.RunnerExecutor, Cluster: ident.DefaultCluster, Shard: ident.AllShards}
+	of := worklists.Selection{Runner: schema.RunnerExecutor, Cluster: ident.DefaultCluster, Shard: ident.AllShards}
 	go func() { ended <- assignments.Watch(ctx, of, s.send) }()
 	closed := errors.New("the client has gone")
 	s.end = func() {
@@ -107,11 +109,11 @@ func (s *delayedStream) send(message *enginev1.WatchAssignmentsResponse) error {
 }
 
 // admit makes an action live, as a commit does.
-func (s *delayedStream) admit(action store.Ref) {
+func (s *delayedStream) admit(action schema.Ref) {
 	s.mu.Lock()
 	s.live = append(s.live, action)
 	s.mu.Unlock()
-	s.feed.LiveChanged(store.LiveChange{Admitted: []store.Ref{action}})
+	s.feed.LiveChanged(store.LiveChange{Admitted: []schema.Ref{action}})
 	synctest.Wait()
 }
 
@@ -121,7 +123,7 @@ func (s *delayedStream) abort() {
 	action := s.live[len(s.live)-1]
 	s.live = s.live[:len(s.live)-1]
 	s.mu.Unlock()
-	s.feed.LiveChanged(store.LiveChange{Ended: []store.Ref{action}})
+	s.feed.LiveChanged(store.LiveChange{Ended: []schema.Ref{action}})
 	synctest.Wait()
 }
 
@@ -143,7 +145,7 @@ func TestNewAssignmentsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		actions := refs(6)
 		for i := range actions {
-			actions[i].Runner, actions[i].Cluster = store.RunnerExecutor, ident.DefaultCluster
+			actions[i].Runner, actions[i].Cluster = schema.RunnerExecutor, ident.DefaultCluster
 		}
 		s := &delayedStream{t: t, feed: NewFeed("me"), live: slices.Clone(actions[:1]), claimed: true}
 		s.watch()

@@ -6,6 +6,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Feed tells subscribers what happens to the live set and the queue: exactly, for commits of this process; by run, for
@@ -42,7 +44,7 @@ type Changes struct {
 
 // LiveRef is an action that became live or is no longer.
 type LiveRef struct {
-	store.Ref
+	schema.Ref
 	Live bool
 }
 
@@ -124,7 +126,7 @@ func (f *Feed) LiveChanged(change store.LiveChange) {
 
 // Heard handles a notification on store.ChannelLive.
 func (f *Feed) Heard(n pgdb.Notification) {
-	notice, err := store.ParseNotice(n.Payload)
+	notice, err := notices.ParseNotice(n.Payload)
 	if err == nil && notice.Replica == f.replica && f.replica != "" {
 		return // LiveChanged has reported exactly what our own commits did
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 func TestFeedTellsLocalFromRemote(t *testing.T) {
@@ -29,15 +30,15 @@ func TestFeedTellsLocalFromRemote(t *testing.T) {
 		require.True(t, sub.Take().Resync, "%v", odd)
 	}
 	sub.Close()
-	feed.LiveChanged(store.LiveChange{Admitted: []store.Ref{{ID: 1}}})
+	feed.LiveChanged(store.LiveChange{Admitted: []schema.Ref{{ID: 1}}})
 	require.Empty(t, sub.Take().Live)
 }
 
 func TestFeedKeepsTheLatestOfEachAction(t *testing.T) {
 	feed := NewFeed("me")
 	sub := feed.Subscribe()
-	feed.LiveChanged(store.LiveChange{Admitted: []store.Ref{{ID: 1}, {ID: 2}}})
-	feed.LiveChanged(store.LiveChange{Ended: []store.Ref{{ID: 1}}, Queued: []int64{7}})
+	feed.LiveChanged(store.LiveChange{Admitted: []schema.Ref{{ID: 1}, {ID: 2}}})
+	feed.LiveChanged(store.LiveChange{Ended: []schema.Ref{{ID: 1}}, Queued: []int64{7}})
 	changes := sub.Take()
 	require.False(t, changes.Live[1].Live)
 	require.True(t, changes.Live[2].Live)

@@ -10,12 +10,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// Storage says where the data of an action are; store.LiveReader does.
+// Storage says where the data of an action are; worklists.LiveReader does.
 type Storage interface {
-	Storage(ctx context.Context, id ident.Action) (store.Storage, error)
+	Storage(ctx context.Context, id ident.Action) (worklists.Storage, error)
 }
 
 // Handler serves what executors ask EngineService about assignments. Both fields are required.
@@ -28,9 +29,9 @@ type Handler struct {
 func (h *Handler) WatchAssignments(
 	ctx context.Context, r *enginev1.WatchAssignmentsRequest, stream *connect.ServerStream[enginev1.WatchAssignmentsResponse],
 ) error {
-	of := store.Selection{Runner: store.RunnerExecutor, Cluster: cmp.Or(r.GetCluster(), ident.DefaultCluster), Shard: ident.AllShards}
+	of := worklists.Selection{Runner: schema.RunnerExecutor, Cluster: cmp.Or(r.GetCluster(), ident.DefaultCluster), Shard: ident.AllShards}
 	if r.GetPools() {
-		of.Runner, of.Cluster = store.RunnerPool, ""
+		of.Runner, of.Cluster = schema.RunnerPool, ""
 	}
 	if r.Shard != nil {
 		of.Shard = int(r.GetShard())

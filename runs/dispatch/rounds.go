@@ -7,7 +7,8 @@ import (
 	"sync"
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // rounds shares reads of the live actions of runs. A commit of another replica wakes the streams of all shards at once, and each
@@ -23,14 +24,14 @@ type rounds struct {
 
 // part is a selection without its shard.
 type part struct {
-	runner  store.Runner
+	runner  schema.Runner
 	cluster string
 }
 
 type round struct {
 	runs    map[int64]struct{}
 	done    chan struct{}
-	byShard map[int][]store.Ref // set when done is closed, as err
+	byShard map[int][]schema.Ref // set when done is closed, as err
 	err     error
 }
 
@@ -39,7 +40,7 @@ func newRounds(reader Reader) *rounds {
 }
 
 // liveOfRuns is Reader.LiveOfRuns, possibly with more runs than were asked for.
-func (r *rounds) liveOfRuns(ctx context.Context, of store.Selection, runs map[int64]struct{}) ([]store.Ref, error) {
+func (r *rounds) liveOfRuns(ctx context.Context, of worklists.Selection, runs map[int64]struct{}) ([]schema.Ref, error) {
 	joined := r.join(ctx, part{of.Runner, of.Cluster}, runs)
 	select {
 	case <-joined.done:
@@ -78,13 +79,13 @@ func (r *rounds) read(ctx context.Context, p part, before <-chan struct{}, now *
 	r.before[p] = now.done
 	r.mu.Unlock()
 	defer close(now.done)
-	all := store.Selection{Runner: p.runner, Cluster: p.cluster, Shard: ident.AllShards}
+	all := worklists.Selection{Runner: p.runner, Cluster: p.cluster, Shard: ident.AllShards}
 	refs, err := r.reader.LiveOfRuns(ctx, all, sortedIDs(now.runs))
 	if err != nil {
 		now.err = err
 		return
 	}
-	now.byShard = map[int][]store.Ref{}
+	now.byShard = map[int][]schema.Ref{}
 	shards := map[int64]int{}
 	for _, ref := range refs {
 		shard, known := shards[ref.RunID]

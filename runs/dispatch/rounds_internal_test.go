@@ -11,20 +11,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // reads is a reader whose reads wait for the test.
 type reads struct {
 	Reader
 	mu      sync.Mutex
-	asked   []store.Selection
+	asked   []worklists.Selection
 	runs    [][]int64
 	proceed chan error
-	live    []store.Ref
+	live    []schema.Ref
 }
 
-func (r *reads) LiveOfRuns(_ context.Context, of store.Selection, runs []int64) ([]store.Ref, error) {
+func (r *reads) LiveOfRuns(_ context.Context, of worklists.Selection, runs []int64) ([]schema.Ref, error) {
 	r.mu.Lock()
 	r.asked, r.runs = append(r.asked, of), append(r.runs, runs)
 	r.mu.Unlock()
@@ -38,10 +39,10 @@ func (r *reads) count() int {
 	return len(r.asked)
 }
 
-func refs(n int) []store.Ref {
-	found := make([]store.Ref, n)
+func refs(n int) []schema.Ref {
+	found := make([]schema.Ref, n)
 	for i := range found {
-		found[i] = store.Ref{ID: int64(i + 1), RunID: int64(i + 1), Project: "p", Domain: "d", RunName: "r" + strconv.Itoa(i), Name: "a0"}
+		found[i] = schema.Ref{ID: int64(i + 1), RunID: int64(i + 1), Project: "p", Domain: "d", RunName: "r" + strconv.Itoa(i), Name: "a0"}
 	}
 	return found
 }
@@ -59,8 +60,8 @@ func TestStreamsOfAllShardsShareTwoReads(t *testing.T) {
 	const limit, tick = 10 * time.Second, time.Millisecond
 	reader := &reads{proceed: make(chan error), live: refs(200)}
 	shared := newRounds(reader)
-	of := store.Selection{Runner: store.RunnerExecutor, Cluster: "c"}
-	got := make([][]store.Ref, ident.Shards)
+	of := worklists.Selection{Runner: schema.RunnerExecutor, Cluster: "c"}
+	got := make([][]schema.Ref, ident.Shards)
 	var all sync.WaitGroup
 	begin := func(shard int) {
 		all.Go(func() {
@@ -84,7 +85,7 @@ func TestStreamsOfAllShardsShareTwoReads(t *testing.T) {
 	require.Equal(t, 2, reader.count())
 	require.Equal(t, []int64{1}, reader.runs[0])
 	require.Len(t, reader.runs[1], ident.Shards-1)
-	require.Equal(t, store.Selection{Runner: store.RunnerExecutor, Cluster: "c", Shard: ident.AllShards}, reader.asked[1])
+	require.Equal(t, worklists.Selection{Runner: schema.RunnerExecutor, Cluster: "c", Shard: ident.AllShards}, reader.asked[1])
 	total := 0
 	for shard, refs := range got {
 		total += len(refs)
@@ -98,7 +99,7 @@ func TestStreamsOfAllShardsShareTwoReads(t *testing.T) {
 func TestARoundIsReadForAllThatStillWait(t *testing.T) {
 	reader := &reads{proceed: make(chan error), live: refs(3)}
 	shared := newRounds(reader)
-	of := store.Selection{Runner: store.RunnerExecutor, Shard: ident.AllShards}
+	of := worklists.Selection{Runner: schema.RunnerExecutor, Shard: ident.AllShards}
 	gone, leave := context.WithCancelCause(t.Context())
 	first := make(chan error, 1)
 	go func() {

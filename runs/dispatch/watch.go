@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // Send sends one element of a stream. It returns an error when the client has gone.
@@ -16,8 +17,8 @@ const assignmentsPerRead = 100
 
 // Watch sends which actions of a selection should run. It sends the references of the live set, a sentinel, then assignments and
 // releases as they happen. It repeats the sentinel as a heartbeat, and returns nil after some minutes; the client subscribes again.
-func (a *Assignments) Watch(ctx context.Context, of store.Selection, send Send) error {
-	w := &watcher{Assignments: a, of: of, send: send, known: map[int64]store.Ref{}, delayed: newDelayed(a.config.MaxDelay, a.deps)}
+func (a *Assignments) Watch(ctx context.Context, of worklists.Selection, send Send) error {
+	w := &watcher{Assignments: a, of: of, send: send, known: map[int64]schema.Ref{}, delayed: newDelayed(a.config.MaxDelay, a.deps)}
 	defer w.delayed.stop()
 	changes := a.deps.Feed.Subscribe() // before the snapshot, so that no change is missed
 	defer changes.Close()
@@ -57,14 +58,14 @@ func (a *Assignments) Watch(ctx context.Context, of store.Selection, send Send) 
 // watcher is one stream. known is the live set as its client knows it, without the delayed actions.
 type watcher struct {
 	*Assignments
-	of      store.Selection
+	of      worklists.Selection
 	send    Send
-	known   map[int64]store.Ref
+	known   map[int64]schema.Ref
 	delayed *delayed
 }
 
 func (w *watcher) snapshot(ctx context.Context) error {
-	var after store.Ref
+	var after schema.Ref
 	for {
 		refs, err := w.deps.Reader.Live(ctx, w.of, after, w.config.PageSize)
 		if err != nil {
@@ -96,7 +97,7 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 	if changes.Resync {
 		return w.compare(ctx, w.all)
 	}
-	var admitted []store.Ref
+	var admitted []schema.Ref
 	for _, id := range sortedIDs(changes.Live) {
 		ref := changes.Live[id]
 		if !w.of.Has(ref.Ref) {
@@ -120,9 +121,9 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 	if len(changes.Runs) == 0 {
 		return nil
 	}
-	return w.compare(ctx, func(ctx context.Context) (map[int64]store.Ref, func(store.Ref) bool, error) {
+	return w.compare(ctx, func(ctx context.Context) (map[int64]schema.Ref, func(schema.Ref) bool, error) {
 		live, err := w.rounds.liveOfRuns(ctx, w.of, changes.Runs)
-		return byID(live), func(ref store.Ref) bool {
+		return byID(live), func(ref schema.Ref) bool {
 			_, ok := changes.Runs[ref.RunID]
 			return ok
 		}, err
@@ -130,16 +131,16 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 }
 
 // all reads the whole live set.
-func (w *watcher) all(ctx context.Context) (map[int64]store.Ref, func(store.Ref) bool, error) {
-	live := map[int64]store.Ref{}
-	var after store.Ref
+func (w *watcher) all(ctx context.Context) (map[int64]schema.Ref, func(schema.Ref) bool, error) {
+	live := map[int64]schema.Ref{}
+	var after schema.Ref
 	for {
 		refs, err := w.deps.Reader.Live(ctx, w.of, after, w.config.PageSize)
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(refs) == 0 {
-			return live, func(store.Ref) bool { return true }, nil
+			return live, func(schema.Ref) bool { return true }, nil
 		}
 		for _, ref := range refs {
 			live[ref.ID] = ref
@@ -151,7 +152,7 @@ func (w *watcher) all(ctx context.Context) (map[int64]store.Ref, func(store.Ref)
 // compare sends the difference between what is live and what the client knows. read returns what is live within some
 // scope, and tells what belongs to that scope.
 func (w *watcher) compare(
-	ctx context.Context, read func(context.Context) (map[int64]store.Ref, func(store.Ref) bool, error),
+	ctx context.Context, read func(context.Context) (map[int64]schema.Ref, func(schema.Ref) bool, error),
 ) error {
 	live, within, err := read(ctx)
 	if err != nil {
@@ -164,7 +165,7 @@ func (w *watcher) compare(
 			}
 		}
 	}
-	var admitted []store.Ref
+	var admitted []schema.Ref
 	for _, id := range sortedIDs(live) {
 		if _, known := w.known[id]; !known {
 			admitted = append(admitted, live[id])
@@ -174,21 +175,21 @@ func (w *watcher) compare(
 }
 
 // offer assigns actions, at once or as soon as no calls have precedence.
-func (w *watcher) offer(ctx context.Context, refs []store.Ref) error {
+func (w *watcher) offer(ctx context.Context, refs []schema.Ref) error {
 	w.delayed.add(refs)
 	return w.assignDelayed(ctx)
 }
 
 func (w *watcher) assignDelayed(ctx context.Context) error { return w.assign(ctx, w.delayed.take()) }
 
-func (w *watcher) release(ref store.Ref) error {
+func (w *watcher) release(ref schema.Ref) error {
 	delete(w.known, ref.ID)
 	message := &enginev1.WatchAssignmentsResponse_Release{Release: &enginev1.Release{Ref: refOf(ref)}}
 	return w.send(&enginev1.WatchAssignmentsResponse{Message: message})
 }
 
 // assign reads and sends assignments. One that ended meanwhile is left out; the client never knew it.
-func (w *watcher) assign(ctx context.Context, refs []store.Ref) error {
+func (w *watcher) assign(ctx context.Context, refs []schema.Ref) error {
 	for part := range slices.Chunk(refs, assignmentsPerRead) {
 		ids := make([]int64, len(part))
 		for i, ref := range part {
@@ -211,8 +212,8 @@ func (w *watcher) assign(ctx context.Context, refs []store.Ref) error {
 	return nil
 }
 
-func byID(refs []store.Ref) map[int64]store.Ref {
-	m := make(map[int64]store.Ref, len(refs))
+func byID(refs []schema.Ref) map[int64]schema.Ref {
+	m := make(map[int64]schema.Ref, len(refs))
 	for _, ref := range refs {
 		m[ref.ID] = ref
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // The task that clients run to build an image.
@@ -97,9 +98,9 @@ func (b Builder) spec() (*task.TaskSpec, error) {
 	}, nil
 }
 
-// Deployer stores versions of tasks; store.TaskWriter does.
+// Deployer stores versions of tasks; catalog.TaskWriter does.
 type Deployer interface {
-	Deploy(ctx context.Context, task *store.Task, digest, spec []byte) error
+	Deploy(ctx context.Context, task *catalog.Task, digest, spec []byte) error
 	Promote(ctx context.Context, project, domain, name, version string, now time.Time) error
 }
 
@@ -121,12 +122,12 @@ func (s Seeder) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	digest, body, err := store.EncodeSpec(store.SpecTask, spec)
+	digest, body, err := schema.EncodeSpec(schema.SpecTask, spec)
 	if err != nil {
 		return fmt.Errorf("encode the task %s: %w", taskName, err)
 	}
 	now, version := s.Clock.Now(), spec.GetTaskTemplate().GetId().GetVersion()
-	err = s.Tasks.Deploy(ctx, &store.Task{
+	err = s.Tasks.Deploy(ctx, &catalog.Task{
 		Project: taskProject, Domain: taskDomain, Name: taskName, Version: version,
 		EnvironmentName: taskProject, FunctionName: taskName, ShortName: taskName, TaskType: spec.GetTaskTemplate().GetType(),
 		IsEntrypoint: true, ShortDescription: spec.GetDocumentation().GetShortDescription(), CreatedAt: now,

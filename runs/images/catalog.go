@@ -14,14 +14,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/actiondata"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
-// Store remembers images and lists runs that are not remembered; store.BuiltImages does.
+// Store remembers images and lists runs that are not remembered; catalog.BuiltImages does.
 type Store interface {
-	Find(ctx context.Context, project, domain, name string) (image store.BuiltImage, exists bool, err error)
-	Unread(ctx context.Context, task ident.Run, project, domain string, limit int) ([]store.UnreadBuild, error)
-	Remember(ctx context.Context, image store.BuiltImage) error
+	Find(ctx context.Context, project, domain, name string) (image catalog.BuiltImage, exists bool, err error)
+	Unread(ctx context.Context, task ident.Run, project, domain string, limit int) ([]catalog.UnreadBuild, error)
+	Remember(ctx context.Context, image catalog.BuiltImage) error
 }
 
 // buildsAtOnce is how many runs one request for an image reads.
@@ -87,8 +87,8 @@ func (b *BuiltByRuns) readRuns(ctx context.Context, project, domain string) erro
 
 // read returns what a run has built. The name stays empty for a run that is not one of the configured builder, or whose data
 // are missing or no texts.
-func (b *BuiltByRuns) read(ctx context.Context, build *store.UnreadBuild) (store.BuiltImage, error) {
-	image := store.BuiltImage{ActionID: build.ActionID, Run: build.Run, BuiltAt: build.BuiltAt}
+func (b *BuiltByRuns) read(ctx context.Context, build *catalog.UnreadBuild) (catalog.BuiltImage, error) {
+	image := catalog.BuiltImage{ActionID: build.ActionID, Run: build.Run, BuiltAt: build.BuiltAt}
 	if !b.ours(build.Spec) || build.InputURI == "" {
 		return image, nil
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
 
-// StandingReader reads the data that explains why an action waits; store.Reader does.
+// StandingReader reads the data that explains why an action waits; lists.Reader does.
 type StandingReader interface {
-	Standing(ctx context.Context, id ident.Action) (*store.Standing, error)
+	Standing(ctx context.Context, id ident.Action) (*lists.Standing, error)
 }
 
 // Explainer explains why an action waits.

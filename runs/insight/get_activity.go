@@ -11,12 +11,13 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
-// ActivityReader counts runs by place and time; store.Reader does.
+// ActivityReader counts runs by place and time; lists.Reader does.
 type ActivityReader interface {
-	Activity(ctx context.Context, spans store.Spans) ([]store.ActivityPart, []store.UnfinishedRuns, error)
+	Activity(ctx context.Context, spans lists.Spans) ([]lists.ActivityPart, []lists.UnfinishedRuns, error)
 }
 
 // Activities counts the runs of all projects and domains over time.
@@ -36,9 +37,9 @@ func (a *Activities) GetActivity(ctx context.Context, request *insightv1.GetActi
 	if err != nil {
 		return nil, err
 	}
-	places := map[store.Scope]*insightv1.Activity{}
+	places := map[schema.Scope]*insightv1.Activity{}
 	place := func(project, domain string, last time.Time) *insightv1.Activity {
-		scope := store.Scope{Project: project, Domain: domain}
+		scope := schema.Scope{Project: project, Domain: domain}
 		activity := places[scope]
 		if activity == nil {
 			activity = &insightv1.Activity{Project: project, Domain: domain, Buckets: make([]*insightv1.ActivityBucket, span.Count)}
@@ -72,21 +73,21 @@ func (a *Activities) GetActivity(ctx context.Context, request *insightv1.GetActi
 }
 
 // spans cuts the time from since, or from a while ago, up to now into buckets of equal length.
-func spans(now time.Time, since *timestamppb.Timestamp, while time.Duration, buckets, standard uint32) (store.Spans, error) {
+func spans(now time.Time, since *timestamppb.Timestamp, while time.Duration, buckets, standard uint32) (lists.Spans, error) {
 	from := now.Add(-while)
 	if since != nil {
 		if !since.IsValid() {
-			return store.Spans{}, rpc.InvalidArgument("since", "is no time")
+			return lists.Spans{}, rpc.InvalidArgument("since", "is no time")
 		}
 		if from = since.AsTime(); !from.Before(now) {
-			return store.Spans{}, rpc.InvalidArgument("since", "must be in the past, got %s", from.Format(time.RFC3339))
+			return lists.Spans{}, rpc.InvalidArgument("since", "must be in the past, got %s", from.Format(time.RFC3339))
 		}
 		if now.Sub(from) > longestSpan {
-			return store.Spans{}, rpc.InvalidArgument("since", "must be at most %d days in the past, got %s", longestSpan/(24*time.Hour), from.Format(time.RFC3339))
+			return lists.Spans{}, rpc.InvalidArgument("since", "must be at most %d days in the past, got %s", longestSpan/(24*time.Hour), from.Format(time.RFC3339))
 		}
 	}
 	count := cmp.Or(buckets, standard)
-	return store.Spans{From: from, Step: max(now.Sub(from)/time.Duration(count), 1), Count: int(count)}, nil
+	return lists.Spans{From: from, Step: max(now.Sub(from)/time.Duration(count), 1), Count: int(count)}, nil
 }
 
 // longestSpan bounds how far back is counted.

@@ -9,12 +9,12 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
 
-// HistoryReader counts and times the actions of a task; store.Reader does.
+// HistoryReader counts and times the actions of a task; lists.Reader does.
 type HistoryReader interface {
-	TaskHistory(ctx context.Context, task store.TaskName, spans store.Spans) ([]store.HistoryPart, error)
+	TaskHistory(ctx context.Context, task lists.TaskName, spans lists.Spans) ([]lists.HistoryPart, error)
 }
 
 // Histories shows how a task performed over time.
@@ -30,7 +30,7 @@ func (h *Histories) GetTaskHistory(ctx context.Context, request *insightv1.GetTa
 	if err != nil {
 		return nil, err
 	}
-	task := store.TaskName{Project: request.GetProject(), Domain: request.GetDomain(), Name: request.GetName(), Version: request.GetVersion()}
+	task := lists.TaskName{Project: request.GetProject(), Domain: request.GetDomain(), Name: request.GetName(), Version: request.GetVersion()}
 	parts, err := h.Tasks.TaskHistory(ctx, task, span)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
 
-// Reader reads runs, actions and tasks; store.Reader does.
+// Reader reads runs, actions and tasks; lists.Reader does.
 type Reader interface {
 	StandingReader
 	ActivityReader

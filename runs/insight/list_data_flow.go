@@ -17,7 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/actiondata"
 	"github.com/flyte-binary/flyte-binary/runs/lineage"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 const (
@@ -26,10 +26,10 @@ const (
 	flowReads       = 16      // how many are read at once
 )
 
-// ChildReader reads an action and the data of its children; store.Reader does.
+// ChildReader reads an action and the data of its children; lists.Reader does.
 type ChildReader interface {
-	ActionRow(ctx context.Context, id ident.Action) (*store.Action, error)
-	ChildrenData(ctx context.Context, runID int64, parent string, limit int) ([]*store.Action, error)
+	ActionRow(ctx context.Context, id ident.Action) (*schema.Action, error)
+	ChildrenData(ctx context.Context, runID int64, parent string, limit int) ([]*schema.Action, error)
 }
 
 // DataFlow says which children of an action work with the outputs of which others.
@@ -66,7 +66,7 @@ func (d *DataFlow) ListDataFlow(ctx context.Context, request *insightv1.ListData
 
 // flow reads the data of some actions, several at once, and joins them. It is complete unless something was too
 // large to be looked at.
-func (d *DataFlow) flow(ctx context.Context, actions []*store.Action) (edges []lineage.Edge, complete bool, err error) {
+func (d *DataFlow) flow(ctx context.Context, actions []*schema.Action) (edges []lineage.Edge, complete bool, err error) {
 	if len(actions) < 2 {
 		return nil, true, nil
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/errorgroup"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 const (
@@ -22,16 +23,16 @@ const (
 	maxErrorMessage    = 8 << 10 // bytes of a group's message
 )
 
-// FailureReader reads the errors of a run; store.Reader does.
+// FailureReader reads the errors of a run; lists.Reader does.
 type FailureReader interface {
 	BirthReader
-	EachFailure(ctx context.Context, runID int64, limit int, take func(store.Failure)) (total int, err error)
-	Failed(ctx context.Context, ids []int64) (map[int64]*store.Action, error)
+	EachFailure(ctx context.Context, runID int64, limit int, take func(lists.Failure)) (total int, err error)
+	Failed(ctx context.Context, ids []int64) (map[int64]*schema.Action, error)
 }
 
-// BirthReader finds a run by its name; store.Reader does.
+// BirthReader finds a run by its name; lists.Reader does.
 type BirthReader interface {
-	RunBirth(ctx context.Context, run ident.Run) (store.RunBirth, error)
+	RunBirth(ctx context.Context, run ident.Run) (lists.RunBirth, error)
 }
 
 // Errors groups the errors of a run by their cause.
@@ -52,7 +53,7 @@ func (e *Errors) ListErrors(ctx context.Context, request *insightv1.ListErrorsRe
 		return nil, err
 	}
 	groups := errorgroup.New()
-	total, err := e.Failures.EachFailure(ctx, birth.RunID, maxFailures, func(f store.Failure) { groups.Add(errorgroup.Failure(f)) })
+	total, err := e.Failures.EachFailure(ctx, birth.RunID, maxFailures, func(f lists.Failure) { groups.Add(errorgroup.Failure(f)) })
 	if err != nil {
 		return nil, err
 	}

@@ -10,12 +10,13 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
-// PausedReader reads pages of paused actions; store.Reader does.
+// PausedReader reads pages of paused actions; lists.Reader does.
 type PausedReader interface {
-	ListPaused(ctx context.Context, scope store.Scope, limit uint32, token string) (page []store.PausedAction, next string, total int64, err error)
+	ListPaused(ctx context.Context, scope schema.Scope, limit uint32, token string) (page []lists.PausedAction, next string, total int64, err error)
 }
 
 // Paused lists the actions that wait for a signal.
@@ -23,7 +24,7 @@ type Paused struct{ Actions PausedReader }
 
 // ListPausedActions implements insightv1connect.InsightServiceHandler. Conditions wait from their creation on.
 func (p *Paused) ListPausedActions(ctx context.Context, request *insightv1.ListPausedActionsRequest) (*insightv1.ListPausedActionsResponse, error) {
-	scope := store.Scope{Project: request.GetProject(), Domain: request.GetDomain()}
+	scope := schema.Scope{Project: request.GetProject(), Domain: request.GetDomain()}
 	page, next, total, err := p.Actions.ListPaused(ctx, scope, request.GetLimit(), request.GetToken())
 	if err != nil {
 		return nil, err

@@ -8,13 +8,13 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// LoadReader reads the load and depth of queues; store.QueueReader does.
+// LoadReader reads the load and depth of queues; worklists.QueueReader does.
 type LoadReader interface {
-	Load(ctx context.Context, scope store.LoadScope) (*store.Load, error)
-	Depths(ctx context.Context) ([]store.Depth, error)
+	Load(ctx context.Context, scope worklists.LoadScope) (*worklists.Load, error)
+	Depths(ctx context.Context) ([]worklists.Depth, error)
 }
 
 // QueueLoads lists the queues with their limits, load and depth.
@@ -25,7 +25,7 @@ type QueueLoads struct {
 
 // ListQueues implements insightv1connect.InsightServiceHandler.
 func (l *QueueLoads) ListQueues(ctx context.Context, _ *insightv1.ListQueuesRequest) (*insightv1.ListQueuesResponse, error) {
-	load, err := l.Reader.Load(ctx, store.LoadScope{All: true})
+	load, err := l.Reader.Load(ctx, worklists.LoadScope{All: true})
 	if err != nil {
 		return nil, err
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
 
 // maxTransitioned is how many actions one call may request.
 const maxTransitioned = 500
 
-// TransitionReader reads the events of actions; store.Reader does.
+// TransitionReader reads the events of actions; lists.Reader does.
 type TransitionReader interface {
 	BirthReader
-	Transitions(ctx context.Context, runID int64, ids []int64) ([]store.Transitioned, error)
+	Transitions(ctx context.Context, runID int64, ids []int64) ([]lists.Transitioned, error)
 }
 
 // Transitions lists the phases that actions went through.

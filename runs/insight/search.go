@@ -12,12 +12,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
 
-// Index finds objects by name; store.Reader does.
+// Index finds objects by name; lists.Reader does.
 type Index interface {
-	Search(ctx context.Context, text string, limit int) ([]store.Found, error)
+	Search(ctx context.Context, text string, limit int) ([]lists.Found, error)
 }
 
 // Searcher finds runs, tasks and projects by a part of their names.
@@ -51,10 +51,10 @@ func (s *Searcher) Search(ctx context.Context, request *insightv1.SearchRequest)
 	slices.SortStableFunc(found, func(a, b hit) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	runs := 0
 	found = slices.DeleteFunc(found, func(one hit) bool { // the limit is one for runs of both kinds
-		if one.Kind == store.FoundRun {
+		if one.Kind == lists.FoundRun {
 			runs++
 		}
-		return one.Kind == store.FoundRun && runs > limit
+		return one.Kind == lists.FoundRun && runs > limit
 	})
 	response := &insightv1.SearchResponse{Found: make([]*insightv1.Found, 0, len(found))}
 	for _, one := range found {
@@ -69,7 +69,7 @@ func (s *Searcher) Search(ctx context.Context, request *insightv1.SearchRequest)
 
 // hit is a result, of which source is that of the runs that were searched.
 type hit struct {
-	store.Found
+	lists.Found
 	source workflow.RunSource
 }
 

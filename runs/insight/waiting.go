@@ -19,18 +19,20 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// ReservationReader finds the action that computes the key for which another waits; store.Reader does.
+// ReservationReader finds the action that computes the key for which another waits; lists.Reader does.
 type ReservationReader interface {
-	ReservedBy(ctx context.Context, waits *store.Action) (*ident.Action, error)
+	ReservedBy(ctx context.Context, waits *schema.Action) (*ident.Action, error)
 }
 
-// AheadReader counts the actions ahead in a queue and the live ones; store.QueueReader does.
+// AheadReader counts the actions ahead in a queue and the live ones; worklists.QueueReader does.
 type AheadReader interface {
-	Ahead(ctx context.Context, queue string, others []string, a *store.Action) (ahead, live int, err error)
-	Load(ctx context.Context, scope store.LoadScope) (*store.Load, error)
+	Ahead(ctx context.Context, queue string, others []string, a *schema.Action) (ahead, live int, err error)
+	Load(ctx context.Context, scope worklists.LoadScope) (*worklists.Load, error)
 }
 
 // Waits explains why actions wait.
@@ -52,7 +54,7 @@ type Pools interface {
 }
 
 // Of returns what an action waits for; nil when it does not wait.
-func (s *Waits) Of(ctx context.Context, a *store.Standing) (*insightv1.Wait, error) {
+func (s *Waits) Of(ctx context.Context, a *lists.Standing) (*insightv1.Wait, error) {
 	switch workflow.ActionType(a.ActionType) {
 	case workflow.ActionType_ACTION_TYPE_CONDITION:
 		if a.Phase == state.Paused {
@@ -75,14 +77,14 @@ func (s *Waits) Of(ctx context.Context, a *store.Standing) (*insightv1.Wait, err
 		if err := clusterWait(w, a); err != nil {
 			return nil, err
 		}
-		if a.Runner == store.RunnerPool && s.Pools != nil {
+		if a.Runner == schema.RunnerPool && s.Pools != nil {
 			return w, s.poolWait(ctx, w, a)
 		}
 		return w, nil
-	case a.Hold == store.HoldCache:
+	case a.Hold == schema.HoldCache:
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "its key is about to be looked up in the cache"
 		return w, nil
-	case a.Hold == store.HoldReservation:
+	case a.Hold == schema.HoldReservation:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_CACHE_RESERVATION
 		w.Message = cmp.Or(a.CacheReason, "another action computes the outputs that the cache has no entry for yet")
 		owner, err := s.Actions.ReservedBy(ctx, &a.Action)
@@ -95,7 +97,7 @@ func (s *Waits) Of(ctx context.Context, a *store.Standing) (*insightv1.Wait, err
 	}
 }
 
-func signalWait(a *store.Standing) *insightv1.Wait {
+func signalWait(a *lists.Standing) *insightv1.Wait {
 	w := &insightv1.Wait{
 		Cause: insightv1.WaitCause_WAIT_CAUSE_SIGNAL, Since: timestamppb.New(a.CreatedAt),
 		Message: fmt.Sprintf("the condition %s waits for a signal", a.TaskName),
@@ -107,9 +109,9 @@ func signalWait(a *store.Standing) *insightv1.Wait {
 }
 
 // clusterWait explains an admitted action by the last report about it.
-func clusterWait(w *insightv1.Wait, a *store.Standing) error {
+func clusterWait(w *insightv1.Wait, a *lists.Standing) error {
 	w.Cause, w.Since = insightv1.WaitCause_WAIT_CAUSE_CLUSTER, timestamppb.New(*a.AdmittedAt)
-	if a.Runner == store.RunnerBuiltin {
+	if a.Runner == schema.RunnerBuiltin {
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "the runs service is about to run it"
 		return nil
 	}
@@ -159,7 +161,7 @@ var poolCauses = map[enginev1.WorkerWaitCause]insightv1.WaitCause{
 }
 
 // poolWait explains an admitted action of a reusable environment by its pool.
-func (s *Waits) poolWait(ctx context.Context, w *insightv1.Wait, a *store.Standing) error {
+func (s *Waits) poolWait(ctx context.Context, w *insightv1.Wait, a *lists.Standing) error {
 	answer, err := s.Pools.ExplainWorkerWait(ctx, &enginev1.ExplainWorkerWaitRequest{Uid: a.ID})
 	switch {
 	case connect.CodeOf(err) == connect.CodeNotFound:
@@ -183,7 +185,7 @@ func (s *Waits) poolWait(ctx context.Context, w *insightv1.Wait, a *store.Standi
 }
 
 // queueWait finds the limit that holds a queued action back.
-func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *store.Standing) error {
+func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *lists.Standing) error {
 	queue := s.Queues.Of(a.Queue)
 	var others []string
 	if queue == s.Queues.Default() {
@@ -200,7 +202,7 @@ func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *store.Stand
 	if s.Ceiling != nil {
 		most = s.Ceiling()
 	}
-	scope := store.LoadScope{All: live >= most}
+	scope := worklists.LoadScope{All: live >= most}
 	limits.Cover(&scope, s.Queues, action)
 	counted, err := s.Queue.Load(ctx, scope)
 	if err != nil {
@@ -250,8 +252,8 @@ func howMany(ahead int) string {
 	switch {
 	case ahead == 1:
 		return "one action goes"
-	case ahead >= store.MaxAhead:
-		return fmt.Sprintf("%d actions or more go", store.MaxAhead)
+	case ahead >= worklists.MaxAhead:
+		return fmt.Sprintf("%d actions or more go", worklists.MaxAhead)
 	default:
 		return fmt.Sprintf("%d actions go", ahead)
 	}

@@ -15,26 +15,32 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // line is the queue ahead of an action, and what is live.
 type line struct {
 	ahead, live int
-	load        store.Load
+	load        worklists.Load
 	owner       *ident.Action
 }
 
-func (l *line) Ahead(context.Context, string, []string, *store.Action) (int, int, error) {
+func (l *line) Ahead(context.Context, string, []string, *schema.Action) (int, int, error) {
 	return l.ahead, l.live, nil
 }
 
-func (l *line) Load(context.Context, store.LoadScope) (*store.Load, error) { return &l.load, nil }
+func (l *line) Load(context.Context, worklists.LoadScope) (*worklists.Load, error) {
+	return &l.load, nil
+}
 
-func (l *line) ReservedBy(context.Context, *store.Action) (*ident.Action, error) { return l.owner, nil }
+func (l *line) ReservedBy(context.Context, *schema.Action) (*ident.Action, error) {
+	return l.owner, nil
+}
 
-func standing(change func(*store.Standing)) *store.Standing {
-	s := &store.Standing{Action: store.Action{
+func standing(change func(*lists.Standing)) *lists.Standing {
+	s := &lists.Standing{Action: schema.Action{
 		RunID: 1, Name: "child", ParentName: new(string), ActionType: int16(workflow.ActionType_ACTION_TYPE_TASK), Phase: state.Queued,
 		Attempt: 1, Queue: "gpu", CreatedAt: time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC),
 	}}
@@ -44,31 +50,31 @@ func standing(change func(*store.Standing)) *store.Standing {
 
 func TestWaits(t *testing.T) {
 	admitted := time.Date(2026, time.July, 1, 1, 0, 0, 0, time.UTC)
-	full := store.Load{Parts: []store.LoadPart{{Queue: "gpu", RunID: 9, Root: true, Actions: 2, Executor: 2}}}
-	busy := store.Load{Runs: map[int64]int{1: 3}}
+	full := worklists.Load{Parts: []worklists.LoadPart{{Queue: "gpu", RunID: 9, Root: true, Actions: 2, Executor: 2}}}
+	busy := worklists.Load{Runs: map[int64]int{1: 3}}
 	for name, tc := range map[string]struct {
-		change func(*store.Standing)
+		change func(*lists.Standing)
 		line   line
 		cause  insightv1.WaitCause
 		limit  int64
 		text   string
 	}{
-		"about to start":       {func(*store.Standing) {}, line{}, insightv1.WaitCause_WAIT_CAUSE_PENDING, 0, "about to be admitted"},
-		"its turn":             {func(*store.Standing) {}, line{ahead: 2}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0, "2 actions go before it in queue gpu"},
-		"concurrency":          {func(s *store.Standing) { s.RunLimit = 3 }, line{load: busy}, insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY, 3, "3 of the 3"},
-		"actions of its queue": {func(*store.Standing) {}, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, 2, "2 of the 2"},
-		"runs of its queue":    {func(s *store.Standing) { s.ParentName = nil }, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS, 1, "1 of the 1"},
-		"installation":         {func(s *store.Standing) { s.Queue = "" }, line{live: 2, load: full}, insightv1.WaitCause_WAIT_CAUSE_INSTALLATION, 2, "2 of the 2"},
-		"lookup":               {func(s *store.Standing) { s.Hold = store.HoldCache }, line{}, insightv1.WaitCause_WAIT_CAUSE_PENDING, 0, "looked up"},
+		"about to start":       {func(*lists.Standing) {}, line{}, insightv1.WaitCause_WAIT_CAUSE_PENDING, 0, "about to be admitted"},
+		"its turn":             {func(*lists.Standing) {}, line{ahead: 2}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0, "2 actions go before it in queue gpu"},
+		"concurrency":          {func(s *lists.Standing) { s.RunLimit = 3 }, line{load: busy}, insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY, 3, "3 of the 3"},
+		"actions of its queue": {func(*lists.Standing) {}, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, 2, "2 of the 2"},
+		"runs of its queue":    {func(s *lists.Standing) { s.ParentName = nil }, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS, 1, "1 of the 1"},
+		"installation":         {func(s *lists.Standing) { s.Queue = "" }, line{live: 2, load: full}, insightv1.WaitCause_WAIT_CAUSE_INSTALLATION, 2, "2 of the 2"},
+		"lookup":               {func(s *lists.Standing) { s.Hold = schema.HoldCache }, line{}, insightv1.WaitCause_WAIT_CAUSE_PENDING, 0, "looked up"},
 		"reservation": {
-			func(s *store.Standing) { s.Hold, s.CacheReason = store.HoldReservation, "r/other computes it" }, line{owner: &ident.Action{Name: "other"}},
+			func(s *lists.Standing) { s.Hold, s.CacheReason = schema.HoldReservation, "r/other computes it" }, line{owner: &ident.Action{Name: "other"}},
 			insightv1.WaitCause_WAIT_CAUSE_CACHE_RESERVATION, 0, "r/other computes it",
 		},
-		"cluster": {func(s *store.Standing) { s.AdmittedAt = &admitted }, line{}, insightv1.WaitCause_WAIT_CAUSE_CLUSTER, 0, "admitted"},
+		"cluster": {func(s *lists.Standing) { s.AdmittedAt = &admitted }, line{}, insightv1.WaitCause_WAIT_CAUSE_CLUSTER, 0, "admitted"},
 		"backoff": {
-			func(s *store.Standing) { s.AdmittedAt, s.Attempt = &admitted, 2 }, line{}, insightv1.WaitCause_WAIT_CAUSE_BACKOFF, 0, "attempt 1 was lost",
+			func(s *lists.Standing) { s.AdmittedAt, s.Attempt = &admitted, 2 }, line{}, insightv1.WaitCause_WAIT_CAUSE_BACKOFF, 0, "attempt 1 was lost",
 		},
-		"signal": {func(s *store.Standing) {
+		"signal": {func(s *lists.Standing) {
 			s.ActionType, s.Phase, s.TaskName = int16(workflow.ActionType_ACTION_TYPE_CONDITION), state.Paused, "approve"
 		}, line{}, insightv1.WaitCause_WAIT_CAUSE_SIGNAL, 0, "approve"},
 	} {
@@ -94,21 +100,21 @@ func TestAWaitForASlowClusterSaysSo(t *testing.T) {
 		5: "about to be admitted",
 	} {
 		waits := &insight.Waits{
-			Queue:  &line{live: 2, load: store.Load{Parts: []store.LoadPart{{Queue: "other", RunID: 9, Root: true, Actions: 2, Executor: 2}}}},
+			Queue:  &line{live: 2, load: worklists.Load{Parts: []worklists.LoadPart{{Queue: "other", RunID: 9, Root: true, Actions: 2, Executor: 2}}}},
 			Queues: queues.New(nil), MaxLive: 5, Ceiling: func() int { return ceiling },
 		}
-		w, err := waits.Of(t.Context(), standing(func(s *store.Standing) { s.Queue = "" }))
+		w, err := waits.Of(t.Context(), standing(func(s *lists.Standing) { s.Queue = "" }))
 		require.NoError(t, err)
 		require.Contains(t, w.GetMessage(), text)
 	}
 }
 
 func TestActionsThatDoNotWait(t *testing.T) {
-	for name, change := range map[string]func(*store.Standing){
-		"running":   func(s *store.Standing) { s.Phase = state.Running },
-		"succeeded": func(s *store.Standing) { s.Phase = state.Succeeded },
-		"trace":     func(s *store.Standing) { s.ActionType = int16(workflow.ActionType_ACTION_TYPE_TRACE) },
-		"condition, ended": func(s *store.Standing) {
+	for name, change := range map[string]func(*lists.Standing){
+		"running":   func(s *lists.Standing) { s.Phase = state.Running },
+		"succeeded": func(s *lists.Standing) { s.Phase = state.Succeeded },
+		"trace":     func(s *lists.Standing) { s.ActionType = int16(workflow.ActionType_ACTION_TYPE_TRACE) },
+		"condition, ended": func(s *lists.Standing) {
 			s.ActionType, s.Phase = int16(workflow.ActionType_ACTION_TYPE_CONDITION), state.Succeeded
 		},
 	} {
@@ -123,14 +129,14 @@ func TestActionsThatDoNotWait(t *testing.T) {
 // The newest event of the attempt says what the cluster lacks; what was reported of an earlier attempt does not.
 func TestClusterWaitTellsTheNewestEvent(t *testing.T) {
 	admitted := time.Date(2026, time.July, 1, 1, 0, 0, 0, time.UTC)
-	reported := func(attempt int32, message string, at time.Time) store.Event {
+	reported := func(attempt int32, message string, at time.Time) schema.Event {
 		body, err := proto.Marshal(&workflow.ActionEvent{ClusterEvents: []*workflow.ClusterEvent{{Message: message}}})
 		require.NoError(t, err)
-		return store.Event{Attempt: attempt, Event: body, RecordedAt: at}
+		return schema.Event{Attempt: attempt, Event: body, RecordedAt: at}
 	}
-	w, err := (&insight.Waits{Queues: queues.New(nil)}).Of(t.Context(), standing(func(s *store.Standing) {
+	w, err := (&insight.Waits{Queues: queues.New(nil)}).Of(t.Context(), standing(func(s *lists.Standing) {
 		s.AdmittedAt, s.Phase, s.Attempt = &admitted, state.WaitingForResources, 2
-		s.Events = []store.Event{
+		s.Events = []schema.Event{
 			reported(2, "no node has a GPU", admitted.Add(2*time.Minute)), reported(2, "older", admitted.Add(time.Minute)), reported(1, "lost", admitted),
 		}
 	}))
@@ -145,9 +151,9 @@ func TestNotesAreNoReasonToWait(t *testing.T) {
 	admitted := time.Date(2026, time.July, 1, 1, 0, 0, 0, time.UTC)
 	body, err := protomap.Notes([]protomap.Note{{Reason: "NotHonoured", Message: "a field without effect"}}, admitted)
 	require.NoError(t, err)
-	w, err := (&insight.Waits{Queues: queues.New(nil)}).Of(t.Context(), standing(func(s *store.Standing) {
+	w, err := (&insight.Waits{Queues: queues.New(nil)}).Of(t.Context(), standing(func(s *lists.Standing) {
 		s.AdmittedAt, s.Phase = &admitted, state.WaitingForResources
-		s.Events = []store.Event{{Attempt: s.Attempt, Event: body, RecordedAt: admitted}}
+		s.Events = []schema.Event{{Attempt: s.Attempt, Event: body, RecordedAt: admitted}}
 	}))
 	require.NoError(t, err)
 	require.NotContains(t, w.GetMessage(), "notified")

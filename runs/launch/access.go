@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/codebundle"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Access decides which URIs a request may name; blobaccess.Rules does.
@@ -26,7 +26,7 @@ func placeOf(run ident.Run) blobaccess.Place {
 	return blobaccess.Place{Project: run.Project, Domain: run.Domain}
 }
 
-// CodeReader reads what says which code a run was handed; store.Reader does.
+// CodeReader reads what says which code a run was handed; lists.Reader does.
 type CodeReader interface {
 	Roots
 	Spec(ctx context.Context, digest []byte) ([]byte, error)
@@ -113,7 +113,7 @@ func (c *Creator) checkBases(ctx context.Context, run ident.Run, spec *task.RunS
 
 // checkInputs refuses inputs that the new run may not read. It may read those of its project and domain, also below its
 // own base directory and that of the run it comes from. Whether there are any is seen when they are read.
-func (c *Creator) checkInputs(ctx context.Context, root *store.Root, uri string) error {
+func (c *Creator) checkInputs(ctx context.Context, root *schema.Root, uri string) error {
 	const field = "offloaded_input_data.uri"
 	run := ident.Run{Project: root.Project, Domain: root.Domain, Name: root.RunName}
 	file, own := blobpath.InputsPath(uri), blobaccess.Siblings(root.RunOutputBase)

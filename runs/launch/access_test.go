@@ -15,21 +15,23 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // history is a world with runs and tasks that were there before.
 type history struct {
 	*world
-	storage  map[string]store.Storage  // of the root of a run
-	deployed map[string]*task.TaskSpec // by project and name
-	ran      map[string]*task.TaskSpec // by run and action
+	storage  map[string]worklists.Storage // of the root of a run
+	deployed map[string]*task.TaskSpec    // by project and name
+	ran      map[string]*task.TaskSpec    // by run and action
 }
 
 func newHistory() *history {
 	w := newWorld()
 	w.context.RunOutputBase = "/data/p/d/r.aaaaaaaaaaaaaaaa/"
-	return &history{world: w, storage: map[string]store.Storage{}, deployed: map[string]*task.TaskSpec{}, ran: map[string]*task.TaskSpec{}}
+	return &history{world: w, storage: map[string]worklists.Storage{}, deployed: map[string]*task.TaskSpec{}, ran: map[string]*task.TaskSpec{}}
 }
 
 func (h *history) parts() launch.Parts {
@@ -38,27 +40,27 @@ func (h *history) parts() launch.Parts {
 	return launch.New(config, deps)
 }
 
-func (h *history) Storage(_ context.Context, id ident.Action) (store.Storage, error) {
+func (h *history) Storage(_ context.Context, id ident.Action) (worklists.Storage, error) {
 	if found, ok := h.storage[id.Run.Name]; ok {
 		return found, nil
 	}
-	return store.Storage{}, rpc.NotFound("run %s does not exist", id.Run)
+	return worklists.Storage{}, rpc.NotFound("run %s does not exist", id.Run)
 }
 
-func (h *history) TaskDetails(_ context.Context, project, _, name, _ string) (*store.Task, []byte, error) {
+func (h *history) TaskDetails(_ context.Context, project, _, name, _ string) (*catalog.Task, []byte, error) {
 	spec := h.deployed[project+"/"+name]
 	if spec == nil {
 		return nil, nil, rpc.NotFound("no task")
 	}
 	body, err := proto.Marshal(spec)
-	return &store.Task{Project: project, Domain: "d", Name: name, Version: "v1"}, body, err
+	return &catalog.Task{Project: project, Domain: "d", Name: name, Version: "v1"}, body, err
 }
 
-func (h *history) ActionRow(_ context.Context, id ident.Action) (*store.Action, error) {
+func (h *history) ActionRow(_ context.Context, id ident.Action) (*schema.Action, error) {
 	if h.ran[id.Run.Name+"/"+id.Name] == nil {
 		return nil, rpc.NotFound("no action")
 	}
-	return &store.Action{SpecDigest: []byte(id.Run.Name + "/" + id.Name)}, nil
+	return &schema.Action{SpecDigest: []byte(id.Run.Name + "/" + id.Name)}, nil
 }
 
 func (h *history) Spec(_ context.Context, digest []byte) ([]byte, error) {
@@ -114,7 +116,7 @@ func TestARerunMayNameTheInputsOfItsSource(t *testing.T) {
 		"/data/elsewhere/more": false, "/data/archive/q/d/offloaded-inputs/x": false,
 	} {
 		h := newHistory()
-		h.storage["source"] = store.Storage{RunOutputBase: "/data/archive/p/d/source/", InputURI: "/data/elsewhere/inputs"}
+		h.storage["source"] = worklists.Storage{RunOutputBase: "/data/archive/p/d/source/", InputURI: "/data/elsewhere/inputs"}
 		r := request("new", &task.RunSpec{Relation: &common.Relation{
 			RelatedTo: &common.RunIdentifier{Name: "source"}, RelationType: common.RelationType_RELATION_TYPE_RERUN,
 		}})
@@ -262,7 +264,7 @@ func TestCodeIsTheProjectsOwnOrHanded(t *testing.T) {
 	require.ErrorContains(t, err, "task_spec.task_template")
 	require.Empty(t, h.objects)
 
-	h.storage["source"], h.ran["source/a0"] = store.Storage{RunOutputBase: "/data/p/d/source/"}, shipped(foreign)
+	h.storage["source"], h.ran["source/a0"] = worklists.Storage{RunOutputBase: "/data/p/d/source/"}, shipped(foreign)
 	r.RunSpec = &task.RunSpec{Relation: &common.Relation{
 		RelatedTo: &common.RunIdentifier{Name: "source"}, RelationType: common.RelationType_RELATION_TYPE_RERUN,
 	}}

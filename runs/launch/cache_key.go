@@ -10,13 +10,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/values/cachekey"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // rootCacheKey is the key under which the outputs of a root action may be cached; empty when the task does not want it, or when
 // its inputs cannot be known. Children bring keys that their parent has computed, in the same way.
 func (c *Creator) rootCacheKey(
-	ctx context.Context, root *store.Root, planned *plannedTask, request *workflow.CreateRunRequest, from startedBy, inputsHash string,
+	ctx context.Context, root *schema.Root, planned *plannedTask, request *workflow.CreateRunRequest, from startedBy, inputsHash string,
 ) (string, error) {
 	template := planned.spec.GetTaskTemplate()
 	if !template.GetMetadata().GetDiscoverable() {

@@ -19,31 +19,34 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // Places checks that a project and a domain exist; projects.Places does.
 type Places interface {
-	Check(ctx context.Context, field, project, domain string) (store.Project, error)
+	Check(ctx context.Context, field, project, domain string) (catalog.Project, error)
 }
 
 // Settings resolves the settings of a place; settings.Resolver does.
 type Settings interface {
-	Resolve(ctx context.Context, key store.SettingsKey) (settings.Resolved, error)
+	Resolve(ctx context.Context, key catalog.SettingsKey) (settings.Resolved, error)
 }
 
-// Tasks reads deployed tasks; store.TaskReader does.
+// Tasks reads deployed tasks; catalog.TaskReader does.
 type Tasks interface {
-	TaskDetails(ctx context.Context, project, domain, name, version string) (*store.Task, []byte, error)
+	TaskDetails(ctx context.Context, project, domain, name, version string) (*catalog.Task, []byte, error)
 }
 
-// Roots reads the root actions of runs; store.Reader does.
+// Roots reads the root actions of runs; lists.Reader does.
 type Roots interface {
-	ActionRow(ctx context.Context, id ident.Action) (*store.Action, error)
+	ActionRow(ctx context.Context, id ident.Action) (*schema.Action, error)
 }
 
-// Storage says where the data of an action are; store.LiveReader does.
+// Storage says where the data of an action are; worklists.LiveReader does.
 type Storage interface {
-	Storage(ctx context.Context, id ident.Action) (store.Storage, error)
+	Storage(ctx context.Context, id ident.Action) (worklists.Storage, error)
 }
 
 // Inputs is where inline inputs are written, and others are; blobstore.Store is one.
@@ -56,7 +59,7 @@ type Inputs interface {
 
 // RunWriter stores runs; store.Writer does.
 type RunWriter interface {
-	CreateRun(ctx context.Context, run store.NewRun) (root *store.Root, created bool, err error)
+	CreateRun(ctx context.Context, run store.NewRun) (root *schema.Root, created bool, err error)
 }
 
 // Calls counts the calls in flight; precedence.Calls does.
@@ -104,7 +107,7 @@ func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateRunRequ
 // preparedRun is a run that was checked, and of which nothing is stored yet.
 type preparedRun struct {
 	id      ident.Run
-	root    store.Root
+	root    schema.Root
 	planned *plannedTask
 	context *runContext
 	specs   []store.NewSpec
@@ -144,7 +147,7 @@ func (c *Creator) prepare(ctx context.Context, request *workflow.CreateRunReques
 	}
 	planned.notes = append(planned.notes, notes...)
 	// People find runs by the labels that they gave; those of settings are for the cluster.
-	root := store.Root{Labels: request.GetRunSpec().GetLabels().GetValues()}
+	root := schema.Root{Labels: request.GetRunSpec().GetLabels().GetValues()}
 	root.Project, root.Domain, root.RunName = id.Project, id.Domain, id.Name
 	root.Source = int16(request.GetSource()) //nolint:gosec // an enum of few values
 	root.Notify = notify
@@ -170,9 +173,9 @@ func (c *Creator) prepare(ctx context.Context, request *workflow.CreateRunReques
 	if err := c.Planner.check(root.Action, run); err != nil {
 		return nil, err
 	}
-	specs := []store.NewSpec{{Kind: store.SpecTask, Digest: planned.digest, Body: planned.body}}
+	specs := []store.NewSpec{{Kind: schema.SpecTask, Digest: planned.digest, Body: planned.body}}
 	if proto.Size(spec) > 0 {
-		encoded, err := encodeSpec(store.SpecRun, "run_spec", spec)
+		encoded, err := encodeSpec(schema.SpecRun, "run_spec", spec)
 		if err != nil {
 			return nil, err
 		}
@@ -273,7 +276,7 @@ func checkRunSpec(spec *task.RunSpec) error {
 }
 
 // describeRun fills in the fields that only a root has.
-func (c *Creator) describeRun(ctx context.Context, root *store.Root, request *workflow.CreateRunRequest, spec *task.RunSpec) error {
+func (c *Creator) describeRun(ctx context.Context, root *schema.Root, request *workflow.CreateRunRequest, spec *task.RunSpec) error {
 	root.MaxConcurrency = int32(spec.GetMaxActionConcurrency()) //nolint:gosec // checked
 	root.Queue = spec.GetQueue()
 	if root.RunStartTime = protomap.Time(spec.GetRunStartTime()); root.RunStartTime == nil {
@@ -283,7 +286,7 @@ func (c *Creator) describeRun(ctx context.Context, root *store.Root, request *wo
 }
 
 // describeBase fills in where the run writes.
-func (c *Creator) describeBase(ctx context.Context, root *store.Root, spec *task.RunSpec) error {
+func (c *Creator) describeBase(ctx context.Context, root *schema.Root, spec *task.RunSpec) error {
 	run := ident.Run{Project: root.Project, Domain: root.Domain, Name: root.RunName}
 	if err := c.checkBases(ctx, run, spec); err != nil {
 		return err
@@ -294,7 +297,7 @@ func (c *Creator) describeBase(ctx context.Context, root *store.Root, spec *task
 }
 
 // relatedRoot is the root action of the run that a new run comes from, if any.
-func relatedRoot(root *store.Root) []ident.Action {
+func relatedRoot(root *schema.Root) []ident.Action {
 	if root.RelationRun == "" {
 		return nil
 	}

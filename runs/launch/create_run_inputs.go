@@ -16,7 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/values/cachekey"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // storeInputs writes the inputs where the task will read them, and returns their hash for the cache key and the artifacts
@@ -24,8 +24,8 @@ import (
 // their hash: a request under the name of an existing run cannot change the inputs of that run, and a repeated request
 // writes the same bytes.
 func (c *Creator) storeInputs(
-	ctx context.Context, root *store.Root, spec *task.TaskSpec, request *workflow.CreateRunRequest, replaced []*task.NamedLiteral,
-) (string, []store.ArtifactKey, error) {
+	ctx context.Context, root *schema.Root, spec *task.TaskSpec, request *workflow.CreateRunRequest, replaced []*task.NamedLiteral,
+) (string, []schema.ArtifactKey, error) {
 	given := request.GetInputs()
 	if offloaded := request.GetOffloadedInputData(); offloaded != nil {
 		if len(replaced) == 0 {
@@ -98,7 +98,7 @@ func replacing(given *task.Inputs, replaced []*task.NamedLiteral) *task.Inputs {
 
 // offloadedUses reads inputs that have artifacts among them, which their name says. Inputs that the client named itself
 // are not read. Inputs that are not there, or are no inputs, fail the task and need no explanation here.
-func (c *Creator) offloadedUses(ctx context.Context, uri string) ([]store.ArtifactKey, error) {
+func (c *Creator) offloadedUses(ctx context.Context, uri string) ([]schema.ArtifactKey, error) {
 	if !blobpath.HasArtifacts(uri) {
 		return nil, nil
 	}
@@ -118,9 +118,9 @@ func (c *Creator) offloadedUses(ctx context.Context, uri string) ([]store.Artifa
 	return usesOf(inputs), nil
 }
 
-func usesOf(inputs *task.Inputs) (keys []store.ArtifactKey) {
+func usesOf(inputs *task.Inputs) (keys []schema.ArtifactKey) {
 	for _, used := range artifactref.Uses(inputs.GetLiterals()) {
-		keys = append(keys, store.ArtifactKey(used))
+		keys = append(keys, schema.ArtifactKey(used))
 	}
 	return keys
 }

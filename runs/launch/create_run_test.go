@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // A request is refused before its inputs are written, since nobody would delete them.
@@ -128,7 +128,7 @@ func TestSettingsCompleteTheRunSpec(t *testing.T) {
 			require.Equal(t, tc.requested, given.GetRunSpec().GetQueue(), "the request is left as it is")
 			require.Equal(t, tc.want, w.runs[0].Root.Queue)
 			var stored task.RunSpec
-			require.Equal(t, store.SpecRun, w.runs[0].Specs[1].Kind)
+			require.Equal(t, schema.SpecRun, w.runs[0].Specs[1].Kind)
 			require.NoError(t, proto.Unmarshal(w.runs[0].Specs[1].Body, &stored))
 			require.Equal(t, tc.want, stored.GetQueue())
 		})

@@ -25,6 +25,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // world is what the use cases see: nothing is stored, and every object that is written is kept.
@@ -32,13 +35,13 @@ type world struct {
 	launch.Tasks
 	launch.Reader // unexpected calls panic
 
-	project  store.Project
+	project  catalog.Project
 	looked   int // times that the project was read
 	settings *settingspb.Settings
 	cacheOn  bool
 	refusal  [2]string // field and words, of all pods
 	objects  map[string][]byte
-	context  store.Root // of every run that exists
+	context  schema.Root // of every run that exists
 	spec     *task.RunSpec
 	runs     []store.NewRun
 	actions  []store.NewAction
@@ -47,7 +50,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{cacheOn: true, settings: &settingspb.Settings{}, objects: map[string][]byte{}, context: store.Root{Action: store.Action{ID: 7}}}
+	return &world{cacheOn: true, settings: &settingspb.Settings{}, objects: map[string][]byte{}, context: schema.Root{Action: schema.Action{ID: 7}}}
 }
 
 var config = launch.Config{MaxInlineInputs: 1 << 10, InputsTimeout: time.Minute}
@@ -68,12 +71,12 @@ func (w *world) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) 
 	return w.refusal[0], w.refusal[1]
 }
 
-func (w *world) Check(context.Context, string, string, string) (store.Project, error) {
+func (w *world) Check(context.Context, string, string, string) (catalog.Project, error) {
 	w.looked++
 	return w.project, nil
 }
 
-func (w *world) Resolve(context.Context, store.SettingsKey) (settings.Resolved, error) {
+func (w *world) Resolve(context.Context, catalog.SettingsKey) (settings.Resolved, error) {
 	return settings.Resolved{Settings: w.settings}, nil
 }
 
@@ -83,11 +86,11 @@ func (w *world) WishOf(spec *task.TaskSpec, run *task.RunSpec) cachelink.Wish {
 	return cachelink.DefaultConfig().WishOf(spec, run)
 }
 
-func (w *world) Storage(_ context.Context, id ident.Action) (store.Storage, error) {
-	return store.Storage{}, rpc.NotFound("action %s does not exist", id)
+func (w *world) Storage(_ context.Context, id ident.Action) (worklists.Storage, error) {
+	return worklists.Storage{}, rpc.NotFound("action %s does not exist", id)
 }
 
-func (w *world) RunContext(context.Context, ident.Run) (store.Root, []byte, error) {
+func (w *world) RunContext(context.Context, ident.Run) (schema.Root, []byte, error) {
 	body, err := proto.Marshal(w.spec)
 	return w.context, body, err
 }
@@ -118,7 +121,7 @@ func (w *world) Stat(context.Context, string) (blobstore.Info, error) {
 	return blobstore.Info{}, blobstore.ErrNotExist
 }
 
-func (w *world) CreateRun(_ context.Context, run store.NewRun) (*store.Root, bool, error) {
+func (w *world) CreateRun(_ context.Context, run store.NewRun) (*schema.Root, bool, error) {
 	w.runs, w.during = append(w.runs, run), append(w.during, w.inFlight)
 	return &run.Root, true, nil
 }
@@ -157,7 +160,7 @@ func child(spec *workflow.TaskAction) *workflow.RecordActionRequest {
 }
 
 // recorded records a child and returns what is stored of it.
-func (w *world) recorded(t *testing.T, r *workflow.RecordActionRequest, configured ...queues.Queue) store.Action {
+func (w *world) recorded(t *testing.T, r *workflow.RecordActionRequest, configured ...queues.Queue) schema.Action {
 	t.Helper()
 	response, err := w.parts(configured...).Recorder.RecordAction(t.Context(), r)
 	require.NoError(t, err)
@@ -166,4 +169,4 @@ func (w *world) recorded(t *testing.T, r *workflow.RecordActionRequest, configur
 	return w.actions[0].Action
 }
 
-var archived = store.Project{State: int16(project.ProjectState_PROJECT_STATE_ARCHIVED)}
+var archived = catalog.Project{State: int16(project.ProjectState_PROJECT_STATE_ARCHIVED)}

@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Triggers reads triggers; triggerconnect.TriggerServiceClient does.
@@ -42,7 +42,7 @@ type startedBy struct {
 }
 
 // describe fills in whose run it is, and which trigger started it.
-func (o startedBy) describe(ctx context.Context, root *store.Root) (err error) {
+func (o startedBy) describe(ctx context.Context, root *schema.Root) (err error) {
 	author := caller.Actor(ctx, o.author)
 	root.CreatedBySubject = author.GetUser().GetId().GetSubject()
 	if root.CreatedBy, err = (proto.MarshalOptions{Deterministic: true}).Marshal(author); err != nil {

@@ -17,7 +17,7 @@ type Config struct {
 	InputsTimeout time.Duration
 }
 
-// Reader reads runs and results; store.Reader does.
+// Reader reads runs and results; lists.Reader does.
 type Reader interface {
 	Roots
 	ContextReader

@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Queues looks up the configured queues; queues.Set does.
@@ -40,7 +40,7 @@ type Planner struct {
 // plan makes the decisions that a task action gets once, when it is recorded: whether its result comes from the run
 // being recovered, and if not, what runs it, its time limits, its queue, and whether its outputs may come from the
 // cache. What people should know of that becomes its notes.
-func (p *Planner) plan(ctx context.Context, a *store.Action, planned *plannedTask, run *runContext) (err error) {
+func (p *Planner) plan(ctx context.Context, a *schema.Action, planned *plannedTask, run *runContext) (err error) {
 	if err := p.decide(ctx, a, planned, run); err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func (p *Planner) plan(ctx context.Context, a *store.Action, planned *plannedTas
 }
 
 // decide takes the steps of plan. Each is in a file of its own.
-func (p *Planner) decide(ctx context.Context, a *store.Action, planned *plannedTask, run *runContext) error {
-	steps := []func(context.Context, *store.Action, *plannedTask, *runContext) error{
+func (p *Planner) decide(ctx context.Context, a *schema.Action, planned *plannedTask, run *runContext) error {
+	steps := []func(context.Context, *schema.Action, *plannedTask, *runContext) error{
 		p.planRecovery,
 		p.planRunner,
 		p.planTimeouts,
@@ -70,6 +70,6 @@ func (p *Planner) decide(ctx context.Context, a *store.Action, planned *plannedT
 
 // check returns the error with which plan would refuse a root action, as far as that can be known before its inputs are
 // stored. It changes nothing.
-func (p *Planner) check(a store.Action, run *runContext) error {
+func (p *Planner) check(a schema.Action, run *runContext) error {
 	return p.planQueue(context.Background(), &a, nil, run)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 
 // planQueue sets the queue in which the action waits (its own, else that of its run) and its priority. It does not
 // validate the queue of the run again: the configuration may have changed since.
-func (p *Planner) planQueue(_ context.Context, a *store.Action, _ *plannedTask, run *runContext) error {
+func (p *Planner) planQueue(_ context.Context, a *schema.Action, _ *plannedTask, run *runContext) error {
 	isRoot := run.RootID == 0
 	field := "task.queue"
 	if isRoot {

@@ -13,12 +13,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // planRecovery takes the action's result from the run being recovered, if that run has one of the same task and its
 // outputs still exist. A client that names a source action itself gets the same treatment.
-func (p *Planner) planRecovery(ctx context.Context, a *store.Action, planned *plannedTask, run *runContext) error {
+func (p *Planner) planRecovery(ctx context.Context, a *schema.Action, planned *plannedTask, run *runContext) error {
 	found, err := p.recoverable(ctx, a, run)
 	a.RecoveredFrom = nil // never trust the client's value
 	if err != nil || found == nil || found.ActionType != a.ActionType || found.TaskName != a.TaskName || found.TaskType != a.TaskType {
@@ -44,7 +44,7 @@ func (p *Planner) planRecovery(ctx context.Context, a *store.Action, planned *pl
 	return nil
 }
 
-func (p *Planner) recoverable(ctx context.Context, a *store.Action, run *runContext) (*store.Result, error) {
+func (p *Planner) recoverable(ctx context.Context, a *schema.Action, run *runContext) (*schema.Result, error) {
 	if len(a.RecoveredFrom) == 0 {
 		return p.Recoveries.result(ctx, run.Recovery, cmp.Or(a.Name, ident.RootAction), a.ParentName)
 	}
@@ -74,7 +74,7 @@ func (p *Planner) recoverable(ctx context.Context, a *store.Action, run *runCont
 
 // sameRoot reports whether a new run is the same call as the one it recovers: a run that succeeded has nothing to
 // recover, unless the inputs or the task have changed.
-func (p *Planner) sameRoot(ctx context.Context, a *store.Action, found *store.Result) (bool, error) {
+func (p *Planner) sameRoot(ctx context.Context, a *schema.Action, found *schema.Result) (bool, error) {
 	if string(a.SpecDigest) != string(found.SpecDigest) {
 		return false, nil
 	}
@@ -82,8 +82,8 @@ func (p *Planner) sameRoot(ctx context.Context, a *store.Action, found *store.Re
 }
 
 // outputsOf is the file with the outputs of a result.
-func outputsOf(found *store.Result) string {
-	return protomap.OutputsURI(&store.Action{ActionType: found.ActionType, Phase: found.Phase, OutputURI: found.OutputURI})
+func outputsOf(found *schema.Result) string {
+	return protomap.OutputsURI(&schema.Action{ActionType: found.ActionType, Phase: found.Phase, OutputURI: found.OutputURI})
 }
 
 // declaresOutputs reports whether a success of the task always has an outputs file.

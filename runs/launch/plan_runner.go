@@ -8,16 +8,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/builtin"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // planRunner decides what runs the action: this service, a pool of workers, or an executor.
-func (p *Planner) planRunner(_ context.Context, a *store.Action, planned *plannedTask, _ *runContext) error {
+func (p *Planner) planRunner(_ context.Context, a *schema.Action, planned *plannedTask, _ *runContext) error {
 	switch template := planned.spec.GetTaskTemplate(); {
 	case builtin.Runs(template.GetType()):
-		a.Runner = store.RunnerBuiltin
+		a.Runner = schema.RunnerBuiltin
 	case p.Pools && reusable(template):
-		a.Runner = store.RunnerPool
+		a.Runner = schema.RunnerPool
 		planned.notes = slices.DeleteFunc(planned.notes, declared.IsReuse)
 	}
 	return nil

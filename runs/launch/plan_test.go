@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 func TestQueueOfAChild(t *testing.T) {
@@ -80,16 +80,16 @@ func TestCacheOfAChild(t *testing.T) {
 		spec   *task.TaskSpec
 		run    *task.RunSpec
 		off    bool
-		hold   store.Hold
+		hold   schema.Hold
 		reason string
 		stored string
 	}{
 		"no key":                       {spec: taskSpec(discoverable)},
 		"a key alone":                  {key: "k", spec: taskSpec()},
-		"looked up":                    {key: "k", spec: taskSpec(discoverable), hold: store.HoldCache, stored: "k"},
+		"looked up":                    {key: "k", spec: taskSpec(discoverable), hold: schema.HoldCache, stored: "k"},
 		"off":                          {key: "k", spec: taskSpec(discoverable), off: true, reason: cachelink.ReasonOff, stored: "k"},
 		"overwritten":                  {key: "k", spec: taskSpec(discoverable), run: overwrite, reason: cachelink.ReasonOverwrite, stored: "k"},
-		"overwritten by one at a time": {key: "k", spec: taskSpec(discoverable, serial), run: overwrite, hold: store.HoldReservation, reason: cachelink.ReasonOverwrite, stored: "k"},
+		"overwritten by one at a time": {key: "k", spec: taskSpec(discoverable, serial), run: overwrite, hold: schema.HoldReservation, reason: cachelink.ReasonOverwrite, stored: "k"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
@@ -106,14 +106,14 @@ func TestCacheOfAChild(t *testing.T) {
 func TestRunnerAndLimitsOfAChild(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*core.TaskTemplate)
-		runner store.Runner
-		limits store.Limits
+		runner schema.Runner
+		limits schema.Limits
 	}{
-		"python":   {func(*core.TaskTemplate) {}, store.RunnerExecutor, store.Limits{}},
-		"built in": {func(t *core.TaskTemplate) { t.Type = "core-sleep" }, store.RunnerBuiltin, store.Limits{}},
+		"python":   {func(*core.TaskTemplate) {}, schema.RunnerExecutor, schema.Limits{}},
+		"built in": {func(t *core.TaskTemplate) { t.Type = "core-sleep" }, schema.RunnerBuiltin, schema.Limits{}},
 		"timeouts": {func(t *core.TaskTemplate) {
 			t.Metadata.Timeouts = &core.TimeoutStrategy{QueuedTimeout: durationpb.New(time.Minute), Deadline: durationpb.New(time.Hour)}
-		}, store.RunnerExecutor, store.Limits{Queued: time.Minute, Deadline: time.Hour}},
+		}, schema.RunnerExecutor, schema.Limits{Queued: time.Minute, Deadline: time.Hour}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newWorld().recorded(t, child(&workflow.TaskAction{Spec: taskSpec(tc.change)}))

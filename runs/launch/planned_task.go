@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
 )
 
@@ -42,7 +42,7 @@ func (c *Creator) plannedTask(ctx context.Context, run ident.Run, request *workf
 			return nil, rpc.DataLoss(err, "the stored spec of task %s cannot be read", id.GetName())
 		}
 		resolved := &task.TaskIdentifier{Project: row.Project, Domain: row.Domain, Name: row.Name, Version: row.Version}
-		planned := &plannedTask{id: resolved, spec: spec, digest: store.SpecDigest(store.SpecTask, body), body: body}
+		planned := &plannedTask{id: resolved, spec: spec, digest: schema.SpecDigest(schema.SpecTask, body), body: body}
 		if refusal := c.Planner.judge(planned); refusal != nil { // an earlier version of the server took it
 			return nil, rpc.InvalidArgument("task_id", "the deployed task %s cannot run: %s: %s", id.GetName(), refusal.Path, refusal.Words)
 		}
@@ -93,7 +93,7 @@ func newPlannedTask(field string, run ident.Run, id *task.TaskIdentifier, spec *
 		Project: cmp.Or(id.GetProject(), run.Project), Domain: cmp.Or(id.GetDomain(), run.Domain),
 		Name: id.GetName(), Version: id.GetVersion(),
 	}
-	digest, body, err := store.EncodeSpec(store.SpecTask, spec)
+	digest, body, err := schema.EncodeSpec(schema.SpecTask, spec)
 	if err != nil {
 		return nil, rpc.InvalidArgument(field, "cannot be encoded: %s", err.Error())
 	}
@@ -108,7 +108,7 @@ func (p *plannedTask) readInputs(uri string) bool {
 }
 
 // describe fills in the fields of a task action that lists show.
-func (p *plannedTask) describe(a *store.Action) {
+func (p *plannedTask) describe(a *schema.Action) {
 	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_TASK)
 	a.TaskProject, a.TaskDomain, a.TaskName, a.TaskVersion = p.id.GetProject(), p.id.GetDomain(), p.id.GetName(), p.id.GetVersion()
 	a.TaskType = p.spec.GetTaskTemplate().GetType()

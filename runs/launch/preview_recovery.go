@@ -16,7 +16,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 const (
@@ -32,9 +33,9 @@ const (
 	reasonTraced    = "the action that made it must run again: requested"
 )
 
-// PreviewReader reads the actions of a run, parents first; store.Reader does.
+// PreviewReader reads the actions of a run, parents first; lists.Reader does.
 type PreviewReader interface {
-	EachAction(ctx context.Context, runID int64, fn func(*store.PreviewedAction) error) error
+	EachAction(ctx context.Context, runID int64, fn func(*lists.PreviewedAction) error) error
 	Spec(ctx context.Context, digest []byte) ([]byte, error)
 }
 
@@ -96,11 +97,11 @@ type preview struct {
 	skip, limit int
 	seen        int
 	above       map[string]string        // by action: the reused action whose result stands for it too
-	page        []*store.PreviewedAction // those of the response
+	page        []*lists.PreviewedAction // those of the response
 	response    *insightv1.PreviewRecoveryResponse
 }
 
-func (p *preview) add(a *store.PreviewedAction) error {
+func (p *preview) add(a *lists.PreviewedAction) error {
 	planned := &insightv1.PlannedAction{Name: a.Name, Phase: common.ActionPhase(a.Phase), Reason: p.reason(a)}
 	planned.Reused = planned.GetReason() == ""
 	var covered string
@@ -126,7 +127,7 @@ func (p *preview) add(a *store.PreviewedAction) error {
 }
 
 // reason says why an action's own result would not be reused; empty when it would.
-func (p *preview) reason(a *store.PreviewedAction) string {
+func (p *preview) reason(a *lists.PreviewedAction) string {
 	trace := workflow.ActionType(a.ActionType) == workflow.ActionType_ACTION_TYPE_TRACE
 	switch {
 	case p.recovery.listed[a.Name]:
@@ -149,7 +150,7 @@ func (v *Previewer) lookForOutputs(ctx context.Context, p *preview) error {
 	looks, looking := errgroup.WithContext(ctx)
 	looks.SetLimit(tracesAtOnce)
 	for i, a := range p.page {
-		uri := protomap.OutputsURI(&store.Action{ActionType: a.ActionType, Phase: a.Phase, OutputURI: a.OutputURI})
+		uri := protomap.OutputsURI(&schema.Action{ActionType: a.ActionType, Phase: a.Phase, OutputURI: a.OutputURI})
 		if uri == "" || !p.response.GetActions()[i].GetReused() {
 			continue
 		}
@@ -181,7 +182,7 @@ func (v *Previewer) lookForOutputs(ctx context.Context, p *preview) error {
 }
 
 // hasOutputs reports whether a succeeded action must have outputs.
-func (v *Previewer) hasOutputs(ctx context.Context, a *store.PreviewedAction) (bool, error) {
+func (v *Previewer) hasOutputs(ctx context.Context, a *lists.PreviewedAction) (bool, error) {
 	if workflow.ActionType(a.ActionType) != workflow.ActionType_ACTION_TYPE_TASK || len(a.SpecDigest) == 0 {
 		return true, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // ActionWriter stores children; store.Writer does.
@@ -53,7 +54,7 @@ func (r *Recorder) record(ctx context.Context, request *workflow.RecordActionReq
 		return rpc.InvalidArgument("parent", "the name of the parent action is required")
 	}
 	parent := request.GetParent()
-	action := store.NewAction{Action: store.Action{
+	action := store.NewAction{Action: schema.Action{
 		Project: id.Run.Project, Domain: id.Run.Domain, RunName: id.Run.Name, Name: id.Name, ParentName: &parent,
 		ActionGroup: request.GetGroup(), InputURI: request.GetInputUri(), CreatedBySubject: request.GetSubject(),
 	}}
@@ -109,7 +110,7 @@ func (r *Recorder) describeChild(ctx context.Context, id ident.Action, request *
 		planned.describe(&action.Action)
 		action.Action.CacheKey = spec.Task.GetCacheKey().GetValue()
 		action.Action.Queue = spec.Task.GetQueue()
-		action.Spec = store.NewSpec{Kind: store.SpecTask, Digest: planned.digest, Body: planned.body}
+		action.Spec = store.NewSpec{Kind: schema.SpecTask, Digest: planned.digest, Body: planned.body}
 		action.ReadInputs = planned.readInputs(action.Action.InputURI)
 		run, err := r.Contexts.get(ctx, id.Run)
 		if err != nil {
@@ -153,7 +154,7 @@ func describeCondition(condition *workflow.ConditionAction, action *store.NewAct
 		}
 	}
 	action.Webhook = condition.GetWebhook() != nil
-	action.Spec, err = encodeSpec(store.SpecCondition, "condition", condition)
+	action.Spec, err = encodeSpec(schema.SpecCondition, "condition", condition)
 	a.SpecDigest = action.Spec.Digest
 	return err
 }
@@ -179,7 +180,7 @@ func (r *Recorder) describeTrace(ctx context.Context, id ident.Action, trace *wo
 			return err
 		}
 	}
-	action.Spec, err = encodeSpec(store.SpecTrace, "trace.spec", trace.GetSpec())
+	action.Spec, err = encodeSpec(schema.SpecTrace, "trace.spec", trace.GetSpec())
 	a.SpecDigest = action.Spec.Digest
 	return err
 }
@@ -224,8 +225,8 @@ func (r *Recorder) RecordActionStream(
 	})
 }
 
-func encodeSpec(kind store.SpecKind, field string, message proto.Message) (store.NewSpec, error) {
-	digest, body, err := store.EncodeSpec(kind, message)
+func encodeSpec(kind schema.SpecKind, field string, message proto.Message) (store.NewSpec, error) {
+	digest, body, err := schema.EncodeSpec(kind, message)
 	if err != nil {
 		return store.NewSpec{}, rpc.InvalidArgument(field, "cannot be encoded: %s", err.Error())
 	}

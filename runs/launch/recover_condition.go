@@ -10,11 +10,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // recoverCondition takes the value that a condition got in the run that is recovered.
-func (r *Recorder) recoverCondition(ctx context.Context, id ident.Action, condition *workflow.ConditionAction, a *store.Action) error {
+func (r *Recorder) recoverCondition(ctx context.Context, id ident.Action, condition *workflow.ConditionAction, a *schema.Action) error {
 	a.RecoveredFrom = nil
 	run, err := r.Contexts.get(ctx, id.Run)
 	if err != nil || run.Recovery == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 // traces finds the traces that an action of a recovering run need not run again: those that succeeded below the same
 // action of the source. They are stored with the action, since its process reads them only in its first snapshot. An
 // action that must run again has none.
-func (rs *Recoveries) traces(ctx context.Context, run *runContext, a *store.Action) ([]store.RecoveredTrace, error) {
+func (rs *Recoveries) traces(ctx context.Context, run *runContext, a *schema.Action) ([]store.RecoveredTrace, error) {
 	r := run.Recovery
 	name := cmp.Or(a.Name, ident.RootAction)
 	if r == nil || a.Phase == state.Recovered || r.listed[name] {

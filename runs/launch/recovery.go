@@ -14,7 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // recovery is where the results of a run that recovers another may come from. It never changes.
@@ -35,12 +36,12 @@ type recoverySource struct {
 	again map[string]bool
 }
 
-// ResultReader reads the results of other runs; store.Reader does.
+// ResultReader reads the results of other runs; lists.Reader does.
 type ResultReader interface {
-	RecoverySources(ctx context.Context, source ident.Run, younger int64) ([]store.SourceRun, error)
+	RecoverySources(ctx context.Context, source ident.Run, younger int64) ([]lists.SourceRun, error)
 	WithAncestors(ctx context.Context, runIDs []int64, names []string) ([]string, error)
-	Results(ctx context.Context, runIDs []int64, name string) ([]store.Result, error)
-	TraceResults(ctx context.Context, runIDs []int64, parent string, limit int) ([]store.Result, error)
+	Results(ctx context.Context, runIDs []int64, name string) ([]schema.Result, error)
+	TraceResults(ctx context.Context, runIDs []int64, parent string, limit int) ([]schema.Result, error)
 }
 
 // Objects reads the object store; blobstore.Store does.
@@ -127,7 +128,7 @@ func (r *recovery) runIDs() []int64 {
 }
 
 // newest picks, from the results of one name, that of the nearest source; nil when there is none that counts.
-func (r *recovery) newest(results []store.Result, name string) *store.Result {
+func (r *recovery) newest(results []schema.Result, name string) *schema.Result {
 	for i := range r.sources {
 		for j := range results {
 			if results[j].RunID == r.sources[i].runID && results[j].Name == name {
@@ -142,7 +143,7 @@ func (r *recovery) newest(results []store.Result, name string) *store.Result {
 }
 
 // result reads how an action of the sources ended; nil when it must run again or did not end well.
-func (rs *Recoveries) result(ctx context.Context, r *recovery, name string, parent *string) (*store.Result, error) {
+func (rs *Recoveries) result(ctx context.Context, r *recovery, name string, parent *string) (*schema.Result, error) {
 	if r == nil || r.again[name] {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -168,7 +169,7 @@ func sameText(a, b *string) bool {
 }
 
 // origin is the encoded id of the action that really ran: a result that was itself recovered keeps its origin.
-func origin(run ident.Run, found *store.Result) ([]byte, error) {
+func origin(run ident.Run, found *schema.Result) ([]byte, error) {
 	if found.Phase == state.Recovered && len(found.RecoveredFrom) > 0 {
 		return found.RecoveredFrom, nil
 	}

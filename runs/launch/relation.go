@@ -10,14 +10,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // describeRelation records which run the new one came from. The older field related_to alone means a rerun.
 //
 // A rerun or a recovery requires its source. Clients that use several installations also name the source of a spawned
 // or triggered run: if that run does not exist here, the relation is left out and the run is created anyway.
-func (c *Creator) describeRelation(ctx context.Context, root *store.Root, spec *task.RunSpec) error {
+func (c *Creator) describeRelation(ctx context.Context, root *schema.Root, spec *task.RunSpec) error {
 	relation, err := relationOf(spec)
 	if err != nil || relation == nil {
 		return err

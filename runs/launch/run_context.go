@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // runContext is the immutable part of a run that its actions inherit. It is shared and read only.
@@ -25,9 +25,9 @@ type runContext struct {
 	Recovery *recovery
 }
 
-// ContextReader reads the root of a run and its encoded run spec; store.Reader does.
+// ContextReader reads the root of a run and its encoded run spec; lists.Reader does.
 type ContextReader interface {
-	RunContext(ctx context.Context, run ident.Run) (root store.Root, runSpec []byte, err error)
+	RunContext(ctx context.Context, run ident.Run) (root schema.Root, runSpec []byte, err error)
 }
 
 // Contexts caches the contexts of runs, since recording a child needs that of its run.

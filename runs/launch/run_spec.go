@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs/tracelink"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
 // effectiveRunSpec is the run spec of a new run: the requested one, completed by the settings of its project. It does
@@ -21,7 +21,7 @@ func (c *Creator) effectiveRunSpec(ctx context.Context, run ident.Run, requested
 	if err := settings.CheckDefaults(requested.GetDefaultSettings()); err != nil {
 		return nil, settings.InvalidArgument("run_spec.default_settings.", err)
 	}
-	resolved, err := c.Settings.Resolve(ctx, store.SettingsKey{Domain: run.Domain, Project: run.Project})
+	resolved, err := c.Settings.Resolve(ctx, catalog.SettingsKey{Domain: run.Domain, Project: run.Project})
 	if err != nil {
 		return nil, err
 	}

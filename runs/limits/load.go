@@ -2,7 +2,7 @@ package limits
 
 import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // Load is how much of each limit is taken: a snapshot plus the actions admitted since. It is not safe for concurrent
@@ -24,8 +24,8 @@ type Snapshot struct {
 	// the installation when the scope is not everything.
 	Live int
 	// Scope is what was counted, Counted the result.
-	Scope   store.LoadScope
-	Counted *store.Load
+	Scope   worklists.LoadScope
+	Counted *worklists.Load
 }
 
 // New returns the load of a snapshot. Queues and runs outside of the scope count as empty, so decisions are correct
@@ -58,7 +58,7 @@ func New(set *queues.Set, s Snapshot) *Load {
 }
 
 // Cover adds to a scope what must be counted to decide on an action: its queue and its run, where these have limits.
-func Cover(scope *store.LoadScope, set *queues.Set, a Action) {
+func Cover(scope *worklists.LoadScope, set *queues.Set, a Action) {
 	if q := a.Queue; q.MaxActions > 0 || a.Root && q.MaxRuns > 0 {
 		if q == set.Default() {
 			scope.All = true // every name that is not another queue's means the default queue

@@ -15,15 +15,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
-// Store keeps projects; store.Projects does.
+// Store keeps projects; catalog.Projects does.
 type Store interface {
 	Getter
-	Create(ctx context.Context, p store.Project, now time.Time) error
-	Update(ctx context.Context, p store.Project, now time.Time) error
-	List(ctx context.Context, filters string, request *common.ListRequest) ([]store.Project, string, error)
+	Create(ctx context.Context, p catalog.Project, now time.Time) error
+	Update(ctx context.Context, p catalog.Project, now time.Time) error
+	List(ctx context.Context, filters string, request *common.ListRequest) ([]catalog.Project, string, error)
 }
 
 // Handler serves ProjectService.
@@ -95,15 +95,15 @@ func (h *Handler) ListProjects(ctx context.Context, request *project.ListProject
 	return &project.ListProjectsResponse{Projects: page}, nil
 }
 
-func projectRow(message *project.Project) (store.Project, error) {
+func projectRow(message *project.Project) (catalog.Project, error) {
 	if message.GetId() == "" {
-		return store.Project{}, rpc.InvalidArgument("project.id", "is missing")
+		return catalog.Project{}, rpc.InvalidArgument("project.id", "is missing")
 	}
 	if !ident.IsProject(message.GetId()) {
-		return store.Project{}, rpc.InvalidArgument("project.id", "%q is no id of a project: it %s", message.GetId(), ident.ProjectRule)
+		return catalog.Project{}, rpc.InvalidArgument("project.id", "%q is no id of a project: it %s", message.GetId(), ident.ProjectRule)
 	}
 	if _, known := project.ProjectState_name[int32(message.GetState())]; !known {
-		return store.Project{}, rpc.InvalidArgument("project.state", "%d is no state of a project", message.GetState())
+		return catalog.Project{}, rpc.InvalidArgument("project.state", "%d is no state of a project", message.GetState())
 	}
 	texts := map[string]string{"project.name": message.GetName(), "project.description": message.GetDescription()}
 	for key, value := range message.GetLabels().GetValues() {
@@ -111,10 +111,10 @@ func projectRow(message *project.Project) (store.Project, error) {
 	}
 	for field, text := range texts {
 		if strings.ContainsRune(text, 0) {
-			return store.Project{}, rpc.InvalidArgument(field, "may not contain the character NUL")
+			return catalog.Project{}, rpc.InvalidArgument(field, "may not contain the character NUL")
 		}
 	}
-	row := store.Project{
+	row := catalog.Project{
 		ID: message.GetId(), Name: message.GetName(), Description: message.GetDescription(),
 		Labels: message.GetLabels().GetValues(), State: int16(message.GetState()), //nolint:gosec // a known state
 	}
@@ -124,7 +124,7 @@ func projectRow(message *project.Project) (store.Project, error) {
 	return row, nil
 }
 
-func (h *Handler) message(row store.Project) *project.Project {
+func (h *Handler) message(row catalog.Project) *project.Project {
 	out := &project.Project{
 		Id: row.ID, Name: row.Name, Description: row.Description, State: project.ProjectState(row.State),
 	}

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
-// Getter reads one project, or returns a NotFound error; store.Projects does.
+// Getter reads one project, or returns a NotFound error; catalog.Projects does.
 type Getter interface {
-	Get(ctx context.Context, id string) (store.Project, error)
+	Get(ctx context.Context, id string) (catalog.Project, error)
 }
 
 // Places knows which projects and domains exist.
@@ -27,9 +27,9 @@ func NewPlaces(projects Getter, domains []string) *Places {
 
 // Check returns the project. It returns a NotFound error, with the name of the request's field, when the project or the
 // domain does not exist.
-func (p *Places) Check(ctx context.Context, field, project, domain string) (store.Project, error) {
+func (p *Places) Check(ctx context.Context, field, project, domain string) (catalog.Project, error) {
 	if err := p.CheckDomain(field, domain); err != nil {
-		return store.Project{}, err
+		return catalog.Project{}, err
 	}
 	return p.projects.Get(ctx, project)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 )
 
-// Seeding creates projects that do not exist; store.Projects does.
+// Seeding creates projects that do not exist; catalog.Projects does.
 type Seeding interface {
 	Seed(ctx context.Context, ids []string, now time.Time) error
 }

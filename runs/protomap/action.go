@@ -15,11 +15,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Run returns the message of a run: its root action and its labels.
-func Run(root *store.Action, labels map[string]string) (*workflow.Run, error) {
+func Run(root *schema.Action, labels map[string]string) (*workflow.Run, error) {
 	action, err := Action(root, nil)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func Run(root *store.Action, labels map[string]string) (*workflow.Run, error) {
 
 // Action returns the message of an action. condition is the encoded workflow.ConditionAction of a condition; if it is
 // nil, the metadata lack its type.
-func Action(a *store.Action, condition []byte) (*workflow.Action, error) {
+func Action(a *schema.Action, condition []byte) (*workflow.Action, error) {
 	return new(Mapper).Action(a, condition)
 }
 
@@ -41,7 +41,7 @@ type Mapper struct {
 }
 
 // Action is the function Action.
-func (m *Mapper) Action(a *store.Action, condition []byte) (*workflow.Action, error) {
+func (m *Mapper) Action(a *schema.Action, condition []byte) (*workflow.Action, error) {
 	metadata, err := m.metadata(a, condition)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (m *Mapper) Action(a *store.Action, condition []byte) (*workflow.Action, er
 }
 
 // identity decodes who created an action, unless it was the one before.
-func (m *Mapper) identity(a *store.Action) (*common.EnrichedIdentity, error) {
+func (m *Mapper) identity(a *schema.Action) (*common.EnrichedIdentity, error) {
 	if m.creator == nil || !bytes.Equal(a.CreatedBy, m.createdBy) {
 		m.createdBy, m.creator = a.CreatedBy, nil
 		if err := decodeOptional(a, a.CreatedBy, &m.creator); err != nil {
@@ -61,15 +61,15 @@ func (m *Mapper) identity(a *store.Action) (*common.EnrichedIdentity, error) {
 }
 
 // ID returns the public name of an action.
-func ID(a *store.Action) *common.ActionIdentifier { return name(a).Proto() }
+func ID(a *schema.Action) *common.ActionIdentifier { return name(a).Proto() }
 
-func name(a *store.Action) ident.Action {
+func name(a *schema.Action) ident.Action {
 	return ident.Action{Run: ident.Run{Project: a.Project, Domain: a.Domain, Name: a.RunName}, Name: a.Name}
 }
 
 // Status returns the status of an action. It starts when the action is created; the duration, in milliseconds, runs
 // from there to the end and is absent until then.
-func Status(a *store.Action) *workflow.ActionStatus {
+func Status(a *schema.Action) *workflow.ActionStatus {
 	status := &workflow.ActionStatus{
 		Phase:       common.ActionPhase(a.Phase),
 		StartTime:   timestamppb.New(a.CreatedAt),
@@ -92,11 +92,11 @@ func later(a, b time.Time) time.Time {
 }
 
 // Metadata returns the metadata of an action, without its spec.
-func Metadata(a *store.Action, condition []byte) (*workflow.ActionMetadata, error) {
+func Metadata(a *schema.Action, condition []byte) (*workflow.ActionMetadata, error) {
 	return new(Mapper).metadata(a, condition)
 }
 
-func (m *Mapper) metadata(a *store.Action, condition []byte) (*workflow.ActionMetadata, error) {
+func (m *Mapper) metadata(a *schema.Action, condition []byte) (*workflow.ActionMetadata, error) {
 	out := &workflow.ActionMetadata{
 		Group:           a.ActionGroup,
 		ActionType:      workflow.ActionType(a.ActionType),
@@ -129,7 +129,7 @@ func (m *Mapper) metadata(a *store.Action, condition []byte) (*workflow.ActionMe
 	return out, setSpec(out, a, condition)
 }
 
-func setSpec(out *workflow.ActionMetadata, a *store.Action, condition []byte) error {
+func setSpec(out *workflow.ActionMetadata, a *schema.Action, condition []byte) error {
 	switch out.GetActionType() {
 	case workflow.ActionType_ACTION_TYPE_TRACE:
 		out.Spec = &workflow.ActionMetadata_Trace{Trace: &workflow.TraceActionMetadata{Name: a.TaskName}}
@@ -161,7 +161,7 @@ func setSpec(out *workflow.ActionMetadata, a *store.Action, condition []byte) er
 func decodeOptional[M any, P interface {
 	*M
 	proto.Message
-}](a *store.Action, body []byte, target *P) error {
+}](a *schema.Action, body []byte, target *P) error {
 	if len(body) == 0 {
 		return nil
 	}
@@ -173,7 +173,7 @@ func decodeOptional[M any, P interface {
 	return nil
 }
 
-func decode(a *store.Action, body []byte, target proto.Message) error {
+func decode(a *schema.Action, body []byte, target proto.Message) error {
 	if err := proto.Unmarshal(body, target); err != nil {
 		return rpc.DataLoss(err, "the stored %s of action %s cannot be read", target.ProtoReflect().Descriptor().Name(), name(a))
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Attempts builds the history of each attempt of an action from its events, in log order. Lost attempts have their
 // own error, phases and times. The newest attempt agrees with the row.
-func Attempts(a *store.Action, events []store.Event) ([]*workflow.ActionAttempt, error) {
+func Attempts(a *schema.Action, events []schema.Event) ([]*workflow.ActionAttempt, error) {
 	byNumber := map[int32]*merge{}
 	var numbers []int32
 	for i := range events {
@@ -76,7 +76,7 @@ func newMerge(number int32) *merge {
 	}
 }
 
-func (m *merge) add(a *store.Action, row *store.Event) error {
+func (m *merge) add(a *schema.Action, row *schema.Event) error {
 	var event workflow.ActionEvent
 	if err := decode(a, row.Event, &event); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (m *merge) add(a *store.Action, row *store.Event) error {
 }
 
 // moment is when the executor observed what it reports, or else when the event was recorded.
-func moment(event *workflow.ActionEvent, row *store.Event) time.Time {
+func moment(event *workflow.ActionEvent, row *schema.Event) time.Time {
 	for _, at := range []*timestamppb.Timestamp{event.GetUpdatedTime(), event.GetReportedTime()} {
 		if at.IsValid() && at.AsTime().Unix() > 0 {
 			return at.AsTime()
@@ -178,7 +178,7 @@ func (m *merge) outputs(outputs *task.OutputReferences, ended bool) {
 }
 
 // complete brings the newest attempt in line with the row, for ends without an event: aborts, traces, signals.
-func (m *merge) complete(a *store.Action) error {
+func (m *merge) complete(a *schema.Action) error {
 	phase := common.ActionPhase(a.Phase)
 	if m.attempt.GetStartTime() == nil {
 		m.step(phase, a.CreatedAt)
@@ -222,7 +222,7 @@ func (m *merge) finish() *workflow.ActionAttempt {
 
 // OutputsURI returns the file with the outputs of an action, or an empty string. For tasks the row has the directory
 // of the attempt, for traces the file itself.
-func OutputsURI(a *store.Action) string {
+func OutputsURI(a *schema.Action) string {
 	phase := common.ActionPhase(a.Phase)
 	if phase != common.ActionPhase_ACTION_PHASE_SUCCEEDED && phase != common.ActionPhase_ACTION_PHASE_RECOVERED {
 		return ""

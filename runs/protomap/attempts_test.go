@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 const (
@@ -41,9 +41,9 @@ func encode(t *testing.T, message proto.Message) []byte {
 }
 
 // row is an event of the log, reported ms after the beginning; report is nil for changes that no executor reported.
-func row(t *testing.T, attempt int32, phase int16, ms int, report *workflow.ActionEvent, failure *core.ExecutionError) store.Event {
+func row(t *testing.T, attempt int32, phase int16, ms int, report *workflow.ActionEvent, failure *core.ExecutionError) schema.Event {
 	t.Helper()
-	event := store.Event{Attempt: attempt, Phase: phase, RecordedAt: at(ms + 3)}
+	event := schema.Event{Attempt: attempt, Phase: phase, RecordedAt: at(ms + 3)}
 	if report != nil {
 		report.UpdatedTime = stamp(ms)
 		event.Event = encode(t, report)
@@ -54,8 +54,8 @@ func row(t *testing.T, attempt int32, phase int16, ms int, report *workflow.Acti
 	return event
 }
 
-func action(phase int16, attempt int32, endMs int) *store.Action {
-	a := &store.Action{
+func action(phase int16, attempt int32, endMs int) *schema.Action {
+	a := &schema.Action{
 		Project: "p", Domain: "d", RunName: "r", Name: "a1", ActionType: 1, Phase: phase, Attempt: attempt,
 		CreatedAt: begin, UpdatedAt: at(endMs),
 	}
@@ -68,7 +68,7 @@ func action(phase int16, attempt int32, endMs int) *store.Action {
 
 // TestALateObservationMovesNoPhase: what is seen of a phase when the next one has long begun does not shorten that one.
 func TestALateObservationMovesNoPhase(t *testing.T) {
-	attempts, err := protomap.Attempts(action(succeeded, 1, 500), []store.Event{
+	attempts, err := protomap.Attempts(action(succeeded, 1, 500), []schema.Event{
 		row(t, 1, queued, 0, nil, nil),
 		row(t, 1, starting, 100, &workflow.ActionEvent{}, nil),
 		row(t, 1, starting, 600, &workflow.ActionEvent{Version: 1, ClusterEvents: []*workflow.ClusterEvent{{Message: "ContainerCreating"}}}, nil),
@@ -84,7 +84,7 @@ func TestAttemptsOfARetriedAction(t *testing.T) {
 	logs := func(pod string) *core.LogContext { return &core.LogContext{PrimaryPodName: pod} }
 	a := action(succeeded, 2, 900)
 	a.OutputURI = "/data/a1/2"
-	attempts, err := protomap.Attempts(a, []store.Event{
+	attempts, err := protomap.Attempts(a, []schema.Event{
 		row(t, 1, queued, 0, nil, nil),
 		row(t, 1, starting, 100, &workflow.ActionEvent{ClusterEvents: []*workflow.ClusterEvent{{Message: "pulled", OccurredAt: stamp(90)}}}, nil),
 		row(t, 1, running, 200, &workflow.ActionEvent{LogContext: logs("pod-0"), Cluster: "c"}, nil),
@@ -131,7 +131,7 @@ func TestAttemptsAgreeWithTheRow(t *testing.T) {
 		require.Equal(t, []string{"QUEUED 0-"}, transitions(attempts[0]))
 	})
 	t.Run("abort without an event", func(t *testing.T) {
-		attempts, err := protomap.Attempts(action(aborted, 1, 500), []store.Event{row(t, 1, running, 100, &workflow.ActionEvent{}, nil)})
+		attempts, err := protomap.Attempts(action(aborted, 1, 500), []schema.Event{row(t, 1, running, 100, &workflow.ActionEvent{}, nil)})
 		require.NoError(t, err)
 		require.Equal(t, []string{"RUNNING 100-500", "ABORTED 500-500"}, transitions(attempts[0]))
 		require.Equal(t, at(500), attempts[0].GetEndTime().AsTime())
@@ -139,13 +139,13 @@ func TestAttemptsAgreeWithTheRow(t *testing.T) {
 	t.Run("a trace", func(t *testing.T) {
 		a := action(succeeded, 1, 500)
 		a.ActionType, a.OutputURI = 2, "/data/t/outputs.pb"
-		attempts, err := protomap.Attempts(a, []store.Event{row(t, 1, succeeded, 0, nil, nil)})
+		attempts, err := protomap.Attempts(a, []schema.Event{row(t, 1, succeeded, 0, nil, nil)})
 		require.NoError(t, err)
 		require.Equal(t, "/data/t/outputs.pb", attempts[0].GetOutputs().GetOutputUri())
 		require.Equal(t, at(500), attempts[0].GetEndTime().AsTime())
 	})
 	t.Run("clocks that run backwards", func(t *testing.T) {
-		attempts, err := protomap.Attempts(action(running, 1, 0), []store.Event{
+		attempts, err := protomap.Attempts(action(running, 1, 0), []schema.Event{
 			row(t, 1, queued, 1000, &workflow.ActionEvent{}, nil),
 			row(t, 1, running, 400, &workflow.ActionEvent{}, nil),
 		})
@@ -153,7 +153,7 @@ func TestAttemptsAgreeWithTheRow(t *testing.T) {
 		require.Equal(t, []string{"QUEUED 1000-1000", "RUNNING 1000-"}, transitions(attempts[0]))
 	})
 	t.Run("more events than a page", func(t *testing.T) {
-		var events []store.Event
+		var events []schema.Event
 		for i := range 2000 {
 			events = append(events, row(t, int32(i/4+1), []int16{queued, starting, running, failed}[i%4], i, &workflow.ActionEvent{},
 				map[bool]*core.ExecutionError{true: {Message: "lost"}}[i%4 == 3]))
@@ -169,7 +169,7 @@ func TestAttemptsAgreeWithTheRow(t *testing.T) {
 
 func TestResult(t *testing.T) {
 	spec := encode(t, &task.TaskSpec{ShortName: "s"})
-	details := func(t *testing.T, a *store.Action, events ...store.Event) *workflow.ActionDetails {
+	details := func(t *testing.T, a *schema.Action, events ...schema.Event) *workflow.ActionDetails {
 		t.Helper()
 		d, err := protomap.Details(a, spec, events)
 		require.NoError(t, err)
@@ -243,7 +243,7 @@ func TestOutputsURI(t *testing.T) {
 		"nothing was ever recorded": {1, succeeded, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, test.want, protomap.OutputsURI(&store.Action{ActionType: test.kind, Phase: test.phase, OutputURI: test.stored}))
+			require.Equal(t, test.want, protomap.OutputsURI(&schema.Action{ActionType: test.kind, Phase: test.phase, OutputURI: test.stored}))
 		})
 	}
 }

@@ -3,12 +3,12 @@ package protomap
 import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Details builds the full details of an action: its spec, its attempts, its result. spec is the encoded message for
 // the action's type; events are all events of the action, in order.
-func Details(a *store.Action, spec []byte, events []store.Event) (*workflow.ActionDetails, error) {
+func Details(a *schema.Action, spec []byte, events []schema.Event) (*workflow.ActionDetails, error) {
 	var condition []byte
 	if workflow.ActionType(a.ActionType) == workflow.ActionType_ACTION_TYPE_CONDITION {
 		condition = spec
@@ -27,7 +27,7 @@ func Details(a *store.Action, spec []byte, events []store.Event) (*workflow.Acti
 	return out, setResult(out, a)
 }
 
-func setDetailSpec(out *workflow.ActionDetails, a *store.Action, body []byte) error {
+func setDetailSpec(out *workflow.ActionDetails, a *schema.Action, body []byte) error {
 	switch workflow.ActionType(a.ActionType) {
 	case workflow.ActionType_ACTION_TYPE_TRACE:
 		var spec task.TraceSpec

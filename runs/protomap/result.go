@@ -4,7 +4,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // ErrorInfo is the public form of an error.
@@ -21,7 +21,7 @@ func ErrorInfo(err *core.ExecutionError) *workflow.ErrorInfo {
 }
 
 // setResult sets the result of the action: its error, who aborted it, or its signal.
-func setResult(out *workflow.ActionDetails, a *store.Action) error {
+func setResult(out *workflow.ActionDetails, a *schema.Action) error {
 	switch common.ActionPhase(a.Phase) {
 	case common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
 		info, err := failure(a, out.GetAttempts())
@@ -50,7 +50,7 @@ func setResult(out *workflow.ActionDetails, a *store.Action) error {
 
 // failure is the error of the action: that of the row, else that of the newest attempt that has one, else a default,
 // since clients always show one.
-func failure(a *store.Action, attempts []*workflow.ActionAttempt) (*workflow.ErrorInfo, error) {
+func failure(a *schema.Action, attempts []*workflow.ActionAttempt) (*workflow.ErrorInfo, error) {
 	if len(a.Error) > 0 {
 		var stored core.ExecutionError
 		if err := decode(a, a.Error, &stored); err != nil {
@@ -70,4 +70,4 @@ func failure(a *store.Action, attempts []*workflow.ActionAttempt) (*workflow.Err
 }
 
 // Failure is the error of an action that failed or timed out, from its row alone. It is never nil.
-func Failure(a *store.Action) (*workflow.ErrorInfo, error) { return failure(a, nil) }
+func Failure(a *schema.Action) (*workflow.ErrorInfo, error) { return failure(a, nil) }

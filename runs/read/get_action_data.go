@@ -12,12 +12,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/actiondata"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/state"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
-// RowReader reads one action; store.Reader does.
+// RowReader reads one action; lists.Reader does.
 type RowReader interface {
-	ActionRow(ctx context.Context, id ident.Action) (*store.Action, error)
+	ActionRow(ctx context.Context, id ident.Action) (*schema.Action, error)
 }
 
 // Data serves the inputs and outputs of actions. All fields are required.

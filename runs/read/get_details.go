@@ -11,14 +11,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
 
-// DetailsReader reads actions with everything that is stored about them; store.Reader does.
+// DetailsReader reads actions with everything that is stored about them; lists.Reader does.
 type DetailsReader interface {
-	ActionDetails(ctx context.Context, id ident.Action) (*store.Details, error)
-	RunDetails(ctx context.Context, run ident.Run) (*store.Details, error)
-	Standing(ctx context.Context, id ident.Action) (*store.Standing, error)
+	ActionDetails(ctx context.Context, id ident.Action) (*lists.Details, error)
+	RunDetails(ctx context.Context, run ident.Run) (*lists.Details, error)
+	Standing(ctx context.Context, id ident.Action) (*lists.Standing, error)
 }
 
 // Details serves the details of runs and actions, to clients and to watches. Both fields are required.
@@ -83,7 +83,7 @@ func (d *Details) RunDetails(ctx context.Context, run ident.Run) (*workflow.RunD
 // keepStartTime adds the start time of a triggered run to its spec. Reruns and recoveries are created with a copy of the spec.
 // An input of a triggered run may be its start time, such as the slot of a schedule, and they must have the same inputs. The
 // specs of all runs of a trigger are stored once, without it.
-func keepStartTime(spec *task.RunSpec, stored *store.Details) {
+func keepStartTime(spec *task.RunSpec, stored *lists.Details) {
 	if spec.GetRunStartTime() == nil && stored.TriggerName != "" && stored.RunStartTime != nil {
 		spec.RunStartTime = timestamppb.New(*stored.RunStartTime)
 	}

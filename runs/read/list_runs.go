@@ -7,13 +7,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
 
-// ListReader reads pages of runs and actions; store.Reader does.
+// ListReader reads pages of runs and actions; lists.Reader does.
 type ListReader interface {
-	ListRuns(ctx context.Context, scope store.RunScope, request *common.ListRequest) ([]store.Listed, string, error)
-	ListActions(ctx context.Context, run ident.Run, request *common.ListRequest) ([]store.Listed, string, error)
+	ListRuns(ctx context.Context, scope lists.RunScope, request *common.ListRequest) ([]lists.Listed, string, error)
+	ListActions(ctx context.Context, run ident.Run, request *common.ListRequest) ([]lists.Listed, string, error)
 }
 
 // Lists serves the lists of RunService. Rows is required.
@@ -37,8 +37,8 @@ func (l *Lists) ListRuns(ctx context.Context, request *workflow.ListRunsRequest)
 }
 
 // runScope reads the scope. An organisation means all projects, since there is only one.
-func runScope(request *workflow.ListRunsRequest) store.RunScope {
-	scope := store.RunScope{PausedOnly: request.GetPausedActionsOnly()}
+func runScope(request *workflow.ListRunsRequest) lists.RunScope {
+	scope := lists.RunScope{PausedOnly: request.GetPausedActionsOnly()}
 	switch by := request.GetScopeBy().(type) {
 	case *workflow.ListRunsRequest_ProjectId:
 		scope.Project, scope.Domain = by.ProjectId.GetName(), by.ProjectId.GetDomain()

@@ -17,7 +17,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/deletions"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // LeaseName is the lease of the replica that deletes.
@@ -31,14 +32,14 @@ const (
 	page = 100
 )
 
-// Store is what the keeper needs of the database; store.Retention is one.
+// Store is what the keeper needs of the database; deletions.Store is one.
 type Store interface {
-	Scopes(ctx context.Context) ([]store.Scope, error)
-	Cut(ctx context.Context, scope store.Scope, keep int) (store.Cut, error)
-	Expired(ctx context.Context, scope store.Scope, e store.Expiry, cut, after store.Cut, limit int) ([]store.ExpiredRun, error)
-	CountExpired(ctx context.Context, scope store.Scope, e store.Expiry, cut store.Cut) (runs, actions int64, err error)
+	Scopes(ctx context.Context) ([]schema.Scope, error)
+	Cut(ctx context.Context, scope schema.Scope, keep int) (deletions.Cut, error)
+	Expired(ctx context.Context, scope schema.Scope, e deletions.Expiry, cut, after deletions.Cut, limit int) ([]deletions.ExpiredRun, error)
+	CountExpired(ctx context.Context, scope schema.Scope, e deletions.Expiry, cut deletions.Cut) (runs, actions int64, err error)
 	Mark(ctx context.Context, runID int64, now time.Time) (bool, error)
-	Unfinished(ctx context.Context, after int64, limit int) ([]store.Deletion, error)
+	Unfinished(ctx context.Context, after int64, limit int) ([]deletions.Deletion, error)
 	BlobsGone(ctx context.Context, runID int64, now time.Time) error
 	DeleteRows(ctx context.Context, runID int64, limit int) (int, error)
 	RowsGone(ctx context.Context, runID int64, now time.Time) error
@@ -101,9 +102,9 @@ func New(config Config, deps Deps) (*Keeper, error) {
 	return k, nil
 }
 
-func (k *Keeper) expiry() store.Expiry {
+func (k *Keeper) expiry() deletions.Expiry {
 	now := k.deps.Clock.Now()
-	e := store.Expiry{Keep: k.config.MaxRuns, Settled: now.Add(-k.config.Grace)}
+	e := deletions.Expiry{Keep: k.config.MaxRuns, Settled: now.Add(-k.config.Grace)}
 	if k.config.MaxAge > 0 {
 		e.EndedBefore = now.Add(-k.config.MaxAge)
 	}
@@ -174,12 +175,12 @@ func (k *Keeper) resume(ctx context.Context, of kind, failures *[]error) error {
 
 // walk deletes the runs that are expired now, scope by scope, oldest first.
 func (k *Keeper) walk(ctx context.Context, of kind, failures *[]error) (deleted int, err error) {
-	err = k.each(ctx, of, func(run store.ExpiredRun) error {
+	err = k.each(ctx, of, func(run deletions.ExpiredRun) error {
 		marked, err := of.store.Mark(ctx, run.ID, k.deps.Clock.Now())
 		if err != nil || !marked {
 			return err
 		}
-		k.finish(ctx, of, store.Deletion{RunID: run.ID, Run: run.Run, OutputBase: run.OutputBase}, failures)
+		k.finish(ctx, of, deletions.Deletion{RunID: run.ID, Run: run.Run, OutputBase: run.OutputBase}, failures)
 		deleted++
 		return ctx.Err()
 	})
@@ -187,7 +188,7 @@ func (k *Keeper) walk(ctx context.Context, of kind, failures *[]error) (deleted 
 }
 
 // each calls do for every expired run that is not in use.
-func (k *Keeper) each(ctx context.Context, of kind, do func(store.ExpiredRun) error) error {
+func (k *Keeper) each(ctx context.Context, of kind, do func(deletions.ExpiredRun) error) error {
 	scopes, err := of.store.Scopes(ctx)
 	if err != nil {
 		return err
@@ -198,13 +199,13 @@ func (k *Keeper) each(ctx context.Context, of kind, do func(store.ExpiredRun) er
 		if err != nil {
 			return err
 		}
-		for after := (store.Cut{}); ; {
+		for after := (deletions.Cut{}); ; {
 			runs, err := of.store.Expired(ctx, scope, expiry, cut, after, page)
 			if err != nil {
 				return err
 			}
 			for _, run := range runs {
-				after = store.Cut{CreatedAt: run.CreatedAt, ID: run.ID}
+				after = deletions.Cut{CreatedAt: run.CreatedAt, ID: run.ID}
 				if err := do(run); err != nil {
 					return err
 				}
@@ -219,7 +220,7 @@ func (k *Keeper) each(ctx context.Context, of kind, do func(store.ExpiredRun) er
 
 // finish deletes the rest of a hidden run. The rows stay until the blobs are deleted, since only the rows say where
 // the blobs are.
-func (k *Keeper) finish(ctx context.Context, of kind, d store.Deletion, failures *[]error) {
+func (k *Keeper) finish(ctx context.Context, of kind, d deletions.Deletion, failures *[]error) {
 	if err := k.tryFinish(ctx, of, d); err != nil {
 		k.failed.Add(ctx, 1)
 		*failures = append(*failures, fmt.Errorf("delete run %s: %w", d.Run, err))
@@ -229,7 +230,7 @@ func (k *Keeper) finish(ctx context.Context, of kind, d store.Deletion, failures
 	k.deps.Logger.Info().Stringer("run", d.Run).Int64("uid", d.RunID).Bool("tracked", of.tracked).Msg("deleted a run")
 }
 
-func (k *Keeper) tryFinish(ctx context.Context, of kind, d store.Deletion) error {
+func (k *Keeper) tryFinish(ctx context.Context, of kind, d deletions.Deletion) error {
 	if !d.BlobsGone {
 		if err := k.deleteBlobs(ctx, of, d); err != nil {
 			return err
@@ -260,7 +261,7 @@ func (k *Keeper) tryFinish(ctx context.Context, of kind, d store.Deletion) error
 
 // deleteBlobs empties the run's own directory and no other: it leaves a place that is not the run's, and one outside of
 // the storage.
-func (k *Keeper) deleteBlobs(ctx context.Context, of kind, d store.Deletion) error {
+func (k *Keeper) deleteBlobs(ctx context.Context, of kind, d deletions.Deletion) error {
 	if d.OutputBase == "" {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/deletions"
 )
 
 // kind is one of the two kinds of runs. The limits hold for each of them by itself.
@@ -15,7 +15,7 @@ type kind struct {
 	tracked bool
 	store   Store
 	// owns reports whether the output base of a deleted run is its own directory. root is the URI prefix of the layout.
-	owns func(root string, d store.Deletion) bool
+	owns func(root string, d deletions.Deletion) bool
 	// forget is Deps.Forget; nil if nothing is to be cleaned up elsewhere.
 	forget func(ctx context.Context, run ident.Run) error
 }
@@ -31,7 +31,7 @@ func kindsOf(deps Deps) []kind {
 // owns reports whether the output base of a run is its own directory, which its mark proves. The directories of runs from
 // before there were marks have nothing but their names, which whoever created the run could choose: they are deleted
 // unless they are where clients upload.
-func owns(root string, d store.Deletion) bool {
+func owns(root string, d deletions.Deletion) bool {
 	parent, dir := path.Split(strings.TrimSuffix(d.OutputBase, "/"))
 	if !strings.HasSuffix(parent, "/"+d.Run.Project+"/"+d.Run.Domain+"/") {
 		return false
@@ -43,6 +43,6 @@ func owns(root string, d store.Deletion) bool {
 }
 
 // ownsTracked is owns for a tracked run. Its directory has no mark: the server alone chooses it, by the name.
-func ownsTracked(root string, d store.Deletion) bool {
+func ownsTracked(root string, d deletions.Deletion) bool {
 	return d.OutputBase == blobpath.TrackedRun(root, d.Run.Project, d.Run.Domain, d.Run.Name)
 }

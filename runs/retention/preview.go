@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/deletions"
 )
 
 // Preview is what a sweep would delete now. It does not count a run that only expired runs use, which goes after
@@ -21,7 +21,7 @@ type Preview struct {
 
 // ExpiredRun is a run that a sweep would delete.
 type ExpiredRun struct {
-	store.ExpiredRun
+	deletions.ExpiredRun
 	Tracked bool
 }
 
@@ -43,7 +43,7 @@ func (k *Keeper) Preview(ctx context.Context, limit int) (Preview, error) {
 }
 
 func (k *Keeper) preview(ctx context.Context, of kind, limit int, p *Preview) error {
-	err := k.each(ctx, of, func(run store.ExpiredRun) error {
+	err := k.each(ctx, of, func(run deletions.ExpiredRun) error {
 		if len(p.First) >= limit {
 			return errEnough
 		}

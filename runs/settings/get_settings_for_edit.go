@@ -4,7 +4,7 @@ import (
 	"context"
 
 	settingspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
 // GetSettingsForEdit implements settingsconnect.SettingsServiceHandler: it returns the stored settings of a scope and
@@ -20,7 +20,7 @@ func (h *Handler) GetSettingsForEdit(
 	if err != nil {
 		return nil, err
 	}
-	stored := make(map[store.SettingsKey]store.SettingsRow, len(rows))
+	stored := make(map[catalog.SettingsKey]catalog.SettingsRow, len(rows))
 	for _, row := range rows {
 		stored[row.Key] = row
 	}
@@ -40,10 +40,10 @@ func (h *Handler) GetSettingsForEdit(
 }
 
 // scopesOf returns the scope and those above it, broadest first.
-func scopesOf(key store.SettingsKey) []store.SettingsKey {
-	scopes := []store.SettingsKey{{}}
+func scopesOf(key catalog.SettingsKey) []catalog.SettingsKey {
+	scopes := []catalog.SettingsKey{{}}
 	if key.Domain != "" {
-		scopes = append(scopes, store.SettingsKey{Domain: key.Domain})
+		scopes = append(scopes, catalog.SettingsKey{Domain: key.Domain})
 	}
 	if key.Project != "" {
 		scopes = append(scopes, key)

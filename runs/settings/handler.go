@@ -9,19 +9,19 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
-// Store keeps the settings of scopes; store.Settings does.
+// Store keeps the settings of scopes; catalog.Settings does.
 type Store interface {
 	Levels
-	Create(ctx context.Context, key store.SettingsKey, body []byte, now time.Time) error
-	Update(ctx context.Context, key store.SettingsKey, version int64, body []byte, now time.Time) (int64, error)
+	Create(ctx context.Context, key catalog.SettingsKey, body []byte, now time.Time) error
+	Update(ctx context.Context, key catalog.SettingsKey, version int64, body []byte, now time.Time) (int64, error)
 }
 
 // Places checks that projects and domains exist; projects.Places does.
 type Places interface {
-	Check(ctx context.Context, field, project, domain string) (store.Project, error)
+	Check(ctx context.Context, field, project, domain string) (catalog.Project, error)
 	CheckDomain(field, domain string) error
 }
 
@@ -67,8 +67,8 @@ func NewHandler(deps Deps) *Handler {
 }
 
 // key validates the scope of a request. The organisation is ignored: an installation has one.
-func (h *Handler) key(ctx context.Context, key *settingspb.SettingsKey) (store.SettingsKey, error) {
-	scope := store.SettingsKey{Domain: key.GetDomain(), Project: key.GetProject()}
+func (h *Handler) key(ctx context.Context, key *settingspb.SettingsKey) (catalog.SettingsKey, error) {
+	scope := catalog.SettingsKey{Domain: key.GetDomain(), Project: key.GetProject()}
 	switch {
 	case key == nil:
 		return scope, rpc.InvalidArgument("key", "is required")
@@ -83,11 +83,11 @@ func (h *Handler) key(ctx context.Context, key *settingspb.SettingsKey) (store.S
 	}
 }
 
-func (h *Handler) checkPlace(ctx context.Context, scope store.SettingsKey) error {
+func (h *Handler) checkPlace(ctx context.Context, scope catalog.SettingsKey) error {
 	_, err := h.places.Check(ctx, "key", scope.Project, scope.Domain)
 	return err
 }
 
-func settingsKeyMessage(key store.SettingsKey, org string) *settingspb.SettingsKey {
+func settingsKeyMessage(key catalog.SettingsKey, org string) *settingspb.SettingsKey {
 	return &settingspb.SettingsKey{Org: org, Domain: key.Domain, Project: key.Project}
 }

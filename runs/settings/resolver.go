@@ -11,12 +11,12 @@ import (
 	settingspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
-// Levels reads the stored settings of a scope and of those above it, broadest first; store.Settings does.
+// Levels reads the stored settings of a scope and of those above it, broadest first; catalog.Settings does.
 type Levels interface {
-	Levels(ctx context.Context, key store.SettingsKey) ([]store.SettingsRow, error)
+	Levels(ctx context.Context, key catalog.SettingsKey) ([]catalog.SettingsRow, error)
 }
 
 // Resolver resolves the effective settings of a scope. It caches them for settingsAge, since every new run needs them.
@@ -26,8 +26,8 @@ type Resolver struct {
 	clock  clock.Clock
 
 	mu         sync.Mutex
-	known      *simplelru.LRU[store.SettingsKey, Resolved] // GUARDED_BY(mu)
-	generation int                                         // GUARDED_BY(mu): grows with every write of this process
+	known      *simplelru.LRU[catalog.SettingsKey, Resolved] // GUARDED_BY(mu)
+	generation int                                           // GUARDED_BY(mu): grows with every write of this process
 }
 
 // Resolved is the resolved settings of a scope.
@@ -46,7 +46,7 @@ const (
 
 // NewResolver returns a resolver with an empty cache.
 func NewResolver(stored Levels, c clock.Clock) *Resolver {
-	known, err := simplelru.NewLRU[store.SettingsKey, Resolved](maxScopes, nil)
+	known, err := simplelru.NewLRU[catalog.SettingsKey, Resolved](maxScopes, nil)
 	if err != nil {
 		panic(err) // Only a size that is not positive is refused.
 	}
@@ -54,7 +54,7 @@ func NewResolver(stored Levels, c clock.Clock) *Resolver {
 }
 
 // Resolve returns the complete settings of a scope. They are shared and read only.
-func (r *Resolver) Resolve(ctx context.Context, key store.SettingsKey) (Resolved, error) {
+func (r *Resolver) Resolve(ctx context.Context, key catalog.SettingsKey) (Resolved, error) {
 	now := r.clock.Now()
 	r.mu.Lock()
 	found, known := r.known.Get(key)
@@ -88,7 +88,7 @@ func (r *Resolver) forget() {
 	r.known.Purge()
 }
 
-func decodeLevels(rows []store.SettingsRow, key store.SettingsKey) (levels []Level, version int64, err error) {
+func decodeLevels(rows []catalog.SettingsRow, key catalog.SettingsKey) (levels []Level, version int64, err error) {
 	for _, row := range rows {
 		decoded, err := decodeSettings(row)
 		if err != nil {
@@ -102,7 +102,7 @@ func decodeLevels(rows []store.SettingsRow, key store.SettingsKey) (levels []Lev
 	return levels, version, nil
 }
 
-func decodeSettings(row store.SettingsRow) (*settingspb.Settings, error) {
+func decodeSettings(row catalog.SettingsRow) (*settingspb.Settings, error) {
 	decoded := &settingspb.Settings{}
 	if err := proto.Unmarshal(row.Body, decoded); err != nil {
 		return nil, rpc.DataLoss(err, "the stored settings of %s cannot be read", row.Key)
@@ -110,7 +110,7 @@ func decodeSettings(row store.SettingsRow) (*settingspb.Settings, error) {
 	return decoded, nil
 }
 
-func scopeOf(key store.SettingsKey) settingspb.ScopeLevel {
+func scopeOf(key catalog.SettingsKey) settingspb.ScopeLevel {
 	switch {
 	case key.Project != "":
 		return settingspb.ScopeLevel_SCOPE_LEVEL_PROJECT

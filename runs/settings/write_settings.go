@@ -11,14 +11,14 @@ import (
 	settingspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
 // CreateSettings implements settingsconnect.SettingsServiceHandler: it creates the settings of a scope, as version 1.
 func (h *Handler) CreateSettings(
 	ctx context.Context, request *settingspb.CreateSettingsRequest,
 ) (*settingspb.CreateSettingsResponse, error) {
-	record, err := h.write(ctx, request.GetKey(), request.GetSettings(), func(key store.SettingsKey, body []byte) (int64, error) {
+	record, err := h.write(ctx, request.GetKey(), request.GetSettings(), func(key catalog.SettingsKey, body []byte) (int64, error) {
 		return 1, h.store.Create(ctx, key, body, h.clock.Now())
 	})
 	if err != nil {
@@ -36,7 +36,7 @@ func (h *Handler) UpdateSettings(
 	if version == 0 || version > math.MaxInt64 {
 		return nil, rpc.InvalidArgument("version", "is required: the version of the settings that are to be replaced")
 	}
-	record, err := h.write(ctx, request.GetKey(), request.GetSettings(), func(key store.SettingsKey, body []byte) (int64, error) {
+	record, err := h.write(ctx, request.GetKey(), request.GetSettings(), func(key catalog.SettingsKey, body []byte) (int64, error) {
 		return h.store.Update(ctx, key, int64(version), body, h.clock.Now()) //nolint:gosec // versions count from 1
 	})
 	if err != nil {
@@ -47,7 +47,7 @@ func (h *Handler) UpdateSettings(
 
 func (h *Handler) write(
 	ctx context.Context, named *settingspb.SettingsKey, given *settingspb.Settings,
-	put func(store.SettingsKey, []byte) (version int64, err error),
+	put func(catalog.SettingsKey, []byte) (version int64, err error),
 ) (*settingspb.SettingsRecord, error) {
 	key, err := h.key(ctx, named)
 	if err != nil {
@@ -77,7 +77,7 @@ func (h *Handler) write(
 
 // check rejects settings that would only fail later: invalid values, places outside of the storage, and a minimum
 // above the maximum that applies to it.
-func (h *Handler) check(ctx context.Context, key store.SettingsKey, given *settingspb.Settings) error {
+func (h *Handler) check(ctx context.Context, key catalog.SettingsKey, given *settingspb.Settings) error {
 	if err := Validate(given); err != nil {
 		return InvalidArgument("settings.", err)
 	}

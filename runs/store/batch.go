@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // operation is one change. It is planned and applied again when a transaction has to be repeated.
@@ -76,7 +77,7 @@ type batch struct {
 
 type spec struct {
 	digest, body []byte
-	kind         SpecKind
+	kind         schema.SpecKind
 }
 
 // run is what is loaded of one run.
@@ -84,27 +85,27 @@ type run struct {
 	root     *row
 	rows     map[string]*row
 	children map[string][]*row
-	events   []Event
+	events   []schema.Event
 	ended    []*row // reached an end in this batch; may have been reopened since
 	changed  []*row // in the order of their first change
 }
 
 // row is an action row with the batch's bookkeeping.
 type row struct {
-	Root
+	schema.Root
 	run      *run
 	isNew    bool
 	isDirty  bool
 	unread   bool // there may be unfinished actions below it that were not loaded
 	wasLive  bool
-	wasHold  Hold
+	wasHold  schema.Hold
 	wasWake  *time.Time
 	wasPhase int16        // before this batch; 0 for a new row
 	was      stand        // before this batch; zero for a new row
 	endedIn  state.Report // the report of this batch that ended it; state.Committed for one that had ended before
 	begins   *time.Time   // of a new attempt, when it does not at once
 	ends     *time.Time   // of built-in actions that were just started
-	endsBy   Due          // and what it is then
+	endsBy   schema.Due   // and what it is then
 }
 
 func (r *row) live() bool { return r.AdmittedAt != nil && r.EndedAt == nil }
@@ -122,8 +123,8 @@ func (r *row) standing() state.Standing {
 	return at
 }
 
-func (r *row) ref() Ref {
-	return Ref{ID: r.ID, RunID: r.RunID, Project: r.Project, Domain: r.Domain, RunName: r.RunName, Name: r.Name, Runner: r.Runner, Cluster: r.Cluster}
+func (r *row) ref() schema.Ref {
+	return schema.Ref{ID: r.ID, RunID: r.RunID, Project: r.Project, Domain: r.Domain, RunName: r.RunName, Name: r.Name, Runner: r.Runner, Cluster: r.Cluster}
 }
 
 // decide lets every operation decide, then applies the consequences of actions that ended.
@@ -223,7 +224,7 @@ func (b *batch) move(r *row, verdict state.Verdict) bool {
 	r.Attempt, r.Phase, r.Version, r.endedIn = to.Attempt, to.Phase, to.Version, to.EndedIn
 	if state.Terminal(to.Phase) {
 		r.run.ended = append(r.run.ended, r)
-		r.WakeAt, r.Due, r.Hold = nil, DueNothing, HoldNone
+		r.WakeAt, r.Due, r.Hold = nil, schema.DueNothing, schema.HoldNone
 	} else {
 		r.EndedAt = nil
 	}
@@ -238,7 +239,7 @@ func (b *batch) record(r *row, event, failure []byte) {
 	r.UpdatedAt = b.now
 	b.touch(root)
 	b.touch(r)
-	r.run.events = append(r.run.events, Event{
+	r.run.events = append(r.run.events, schema.Event{
 		RunID: root.ID, Seq: root.LastSeq, ActionID: r.ID,
 		Attempt: r.Attempt, Phase: r.Phase, Version: r.Version,
 		RecordedAt: b.now, Event: event, Error: failure,
@@ -316,7 +317,7 @@ func (b *batch) liveChange() LiveChange {
 				change.Due = *at
 			}
 		}
-		if slices.ContainsFunc(run.changed, func(r *row) bool { return r.Hold != HoldNone && r.Hold != r.wasHold }) {
+		if slices.ContainsFunc(run.changed, func(r *row) bool { return r.Hold != schema.HoldNone && r.Hold != r.wasHold }) {
 			change.Held = append(change.Held, run.root.ID)
 		}
 		if slices.ContainsFunc(run.changed, (*row).queued) || run.root.MaxConcurrency > 0 {
@@ -344,7 +345,7 @@ func (b *batch) placesFreed() (n int64) {
 
 // queued reports whether admission must consider the row.
 func (r *row) queued() bool {
-	return r.ActionType == actionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == HoldNone && r.Runner != RunnerClient
+	return r.ActionType == schema.ActionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == schema.HoldNone && r.Runner != schema.RunnerClient
 }
 
 // notAfterNow clamps a reported time between a lower bound and now.

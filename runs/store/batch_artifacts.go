@@ -7,16 +7,19 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
 // artifactUse is a version among the inputs of a new run.
 type artifactUse struct {
 	run *row
-	ArtifactKey
+	schema.ArtifactKey
 }
 
 // use records the artifacts among the inputs of a new run.
-func (b *batch) use(root *row, keys []ArtifactKey) {
+func (b *batch) use(root *row, keys []schema.ArtifactKey) {
 	for _, key := range keys {
 		b.uses = append(b.uses, artifactUse{root, key})
 	}
@@ -43,17 +46,17 @@ const (
 func (b *batch) saveArtifacts(statements *pgx.Batch) {
 	if len(b.uses) > 0 {
 		statements.Queue(insertUses,
-			column(b.uses, func(u artifactUse) int64 { return u.run.RunID }),
-			column(b.uses, func(u artifactUse) string { return u.Project }),
-			column(b.uses, func(u artifactUse) string { return u.Domain }),
-			column(b.uses, func(u artifactUse) string { return u.Name }),
-			column(b.uses, func(u artifactUse) string { return u.Version }))
+			sqltext.Column(b.uses, func(u artifactUse) int64 { return u.run.RunID }),
+			sqltext.Column(b.uses, func(u artifactUse) string { return u.Project }),
+			sqltext.Column(b.uses, func(u artifactUse) string { return u.Domain }),
+			sqltext.Column(b.uses, func(u artifactUse) string { return u.Name }),
+			sqltext.Column(b.uses, func(u artifactUse) string { return u.Version }))
 	}
 	if len(b.reads) > 0 {
 		statements.Queue(insertUnread,
-			column(b.reads, func(r *row) int64 { return r.ID }),
-			column(b.reads, func(r *row) int64 { return r.RunID }),
-			column(b.reads, func(*row) *time.Time { return atOnce() }))
+			sqltext.Column(b.reads, func(r *row) int64 { return r.ID }),
+			sqltext.Column(b.reads, func(r *row) int64 { return r.RunID }),
+			sqltext.Column(b.reads, func(*row) *time.Time { return atOnce() }))
 	}
 	var made []*row
 	for _, run := range b.order {
@@ -65,9 +68,9 @@ func (b *batch) saveArtifacts(statements *pgx.Batch) {
 	}
 	if len(made) > 0 {
 		statements.Queue(insertProduced,
-			column(made, func(r *row) int64 { return r.ID }),
-			column(made, func(r *row) int64 { return r.RunID }),
-			column(made, func(*row) time.Time { return b.now }))
-		statements.Queue(notify, ChannelLists, ListProduced)
+			sqltext.Column(made, func(r *row) int64 { return r.ID }),
+			sqltext.Column(made, func(r *row) int64 { return r.RunID }),
+			sqltext.Column(made, func(*row) time.Time { return b.now }))
+		statements.Queue(notices.Notify, notices.ChannelLists, notices.ListProduced)
 	}
 }

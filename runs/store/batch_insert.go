@@ -1,6 +1,10 @@
 package store
 
-import "time"
+import (
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
+)
 
 // insertRows has the columns in the order of insertArguments.
 const insertRows = `
@@ -43,12 +47,12 @@ func insertArguments(rows []*row) ([]any, error) {
 		}
 		labels[i] = text
 	}
-	text := func(value func(*row) string) []string { return column(rows, value) }
-	blob := func(value func(*row) []byte) [][]byte { return column(rows, value) }
-	when := func(value func(*row) *time.Time) []*time.Time { return column(rows, value) }
-	big := func(value func(*row) int64) []int64 { return column(rows, value) }
-	whole := func(value func(*row) int32) []int32 { return column(rows, value) }
-	small := func(value func(*row) int16) []int16 { return column(rows, value) }
+	text := func(value func(*row) string) []string { return sqltext.Column(rows, value) }
+	blob := func(value func(*row) []byte) [][]byte { return sqltext.Column(rows, value) }
+	when := func(value func(*row) *time.Time) []*time.Time { return sqltext.Column(rows, value) }
+	big := func(value func(*row) int64) []int64 { return sqltext.Column(rows, value) }
+	whole := func(value func(*row) int32) []int32 { return sqltext.Column(rows, value) }
+	small := func(value func(*row) int16) []int16 { return sqltext.Column(rows, value) }
 	return []any{
 		big(func(r *row) int64 { return r.ID }),
 		big(func(r *row) int64 { return r.RunID }),
@@ -56,7 +60,7 @@ func insertArguments(rows []*row) ([]any, error) {
 		text(func(r *row) string { return r.Domain }),
 		text(func(r *row) string { return r.RunName }),
 		text(func(r *row) string { return r.Name }),
-		column(rows, func(r *row) *string { return r.ParentName }),
+		sqltext.Column(rows, func(r *row) *string { return r.ParentName }),
 		small(func(r *row) int16 { return r.ActionType }),
 		text(func(r *row) string { return r.ActionGroup }),
 		small(func(r *row) int16 { return r.Phase }),
@@ -86,10 +90,10 @@ func insertArguments(rows []*row) ([]any, error) {
 		blob(func(r *row) []byte { return r.RecoveredFrom }),
 		blob(func(r *row) []byte { return r.CreatedBy }),
 		text(func(r *row) string { return r.CreatedBySubject }),
-		column(rows, func(r *row) time.Time { return r.CreatedAt }),
+		sqltext.Column(rows, func(r *row) time.Time { return r.CreatedAt }),
 		when(func(r *row) *time.Time { return r.StartedAt }),
 		when(func(r *row) *time.Time { return r.EndedAt }),
-		column(rows, func(r *row) time.Time { return r.UpdatedAt }),
+		sqltext.Column(rows, func(r *row) time.Time { return r.UpdatedAt }),
 		small(func(r *row) int16 { return r.Source }),
 		blob(func(r *row) []byte { return r.RunSpecDigest }),
 		blob(func(r *row) []byte { return r.RequestDigest }),
@@ -114,7 +118,7 @@ func insertArguments(rows []*row) ([]any, error) {
 		small(func(r *row) int16 { return int16(r.Due) }),
 		text(func(r *row) string { return r.Cluster }),
 		whole(func(r *row) int32 { return r.Notify }),
-		column(rows, func(r *row) bool { return r.Produces }),
+		sqltext.Column(rows, func(r *row) bool { return r.Produces }),
 		blob(func(r *row) []byte { return r.TriggerAutomation }),
 	}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
 // decisionColumns are the columns that decisions read or that a write replaces.
@@ -127,10 +128,10 @@ func (b *batch) lock(ctx context.Context, tx sender, p *plan, replica string) er
 	if b.renewPlans {
 		statements.Queue(discardPlans)
 	}
-	statements.Queue(keptPlanning)
+	statements.Queue(sqltext.KeptPlanning)
 	if p.newRows > 0 {
-		statements.Queue(keepSpecs)
-		statements.Queue(specGeneration).QueryRow(func(row pgx.Row) error { return row.Scan(&b.specs) })
+		statements.Queue(sqltext.KeepSpecs)
+		statements.Queue(sqltext.SpecGeneration).QueryRow(func(row pgx.Row) error { return row.Scan(&b.specs) })
 	}
 	if p.lease != "" {
 		statements.Queue(lockLease, p.lease, replica).QueryRow(func(row pgx.Row) error { return row.Scan(&b.leased) })

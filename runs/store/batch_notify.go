@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
 // NotifyNone in Root.Notify means that the run wants no notifications, whatever the installation's rules say. The other bits
@@ -49,9 +50,9 @@ func (b *batch) occurrences(always int32) []occurrence {
 
 func occurrenceArguments(found []occurrence) []any {
 	return []any{
-		column(found, func(o occurrence) int64 { return o.row.RunID }),
-		column(found, func(o occurrence) int64 { return o.row.ID }),
-		column(found, func(o occurrence) int16 { return o.row.Phase }),
-		column(found, func(o occurrence) time.Time { return o.at }),
+		sqltext.Column(found, func(o occurrence) int64 { return o.row.RunID }),
+		sqltext.Column(found, func(o occurrence) int64 { return o.row.ID }),
+		sqltext.Column(found, func(o occurrence) int16 { return o.row.Phase }),
+		sqltext.Column(found, func(o occurrence) time.Time { return o.at }),
 	}
 }

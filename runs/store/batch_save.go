@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
 const (
@@ -40,7 +44,7 @@ const (
 // save writes everything that the operations changed and commits it, in one round trip.
 func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 	var created, changed []*row
-	var events []Event
+	var events []schema.Event
 	for _, run := range b.order {
 		for _, r := range run.changed {
 			if r.isNew {
@@ -59,9 +63,9 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 	var statements pgx.Batch
 	if len(b.newSpecs) > 0 {
 		statements.Queue(insertSpecs,
-			column(b.newSpecs, func(s spec) []byte { return s.digest }),
-			column(b.newSpecs, func(s spec) int16 { return int16(s.kind) }),
-			column(b.newSpecs, func(s spec) []byte { return s.body }))
+			sqltext.Column(b.newSpecs, func(s spec) []byte { return s.digest }),
+			sqltext.Column(b.newSpecs, func(s spec) int16 { return int16(s.kind) }),
+			sqltext.Column(b.newSpecs, func(s spec) []byte { return s.body }))
 	}
 	if len(created) > 0 {
 		arguments, err := insertArguments(created)
@@ -81,22 +85,22 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 	}
 	if len(b.webhooks) > 0 {
 		statements.Queue(insertWebhooks,
-			column(b.webhooks, func(r *row) int64 { return r.ID }),
-			column(b.webhooks, func(r *row) int64 { return r.RunID }),
-			column(b.webhooks, func(*row) *time.Time { return atOnce() }))
-		statements.Queue(notify, ChannelLists, ListWebhooks)
+			sqltext.Column(b.webhooks, func(r *row) int64 { return r.ID }),
+			sqltext.Column(b.webhooks, func(r *row) int64 { return r.RunID }),
+			sqltext.Column(b.webhooks, func(*row) *time.Time { return atOnce() }))
+		statements.Queue(notices.Notify, notices.ChannelLists, notices.ListWebhooks)
 	}
 	b.saveArtifacts(&statements)
 	if found := b.occurrences(w.deps.Notify); len(found) > 0 {
 		statements.Queue(insertOccurrences, occurrenceArguments(found)...)
-		statements.Queue(notify, ChannelLists, ListOutbox)
+		statements.Queue(notices.Notify, notices.ChannelLists, notices.ListOutbox)
 	}
-	for _, payload := range payloads(w.deps.Replica+" ", b.changedRuns()) {
-		statements.Queue(notify, w.deps.Channels.Runs, payload)
+	for _, payload := range notices.Payloads(w.deps.Replica+" ", b.changedRuns()) {
+		statements.Queue(notices.Notify, w.deps.Channels.Runs, payload)
 	}
 	if w.deps.Channels.Live != "" {
-		for _, payload := range payloads(w.deps.Replica+" ", b.liveRuns()) {
-			statements.Queue(notify, w.deps.Channels.Live, payload)
+		for _, payload := range notices.Payloads(w.deps.Replica+" ", b.liveRuns()) {
+			statements.Queue(notices.Notify, w.deps.Channels.Live, payload)
 		}
 	}
 	statements.Queue(commit)
@@ -116,41 +120,41 @@ func (w *Writer) unknownSpecs(specs []spec) []spec {
 
 func updateArguments(rows []*row) []any {
 	return []any{
-		column(rows, func(r *row) int64 { return r.ID }),
-		column(rows, func(r *row) int16 { return r.Phase }),
-		column(rows, func(r *row) int32 { return r.Attempt }),
-		column(rows, func(r *row) int32 { return r.Version }),
-		column(rows, func(r *row) int16 { return r.CacheStatus }),
-		column(rows, func(r *row) *time.Time { return r.AdmittedAt }),
-		column(rows, func(r *row) int64 { return r.LastSeq }),
-		column(rows, func(r *row) string { return r.OutputURI }),
-		column(rows, func(r *row) string { return r.ReportURI }),
-		column(rows, func(r *row) []byte { return r.Error }),
-		column(rows, func(r *row) string { return r.AbortReason }),
-		column(rows, func(r *row) []byte { return r.AbortedBy }),
-		column(rows, func(r *row) []byte { return r.Signal }),
-		column(rows, func(r *row) *time.Time { return r.StartedAt }),
-		column(rows, func(r *row) *time.Time { return r.EndedAt }),
-		column(rows, func(r *row) time.Time { return r.UpdatedAt }),
-		column(rows, func(r *row) int32 { return r.PausedCount }),
-		column(rows, func(r *row) int16 { return int16(r.Hold) }),
-		column(rows, func(r *row) *time.Time { return r.WakeAt }),
-		column(rows, func(r *row) string { return r.CacheReason }),
-		column(rows, func(r *row) int16 { return int16(r.Due) }),
+		sqltext.Column(rows, func(r *row) int64 { return r.ID }),
+		sqltext.Column(rows, func(r *row) int16 { return r.Phase }),
+		sqltext.Column(rows, func(r *row) int32 { return r.Attempt }),
+		sqltext.Column(rows, func(r *row) int32 { return r.Version }),
+		sqltext.Column(rows, func(r *row) int16 { return r.CacheStatus }),
+		sqltext.Column(rows, func(r *row) *time.Time { return r.AdmittedAt }),
+		sqltext.Column(rows, func(r *row) int64 { return r.LastSeq }),
+		sqltext.Column(rows, func(r *row) string { return r.OutputURI }),
+		sqltext.Column(rows, func(r *row) string { return r.ReportURI }),
+		sqltext.Column(rows, func(r *row) []byte { return r.Error }),
+		sqltext.Column(rows, func(r *row) string { return r.AbortReason }),
+		sqltext.Column(rows, func(r *row) []byte { return r.AbortedBy }),
+		sqltext.Column(rows, func(r *row) []byte { return r.Signal }),
+		sqltext.Column(rows, func(r *row) *time.Time { return r.StartedAt }),
+		sqltext.Column(rows, func(r *row) *time.Time { return r.EndedAt }),
+		sqltext.Column(rows, func(r *row) time.Time { return r.UpdatedAt }),
+		sqltext.Column(rows, func(r *row) int32 { return r.PausedCount }),
+		sqltext.Column(rows, func(r *row) int16 { return int16(r.Hold) }),
+		sqltext.Column(rows, func(r *row) *time.Time { return r.WakeAt }),
+		sqltext.Column(rows, func(r *row) string { return r.CacheReason }),
+		sqltext.Column(rows, func(r *row) int16 { return int16(r.Due) }),
 	}
 }
 
-func eventArguments(events []Event) []any {
+func eventArguments(events []schema.Event) []any {
 	return []any{
-		column(events, func(e Event) int64 { return e.RunID }),
-		column(events, func(e Event) int64 { return e.Seq }),
-		column(events, func(e Event) int64 { return e.ActionID }),
-		column(events, func(e Event) int32 { return e.Attempt }),
-		column(events, func(e Event) int16 { return e.Phase }),
-		column(events, func(e Event) int32 { return e.Version }),
-		column(events, func(e Event) time.Time { return e.RecordedAt }),
-		column(events, func(e Event) []byte { return e.Event }),
-		column(events, func(e Event) []byte { return e.Error }),
+		sqltext.Column(events, func(e schema.Event) int64 { return e.RunID }),
+		sqltext.Column(events, func(e schema.Event) int64 { return e.Seq }),
+		sqltext.Column(events, func(e schema.Event) int64 { return e.ActionID }),
+		sqltext.Column(events, func(e schema.Event) int32 { return e.Attempt }),
+		sqltext.Column(events, func(e schema.Event) int16 { return e.Phase }),
+		sqltext.Column(events, func(e schema.Event) int32 { return e.Version }),
+		sqltext.Column(events, func(e schema.Event) time.Time { return e.RecordedAt }),
+		sqltext.Column(events, func(e schema.Event) []byte { return e.Event }),
+		sqltext.Column(events, func(e schema.Event) []byte { return e.Error }),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // atOnce is the wake_at of work that is due when it is written: a time so long ago that it is still due after the clock
@@ -64,7 +65,7 @@ func (r *row) dueAnew() bool {
 
 func (b *batch) schedule(r *row) {
 	now := r.stand()
-	if r.Runner == RunnerClient {
+	if r.Runner == schema.RunnerClient {
 		b.expectReport(r)
 		return
 	}
@@ -74,24 +75,24 @@ func (b *batch) schedule(r *row) {
 	if r.Attempt > 1 && now.waits && r.was.waits && r.was.attempt == r.Attempt {
 		return // the limit counts from the beginning of the attempt's wait
 	}
-	r.WakeAt, r.Due = r.DeadlineAt, DueDeadline
-	earliest := func(at *time.Time, due Due) {
+	r.WakeAt, r.Due = r.DeadlineAt, schema.DueDeadline
+	earliest := func(at *time.Time, due schema.Due) {
 		if at != nil && (r.WakeAt == nil || at.Before(*r.WakeAt)) {
 			r.WakeAt, r.Due = at, due
 		}
 	}
 	if now.waits {
-		earliest(r.queueEnd(b.now), DueQueued)
+		earliest(r.queueEnd(b.now), schema.DueQueued)
 	}
 	switch {
-	case r.Runner != RunnerBuiltin || !now.admitted:
+	case r.Runner != schema.RunnerBuiltin || !now.admitted:
 	case r.Phase == state.Queued:
-		earliest(atOnce(), DueStart)
+		earliest(atOnce(), schema.DueStart)
 	case r.ends != nil:
 		earliest(r.ends, r.endsBy)
 	}
 	if r.WakeAt == nil {
-		r.Due = DueNothing
+		r.Due = schema.DueNothing
 	}
 }
 

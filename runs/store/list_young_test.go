@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // TestListsOfAYoungRunReadAPage pages through a wide run that the statistics do not cover yet. A planner that takes
@@ -29,9 +30,9 @@ func TestListsOfAYoungRunReadAPage(t *testing.T) {
 			forEach(50, children, func(i int) { w.child("wide", "a0", fmt.Sprint("c", i)) })
 			require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
 			for _, direction := range []common.Sort_Direction{common.Sort_ASCENDING, common.Sort_DESCENDING} {
-				readers := counted(t, w.pool)
-				before := tuplesRead(t, w.pool)
-				reader := store.NewReader(readers)
+				readers := storetest.Counted(t, w.pool)
+				before := storetest.TuplesRead(t, w.pool)
+				reader := lists.NewReader(readers)
 				listed, token := 0, ""
 				for {
 					request := &common.ListRequest{Limit: page, Token: token, SortByFields: []*common.Sort{{Key: "created_at", Direction: direction}}}
@@ -43,8 +44,8 @@ func TestListsOfAYoungRunReadAPage(t *testing.T) {
 					token = next
 				}
 				require.Equal(t, children+1, listed)
-				closeAndCount(t, readers, w.pool)
-				require.LessOrEqual(t, tuplesRead(t, w.pool)-before, int64(children+children/2), "about each row once")
+				storetest.CloseAndCount(t, readers, w.pool)
+				require.LessOrEqual(t, storetest.TuplesRead(t, w.pool)-before, int64(children+children/2), "about each row once")
 			}
 		})
 	}

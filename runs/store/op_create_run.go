@@ -8,30 +8,31 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // NewSpec is an encoded message for the specs table; see EncodeSpec.
 type NewSpec struct {
-	Kind         SpecKind
+	Kind         schema.SpecKind
 	Digest, Body []byte
 }
 
 // NewRun is a run to create: its root row, without ids, times and state, and the specs that it refers to. For a root
 // whose result comes from another run, the row has the phase RECOVERED and the result.
 type NewRun struct {
-	Root  Root
+	Root  schema.Root
 	Specs []NewSpec
 	// Traces are traces of another run whose results the root may reuse.
 	Traces []RecoveredTrace
 	// Uses are the artifacts that the inputs name.
-	Uses []ArtifactKey
+	Uses []schema.ArtifactKey
 	// ReadInputs says that the inputs may contain the data of artifacts.
 	ReadInputs bool
 }
 
 // CreateRun stores a run. If a run of that name exists with the same request digest, it changes nothing and returns
 // false; with another digest it returns AlreadyExists. It returns the root row of a created run.
-func (w *Writer) CreateRun(ctx context.Context, run NewRun) (root *Root, created bool, err error) {
+func (w *Writer) CreateRun(ctx context.Context, run NewRun) (root *schema.Root, created bool, err error) {
 	op := &createRun{NewRun: run}
 	if err := w.submit(ctx, op); err != nil {
 		return nil, false, err
@@ -44,7 +45,7 @@ const slowestClock = 24 * time.Hour
 
 type createRun struct {
 	NewRun
-	created *Root
+	created *schema.Root
 }
 
 func (op *createRun) id() ident.Run {
@@ -72,7 +73,7 @@ func (op *createRun) apply(b *batch) error {
 	r := &row{Root: op.Root}
 	r.Name = ident.RootAction
 	r.ParentName = nil
-	r.ActionType = actionTask
+	r.ActionType = schema.ActionTask
 	r.begin()
 	r.CreatedAt = b.now
 	if r.Phase == state.Recovered {
@@ -82,7 +83,7 @@ func (op *createRun) apply(b *batch) error {
 	if r.RunStartTime == nil {
 		r.RunStartTime = &b.now
 	}
-	if r.Runner == RunnerClient {
+	if r.Runner == schema.RunnerClient {
 		// All times of its actions are by the clock of the client, which may be slow.
 		r.CreatedAt = b.notAfterNow(r.RunStartTime, b.now.Add(-slowestClock))
 	} else if err := b.enter(r, r); err != nil {

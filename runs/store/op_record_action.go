@@ -7,13 +7,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // NewAction is a child action to record: its row, without ids and state, and its spec. A trace is recorded finished,
 // with Phase, StartedAt, EndedAt, OutputURI and Error. For a task or condition whose result comes from another run,
 // the row has the phase RECOVERED and the result.
 type NewAction struct {
-	Action Action
+	Action schema.Action
 	Spec   NewSpec
 	// Traces are traces of another run whose results this action may reuse.
 	Traces []RecoveredTrace
@@ -44,7 +45,7 @@ func (op *recordAction) parent() ident.Action {
 func (op *recordAction) plan(p *plan) {
 	p.row(op.id())
 	p.row(op.parent())
-	if op.Action.ActionType == actionTask {
+	if op.Action.ActionType == schema.ActionTask {
 		p.queues[op.Action.Queue] = struct{}{}
 	}
 	for i := range op.Traces {
@@ -71,10 +72,10 @@ func (op *recordAction) apply(b *batch) error {
 	if state.Terminal(parent.Phase) {
 		return rpc.Aborted("parent action %s has ended", op.parent())
 	}
-	if parent.Hold != HoldNone {
+	if parent.Hold != schema.HoldNone {
 		return rpc.FailedPrecondition("parent action %s has not started", op.parent())
 	}
-	if parent.ActionType != actionTask {
+	if parent.ActionType != schema.ActionTask {
 		return rpc.InvalidArgument("parent_action_name", "action %s is no task and has no children", op.parent())
 	}
 	return op.insert(b, parent)
@@ -89,7 +90,7 @@ func (op *recordAction) same(b *batch, existing *row) error {
 	if existing.ActionType != op.Action.ActionType {
 		return rpc.InvalidArgument("action_id.name", "the name %s is taken by an action of another type", op.Action.Name)
 	}
-	if existing.ActionType == actionTrace {
+	if existing.ActionType == schema.ActionTrace {
 		b.retrace(existing, &op.Action)
 	}
 	return nil
@@ -97,7 +98,7 @@ func (op *recordAction) same(b *batch, existing *row) error {
 
 func (op *recordAction) insert(b *batch, parent *row) error {
 	root := parent.run.root
-	r := &row{Root: Root{Action: op.Action}}
+	r := &row{Root: schema.Root{Action: op.Action}}
 	r.begin()
 	r.CreatedBy = root.CreatedBy
 	if r.Queue == "" {
@@ -111,7 +112,7 @@ func (op *recordAction) insert(b *batch, parent *row) error {
 	}
 	// A child is never older than its parent, so that creation order lists parents first.
 	r.CreatedAt = b.notAfterNow(nil, parent.CreatedAt)
-	if r.ActionType == actionTrace {
+	if r.ActionType == schema.ActionTrace {
 		r.CreatedAt = b.notAfterNow(op.Action.StartedAt, parent.CreatedAt)
 		ended := b.notAfterNow(op.Action.EndedAt, r.CreatedAt)
 		r.StartedAt, r.EndedAt = new(time.Time), &ended
@@ -132,7 +133,7 @@ func (op *recordAction) insert(b *batch, parent *row) error {
 	if op.ReadInputs {
 		b.reads = append(b.reads, r)
 	}
-	if r.ActionType == actionTask {
+	if r.ActionType == schema.ActionTask {
 		b.admit(r)
 	}
 	b.createTraces(r, op.Traces)

@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Reported is what a client says about one action of a tracked run.
@@ -84,7 +85,7 @@ func (r *Reported) apply(b *batch) error {
 		known.OutputURI, known.ReportURI, known.Error = "", "", nil
 	}
 	r.project(b, known)
-	if known.ActionType == actionTrace && known.OutputURI != "" {
+	if known.ActionType == schema.ActionTrace && known.OutputURI != "" {
 		known.OutputURI = blobpath.OutputsPath(known.OutputURI) // of traces, rows have the file itself
 	}
 	if r.To.Phase == state.Aborted {
@@ -117,9 +118,9 @@ func (r *Reported) create(b *batch) (*row, error) {
 	if root := parent.run.root; root.Phase == state.Aborted || parent.Phase == state.Aborted {
 		return nil, rpc.FailedPrecondition("action %s is below an action that was aborted", r.Action)
 	}
-	created := &row{Root: Root{Action: r.New.Action}}
+	created := &row{Root: schema.Root{Action: r.New.Action}}
 	created.begin()
-	created.Runner = RunnerClient
+	created.Runner = schema.RunnerClient
 	created.CreatedBy, created.CreatedBySubject = parent.run.root.CreatedBy, parent.run.root.CreatedBySubject
 	began := r.New.Action.CreatedAt
 	created.CreatedAt = b.notAfterNow(&began, parent.CreatedAt)
@@ -129,7 +130,7 @@ func (r *Reported) create(b *batch) (*row, error) {
 }
 
 // mayRetry reports whether a later report may start another attempt of an action that has ended.
-func (r *row) mayRetry() bool { return r.Runner == RunnerClient && state.Retryable(r.Phase) }
+func (r *row) mayRetry() bool { return r.Runner == schema.RunnerClient && state.Retryable(r.Phase) }
 
 // retryGrace is how long the unfinished actions below a failed attempt of a client are left to the next attempt.
 const retryGrace = 5 * time.Minute
@@ -140,7 +141,7 @@ func (b *batch) abortLater(parent *row) {
 		return
 	}
 	at := b.now.Add(retryGrace)
-	parent.WakeAt, parent.Due = &at, DueSubtree
+	parent.WakeAt, parent.Due = &at, schema.DueSubtree
 	b.touch(parent)
 }
 
@@ -150,8 +151,8 @@ func (b *batch) expectReport(r *row) {
 	case state.Terminal(r.Phase):
 	case r.ParentName == nil && b.silence > 0:
 		at := b.now.Add(b.silence)
-		r.WakeAt, r.Due = &at, DueSilent
+		r.WakeAt, r.Due = &at, schema.DueSilent
 	default:
-		r.WakeAt, r.Due = nil, DueNothing
+		r.WakeAt, r.Due = nil, schema.DueNothing
 	}
 }

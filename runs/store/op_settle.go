@@ -4,15 +4,16 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Settlement is the result of resolving the hold of an action.
 type Settlement struct {
 	RunID, ID int64
 	// From is the hold that this resolves. An action with a different hold is left alone.
-	From Hold
+	From schema.Hold
 	// To is the new hold. Without one, the action moves on to admission.
-	To Hold
+	To schema.Hold
 	// CacheStatus is a core.CatalogCacheStatus.
 	CacheStatus int16
 	// Reason says, for people, why the cache missed, what the action waits for, or where the hit came from.
@@ -70,7 +71,7 @@ func (op *settle) apply(b *batch) error {
 	for i := range op.settlements { // in the given order, which is that of admission
 		s := &op.settlements[i]
 		r := loaded[s.ID]
-		if r == nil || r.Hold == HoldNone || r.Hold != s.From || state.Terminal(r.Phase) {
+		if r == nil || r.Hold == schema.HoldNone || r.Hold != s.From || state.Terminal(r.Phase) {
 			continue
 		}
 		if s.apply(b, r) {

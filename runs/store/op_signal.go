@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Signal is the value for a condition. The caller has checked its type.
@@ -33,7 +34,7 @@ func (op *signalOp) apply(b *batch) error {
 	if r == nil {
 		return rpc.NotFound("action %s does not exist", op.Action)
 	}
-	if r.ActionType != actionCondition {
+	if r.ActionType != schema.ActionCondition {
 		return rpc.FailedPrecondition("action %s is no condition", op.Action)
 	}
 	if state.Terminal(r.Phase) {

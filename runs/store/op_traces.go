@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // RecoveredTrace is a trace of another run whose result may be reused.
 type RecoveredTrace struct {
-	Result
+	schema.Result
 	// From is the encoded common.ActionIdentifier of the trace that produced the result.
 	From []byte
 }
@@ -22,9 +23,9 @@ func (b *batch) createTraces(parent *row, traces []RecoveredTrace) {
 			continue
 		}
 		at := parent.CreatedAt
-		trace := &row{Root: Root{Action: Action{
+		trace := &row{Root: schema.Root{Action: schema.Action{
 			Project: parent.Project, Domain: parent.Domain, RunName: parent.RunName, Name: t.Name, ParentName: &parent.Name,
-			ActionType: actionTrace, ActionGroup: t.Group, Phase: state.Recovered,
+			ActionType: schema.ActionTrace, ActionGroup: t.Group, Phase: state.Recovered,
 			TaskName: t.TaskName, ShortName: t.ShortName, FunctionName: t.FunctionName, SpecDigest: t.SpecDigest,
 			InputURI: t.InputURI, OutputURI: t.OutputURI, ReportURI: t.ReportURI, RecoveredFrom: t.From,
 			CreatedBy: parent.CreatedBy, CreatedBySubject: parent.CreatedBySubject,
@@ -37,7 +38,7 @@ func (b *batch) createTraces(parent *row, traces []RecoveredTrace) {
 
 // retrace records a failed trace whose function ran again in a later attempt of its parent: that is another attempt
 // of the trace. A repeated request has the same start time and changes nothing.
-func (b *batch) retrace(r *row, again *Action) {
+func (b *batch) retrace(r *row, again *schema.Action) {
 	if again.StartedAt == nil || r.EndedAt == nil || !again.StartedAt.After(*r.EndedAt) || r.parentEnded() {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Transition is one observation of one attempt of an action.
@@ -141,7 +142,7 @@ func (t *Transition) project(b *batch, r *row) {
 		at := b.notAfterNow(t.At, r.CreatedAt)
 		r.StartedAt = &at
 	}
-	if r.AdmittedAt == nil && r.ActionType == actionTask && r.Runner != RunnerClient && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued {
+	if r.AdmittedAt == nil && r.ActionType == schema.ActionTask && r.Runner != schema.RunnerClient && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued {
 		r.AdmittedAt = &b.now // an executor runs it
 	}
 	if !state.Terminal(t.To.Phase) {
@@ -156,7 +157,7 @@ func (t *Transition) project(b *batch, r *row) {
 	switch t.To.Phase {
 	case state.Succeeded, state.Recovered:
 		r.OutputURI = t.OutputURI
-		if r.OutputURI == "" && r.ActionType == actionTask {
+		if r.OutputURI == "" && r.ActionType == schema.ActionTask {
 			r.OutputURI = blobpath.AttemptDir(r.run.root.RunOutputBase, r.Name, uint32(r.Attempt)) //nolint:gosec // from 1
 		}
 	case state.Failed, state.TimedOut:

@@ -15,12 +15,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/timelimit"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Wake is an action with due work.
 type Wake struct {
-	Ref
-	Due Due
+	schema.Ref
+	Due schema.Due
 	// Start says how to start the action, if its start is due.
 	Start *Start
 	// CacheStatus and CacheReason describe what happened to the outputs in the cache, if the action succeeds now.
@@ -75,7 +76,7 @@ func (op *wakeOp) plan(p *plan) {
 		w := &op.due[i]
 		p.runIDs[w.RunID] = struct{}{}
 		p.ids[w.ID] = struct{}{}
-		if w.Due == DueSubtree {
+		if w.Due == schema.DueSubtree {
 			p.sweeps[w.Ident()] = struct{}{}
 		} else {
 			p.subtrees[w.Ident()] = struct{}{}
@@ -102,34 +103,34 @@ func (op *wakeOp) wake(b *batch, r *row, w *Wake) {
 		r.CacheStatus, r.CacheReason = w.CacheStatus, w.CacheReason
 	}
 	switch r.Due { //nolint:exhaustive // when nothing is due, nothing happens
-	case DueStart:
+	case schema.DueStart:
 		op.start(b, r, w.Start)
-	case DueEnd:
+	case schema.DueEnd:
 		b.end(r, state.Succeeded, *r.WakeAt, nil)
-	case DueRuntime:
+	case schema.DueRuntime:
 		ran := time.Duration(0)
 		if r.StartedAt != nil {
 			ran = r.WakeAt.Sub(*r.StartedAt)
 		}
 		b.timeOut(r, timelimit.Runtime, ran, *r.WakeAt)
-	case DueQueued, DueDeadline:
-		if r.Runner == RunnerExecutor && r.AdmittedAt != nil && r.ActionType == actionTask {
+	case schema.DueQueued, schema.DueDeadline:
+		if r.Runner == schema.RunnerExecutor && r.AdmittedAt != nil && r.ActionType == schema.ActionTask {
 			op.wait(b, r)
 			return
 		}
 		b.timeOutNow(r)
-	case DueQueuedLate, DueDeadlineLate:
+	case schema.DueQueuedLate, schema.DueDeadlineLate:
 		b.timeOutNow(r)
-	case DueSubtree:
+	case schema.DueSubtree:
 		b.sweep(r)
-	case DueSilent:
+	case schema.DueSilent:
 		b.abortTree(r, fmt.Sprintf("no report for %s; the client may have died", b.silence), nil)
 	}
 }
 
 // wait gives the executor its grace period.
 func (op *wakeOp) wait(b *batch, r *row) {
-	late := map[Due]Due{DueQueued: DueQueuedLate, DueDeadline: DueDeadlineLate}[r.Due]
+	late := map[schema.Due]schema.Due{schema.DueQueued: schema.DueQueuedLate, schema.DueDeadline: schema.DueDeadlineLate}[r.Due]
 	at := b.now.Add(op.grace.Grace)
 	if at.Before(op.grace.Until) {
 		at = op.grace.Until
@@ -160,9 +161,9 @@ func (op *wakeOp) start(b *batch, r *row, start *Start) {
 			b.end(r, state.Succeeded, b.now, nil)
 			return
 		}
-		lasts, by := start.Lasts, DueEnd
+		lasts, by := start.Lasts, schema.DueEnd
 		if start.Limit > 0 && start.Limit < lasts {
-			lasts, by = start.Limit, DueRuntime
+			lasts, by = start.Limit, schema.DueRuntime
 		}
 		ends := b.now.Add(lasts).Truncate(time.Microsecond)
 		r.ends, r.endsBy = &ends, by
@@ -189,7 +190,7 @@ func over(limit *time.Time, now time.Time) bool { return limit != nil && !limit.
 // timeOutNow times out an action that has reached any of its limits.
 func (b *batch) timeOutNow(r *row) {
 	switch {
-	case r.ActionType == actionCondition:
+	case r.ActionType == schema.ActionCondition:
 		b.timeOut(r, timelimit.Condition, r.deadline(), *r.DeadlineAt)
 	case over(r.DeadlineAt, b.now):
 		b.timeOut(r, timelimit.Deadline, r.deadline(), b.now)

@@ -17,13 +17,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // timed is a writer with a clock that the test steps.
 type timed struct {
 	*writing
 	clock *clock.Fake
-	due   *store.DueReader
+	due   *worklists.DueReader
 }
 
 func newTimed(t *testing.T, change ...func(*store.WriterConfig)) *timed {
@@ -41,11 +43,11 @@ func newTimed(t *testing.T, change ...func(*store.WriterConfig)) *timed {
 	w.Gate().Set(1_000_000, 0)
 	require.NoError(t, w.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, w.Stop(context.WithoutCancel(t.Context()))) })
-	return &timed{writing: w, clock: clk, due: store.NewDueReader(pool)}
+	return &timed{writing: w, clock: clk, due: worklists.NewDueReader(pool)}
 }
 
 // limited records a child of a0 with limits.
-func (w *timed) limited(run, name string, limits store.Limits, change ...func(*store.NewAction)) {
+func (w *timed) limited(run, name string, limits schema.Limits, change ...func(*store.NewAction)) {
 	w.t.Helper()
 	action := newChild(run, "a0", name)
 	action.Action.Limits = limits
@@ -55,7 +57,7 @@ func (w *timed) limited(run, name string, limits store.Limits, change ...func(*s
 	require.NoError(w.t, w.RecordAction(w.t.Context(), action))
 }
 
-func engineRun(a *store.NewAction) { a.Action.Runner = store.RunnerBuiltin }
+func engineRun(a *store.NewAction) { a.Action.Runner = schema.RunnerBuiltin }
 
 func condition(a *store.NewAction) { a.Action.ActionType = 3 }
 
@@ -70,7 +72,7 @@ func (w *timed) pass(start *store.Start, grace ...store.ExecutorGrace) int {
 	var wakes []store.Wake
 	for _, action := range append(due, starts...) {
 		wake := store.Wake{Ref: action.Ref, Due: action.Due}
-		if action.Due == store.DueStart {
+		if action.Due == schema.DueStart {
 			wake.Start = start
 		}
 		wakes = append(wakes, wake)
@@ -91,7 +93,7 @@ func TestDeadlineOfQueuedActions(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	w.Gate().Close()
-	w.limited("r", "a", store.Limits{Deadline: 5 * time.Second})
+	w.limited("r", "a", schema.Limits{Deadline: 5 * time.Second})
 	w.clock.Step(5*time.Second - time.Microsecond)
 	require.Zero(t, w.pass(nil))
 	w.clock.Step(time.Microsecond)
@@ -109,7 +111,7 @@ func TestQueuedTimeoutBeforeAdmission(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	w.Gate().Close()
-	w.limited("r", "a", store.Limits{Queued: time.Second, Deadline: time.Minute})
+	w.limited("r", "a", schema.Limits{Queued: time.Second, Deadline: time.Minute})
 	w.clock.Step(time.Second)
 	require.Equal(t, 1, w.pass(nil))
 	require.Equal(t, state.TimedOut, w.phase("r", "a"))
@@ -122,9 +124,9 @@ func TestExecutorActionsEndOnlyAfterTheirGrace(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	grace := store.ExecutorGrace{Grace: 2 * time.Second, Until: w.clock.Now().Add(10 * time.Second)}
-	w.limited("r", "silent", store.Limits{Queued: time.Second})
-	w.limited("r", "started", store.Limits{Queued: time.Second})
-	w.limited("r", "late", store.Limits{Deadline: time.Second})
+	w.limited("r", "silent", schema.Limits{Queued: time.Second})
+	w.limited("r", "started", schema.Limits{Queued: time.Second})
+	w.limited("r", "late", schema.Limits{Deadline: time.Second})
 	w.clock.Step(time.Second)
 	require.Equal(t, 3, w.pass(nil, grace))
 	require.Equal(t, state.Queued, w.phase("r", "silent"))
@@ -145,14 +147,14 @@ func TestExecutorActionsEndOnlyAfterTheirGrace(t *testing.T) {
 func TestStartLeavesOnlyTheDeadline(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.limited("r", "a", store.Limits{Queued: time.Second, Deadline: time.Minute})
+	w.limited("r", "a", schema.Limits{Queued: time.Second, Deadline: time.Minute})
 	row := w.row("r", "a")
-	require.Equal(t, store.DueQueued, row.Due)
+	require.Equal(t, schema.DueQueued, row.Due)
 	w.report(to("r", "a", 1, state.WaitingForResources))
-	require.Equal(t, store.DueQueued, w.row("r", "a").Due, "it keeps waiting")
+	require.Equal(t, schema.DueQueued, w.row("r", "a").Due, "it keeps waiting")
 	w.report(to("r", "a", 1, state.Initializing))
 	row = w.row("r", "a")
-	require.Equal(t, store.DueDeadline, row.Due)
+	require.Equal(t, schema.DueDeadline, row.Due)
 	require.Equal(t, row.CreatedAt.Add(time.Minute), *row.WakeAt)
 }
 
@@ -160,7 +162,7 @@ func TestStartLeavesOnlyTheDeadline(t *testing.T) {
 func TestQueuedTimeoutIsPerAttempt(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.limited("r", "a", store.Limits{Queued: 10 * time.Second, Deadline: time.Hour})
+	w.limited("r", "a", schema.Limits{Queued: 10 * time.Second, Deadline: time.Hour})
 	w.report(to("r", "a", 1, state.Running))
 	w.clock.Step(time.Minute)
 	begins := w.clock.Now().Add(30 * time.Second)
@@ -181,7 +183,7 @@ func TestQueuedTimeoutIsPerAttempt(t *testing.T) {
 func TestTimeoutAbortsTheSubtree(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.limited("r", "a", store.Limits{Deadline: time.Second})
+	w.limited("r", "a", schema.Limits{Deadline: time.Second})
 	w.report(to("r", "a", 1, state.Running))
 	w.child("r", "a", "b")
 	w.child("r", "b", "c")
@@ -199,8 +201,8 @@ func TestTimeoutAbortsTheSubtree(t *testing.T) {
 func TestConditionTimesOut(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.limited("r", "c", store.Limits{Deadline: 3 * time.Second}, condition)
-	w.limited("r", "for-ever", store.Limits{}, condition)
+	w.limited("r", "c", schema.Limits{Deadline: 3 * time.Second}, condition)
+	w.limited("r", "for-ever", schema.Limits{}, condition)
 	w.clock.Step(10 * time.Second) // an outage
 	require.Equal(t, 1, w.pass(nil))
 	row := w.row("r", "c")
@@ -215,7 +217,7 @@ func TestConditionTimesOut(t *testing.T) {
 func TestSignalBeatsTheTimeout(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.limited("r", "c", store.Limits{Deadline: time.Second}, condition)
+	w.limited("r", "c", schema.Limits{Deadline: time.Second}, condition)
 	w.clock.Step(time.Second)
 	due, err := w.due.Due(t.Context(), w.clock.Now(), 10)
 	require.NoError(t, err)
@@ -230,10 +232,10 @@ func TestSignalBeatsTheTimeout(t *testing.T) {
 func TestBuiltinActionFromStartToEnd(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.limited("r", "s", store.Limits{}, engineRun)
-	live := store.NewLiveReader(w.pool)
-	everything := store.Selection{Runner: store.RunnerExecutor, Cluster: ident.DefaultCluster, Shard: ident.AllShards}
-	refs, err := live.Live(t.Context(), everything, store.Ref{}, 10)
+	w.limited("r", "s", schema.Limits{}, engineRun)
+	live := worklists.NewLiveReader(w.pool)
+	everything := worklists.Selection{Runner: schema.RunnerExecutor, Cluster: ident.DefaultCluster, Shard: ident.AllShards}
+	refs, err := live.Live(t.Context(), everything, schema.Ref{}, 10)
 	require.NoError(t, err)
 	require.Len(t, refs, 1, "only the root is for an executor")
 	require.Equal(t, 1, w.pass(&store.Start{Lasts: 2 * time.Second}))
@@ -258,7 +260,7 @@ func TestBuiltinActionCountsInItsQueue(t *testing.T) {
 	run.Root.MaxConcurrency = 2 // so that admission decides
 	_, _, err := w.CreateRun(t.Context(), run)
 	require.NoError(t, err)
-	w.limited("r", "s", store.Limits{}, engineRun)
+	w.limited("r", "s", schema.Limits{}, engineRun)
 	require.Zero(t, w.pass(&store.Start{}))
 	row := w.row("r", "s")
 	n, err := w.Admit(t.Context(), "", []store.Queued{{RunID: row.RunID, ID: row.ID}})
@@ -274,10 +276,10 @@ func TestBuiltinActionCountsInItsQueue(t *testing.T) {
 func TestBuiltinActionLimits(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.limited("r", "long", store.Limits{}, engineRun)
-	w.limited("r", "bad", store.Limits{}, engineRun)
-	w.limited("r", "dead", store.Limits{Deadline: 3 * time.Second}, engineRun)
-	w.limited("r", "store", store.Limits{Queued: 5 * time.Second}, engineRun)
+	w.limited("r", "long", schema.Limits{}, engineRun)
+	w.limited("r", "bad", schema.Limits{}, engineRun)
+	w.limited("r", "dead", schema.Limits{Deadline: 3 * time.Second}, engineRun)
+	w.limited("r", "store", schema.Limits{Queued: 5 * time.Second}, engineRun)
 	due, err := w.due.Starts(t.Context(), w.clock.Now(), 10)
 	require.NoError(t, err)
 	starts := map[string]*store.Start{
@@ -307,7 +309,7 @@ func TestBuiltinActionLimits(t *testing.T) {
 func TestClockSetBackOnlyDelaysTimeouts(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.limited("r", "c", store.Limits{Deadline: time.Second}, condition)
+	w.limited("r", "c", schema.Limits{Deadline: time.Second}, condition)
 	w.clock.Step(2 * time.Second)
 	due, err := w.due.Due(t.Context(), w.clock.Now(), 10)
 	require.NoError(t, err)
@@ -325,9 +327,9 @@ func TestClockJumpsOfHours(t *testing.T) {
 	w := newTimed(t, inPortionsOf(4))
 	w.create("r")
 	w.create("tree")
-	w.limited("r", "soon", store.Limits{Deadline: time.Hour}, condition)
-	w.limited("r", "later", store.Limits{Deadline: 10 * time.Hour}, condition)
-	w.limited("r", "sleeps", store.Limits{}, engineRun)
+	w.limited("r", "soon", schema.Limits{Deadline: time.Hour}, condition)
+	w.limited("r", "later", schema.Limits{Deadline: 10 * time.Hour}, condition)
+	w.limited("r", "sleeps", schema.Limits{}, engineRun)
 	w.pass(&store.Start{Lasts: 7 * time.Hour})
 	w.child("r", "a0", "unlimited")
 	w.clock.Step(5 * time.Hour)
@@ -336,9 +338,9 @@ func TestClockJumpsOfHours(t *testing.T) {
 	require.EqualValues(t, 5, w.unfinished(), "two roots, later, sleeps, unlimited")
 
 	hooked := func(a *store.NewAction) { a.Webhook = true }
-	w.limited("r", "asks", store.Limits{}, condition, hooked)
-	w.limited("r", "asks-again", store.Limits{}, condition, hooked)
-	webhooks := store.NewWebhooks(w.pool)
+	w.limited("r", "asks", schema.Limits{}, condition, hooked)
+	w.limited("r", "asks-again", schema.Limits{}, condition, hooked)
+	webhooks := worklists.NewWebhooks(w.pool)
 	require.NoError(t, webhooks.Postpone(t.Context(), w.row("r", "asks-again").ID, 1, w.clock.Now().Add(time.Minute)))
 	pending := func(want ...string) {
 		t.Helper()
@@ -351,7 +353,7 @@ func TestClockJumpsOfHours(t *testing.T) {
 		require.Equal(t, want, names)
 	}
 	pending("asks")
-	w.limited("r", "starts", store.Limits{}, engineRun)
+	w.limited("r", "starts", schema.Limits{}, engineRun)
 	for i := range 9 {
 		w.child("tree", "a0", fmt.Sprint("c", i))
 	}
@@ -376,7 +378,7 @@ func TestWebhookIsWrittenWithItsCondition(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	hooked := func(a *store.NewAction) { a.Webhook = true }
-	w.limited("r", "c", store.Limits{}, condition, hooked)
-	w.limited("r", "c", store.Limits{}, condition, hooked)
+	w.limited("r", "c", schema.Limits{}, condition, hooked)
+	w.limited("r", "c", schema.Limits{}, condition, hooked)
 	require.Equal(t, int64(1), w.number(`SELECT count(*) FROM webhooks`))
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
 // The depth of a queue with a limit is counted in the transaction that adds to the queue, under a lock of the queue,
@@ -16,15 +18,15 @@ const (
 	lockQueues = `SELECT count(pg_advisory_xact_lock(hashtextextended('flyte queue ' || name, 0))) FROM unnest($1::text[]) AS name`
 
 	countDepth = `SELECT count(*) FROM (
-		SELECT a.id FROM actions a WHERE ` + isQueuedRoot + ` AND a.queue = $1
-		UNION ALL SELECT a.id FROM actions a WHERE ` + isQueuedChild + ` AND a.queue = $1
-		UNION ALL SELECT a.id FROM actions a WHERE ` + isHeld + ` AND a.queue = $1
+		SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedRoot + ` AND a.queue = $1
+		UNION ALL SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedChild + ` AND a.queue = $1
+		UNION ALL SELECT a.id FROM actions a WHERE ` + sqltext.IsHeld + ` AND a.queue = $1
 		LIMIT $2) AS w`
 
 	countDefaultDepth = `SELECT count(*) FROM (
-		SELECT a.id FROM actions a WHERE ` + isQueuedRoot + ` AND a.queue <> ALL($1)
-		UNION ALL SELECT a.id FROM actions a WHERE ` + isQueuedChild + ` AND a.queue <> ALL($1)
-		UNION ALL SELECT a.id FROM actions a WHERE ` + isHeld + ` AND a.queue <> ALL($1)
+		SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedRoot + ` AND a.queue <> ALL($1)
+		UNION ALL SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedChild + ` AND a.queue <> ALL($1)
+		UNION ALL SELECT a.id FROM actions a WHERE ` + sqltext.IsHeld + ` AND a.queue <> ALL($1)
 		LIMIT $2) AS w`
 )
 
@@ -39,7 +41,7 @@ func (b *batch) queueDepths(statements *pgx.Batch, names map[string]struct{}) {
 	if len(limited) == 0 {
 		return
 	}
-	locks := column(limited, func(q *queues.Queue) string { return q.Name })
+	locks := sqltext.Column(limited, func(q *queues.Queue) string { return q.Name })
 	slices.Sort(locks)
 	statements.Queue(lockQueues, locks)
 	b.depths = make(map[*queues.Queue]int, len(limited))
@@ -61,7 +63,7 @@ func (b *batch) queueDepths(statements *pgx.Batch, names map[string]struct{}) {
 // enter takes a place in the queue for a new action that will wait, or returns an error when the queue is full.
 func (b *batch) enter(r, root *row) error {
 	q := b.queues.Of(r.Queue)
-	if q.MaxDepth == 0 || r.ActionType != actionTask || r.Phase != state.Queued || b.direct(r, root) {
+	if q.MaxDepth == 0 || r.ActionType != schema.ActionTask || r.Phase != state.Queued || b.direct(r, root) {
 		return nil
 	}
 	depth, counted := b.depths[q]
@@ -78,6 +80,6 @@ func (b *batch) enter(r, root *row) error {
 // direct reports whether the transaction that records a new action may admit it: the gate is open, and no limit of
 // its run or queue applies. An action that the runs service runs itself takes no place of the installation.
 func (b *batch) direct(r, root *row) bool {
-	return r.ActionType == actionTask && r.Hold == HoldNone && root.MaxConcurrency == 0 &&
-		(b.open > 0 || r.Runner == RunnerBuiltin) && b.queues.Of(r.Queue).Direct(r.ParentName == nil)
+	return r.ActionType == schema.ActionTask && r.Hold == schema.HoldNone && root.MaxConcurrency == 0 &&
+		(b.open > 0 || r.Runner == schema.RunnerBuiltin) && b.queues.Of(r.Queue).Direct(r.ParentName == nil)
 }

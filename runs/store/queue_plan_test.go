@@ -8,13 +8,16 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // TestQueueReadsNoHistory runs every query of admission, of queue depths and of explanations, with much history, a
 // long queue, and missing or complete statistics. The amount read must depend on the request alone.
 func TestQueueReadsNoHistory(t *testing.T) {
 	for _, analyzed := range []bool{false, true} {
-		pool, _ := seeded(t, seedScale(t, 20))
+		pool, _ := storetest.Seeded(t, storetest.SeedScale(t, 20))
 		const waiting = 20_000
 		_, err := pool.Exec(t.Context(), `
 			WITH root AS (
@@ -38,52 +41,52 @@ func TestQueueReadsNoHistory(t *testing.T) {
 		var live int64
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM actions WHERE admitted_at IS NOT NULL AND ended_at IS NULL`).Scan(&live))
 
-		reads := func(what string, limit int64, ask func(*store.QueueReader)) {
+		reads := func(what string, limit int64, ask func(*worklists.QueueReader)) {
 			t.Helper()
-			readers := counted(t, pool)
+			readers := storetest.Counted(t, pool)
 			pool.Reset() // as in TestQueueReadsOnlyWaitingActions
-			awaitConnections(t, pool, "pid <> pg_backend_pid()")
-			before := tuplesRead(t, pool)
-			ask(store.NewQueueReader(readers))
-			closeAndCount(t, readers, pool)
-			require.LessOrEqual(t, tuplesRead(t, pool)-before, limit, "%s, analyzed %t", what, analyzed)
+			storetest.AwaitConnections(t, pool, "pid <> pg_backend_pid()")
+			before := storetest.TuplesRead(t, pool)
+			ask(worklists.NewQueueReader(readers))
+			storetest.CloseAndCount(t, readers, pool)
+			require.LessOrEqual(t, storetest.TuplesRead(t, pool)-before, limit, "%s, analyzed %t", what, analyzed)
 		}
-		var backlog *store.Backlog
-		reads("backlog", live+100, func(q *store.QueueReader) {
+		var backlog *worklists.Backlog
+		reads("backlog", live+100, func(q *worklists.QueueReader) {
 			backlog, err = q.Backlog(t.Context(), 100)
 			require.NoError(t, err)
 			require.Len(t, backlog.Waiting, 3)
 		})
-		children := []*store.Waiting{&backlog.Waiting[1], &backlog.Waiting[2]}
-		reads("members", 100, func(q *store.QueueReader) {
+		children := []*worklists.Waiting{&backlog.Waiting[1], &backlog.Waiting[2]}
+		reads("members", 100, func(q *worklists.QueueReader) {
 			require.NoError(t, q.Members(t.Context(), children, 20))
 			require.ElementsMatch(t, []int{1, 20}, []int{len(children[0].IDs), len(children[1].IDs)})
 		})
-		reads("load of a queue", 600, func(q *store.QueueReader) {
-			load, err := q.Load(t.Context(), store.LoadScope{Queues: []string{"gpu"}})
+		reads("load of a queue", 600, func(q *worklists.QueueReader) {
+			load, err := q.Load(t.Context(), worklists.LoadScope{Queues: []string{"gpu"}})
 			require.NoError(t, err)
 			require.Equal(t, 100, load.Parts[0].Actions)
 			require.True(t, load.Parts[0].Root)
 		})
-		reads("load of a run", 600, func(q *store.QueueReader) {
-			load, err := q.Load(t.Context(), store.LoadScope{Runs: []int64{children[1].RunID, children[0].RunID}})
+		reads("load of a run", 600, func(q *worklists.QueueReader) {
+			load, err := q.Load(t.Context(), worklists.LoadScope{Runs: []int64{children[1].RunID, children[0].RunID}})
 			require.NoError(t, err)
 			require.Len(t, load.Runs, 1)
 		})
-		reads("load of all", 10*live, func(q *store.QueueReader) {
-			_, err := q.Load(t.Context(), store.LoadScope{All: true})
+		reads("load of all", 10*live, func(q *worklists.QueueReader) {
+			_, err := q.Load(t.Context(), worklists.LoadScope{All: true})
 			require.NoError(t, err)
 		})
-		reads("ahead", live+waiting+1000, func(q *store.QueueReader) {
-			ahead, _, err := q.Ahead(t.Context(), "gpu", nil, &store.Action{ID: 1 << 40})
+		reads("ahead", live+waiting+1000, func(q *worklists.QueueReader) {
+			ahead, _, err := q.Ahead(t.Context(), "gpu", nil, &schema.Action{ID: 1 << 40})
 			require.NoError(t, err)
-			require.Equal(t, store.MaxAhead, ahead)
+			require.Equal(t, worklists.MaxAhead, ahead)
 		})
 		require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
 
 		// Recording into a queue with a limit counts the waiting actions there and nothing else.
-		limited := counted(t, pool)
-		before := tuplesRead(t, pool)
+		limited := storetest.Counted(t, pool)
+		before := storetest.TuplesRead(t, pool)
 		writer := store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{Pool: limited, Replica: "test", Queues: queues.New([]queues.Queue{
 			{Name: "gpu", MaxDepth: 2 * waiting}, {Name: "default", MaxDepth: 10},
 		})})
@@ -94,7 +97,7 @@ func TestQueueReadsNoHistory(t *testing.T) {
 			require.NoError(t, writer.RecordAction(t.Context(), child))
 		}
 		require.NoError(t, writer.Stop(t.Context()))
-		closeAndCount(t, limited, pool)
-		require.LessOrEqual(t, tuplesRead(t, pool)-before, int64(2*waiting+200), "depth, analyzed %t", analyzed)
+		storetest.CloseAndCount(t, limited, pool)
+		require.LessOrEqual(t, storetest.TuplesRead(t, pool)-before, int64(2*waiting+200), "depth, analyzed %t", analyzed)
 	}
 }

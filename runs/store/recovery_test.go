@@ -12,6 +12,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 func newTrace(run, parent, name string, phase state.Phase, began time.Time) store.NewAction {
@@ -71,7 +74,7 @@ func TestRecoveredTracesComeWithTheirParent(t *testing.T) {
 	child := newChild("r", "a0", "c")
 	for _, name := range []string{"taken", "t1", "t2"} {
 		child.Traces = append(child.Traces, store.RecoveredTrace{
-			Result: store.Result{Name: name, TaskName: "step", OutputURI: "/data/" + name + "/outputs.pb"}, From: []byte("origin"),
+			Result: schema.Result{Name: name, TaskName: "step", OutputURI: "/data/" + name + "/outputs.pb"}, From: []byte("origin"),
 		})
 	}
 	for range 2 {
@@ -99,9 +102,9 @@ func TestRecoveryReadsOnlyItsResults(t *testing.T) {
 	w.child("source", "c7", "deep")
 	runID := w.row("source", "a0").RunID
 	require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
-	readers := counted(t, pool)
-	before := tuplesRead(t, pool)
-	reader := store.NewReader(readers)
+	readers := storetest.Counted(t, pool)
+	before := storetest.TuplesRead(t, pool)
+	reader := lists.NewReader(readers)
 	for i := range looks {
 		results, err := reader.Results(t.Context(), []int64{runID, runID + 1_000_000}, fmt.Sprint("c", i))
 		require.NoError(t, err)
@@ -113,8 +116,8 @@ func TestRecoveryReadsOnlyItsResults(t *testing.T) {
 	again, err := reader.WithAncestors(t.Context(), []int64{runID}, []string{"deep", "unknown"})
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"deep", "c7", "a0"}, again)
-	closeAndCount(t, readers, pool)
-	perLook := float64(tuplesRead(t, pool)-before) / looks
+	storetest.CloseAndCount(t, readers, pool)
+	perLook := float64(storetest.TuplesRead(t, pool)-before) / looks
 	t.Logf("%.1f index entries read for each look", perLook)
 	require.Less(t, perLook, 5.0)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/deletions"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
@@ -21,7 +21,7 @@ func BenchmarkWriterBesideRetention(b *testing.B) {
 			config := storetest.DefaultConfig()
 			config.Project, config.Domain, config.Runs, config.Wide, config.Events = "p", "d", 0, 50_000, 3
 			require.NoError(b, storetest.Fill(b.Context(), w.pool, config))
-			keeper := store.NewRetention(store.RetentionDeps{Pool: w.pool, Replica: "test"})
+			keeper := deletions.New(deletions.Deps{Pool: w.pool, Replica: "test"})
 			var wide int64
 			require.NoError(b, w.pool.QueryRow(b.Context(), `UPDATE actions SET phase = 5, ended_at = now() WHERE name = 'a0' RETURNING id`).Scan(&wide))
 			w.create("busy")

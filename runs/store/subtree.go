@@ -7,6 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // When an action ends, everything unfinished below it is aborted. A small subtree is aborted by the transaction that
@@ -101,7 +102,7 @@ func (b *batch) abortOrphans(run *run) {
 		switch {
 		case !state.Terminal(parent.Phase): // another attempt followed
 		case parent.unread && !parent.mayRetry():
-			parent.WakeAt, parent.Due = atOnce(), DueSubtree
+			parent.WakeAt, parent.Due = atOnce(), schema.DueSubtree
 			b.touch(parent)
 		case parent.mayRetry():
 			b.abortLater(parent)
@@ -131,7 +132,7 @@ func (b *batch) sweep(top *row) {
 		}
 	}
 	if len(children) < b.swept {
-		top.WakeAt, top.Due = nil, DueNothing
+		top.WakeAt, top.Due = nil, schema.DueNothing
 		b.touch(top)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 func inPortionsOf(n int) func(*store.WriterConfig) {
@@ -83,7 +85,7 @@ func TestLargeSubtreesEndWithTheirTops(t *testing.T) {
 	w := newTimed(t, inPortionsOf(4))
 	w.tree("ended", 6)
 	w.tree("late", 6)
-	w.limited("late", "deadline", store.Limits{Deadline: time.Second})
+	w.limited("late", "deadline", schema.Limits{Deadline: time.Second})
 	for i := range 9 {
 		w.child("late", "deadline", fmt.Sprint("d", i))
 	}
@@ -166,9 +168,9 @@ func TestChildrenOfABuiltinActionEndWithIt(t *testing.T) {
 			w := newTimed(t, inPortionsOf(4))
 			w.create("r")
 			for _, parent := range []string{"few", "many"} {
-				w.limited("r", parent, store.Limits{}, engineRun)
+				w.limited("r", parent, schema.Limits{}, engineRun)
 			}
-			w.limited("r", "condition", store.Limits{}, condition, func(a *store.NewAction) { a.Action.ParentName = new("few") })
+			w.limited("r", "condition", schema.Limits{}, condition, func(a *store.NewAction) { a.Action.ParentName = new("few") })
 			for i := range 9 {
 				w.child("r", "many", fmt.Sprint("c", i))
 			}
@@ -185,7 +187,7 @@ func TestChildrenOfABuiltinActionEndWithIt(t *testing.T) {
 func TestNoChildrenBelowAnActionThatHasNotStarted(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.limited("r", "held", store.Limits{}, func(a *store.NewAction) { a.Action.Hold = store.HoldCache })
+	w.limited("r", "held", schema.Limits{}, func(a *store.NewAction) { a.Action.Hold = schema.HoldCache })
 	require.Equal(t, rpc.KindFailedPrecondition, rpc.KindOf(w.RecordAction(t.Context(), newChild("r", "held", "c"))))
 }
 
@@ -201,7 +203,7 @@ func TestNothingStartsBelowAFinishedRun(t *testing.T) {
 		queued = append(queued, store.Queued{RunID: w.row("r", name).RunID, ID: w.row("r", name).ID})
 	}
 	require.NoError(t, w.Abort(t.Context(), store.Abort{Action: actionID("r", "a0")}))
-	backlog, err := store.NewQueueReader(w.pool).Backlog(t.Context(), 10)
+	backlog, err := worklists.NewQueueReader(w.pool).Backlog(t.Context(), 10)
 	require.NoError(t, err)
 	require.Empty(t, backlog.Waiting)
 	n, err := w.Admit(t.Context(), "", queued)

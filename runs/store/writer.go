@@ -13,6 +13,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Waker is notified after each commit of the runs that changed. It must not block.
@@ -27,11 +29,11 @@ type LiveObserver interface {
 
 // LiveChange is what one commit did to the set of actions that are admitted and unfinished.
 type LiveChange struct {
-	Admitted []Ref     // became live
-	Ended    []Ref     // are no longer live
-	Queued   []int64   // runs that have actions to admit since this commit
-	Held     []int64   // runs in which actions got a hold
-	Due      time.Time // the earliest time at which one of the actions that changed is due; zero when none is
+	Admitted []schema.Ref // became live
+	Ended    []schema.Ref // are no longer live
+	Queued   []int64      // runs that have actions to admit since this commit
+	Held     []int64      // runs in which actions got a hold
+	Due      time.Time    // the earliest time at which one of the actions that changed is due; zero when none is
 }
 
 // WriterDeps are the dependencies of a Writer. Waker and Live may be nil.
@@ -84,7 +86,7 @@ func NewWriter(config WriterConfig, deps WriterDeps) *Writer {
 		deps.Clock = clock.System{}
 	}
 	if deps.Channels == (Channels{}) {
-		deps.Channels = Channels{Runs: ChannelRuns, Live: ChannelLive}
+		deps.Channels = Channels{Runs: notices.ChannelRuns, Live: notices.ChannelLive}
 	}
 	if deps.Queues == nil {
 		deps.Queues = queues.New(nil)

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // writing is a started writer on a fresh database.
@@ -87,21 +88,21 @@ func runID(name string) ident.Run { return ident.Run{Project: "p", Domain: "d", 
 func actionID(run, name string) ident.Action { return ident.Action{Run: runID(run), Name: name} }
 
 func newRun(id ident.Run) store.NewRun {
-	return store.NewRun{Root: store.Root{
-		Action:        store.Action{Project: id.Project, Domain: id.Domain, RunName: id.Name, TaskName: "t"},
+	return store.NewRun{Root: schema.Root{
+		Action:        schema.Action{Project: id.Project, Domain: id.Domain, RunName: id.Name, TaskName: "t"},
 		RequestDigest: []byte("digest"),
 		RunOutputBase: "/data/" + id.String() + "/",
 	}}
 }
 
 func newChild(run, parent, name string) store.NewAction {
-	digest, body := store.SpecDigest(store.SpecTask, []byte("spec")), []byte("spec")
+	digest, body := schema.SpecDigest(schema.SpecTask, []byte("spec")), []byte("spec")
 	return store.NewAction{
-		Action: store.Action{
+		Action: schema.Action{
 			Project: "p", Domain: "d", RunName: run, Name: name, ParentName: &parent, ActionType: 1,
 			TaskName: "child", SpecDigest: digest, InputURI: "/data/in/" + name,
 		},
-		Spec: store.NewSpec{Kind: store.SpecTask, Digest: digest, Body: body},
+		Spec: store.NewSpec{Kind: schema.SpecTask, Digest: digest, Body: body},
 	}
 }
 
@@ -137,11 +138,11 @@ func (w *writing) report(transitions ...store.Transition) []store.Outcome {
 	return outcomes
 }
 
-func (w *writing) row(run, action string) store.Action {
+func (w *writing) row(run, action string) schema.Action {
 	w.t.Helper()
 	rows, err := w.pool.Query(w.t.Context(), `SELECT * FROM actions WHERE project = 'p' AND domain = 'd' AND run_name = $1 AND name = $2`, run, action)
 	require.NoError(w.t, err)
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByNameLax[store.Root])
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByNameLax[schema.Root])
 	require.NoError(w.t, err)
 	return r.Action
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -15,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
@@ -48,9 +48,9 @@ func TestWriterReadsOnlyTheRowsOfItsBatch(t *testing.T) {
 				_, err := pool.Exec(t.Context(), `VACUUM ANALYZE actions`)
 				require.NoError(t, err)
 			}
-			writers := counted(t, pool)
+			writers := storetest.Counted(t, pool)
 			const children, callers = 1500, 50
-			before, ofEnded := tuplesRead(t, pool), allChildrenScans(t, pool)
+			before, ofEnded := storetest.TuplesRead(t, pool), allChildrenScans(t, pool)
 			w := writingOn(t, writers)
 			singles := func(first, beyond int) {
 				forEach(callers, beyond-first, func(i int) {
@@ -73,9 +73,9 @@ func TestWriterReadsOnlyTheRowsOfItsBatch(t *testing.T) {
 			}
 			forEach(callers, children, func(i int) { w.report(to("wide", fmt.Sprint("c", i), 1, state.Succeeded)) })
 			require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
-			closeAndCount(t, writers, pool)
+			storetest.CloseAndCount(t, writers, pool)
 			const operations = 2*children + 2*200
-			perOperation := float64(tuplesRead(t, pool)-before) / operations
+			perOperation := float64(storetest.TuplesRead(t, pool)-before) / operations
 			t.Logf("%.1f index entries read for each operation", perOperation)
 			require.Less(t, perOperation, 3.0)
 			require.Equal(t, ofEnded, allChildrenScans(t, pool), "an end reads children that have ended")
@@ -98,17 +98,17 @@ func TestQueueReadsOnlyWaitingActions(t *testing.T) {
 	w.create("waits")
 	w.create("too", "c1")
 	require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
-	readers := counted(t, pool)
+	readers := storetest.Counted(t, pool)
 	pool.Reset() // The writer's connections report their statistics when they end; that must not count as reading.
-	awaitConnections(t, pool, "pid <> pg_backend_pid()")
-	before := tuplesRead(t, pool)
-	queue := store.NewQueueReader(readers)
+	storetest.AwaitConnections(t, pool, "pid <> pg_backend_pid()")
+	before := storetest.TuplesRead(t, pool)
+	queue := worklists.NewQueueReader(readers)
 	backlog, err := queue.Backlog(t.Context(), 100)
 	require.NoError(t, err)
 	require.Equal(t, 301, backlog.Live)
 	require.Len(t, backlog.Waiting, 3, "two roots, and a child of one of them")
-	children := []*store.Waiting{&backlog.Waiting[2]}
-	load, err := queue.Load(t.Context(), store.LoadScope{All: true})
+	children := []*worklists.Waiting{&backlog.Waiting[2]}
+	load, err := queue.Load(t.Context(), worklists.LoadScope{All: true})
 	require.NoError(t, err)
 	require.NoError(t, queue.Members(t.Context(), children, 10))
 	require.Equal(t, []int{300}, slices.Collect(maps.Values(load.Runs)))
@@ -116,57 +116,8 @@ func TestQueueReadsOnlyWaitingActions(t *testing.T) {
 	depths, err := queue.Depths(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 3, depths[0].Waits)
-	closeAndCount(t, readers, pool)
-	require.Less(t, tuplesRead(t, pool)-before, int64(1500), "the live ones twice, and whether each has children")
-}
-
-// counted is another pool on the same database.
-func counted(t *testing.T, pool *pgxpool.Pool) *pgxpool.Pool {
-	t.Helper()
-	config, err := pgxpool.ParseConfig(pgtest.URL(pool))
-	require.NoError(t, err)
-	config.ConnConfig.RuntimeParams["application_name"] = "counted"
-	other, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(other.Close)
-	return other
-}
-
-// closeAndCount closes a pool and waits until its connections are closed: they report their statistics when they end.
-func closeAndCount(t *testing.T, closing, pool *pgxpool.Pool) {
-	t.Helper()
-	closing.Close()
-	awaitConnections(t, pool, "application_name = 'counted'")
-}
-
-// awaitConnections waits until no connection to the database matches a condition.
-func awaitConnections(t *testing.T, pool *pgxpool.Pool, condition string) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		var left int
-		query := "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND " + condition
-		require.NoError(t, pool.QueryRow(t.Context(), query).Scan(&left))
-		return left == 0
-	}, time.Minute, 10*time.Millisecond)
-}
-
-// tuplesRead is the number of entries read from the indexes of actions.
-func tuplesRead(t *testing.T, pool *pgxpool.Pool) int64 {
-	t.Helper()
-	var n int64
-	const query = `SELECT coalesce(sum(idx_tup_read), 0)::bigint + (SELECT coalesce(seq_tup_read, 0) FROM pg_stat_user_tables WHERE relname = 'actions')
-		FROM pg_stat_user_indexes WHERE relname = 'actions'`
-	require.NoError(t, pool.QueryRow(t.Context(), query).Scan(&n))
-	rows, err := pool.Query(t.Context(), `SELECT indexrelname::text, idx_scan, idx_tup_read FROM pg_stat_user_indexes WHERE relname = 'actions' AND idx_scan > 0`)
-	require.NoError(t, err)
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var scans, read int64
-		require.NoError(t, rows.Scan(&name, &scans, &read))
-		t.Logf("%s: %d entries in %d scans", name, read, scans)
-	}
-	return n
+	storetest.CloseAndCount(t, readers, pool)
+	require.Less(t, storetest.TuplesRead(t, pool)-before, int64(1500), "the live ones twice, and whether each has children")
 }
 
 // allChildrenScans is how often the index was used that has all children of an action, ended ones too.

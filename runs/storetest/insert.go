@@ -10,12 +10,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Insert stores actions exactly as given, apart from what the schema demands: attempts count from 1, updated_at is at
 // least created_at and labels are not null. Only roots may have the fields of a root.
-func Insert(ctx context.Context, pool *pgxpool.Pool, actions ...store.Root) error {
+func Insert(ctx context.Context, pool *pgxpool.Pool, actions ...schema.Root) error {
 	for _, row := range actions {
 		row.Attempt = max(row.Attempt, 1)
 		if row.UpdatedAt.Before(row.CreatedAt) {
@@ -32,7 +32,7 @@ func Insert(ctx context.Context, pool *pgxpool.Pool, actions ...store.Root) erro
 }
 
 // InsertEvents stores events as given.
-func InsertEvents(ctx context.Context, pool *pgxpool.Pool, events ...store.Event) error {
+func InsertEvents(ctx context.Context, pool *pgxpool.Pool, events ...schema.Event) error {
 	for _, row := range events {
 		if err := insert(ctx, pool, "action_events", row); err != nil {
 			return err
@@ -42,8 +42,8 @@ func InsertEvents(ctx context.Context, pool *pgxpool.Pool, events ...store.Event
 }
 
 // InsertSpec stores a message and returns its digest.
-func InsertSpec(ctx context.Context, pool *pgxpool.Pool, kind store.SpecKind, message proto.Message) ([]byte, error) {
-	digest, body, err := store.EncodeSpec(kind, message)
+func InsertSpec(ctx context.Context, pool *pgxpool.Pool, kind schema.SpecKind, message proto.Message) ([]byte, error) {
+	digest, body, err := schema.EncodeSpec(kind, message)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 	taskAction, traceAction, conditionAction = int16(workflow.ActionType_ACTION_TYPE_TASK), int16(workflow.ActionType_ACTION_TYPE_TRACE), int16(workflow.ActionType_ACTION_TYPE_CONDITION)
 
 	// heldForEver is a hold that nothing lifts: no action that has it is ever admitted.
-	heldForEver store.Hold = 9
+	heldForEver schema.Hold = 9
 )
 
 var stages = []string{"load", "validate", "clean", "features", "train", "evaluate", "report"}
@@ -54,8 +54,8 @@ type scene struct {
 	random  *rand.Rand
 	specs   digests
 	begin   time.Time
-	actions []store.Root
-	events  []store.Event
+	actions []schema.Root
+	events  []schema.Event
 	goesOn  []bool // by id: whether it, or what is below it, is live
 }
 
@@ -65,7 +65,7 @@ func newScene(c Shown, specs digests) *scene {
 	return &scene{Shown: c, random: rand.New(rand.NewPCG(c.Seed, 17)), specs: specs, begin: c.Now.Add(-length)}
 }
 
-func (s *scene) make() ([]store.Root, []store.Event) {
+func (s *scene) make() ([]schema.Root, []schema.Event) {
 	s.root()
 	for len(s.actions) < s.Actions {
 		switch {
@@ -93,8 +93,8 @@ func (s *scene) root() {
 	s.actions = append(s.actions, root)
 }
 
-func (s *scene) action(name string, kind int16, title string) store.Root {
-	row := store.Root{Action: store.Action{
+func (s *scene) action(name string, kind int16, title string) schema.Root {
+	row := schema.Root{Action: schema.Action{
 		ID: int64(len(s.actions)), Project: s.Project, Domain: s.Domain, RunName: s.Name, Name: name, ActionType: kind, Attempt: 1,
 		TaskName: title, Queue: "default",
 	}, Labels: map[string]string{}}
@@ -166,7 +166,7 @@ func (s *scene) lay() {
 		}
 		at[row.Name] = row.CreatedAt
 	}
-	slices.SortStableFunc(s.actions, func(a, b store.Root) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(s.actions, func(a, b schema.Root) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
 	place := make(map[string]int, len(s.actions))
 	for i := range s.actions {
 		s.actions[i].ID = int64(i)
@@ -189,7 +189,7 @@ func (s *scene) some(median time.Duration) time.Duration {
 
 // number orders the events by time and numbers them as the log of the run does.
 func (s *scene) number() {
-	slices.SortStableFunc(s.events, func(a, b store.Event) int { return a.RecordedAt.Compare(b.RecordedAt) })
+	slices.SortStableFunc(s.events, func(a, b schema.Event) int { return a.RecordedAt.Compare(b.RecordedAt) })
 	for i := range s.events {
 		s.events[i].Seq = int64(i + 1)
 		s.actions[s.events[i].ActionID].LastSeq = int64(i + 1)
@@ -211,7 +211,7 @@ func (s *scene) failure(i int) []byte {
 }
 
 func (s *scene) event(i int, attempt int32, phase common.ActionPhase, at time.Time, failure []byte) {
-	s.events = append(s.events, store.Event{
+	s.events = append(s.events, schema.Event{
 		ActionID: int64(i), Attempt: attempt, Phase: int16(phase), RecordedAt: at, Error: failure,
 	})
 	row := &s.actions[i]

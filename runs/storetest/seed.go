@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Config says how much is made. All runs are in one project and domain.
@@ -96,14 +96,14 @@ func fillSpec(ctx context.Context, pool *pgxpool.Pool, size int) ([]byte, error)
 	for i := range size / 32 {
 		args = append(args, fmt.Sprintf("--argument-number-%013d", i))
 	}
-	digest, body, err := store.EncodeSpec(store.SpecTask, &task.TaskSpec{TaskTemplate: &core.TaskTemplate{
+	digest, body, err := schema.EncodeSpec(schema.SpecTask, &task.TaskSpec{TaskTemplate: &core.TaskTemplate{
 		Type:   "python",
 		Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "example/image", Args: args}},
 	}})
 	if err != nil {
 		return nil, err
 	}
-	_, err = pool.Exec(ctx, `INSERT INTO specs (digest, kind, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, digest, store.SpecTask, body)
+	_, err = pool.Exec(ctx, `INSERT INTO specs (digest, kind, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, digest, schema.SpecTask, body)
 	return digest, err
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Shown says how a run is made that looks like one of a busy day: groups, nesting, attempts, errors of several causes,
@@ -129,20 +129,20 @@ func shownSpecs(ctx context.Context, pool *pgxpool.Pool) (digests, error) {
 				Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "example/image", Args: []string{"run", name}}},
 			},
 		}
-		digest, err := InsertSpec(ctx, pool, store.SpecTask, spec)
+		digest, err := InsertSpec(ctx, pool, schema.SpecTask, spec)
 		if err != nil {
 			return d, err
 		}
 		d.tasks[name] = digest
 	}
 	for _, spec := range []struct {
-		kind    store.SpecKind
+		kind    schema.SpecKind
 		message proto.Message
 		digest  *[]byte
 	}{
-		{store.SpecTrace, &task.TraceSpec{}, &d.trace},
-		{store.SpecRun, &task.RunSpec{}, &d.run},
-		{store.SpecCondition, &workflow.ConditionAction{
+		{schema.SpecTrace, &task.TraceSpec{}, &d.trace},
+		{schema.SpecRun, &task.RunSpec{}, &d.run},
+		{schema.SpecCondition, &workflow.ConditionAction{
 			Name: "approve", Prompt: "Is this good enough to go on?",
 			Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_BOOLEAN}},
 		}, &d.condition},

@@ -12,7 +12,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // maxDescription is the length to which descriptions are cut in lists, in characters. The spec keeps them whole.
@@ -39,7 +40,7 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 	if err := h.reviewPod(spec); err != nil {
 		return nil, err
 	}
-	digest, body, err := store.EncodeSpec(store.SpecTask, spec)
+	digest, body, err := schema.EncodeSpec(schema.SpecTask, spec)
 	if err != nil {
 		return nil, rpc.InvalidArgument("spec", "cannot be encoded: %s", err.Error())
 	}
@@ -53,7 +54,7 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 	if err != nil {
 		return nil, err
 	}
-	row := &store.Task{
+	row := &catalog.Task{
 		Project: id.GetProject(), Domain: id.GetDomain(), Name: id.GetName(), Version: id.GetVersion(),
 		EnvironmentName:   spec.GetEnvironment().GetName(),
 		FunctionName:      FunctionName(id.GetName(), spec.GetEnvironment().GetName()),

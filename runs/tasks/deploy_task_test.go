@@ -16,13 +16,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
 )
 
 // registry has one project and keeps what is deployed.
 type registry struct {
-	deployed []*store.Task
+	deployed []*catalog.Task
 	refusal  [2]string // field and words, of all pods
 }
 
@@ -30,14 +30,14 @@ func (r *registry) Review(*core.TaskTemplate, *task.RunSpec) (field, words strin
 	return r.refusal[0], r.refusal[1]
 }
 
-func (*registry) Get(_ context.Context, id string) (store.Project, error) {
+func (*registry) Get(_ context.Context, id string) (catalog.Project, error) {
 	if id != "p" {
-		return store.Project{}, rpc.NotFound("project %s does not exist", id)
+		return catalog.Project{}, rpc.NotFound("project %s does not exist", id)
 	}
-	return store.Project{ID: id}, nil
+	return catalog.Project{ID: id}, nil
 }
 
-func (r *registry) Deploy(_ context.Context, task *store.Task, _, _ []byte) error {
+func (r *registry) Deploy(_ context.Context, task *catalog.Task, _, _ []byte) error {
 	r.deployed = append(r.deployed, task)
 	return nil
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
 // Places checks that a project and a domain exist; projects.Places does.
 type Places interface {
-	Check(ctx context.Context, field, project, domain string) (store.Project, error)
+	Check(ctx context.Context, field, project, domain string) (catalog.Project, error)
 }
 
 // Access decides which code a task may name; blobaccess.Rules does.
@@ -22,16 +22,16 @@ type Access interface {
 	Code(field, uri string, place blobaccess.Place, handed ...string) error
 }
 
-// Writer stores versions of tasks; store.TaskWriter does.
+// Writer stores versions of tasks; catalog.TaskWriter does.
 type Writer interface {
-	Deploy(ctx context.Context, task *store.Task, digest, spec []byte) error
+	Deploy(ctx context.Context, task *catalog.Task, digest, spec []byte) error
 }
 
-// Reader reads versions of tasks; store.Reader does.
+// Reader reads versions of tasks; lists.Reader does.
 type Reader interface {
-	TaskDetails(ctx context.Context, project, domain, name, version string) (*store.Task, []byte, error)
-	ListTasks(ctx context.Context, scope store.TaskScope, request *common.ListRequest) (*store.TaskPage, error)
-	ListVersions(ctx context.Context, project, domain, name string, request *common.ListRequest) ([]store.ListedTask, string, error)
+	TaskDetails(ctx context.Context, project, domain, name, version string) (*catalog.Task, []byte, error)
+	ListTasks(ctx context.Context, scope catalog.TaskScope, request *common.ListRequest) (*catalog.TaskPage, error)
+	ListVersions(ctx context.Context, project, domain, name string, request *common.ListRequest) ([]catalog.ListedTask, string, error)
 }
 
 // Deps are the dependencies of the handler. All are required.

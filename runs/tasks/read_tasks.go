@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
 // GetTaskDetails implements taskconnect.TaskServiceHandler.
@@ -36,7 +36,7 @@ func (h *Handler) GetTaskDetails(ctx context.Context, request *task.GetTaskDetai
 
 // ListTasks implements taskconnect.TaskServiceHandler. Filters look at the latest version of each task only.
 func (h *Handler) ListTasks(ctx context.Context, request *task.ListTasksRequest) (*task.ListTasksResponse, error) {
-	scope := store.TaskScope{Project: request.GetProjectId().GetName(), Domain: request.GetProjectId().GetDomain()}
+	scope := catalog.TaskScope{Project: request.GetProjectId().GetName(), Domain: request.GetProjectId().GetDomain()}
 	for _, known := range request.GetKnownFilters() {
 		switch by := known.GetFilterBy().(type) {
 		case *task.ListTasksRequest_KnownFilter_DeployedBy:
@@ -95,11 +95,11 @@ func (h *Handler) ListVersions(ctx context.Context, request *task.ListVersionsRe
 	return response, nil
 }
 
-func taskID(row *store.Task) *task.TaskIdentifier {
+func taskID(row *catalog.Task) *task.TaskIdentifier {
 	return &task.TaskIdentifier{Project: row.Project, Domain: row.Domain, Name: row.Name, Version: row.Version}
 }
 
-func taskMetadata(row *store.Task) (*task.TaskMetadata, error) {
+func taskMetadata(row *catalog.Task) (*task.TaskMetadata, error) {
 	deployedBy := &common.EnrichedIdentity{}
 	if err := proto.Unmarshal(row.DeployedBy, deployedBy); err != nil {
 		return nil, rpc.DataLoss(err, "who deployed task %s cannot be read", row.Name)

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // lane repeatedly handles one kind of due work.
 type lane struct {
 	loop    *Loop
 	name    string
-	read    func(ctx context.Context, until time.Time, limit int) ([]store.DueAction, error)
-	prepare func(ctx context.Context, due []store.DueAction) []*store.Start // nil if nothing has to be prepared
+	read    func(ctx context.Context, until time.Time, limit int) ([]worklists.DueAction, error)
+	prepare func(ctx context.Context, due []worklists.DueAction) []*store.Start // nil if nothing has to be prepared
 
 	wake chan struct{} // of capacity one: read again
 
@@ -75,7 +76,7 @@ func (l *lane) drain(ctx context.Context, grace store.ExecutorGrace) error {
 	}
 }
 
-func (l *lane) do(ctx context.Context, due []store.DueAction, grace store.ExecutorGrace) (int, error) {
+func (l *lane) do(ctx context.Context, due []worklists.DueAction, grace store.ExecutorGrace) (int, error) {
 	if latest := l.loop.deps.Clock.Now().Add(l.loop.config.Settle); grace.Until.After(latest) {
 		grace.Until = latest // the clock was set back
 	}

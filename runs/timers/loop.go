@@ -16,15 +16,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // LeaseName is the lease of the loop.
 const LeaseName = "timers"
 
-// Reader finds due actions; store.DueReader is one.
+// Reader finds due actions; worklists.DueReader is one.
 type Reader interface {
-	Due(ctx context.Context, until time.Time, limit int) ([]store.DueAction, error)
-	Starts(ctx context.Context, until time.Time, limit int) ([]store.DueAction, error)
+	Due(ctx context.Context, until time.Time, limit int) ([]worklists.DueAction, error)
+	Starts(ctx context.Context, until time.Time, limit int) ([]worklists.DueAction, error)
 }
 
 // Writer handles due actions; store.Writer is one.
@@ -35,7 +36,7 @@ type Writer interface {
 // Starter says how actions start that the runs service runs itself.
 type Starter interface {
 	// Prepare returns a start for each action, in order. It never fails: it postpones what it cannot decide yet.
-	Prepare(ctx context.Context, due []store.DueAction) []*store.Start
+	Prepare(ctx context.Context, due []worklists.DueAction) []*store.Start
 }
 
 // Signals report what commits did.

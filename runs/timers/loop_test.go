@@ -13,6 +13,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 )
 
@@ -31,23 +33,25 @@ type table struct {
 	until  time.Time // of the last grace; GUARDED_BY(mu)
 }
 
-func (f *table) Due(_ context.Context, until time.Time, limit int) ([]store.DueAction, error) {
+func (f *table) Due(_ context.Context, until time.Time, limit int) ([]worklists.DueAction, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads++
 	if f.failed {
 		return nil, errors.New("the database is unavailable")
 	}
-	var found []store.DueAction
+	var found []worklists.DueAction
 	for id, at := range f.due {
 		if !at.After(until) && len(found) < limit {
-			found = append(found, store.DueAction{Ref: store.Ref{ID: id}, WakeAt: at, Due: store.DueDeadline})
+			found = append(found, worklists.DueAction{Ref: schema.Ref{ID: id}, WakeAt: at, Due: schema.DueDeadline})
 		}
 	}
 	return found, nil
 }
 
-func (f *table) Starts(context.Context, time.Time, int) ([]store.DueAction, error) { return nil, nil }
+func (f *table) Starts(context.Context, time.Time, int) ([]worklists.DueAction, error) {
+	return nil, nil
+}
 
 func (f *table) Wake(_ context.Context, due []store.Wake, grace store.ExecutorGrace) (int, error) {
 	f.mu.Lock()
@@ -60,7 +64,7 @@ func (f *table) Wake(_ context.Context, due []store.Wake, grace store.ExecutorGr
 	return len(due), nil
 }
 
-func (f *table) Prepare(context.Context, []store.DueAction) []*store.Start { return nil }
+func (f *table) Prepare(context.Context, []worklists.DueAction) []*store.Start { return nil }
 
 func (f *table) Hold(ctx context.Context, _ string, _ time.Duration, work func(context.Context) error) error {
 	return work(ctx)

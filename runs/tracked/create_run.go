@@ -20,11 +20,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Places checks that a project and a domain exist; projects.Places does.
 type Places interface {
-	Check(ctx context.Context, field, project, domain string) (store.Project, error)
+	Check(ctx context.Context, field, project, domain string) (catalog.Project, error)
 }
 
 // Access decides which URIs a request may name; blobaccess.Rules does.
@@ -33,19 +35,19 @@ type Access interface {
 	Code(field, uri string, place blobaccess.Place, handed ...string) error
 }
 
-// Tasks reads deployed tasks; store.Reader of the installation's own runs does.
+// Tasks reads deployed tasks; catalog.TaskReader of the installation's own runs does.
 type Tasks interface {
-	TaskDetails(ctx context.Context, project, domain, name, version string) (*store.Task, []byte, error)
+	TaskDetails(ctx context.Context, project, domain, name, version string) (*catalog.Task, []byte, error)
 }
 
 // RunWriter stores runs; store.Writer does.
 type RunWriter interface {
-	CreateRun(ctx context.Context, run store.NewRun) (root *store.Root, created bool, err error)
+	CreateRun(ctx context.Context, run store.NewRun) (root *schema.Root, created bool, err error)
 }
 
-// RowReader reads one action; store.Reader does.
+// RowReader reads one action; lists.Reader does.
 type RowReader interface {
-	ActionRow(ctx context.Context, id ident.Action) (*store.Action, error)
+	ActionRow(ctx context.Context, id ident.Action) (*schema.Action, error)
 }
 
 // Creator creates tracked runs. All fields are required.
@@ -74,7 +76,7 @@ func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateTracked
 	if err != nil {
 		return nil, err
 	}
-	var row *store.Action
+	var row *schema.Action
 	if isNew {
 		row = &created.Action
 	} else if row, err = c.Rows.ActionRow(ctx, id.Root()); err != nil {
@@ -122,10 +124,10 @@ func (c *Creator) ident(ctx context.Context, request *workflow.CreateTrackedRunR
 }
 
 func (c *Creator) newRun(ctx context.Context, id ident.Run, request *workflow.CreateTrackedRunRequest) (store.NewRun, error) {
-	root := store.Root{Labels: request.GetLabels()}
+	root := schema.Root{Labels: request.GetLabels()}
 	root.Project, root.Domain, root.RunName, root.Name = id.Project, id.Domain, id.Name, ident.RootAction
 	root.Source = int16(workflow.RunSource_RUN_SOURCE_TRACKED)
-	root.Runner = store.RunnerClient
+	root.Runner = schema.RunnerClient
 	root.RunOutputBase = blobpath.TrackedRun(c.Root, id.Project, id.Domain, id.Name)
 	spec, err := c.describeTask(ctx, id, request, &root.Action)
 	if err != nil {
@@ -133,7 +135,7 @@ func (c *Creator) newRun(ctx context.Context, id ident.Run, request *workflow.Cr
 	}
 	specs := []store.NewSpec{spec}
 	if proto.Size(request.GetRunSpec()) > 0 {
-		encoded, err := encodeSpec(store.SpecRun, "run_spec", request.GetRunSpec())
+		encoded, err := encodeSpec(schema.SpecRun, "run_spec", request.GetRunSpec())
 		if err != nil {
 			return store.NewRun{}, err
 		}
@@ -165,7 +167,7 @@ func (c *Creator) newRun(ctx context.Context, id ident.Run, request *workflow.Cr
 }
 
 // describeTask takes the task of a run: a deployed one, or one that came with the request.
-func (c *Creator) describeTask(ctx context.Context, id ident.Run, request *workflow.CreateTrackedRunRequest, a *store.Action) (store.NewSpec, error) {
+func (c *Creator) describeTask(ctx context.Context, id ident.Run, request *workflow.CreateTrackedRunRequest, a *schema.Action) (store.NewSpec, error) {
 	given, deployed := request.GetTask().(*workflow.CreateTrackedRunRequest_TaskId)
 	if !deployed {
 		return describeTask("task_spec", id, nil, request.GetTaskSpec(), c.Access, a)

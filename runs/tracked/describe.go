@@ -11,12 +11,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
 )
 
 // describeTask fills in what lists show of a task. Nothing here runs the task, so nothing that its spec declares is
 // honoured or refused. Only code that the spec names is checked, unless access is nil: people can download it.
-func describeTask(field string, run ident.Run, id *task.TaskIdentifier, spec *task.TaskSpec, access Access, a *store.Action) (store.NewSpec, error) {
+func describeTask(field string, run ident.Run, id *task.TaskIdentifier, spec *task.TaskSpec, access Access, a *schema.Action) (store.NewSpec, error) {
 	template := spec.GetTaskTemplate()
 	if template == nil {
 		return store.NewSpec{}, rpc.InvalidArgument(field+".task_template", "is required")
@@ -31,7 +32,7 @@ func describeTask(field string, run ident.Run, id *task.TaskIdentifier, spec *ta
 			return store.NewSpec{}, err
 		}
 	}
-	encoded, err := encodeSpec(store.SpecTask, field, spec)
+	encoded, err := encodeSpec(schema.SpecTask, field, spec)
 	if err != nil {
 		return store.NewSpec{}, err
 	}
@@ -48,19 +49,19 @@ func describeTask(field string, run ident.Run, id *task.TaskIdentifier, spec *ta
 	return encoded, nil
 }
 
-func describeTrace(trace *workflow.TraceAction, a *store.Action) (store.NewSpec, error) {
+func describeTrace(trace *workflow.TraceAction, a *schema.Action) (store.NewSpec, error) {
 	if trace.GetName() == "" {
 		return store.NewSpec{}, rpc.InvalidArgument("trace.name", "is required")
 	}
-	encoded, err := encodeSpec(store.SpecTrace, "trace.spec", trace.GetSpec())
+	encoded, err := encodeSpec(schema.SpecTrace, "trace.spec", trace.GetSpec())
 	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_TRACE)
 	a.TaskName, a.FunctionName, a.ShortName = trace.GetName(), trace.GetName(), trace.GetName()
 	a.SpecDigest = encoded.Digest
 	return encoded, err
 }
 
-func encodeSpec(kind store.SpecKind, field string, message proto.Message) (store.NewSpec, error) {
-	digest, body, err := store.EncodeSpec(kind, message)
+func encodeSpec(kind schema.SpecKind, field string, message proto.Message) (store.NewSpec, error) {
+	digest, body, err := schema.EncodeSpec(kind, message)
 	if err != nil {
 		return store.NewSpec{}, rpc.InvalidArgument(field, "cannot be encoded: %s", err.Error())
 	}

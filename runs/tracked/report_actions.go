@@ -22,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // reportsPerWrite bounds the reports of one operation of the writer, so that a large batch does not hold up others.
@@ -142,7 +143,7 @@ func (r *Reporter) newAction(id ident.Action, update *workflow.TrackedActionUpda
 		return nil, rpc.InvalidArgument("parent_name", "is not the name of another action: %q", parent)
 	}
 	began := cmp.Or(update.GetStatus().GetStartTime(), update.GetEvent().GetUpdatedTime(), update.GetEvent().GetReportedTime())
-	action := store.Action{
+	action := schema.Action{
 		Project: id.Run.Project, Domain: id.Run.Domain, RunName: id.Run.Name, Name: id.Name, ParentName: &parent,
 		ActionGroup: update.GetGroup(), Phase: state.Queued, CreatedAt: r.Clock.Now(),
 		InputURI: blobpath.TrackedRun(r.Root, id.Run.Project, id.Run.Domain, id.Run.Name) + id.Name,

@@ -23,6 +23,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
@@ -113,19 +117,19 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, err
 	}
 	logger := deps.Logger.With().Str("runs", "tracked").Logger()
-	log := store.NewWatchReader(deps.Pool)
+	log := watches.NewReader(deps.Pool)
 	hub := watch.NewHub(deps.Watch, watch.HubDeps{Log: log, Clock: deps.Clock, Logger: logger, Replica: deps.Replica})
 	writer := store.NewWriter(deps.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: hub, Logger: logger, Replica: deps.Replica,
-		Channels: store.Channels{Runs: store.ChannelTracked}, Silence: config.Silence,
+		Channels: store.Channels{Runs: notices.ChannelTracked}, Silence: config.Silence,
 	})
-	rows := store.NewReader(deps.Pool)
+	rows := lists.NewReader(deps.Pool)
 	details := &read.Details{Rows: rows, Waits: noWaits{}}
 	streams := watch.NewStreams(deps.Watch, watch.Deps{Hub: hub, Reader: log, Details: details, Clock: deps.Clock})
 	due := timers.DefaultConfig()
 	due.Poll = poll
 	loop := timers.New(due, timers.Deps{
-		Reader: store.NewDueReader(deps.Pool), Writer: writer, Leases: deps.Leases, Signals: noSignals{}, Clock: deps.Clock,
+		Reader: worklists.NewDueReader(deps.Pool), Writer: writer, Leases: deps.Leases, Signals: noSignals{}, Clock: deps.Clock,
 		Logger: logger, Lease: LeaseName,
 	})
 	root := deps.Objects.Root()
@@ -178,7 +182,7 @@ func newCounter(provider metric.MeterProvider) (metric.Int64Counter, error) {
 type noWaits struct{}
 
 // Of implements read.Waits.
-func (noWaits) Of(context.Context, *store.Standing) (*insightv1.Wait, error) { return nil, nil } //nolint:nilnil // it does not wait
+func (noWaits) Of(context.Context, *lists.Standing) (*insightv1.Wait, error) { return nil, nil } //nolint:nilnil // it does not wait
 
 // noSignals leaves the loop to its poll.
 type noSignals struct{}

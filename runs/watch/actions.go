@@ -9,7 +9,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // Actions streams the action tree of a run: pages of a snapshot, then changes, batched over a window. Each action
@@ -28,7 +29,7 @@ func (s *Streams) Actions(ctx context.Context, run ident.Run, filter treeFilter,
 	pace := s.pace()
 	defer pace.stop()
 
-	a := actionStream{streams: s, runID: at.RunID, tree: newTree(filter), rows: map[int32]*store.Listed{}, send: send}
+	a := actionStream{streams: s, runID: at.RunID, tree: newTree(filter), rows: map[int32]*lists.Listed{}, send: send}
 	if err := a.snapshot(ctx, 0); err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ type actionStream struct {
 	streams  *Streams
 	runID    int64
 	tree     *tree
-	rows     map[int32]*store.Listed // rows of changed nodes that are still to be sent
+	rows     map[int32]*lists.Listed // rows of changed nodes that are still to be sent
 	send     func(*workflow.WatchActionsResponse) error
 	messages int
 	mapper   protomap.Mapper
@@ -92,8 +93,8 @@ func (a *actionStream) ended() bool {
 	return len(a.tree.nodes) > 0 && protomap.Terminal(common.ActionPhase(a.tree.nodes[0].phase))
 }
 
-func (a *actionStream) put(row *store.Listed) {
-	a.tree.put(row, func(index int32, row *store.Listed) { a.rows[index] = row })
+func (a *actionStream) put(row *lists.Listed) {
+	a.tree.put(row, func(index int32, row *lists.Listed) { a.rows[index] = row })
 }
 
 // snapshot reads and sends the actions that changed after since, page by page. Descendant counts cover the pages so
@@ -103,7 +104,7 @@ func (a *actionStream) snapshot(ctx context.Context, since int64) error {
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer cancel()
-	read := func(after store.ActionKey, limit int) <-chan listedPage {
+	read := func(after watches.ActionKey, limit int) <-chan listedPage {
 		page := make(chan listedPage, 1)
 		reading.Go(func() {
 			rows, err := a.streams.read.runActions(ctx, a.runID, since, after, limit)
@@ -112,7 +113,7 @@ func (a *actionStream) snapshot(ctx context.Context, since int64) error {
 		return page
 	}
 	limit := min(a.streams.cfg.Page, firstPage)
-	next := read(store.ActionKey{}, limit)
+	next := read(watches.ActionKey{}, limit)
 	for {
 		page := <-next
 		if page.err != nil {
@@ -122,7 +123,7 @@ func (a *actionStream) snapshot(ctx context.Context, since int64) error {
 		if !last { // the next page is read while this one is sent
 			end := page.rows[len(page.rows)-1]
 			limit = a.streams.cfg.Page
-			next = read(store.ActionKey{CreatedAt: end.CreatedAt, ID: end.ID}, limit)
+			next = read(watches.ActionKey{CreatedAt: end.CreatedAt, ID: end.ID}, limit)
 		}
 		for _, row := range page.rows {
 			a.put(row)
@@ -135,7 +136,7 @@ func (a *actionStream) snapshot(ctx context.Context, since int64) error {
 
 // listedPage is what was read of a run.
 type listedPage struct {
-	rows []*store.Listed
+	rows []*lists.Listed
 	err  error
 }
 

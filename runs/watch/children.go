@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Children streams the state of the direct children of an action: a snapshot, a sentinel, then changes in order. The
@@ -106,7 +106,7 @@ func (c *childStream) forward(ctx context.Context, taken Taken) error {
 	return nil
 }
 
-func (c *childStream) update(row *store.Action) error {
+func (c *childStream) update(row *schema.Action) error {
 	known := c.sent[row.ID]
 	if row.LastSeq <= known.seq || protomap.Terminal(known.phase) {
 		return nil
@@ -134,7 +134,7 @@ func (c *childStream) sentinel() error {
 // actionUpdate converts a row for the parent's controller. Only a terminal update carries results: the controller
 // takes them from the first update with the terminal phase. Earlier updates of a task name the directory of its
 // attempt, since the controller logs a warning to the user for each update without one.
-func actionUpdate(run ident.Run, base string, row *store.Action) (*workflow.ActionUpdate, error) {
+func actionUpdate(run ident.Run, base string, row *schema.Action) (*workflow.ActionUpdate, error) {
 	update := &workflow.ActionUpdate{
 		ActionId: ident.Action{Run: run, Name: row.Name}.Proto(),
 		Phase:    common.ActionPhase(row.Phase),

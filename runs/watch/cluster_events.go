@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // ClusterEvents streams what the cluster reported about one attempt, oldest first, until the attempt has ended. The
@@ -104,7 +104,7 @@ func (e *eventStream) forward(ctx context.Context, always bool) error {
 	}
 }
 
-func (e *eventStream) response(rows []store.ReportedEvent) (*workflow.WatchClusterEventsResponse, error) {
+func (e *eventStream) response(rows []watches.ReportedEvent) (*workflow.WatchClusterEventsResponse, error) {
 	response := &workflow.WatchClusterEventsResponse{}
 	for _, row := range rows {
 		event := &workflow.ActionEvent{}

@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // ActionDetails streams an action's details: the current ones, then again after every change. The stream ends after
@@ -55,7 +55,7 @@ type detailStream struct {
 	status func(proto.Message) *workflow.ActionStatus
 }
 
-func (s *Streams) followDetails(ctx context.Context, at store.Located, d detailStream) error {
+func (s *Streams) followDetails(ctx context.Context, at watches.Located, d detailStream) error {
 	sub, err := s.hub.Subscribe(at.RunID, at.LastSeq, OneAction(at.ActionID))
 	if err != nil {
 		return err

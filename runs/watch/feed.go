@@ -7,7 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // feed follows the log of one run while it has subscribers. One goroutine reads the log; nothing is read twice.
@@ -102,7 +102,7 @@ func (f *feed) position() int64 {
 }
 
 // publish adds changes to the ring and notifies the subscribers of their topics.
-func (f *feed) publish(changes []store.Change, upTo int64) {
+func (f *feed) publish(changes []watches.Change, upTo int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cursor = upTo

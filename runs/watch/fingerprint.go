@@ -6,12 +6,14 @@ import (
 	"hash/fnv"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // fingerprint hashes the fields of an action that clients see; it is never 0. A root row changes with every event of
 // its run, mostly in fields that are not shown.
-func fingerprint(a *store.Action) uint64 {
+func fingerprint(a *schema.Action) uint64 {
 	hash := fnv.New64a()
 	var number [8]byte
 	put := func(n int64) {
@@ -38,12 +40,12 @@ func fingerprint(a *store.Action) uint64 {
 
 // updatedReader reads runs by their last update.
 type updatedReader interface {
-	UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error)
+	UpdatedRoots(ctx context.Context, scope schema.Scope, after watches.UpdatedKey, limit int) ([]*lists.Listed, error)
 }
 
 // eachUpdated visits, page by page, the runs of a scope that were updated after a time.
-func eachUpdated(ctx context.Context, reader updatedReader, scope store.Scope, since time.Time, visit func([]*store.Listed) error) error {
-	after := store.UpdatedKey{UpdatedAt: since}
+func eachUpdated(ctx context.Context, reader updatedReader, scope schema.Scope, since time.Time, visit func([]*lists.Listed) error) error {
+	after := watches.UpdatedKey{UpdatedAt: since}
 	for {
 		rows, err := reader.UpdatedRoots(ctx, scope, after, rootsPerRead)
 		if err != nil {
@@ -56,6 +58,6 @@ func eachUpdated(ctx context.Context, reader updatedReader, scope store.Scope, s
 			return nil
 		}
 		last := rows[len(rows)-1]
-		after = store.UpdatedKey{UpdatedAt: last.UpdatedAt, ID: last.ID}
+		after = watches.UpdatedKey{UpdatedAt: last.UpdatedAt, ID: last.ID}
 	}
 }

@@ -23,7 +23,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
@@ -40,7 +43,7 @@ const (
 
 // countingReader counts the reads of logs and details.
 type countingReader struct {
-	*store.WatchReader
+	*watches.Reader
 	changes, children atomic.Int64
 	hold              atomic.Pointer[chan struct{}] // when set, reads of logs wait for it
 	holdRoots         atomic.Pointer[chan struct{}] // when set, what was read of changed runs waits for it
@@ -49,8 +52,8 @@ type countingReader struct {
 }
 
 // RootsByID reads, and may wait until the result is stale before it returns it.
-func (c *countingReader) RootsByID(ctx context.Context, ids []int64) ([]*store.Listed, error) {
-	rows, err := c.WatchReader.RootsByID(ctx, ids)
+func (c *countingReader) RootsByID(ctx context.Context, ids []int64) ([]*lists.Listed, error) {
+	rows, err := c.Reader.RootsByID(ctx, ids)
 	if hold := c.holdRoots.Load(); hold != nil {
 		c.heldRoots.Add(1)
 		<-*hold
@@ -58,7 +61,7 @@ func (c *countingReader) RootsByID(ctx context.Context, ids []int64) ([]*store.L
 	return rows, err
 }
 
-func (c *countingReader) Changes(ctx context.Context, runID, after int64, limit int) ([]store.Change, int64, bool, error) {
+func (c *countingReader) Changes(ctx context.Context, runID, after int64, limit int) ([]watches.Change, int64, bool, error) {
 	c.changes.Add(1)
 	if hold := c.hold.Load(); hold != nil {
 		select {
@@ -67,24 +70,24 @@ func (c *countingReader) Changes(ctx context.Context, runID, after int64, limit 
 			return nil, after, false, ctx.Err()
 		}
 	}
-	return c.WatchReader.Changes(ctx, runID, after, limit)
+	return c.Reader.Changes(ctx, runID, after, limit)
 }
 
-func (c *countingReader) Children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*store.Action, error) {
+func (c *countingReader) Children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*schema.Action, error) {
 	c.children.Add(1)
-	return c.WatchReader.Children(ctx, runID, parent, since, afterID, limit)
+	return c.Reader.Children(ctx, runID, parent, since, afterID, limit)
 }
 
-func (c *countingReader) ActionsByID(ctx context.Context, ids []int64) ([]*store.Listed, error) {
+func (c *countingReader) ActionsByID(ctx context.Context, ids []int64) ([]*lists.Listed, error) {
 	if before := c.beforeRows.Swap(nil); before != nil {
 		(*before)()
 	}
-	return c.WatchReader.ActionsByID(ctx, ids)
+	return c.Reader.ActionsByID(ctx, ids)
 }
 
 // countingDetails makes details as the service does.
 type countingDetails struct {
-	reader *store.Reader
+	reader *lists.Reader
 	reads  atomic.Int64
 }
 
@@ -137,7 +140,7 @@ func withListener() option {
 
 // listenFor lets a hub hear notifications of Postgres.
 func (f *fixture) listenFor(hub *watch.Hub) {
-	listener := pgdb.NewListener(f.pool, clock.System{}, zerolog.Nop(), map[string]func(pgdb.Notification){store.ChannelRuns: hub.Heard})
+	listener := pgdb.NewListener(f.pool, clock.System{}, zerolog.Nop(), map[string]func(pgdb.Notification){notices.ChannelRuns: hub.Heard})
 	require.NoError(f.t, listener.Start(f.t.Context()))
 	f.t.Cleanup(func() { require.NoError(f.t, listener.Stop(context.WithoutCancel(f.t.Context()))) })
 }
@@ -149,8 +152,8 @@ func newFixture(t testing.TB, options ...option) *fixture {
 	f.config.Poll = time.Hour
 	f.config.Window = 10 * time.Millisecond
 	f.wake.Store(true)
-	f.reader = &countingReader{WatchReader: store.NewWatchReader(f.pool)}
-	f.details = &countingDetails{reader: store.NewReader(f.pool)}
+	f.reader = &countingReader{Reader: watches.NewReader(f.pool)}
+	f.details = &countingDetails{reader: lists.NewReader(f.pool)}
 	deps := watch.HubDeps{Log: f.reader, Clock: f.clock, Logger: zerolog.Nop()}
 	for _, o := range options {
 		o(f, &deps)
@@ -326,7 +329,7 @@ func (f *fixture) execTx(tx pgx.Tx, sql string, args ...any) {
 
 func (f *fixture) tell(tx pgx.Tx, id int64) {
 	if f.notify.Load() {
-		f.execTx(tx, `SELECT pg_notify($1, $2)`, store.ChannelRuns, fmt.Sprint(id))
+		f.execTx(tx, `SELECT pg_notify($1, $2)`, notices.ChannelRuns, fmt.Sprint(id))
 	}
 }
 

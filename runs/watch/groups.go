@@ -10,20 +10,22 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // groupQuery is a validated request for groups.
 type groupQuery struct {
-	scope     store.GroupScope
+	scope     watches.GroupScope
 	limit     int
 	ascending bool // by the newest run
 }
 
 // parseGroups validates what protovalidate cannot check.
 func parseGroups(req *workflow.WatchGroupsRequest, highest int) (groupQuery, error) {
-	q := groupQuery{limit: highest, scope: store.GroupScope{
-		Scope:   store.Scope{Project: req.GetProjectId().GetName(), Domain: req.GetProjectId().GetDomain()},
+	q := groupQuery{limit: highest, scope: watches.GroupScope{
+		Scope:   schema.Scope{Project: req.GetProjectId().GetName(), Domain: req.GetProjectId().GetDomain()},
 		From:    req.GetStartDate().AsTime(),
 		Filters: req.GetRequest().GetFilters(),
 	}}
@@ -55,7 +57,7 @@ const (
 // Groups streams summaries of runs per task: first all groups, where the last message has the sentinel, then the
 // groups that changed. With an end date the stream ends after the first part. Empty messages are heartbeats.
 func (s *Streams) Groups(ctx context.Context, q groupQuery, send func(*workflow.WatchGroupsResponse) error) error {
-	sub, err := s.hub.SubscribeRoots(store.RunTarget{Project: q.scope.Project, Domain: q.scope.Domain})
+	sub, err := s.hub.SubscribeRoots(watches.RunTarget{Project: q.scope.Project, Domain: q.scope.Domain})
 	if err != nil {
 		return err
 	}
@@ -181,7 +183,7 @@ func (g *groupStream) forward(ctx context.Context, sub *RootSubscription) error 
 	return nil
 }
 
-func (g *groupStream) tasks(rows []*store.Listed) []string {
+func (g *groupStream) tasks(rows []*lists.Listed) []string {
 	var names []string
 	for _, row := range rows {
 		if !row.CreatedAt.Before(g.query.scope.From) {

@@ -12,16 +12,18 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // LogReader reads the logs of runs.
 type LogReader interface {
-	Changes(ctx context.Context, runID, after int64, limit int) (changes []store.Change, upTo int64, more bool, err error)
+	Changes(ctx context.Context, runID, after int64, limit int) (changes []watches.Change, upTo int64, more bool, err error)
 	LastSeqs(ctx context.Context, runIDs []int64) (map[int64]int64, error)
-	RootsByID(ctx context.Context, ids []int64) ([]*store.Listed, error)
-	UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error)
-	Scopes(ctx context.Context) ([]store.Scope, error)
+	RootsByID(ctx context.Context, ids []int64) ([]*lists.Listed, error)
+	UpdatedRoots(ctx context.Context, scope schema.Scope, after watches.UpdatedKey, limit int) ([]*lists.Listed, error)
+	Scopes(ctx context.Context) ([]schema.Scope, error)
 }
 
 // HubDeps are the dependencies of a Hub.
@@ -205,7 +207,7 @@ func errClosing() error {
 
 // measure records how old a change is that streams can send from now on. The row has the time of its action's newest event
 // alone, so older events are not measured.
-func (h *Hub) measure(now time.Time, row *store.Listed, seq int64) {
+func (h *Hub) measure(now time.Time, row *lists.Listed, seq int64) {
 	if seq == row.LastSeq {
 		h.deps.Lag.Record(context.Background(), max(0, now.Sub(row.UpdatedAt).Seconds()))
 	}

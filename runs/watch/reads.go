@@ -7,7 +7,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // reads bounds the concurrent reads of streams, so that thousands of clients that reconnect together leave
@@ -37,70 +39,70 @@ func limited[T any](ctx context.Context, r *reads, read func() (T, error)) (T, e
 	return value, err
 }
 
-func (r *reads) locate(ctx context.Context, id ident.Action) (store.Located, error) {
-	return limited(ctx, r, func() (store.Located, error) { return r.from.Locate(ctx, id) })
+func (r *reads) locate(ctx context.Context, id ident.Action) (watches.Located, error) {
+	return limited(ctx, r, func() (watches.Located, error) { return r.from.Locate(ctx, id) })
 }
 
-func (r *reads) locateRun(ctx context.Context, id ident.Run) (store.Located, error) {
-	return limited(ctx, r, func() (store.Located, error) { return r.from.LocateRun(ctx, id) })
+func (r *reads) locateRun(ctx context.Context, id ident.Run) (watches.Located, error) {
+	return limited(ctx, r, func() (watches.Located, error) { return r.from.LocateRun(ctx, id) })
 }
 
-func (r *reads) children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*store.Action, error) {
-	return limited(ctx, r, func() ([]*store.Action, error) {
+func (r *reads) children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*schema.Action, error) {
+	return limited(ctx, r, func() ([]*schema.Action, error) {
 		return r.from.Children(ctx, runID, parent, since, afterID, limit)
 	})
 }
 
-func (r *reads) runActions(ctx context.Context, runID, since int64, after store.ActionKey, limit int) ([]*store.Listed, error) {
-	return limited(ctx, r, func() ([]*store.Listed, error) { return r.from.RunActions(ctx, runID, since, after, limit) })
+func (r *reads) runActions(ctx context.Context, runID, since int64, after watches.ActionKey, limit int) ([]*lists.Listed, error) {
+	return limited(ctx, r, func() ([]*lists.Listed, error) { return r.from.RunActions(ctx, runID, since, after, limit) })
 }
 
-func (r *reads) actionsByID(ctx context.Context, ids []int64) ([]*store.Listed, error) {
-	return limited(ctx, r, func() ([]*store.Listed, error) { return r.from.ActionsByID(ctx, ids) })
+func (r *reads) actionsByID(ctx context.Context, ids []int64) ([]*lists.Listed, error) {
+	return limited(ctx, r, func() ([]*lists.Listed, error) { return r.from.ActionsByID(ctx, ids) })
 }
 
-func (r *reads) attemptEvents(ctx context.Context, actionID int64, attempt int32, after int64, limit int) ([]store.ReportedEvent, error) {
-	return limited(ctx, r, func() ([]store.ReportedEvent, error) {
+func (r *reads) attemptEvents(ctx context.Context, actionID int64, attempt int32, after int64, limit int) ([]watches.ReportedEvent, error) {
+	return limited(ctx, r, func() ([]watches.ReportedEvent, error) {
 		return r.from.AttemptEvents(ctx, actionID, attempt, after, limit)
 	})
 }
 
-func (r *reads) newestRoots(ctx context.Context, target store.RunTarget, limit int) ([]*store.Listed, error) {
-	return limited(ctx, r, func() ([]*store.Listed, error) { return r.from.NewestRoots(ctx, target, limit) })
+func (r *reads) newestRoots(ctx context.Context, target watches.RunTarget, limit int) ([]*lists.Listed, error) {
+	return limited(ctx, r, func() ([]*lists.Listed, error) { return r.from.NewestRoots(ctx, target, limit) })
 }
 
 // UpdatedRoots implements updatedReader.
-func (r *reads) UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error) {
-	return limited(ctx, r, func() ([]*store.Listed, error) { return r.from.UpdatedRoots(ctx, scope, after, limit) })
+func (r *reads) UpdatedRoots(ctx context.Context, scope schema.Scope, after watches.UpdatedKey, limit int) ([]*lists.Listed, error) {
+	return limited(ctx, r, func() ([]*lists.Listed, error) { return r.from.UpdatedRoots(ctx, scope, after, limit) })
 }
 
-func (r *reads) scopes(ctx context.Context) ([]store.Scope, error) {
-	return limited(ctx, r, func() ([]store.Scope, error) { return r.from.Scopes(ctx) })
+func (r *reads) scopes(ctx context.Context) ([]schema.Scope, error) {
+	return limited(ctx, r, func() ([]schema.Scope, error) { return r.from.Scopes(ctx) })
 }
 
-func (r *reads) taskGroups(ctx context.Context, scope store.GroupScope, limit int) ([]*store.TaskGroup, error) {
-	return limited(ctx, r, func() ([]*store.TaskGroup, error) { return r.from.TaskGroups(ctx, scope, limit) })
+func (r *reads) taskGroups(ctx context.Context, scope watches.GroupScope, limit int) ([]*watches.TaskGroup, error) {
+	return limited(ctx, r, func() ([]*watches.TaskGroup, error) { return r.from.TaskGroups(ctx, scope, limit) })
 }
 
-func (r *reads) phaseCounts(ctx context.Context, runID int64) ([]store.PhaseCount, error) {
-	return limited(ctx, r, func() ([]store.PhaseCount, error) { return r.from.PhaseCounts(ctx, runID) })
+func (r *reads) phaseCounts(ctx context.Context, runID int64) ([]watches.PhaseCount, error) {
+	return limited(ctx, r, func() ([]watches.PhaseCount, error) { return r.from.PhaseCounts(ctx, runID) })
 }
 
-func (r *reads) briefs(ctx context.Context, runID, since int64, after store.ActionKey, limit int) ([]store.Brief, error) {
-	return limited(ctx, r, func() ([]store.Brief, error) { return r.from.Briefs(ctx, runID, since, after, limit) })
+func (r *reads) briefs(ctx context.Context, runID, since int64, after watches.ActionKey, limit int) ([]schema.Brief, error) {
+	return limited(ctx, r, func() ([]schema.Brief, error) { return r.from.Briefs(ctx, runID, since, after, limit) })
 }
 
-func (r *reads) briefsByID(ctx context.Context, ids []int64) ([]store.Brief, error) {
-	return limited(ctx, r, func() ([]store.Brief, error) { return r.from.BriefsByID(ctx, ids) })
+func (r *reads) briefsByID(ctx context.Context, ids []int64) ([]schema.Brief, error) {
+	return limited(ctx, r, func() ([]schema.Brief, error) { return r.from.BriefsByID(ctx, ids) })
 }
 
-func (r *reads) briefsByName(ctx context.Context, runID int64, names []string) ([]store.Brief, error) {
-	return limited(ctx, r, func() ([]store.Brief, error) { return r.from.BriefsByName(ctx, runID, names) })
+func (r *reads) briefsByName(ctx context.Context, runID int64, names []string) ([]schema.Brief, error) {
+	return limited(ctx, r, func() ([]schema.Brief, error) { return r.from.BriefsByName(ctx, runID, names) })
 }
 
 // briefChanges is a part of a run's log.
 type briefChanges struct {
-	briefs []store.Brief
+	briefs []schema.Brief
 	upTo   int64
 	more   bool
 }

@@ -3,14 +3,14 @@ package watch
 import (
 	"sort"
 
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // ring keeps the newest changes of a run, in order, within bounds.
 type ring struct {
 	maxCount, maxBytes int
 
-	changes []store.Change // oldest first from head on
+	changes []watches.Change // oldest first from head on
 	head    int
 	bytes   int
 	dropped int64 // seq of the newest change that is gone; 0 when none is
@@ -19,18 +19,18 @@ type ring struct {
 // rowOverhead is about what a row takes besides its blobs.
 const rowOverhead = 800
 
-func size(change store.Change) int {
+func size(change watches.Change) int {
 	return rowOverhead + len(change.Row.Error) + len(change.Row.Signal)
 }
 
-func (r *ring) add(change store.Change) {
+func (r *ring) add(change watches.Change) {
 	r.changes = append(r.changes, change)
 	r.bytes += size(change)
 	for n := len(r.changes) - r.head; n > r.maxCount || r.bytes > r.maxBytes && n > 1; n-- {
 		oldest := r.changes[r.head]
 		r.dropped = oldest.Seq
 		r.bytes -= size(oldest)
-		r.changes[r.head] = store.Change{} // lets the row go
+		r.changes[r.head] = watches.Change{} // lets the row go
 		r.head++
 	}
 	if r.head > len(r.changes)/2 && r.head > 64 {
@@ -41,7 +41,7 @@ func (r *ring) add(change store.Change) {
 }
 
 // from visits the changes from a seq on.
-func (r *ring) from(seq int64, visit func(store.Change)) {
+func (r *ring) from(seq int64, visit func(watches.Change)) {
 	kept := r.changes[r.head:]
 	first := sort.Search(len(kept), func(i int) bool { return kept[i].Seq >= seq })
 	for _, change := range kept[first:] {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // rootFeed follows the root rows of all runs while any client watches lists of runs. It reads the runs that were
@@ -36,7 +38,7 @@ type rootFeed struct {
 // rootChange is a run that changed. number counts from 1.
 type rootChange struct {
 	number int64
-	row    *store.Listed
+	row    *lists.Listed
 }
 
 const (
@@ -48,7 +50,7 @@ const (
 // RootSubscription is one subscriber's position in the feed of runs.
 type RootSubscription struct {
 	feed   *rootFeed
-	target store.RunTarget
+	target watches.RunTarget
 	wake   chan struct{}
 	once   sync.Once
 
@@ -58,7 +60,7 @@ type RootSubscription struct {
 
 // SubscribeRoots starts to follow the runs of a target. What the subscriber reads after the call and what the
 // subscription delivers have no gap between them.
-func (h *Hub) SubscribeRoots(target store.RunTarget) (*RootSubscription, error) {
+func (h *Hub) SubscribeRoots(target watches.RunTarget) (*RootSubscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || h.ctx == nil {
@@ -95,7 +97,7 @@ func (s *RootSubscription) Ready() <-chan struct{} { return s.wake }
 
 // Take returns the runs of the target that changed, in order. If the ring has dropped some, it returns none and
 // lagged; the subscriber must then read what was updated after since.
-func (s *RootSubscription) Take() (rows []*store.Listed, lagged bool, since time.Time) {
+func (s *RootSubscription) Take() (rows []*lists.Listed, lagged bool, since time.Time) {
 	f := s.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -199,7 +201,7 @@ func (f *rootFeed) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(rows, func(a, b *store.Listed) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
+		slices.SortFunc(rows, func(a, b *lists.Listed) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
 		f.publish(rows)
 	}
 	if !recent {
@@ -220,7 +222,7 @@ func (f *rootFeed) readRecent(ctx context.Context, since time.Time) error {
 		return err
 	}
 	for _, scope := range scopes {
-		err := eachUpdated(ctx, f.hub.deps.Log, scope, since, func(rows []*store.Listed) error {
+		err := eachUpdated(ctx, f.hub.deps.Log, scope, since, func(rows []*lists.Listed) error {
 			f.publish(rows)
 			return nil
 		})
@@ -231,17 +233,17 @@ func (f *rootFeed) readRecent(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-func (f *rootFeed) scopes(ctx context.Context) ([]store.Scope, error) {
+func (f *rootFeed) scopes(ctx context.Context) ([]schema.Scope, error) {
 	f.mu.Lock()
-	watched := map[store.Scope]struct{}{}
+	watched := map[schema.Scope]struct{}{}
 	for s := range f.subscribers {
-		watched[store.Scope{Project: s.target.Project, Domain: s.target.Domain}] = struct{}{}
+		watched[schema.Scope{Project: s.target.Project, Domain: s.target.Domain}] = struct{}{}
 	}
 	f.mu.Unlock()
-	if _, all := watched[store.Scope{}]; all {
+	if _, all := watched[schema.Scope{}]; all {
 		return f.hub.deps.Log.Scopes(ctx)
 	}
-	scopes := make([]store.Scope, 0, len(watched))
+	scopes := make([]schema.Scope, 0, len(watched))
 	for scope := range watched {
 		scopes = append(scopes, scope)
 	}
@@ -249,7 +251,7 @@ func (f *rootFeed) scopes(ctx context.Context) ([]store.Scope, error) {
 }
 
 // publish delivers the rows that differ from those published before.
-func (f *rootFeed) publish(rows []*store.Listed) {
+func (f *rootFeed) publish(rows []*lists.Listed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.hub.deps.Clock.Now()

@@ -9,7 +9,8 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // Picture describes the snapshot that a client already has of a run.
@@ -83,7 +84,7 @@ func (s *Streams) RunActions(ctx context.Context, picture Picture, send func(*in
 // pictureStream is one stream of RunActions.
 type pictureStream struct {
 	streams *Streams
-	at      store.Located
+	at      watches.Located
 	columns *runColumns
 	send    func(*insightv1.WatchRunActionsResponse) error
 
@@ -137,7 +138,7 @@ func (p *pictureStream) caughtUp() error {
 // in the meantime are in the log.
 func (p *pictureStream) survey(ctx context.Context, since int64) error {
 	page := pagesInBrief * p.streams.cfg.Page
-	var after store.ActionKey
+	var after watches.ActionKey
 	for limit := min(page, firstBriefs); ; limit = page {
 		briefs, err := p.streams.read.briefs(ctx, p.at.RunID, since, after, limit)
 		if err != nil {
@@ -146,7 +147,7 @@ func (p *pictureStream) survey(ctx context.Context, since int64) error {
 		last := len(briefs) < limit
 		if !last {
 			end := &briefs[len(briefs)-1]
-			after = store.ActionKey{CreatedAt: end.CreatedAt, ID: end.ID}
+			after = watches.ActionKey{CreatedAt: end.CreatedAt, ID: end.ID}
 		}
 		if briefs, err = p.withParents(ctx, briefs); err != nil {
 			return err
@@ -159,7 +160,7 @@ func (p *pictureStream) survey(ctx context.Context, since int64) error {
 
 // withParents prepends those parents that no page has contained. They may have been missed because of a lagging
 // clock, or because a parent and its child were created during the walk.
-func (p *pictureStream) withParents(ctx context.Context, briefs []store.Brief) ([]store.Brief, error) {
+func (p *pictureStream) withParents(ctx context.Context, briefs []schema.Brief) ([]schema.Brief, error) {
 	for {
 		parents, err := p.parents(ctx, briefs)
 		if err != nil {
@@ -171,11 +172,11 @@ func (p *pictureStream) withParents(ctx context.Context, briefs []store.Brief) (
 		briefs = append(parents, briefs...)
 	}
 	slices.SortFunc(briefs, byID)
-	return slices.CompactFunc(briefs, func(a, b store.Brief) bool { return a.ID == b.ID }), nil
+	return slices.CompactFunc(briefs, func(a, b schema.Brief) bool { return a.ID == b.ID }), nil
 }
 
 // parents reads the parents of some actions whose numbers are unknown and that are not among them.
-func (p *pictureStream) parents(ctx context.Context, briefs []store.Brief) ([]store.Brief, error) {
+func (p *pictureStream) parents(ctx context.Context, briefs []schema.Brief) ([]schema.Brief, error) {
 	names := p.columns.unknownParents(briefs)
 	if len(names) == 0 {
 		return nil, nil
@@ -188,7 +189,7 @@ func (p *pictureStream) parents(ctx context.Context, briefs []store.Brief) ([]st
 }
 
 // byID is the order in which the actions of a run were recorded, parents before children.
-func byID(a, b store.Brief) int {
+func byID(a, b schema.Brief) int {
 	switch {
 	case a.ID < b.ID:
 		return -1
@@ -226,12 +227,12 @@ func (p *pictureStream) apply(ctx context.Context, taken Taken) error {
 		p.cursor = max(p.cursor, taken.UpTo)
 		return nil
 	}
-	latest := make(map[int64]store.Brief, len(taken.Changes))
+	latest := make(map[int64]schema.Brief, len(taken.Changes))
 	var stale []int64
 	for _, change := range taken.Changes {
 		latest[change.Row.ID] = change.Row.Brief()
 	}
-	briefs := make([]store.Brief, 0, len(latest))
+	briefs := make([]schema.Brief, 0, len(latest))
 	for id, brief := range latest {
 		if brief.LastSeq <= p.newest {
 			stale = append(stale, id)
@@ -262,7 +263,7 @@ func (p *pictureStream) apply(ctx context.Context, taken Taken) error {
 
 // changed sends actions that were read for this stream alone, from the log or by id. A client that has a child from
 // the log also has its parent, which was recorded before.
-func (p *pictureStream) changed(ctx context.Context, briefs []store.Brief) error {
+func (p *pictureStream) changed(ctx context.Context, briefs []schema.Brief) error {
 	if err := p.known(ctx, briefs); err != nil {
 		return err
 	}
@@ -270,7 +271,7 @@ func (p *pictureStream) changed(ctx context.Context, briefs []store.Brief) error
 }
 
 // known adds the numbers of the parents of some actions.
-func (p *pictureStream) known(ctx context.Context, briefs []store.Brief) error {
+func (p *pictureStream) known(ctx context.Context, briefs []schema.Brief) error {
 	parents, err := p.parents(ctx, briefs)
 	for i := range parents {
 		p.columns.numbers[parents[i].Name] = p.columns.number(parents[i].ID)
@@ -278,18 +279,18 @@ func (p *pictureStream) known(ctx context.Context, briefs []store.Brief) error {
 	return err
 }
 
-func (p *pictureStream) actions(briefs []store.Brief) error {
+func (p *pictureStream) actions(briefs []schema.Brief) error {
 	p.remember(briefs)
 	return p.message(briefs)
 }
 
-func (p *pictureStream) remember(briefs []store.Brief) {
+func (p *pictureStream) remember(briefs []schema.Brief) {
 	for i := range briefs {
 		p.newest = max(p.newest, briefs[i].LastSeq)
 	}
 }
 
-func (p *pictureStream) message(briefs []store.Brief) error {
+func (p *pictureStream) message(briefs []schema.Brief) error {
 	if len(briefs) == 0 {
 		return nil
 	}

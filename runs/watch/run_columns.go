@@ -7,7 +7,8 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // runColumns encodes actions of one run in columns. It assigns the same string indexes as the client, and stores the
@@ -24,7 +25,7 @@ type runColumns struct {
 const maxTexts = 20_000
 
 // newRunColumns returns columns for a client that already has a number of strings.
-func newRunColumns(at store.Located, texts uint32) *runColumns {
+func newRunColumns(at watches.Located, texts uint32) *runColumns {
 	return &runColumns{
 		rootID: at.RunID, created: at.RunCreatedAt, next: texts,
 		numbers: map[string]uint32{}, texts: map[string]uint32{},
@@ -38,7 +39,7 @@ func (c *runColumns) number(id int64) uint32 {
 }
 
 // unknownParents names the parents whose numbers are known neither from before nor from these actions.
-func (c *runColumns) unknownParents(briefs []store.Brief) []string {
+func (c *runColumns) unknownParents(briefs []schema.Brief) []string {
 	wanted := map[string]struct{}{}
 	for i := range briefs {
 		parent := briefs[i].ParentName
@@ -61,7 +62,7 @@ func (c *runColumns) unknownParents(briefs []store.Brief) []string {
 }
 
 // learn takes the numbers of wanted parents from rows and removes these parents from the wanted ones.
-func (c *runColumns) learn(briefs []store.Brief, wanted map[string]struct{}) {
+func (c *runColumns) learn(briefs []schema.Brief, wanted map[string]struct{}) {
 	for i := range briefs {
 		if _, want := wanted[briefs[i].Name]; want {
 			c.numbers[briefs[i].Name] = c.number(briefs[i].ID)
@@ -71,7 +72,7 @@ func (c *runColumns) learn(briefs []store.Brief, wanted map[string]struct{}) {
 }
 
 // message encodes some actions, whose parents are all known.
-func (c *runColumns) message(briefs []store.Brief) *insightv1.WatchRunActionsResponse {
+func (c *runColumns) message(briefs []schema.Brief) *insightv1.WatchRunActionsResponse {
 	n := len(briefs)
 	out := &insightv1.ActionColumns{
 		Numbers: make([]uint32, n), Names: make([]string, n), Parents: make([]uint32, n), Groups: make([]uint32, n),
@@ -104,7 +105,7 @@ const flagCached = 1
 
 // title is the short name of an action: that of its task, or the name of a trace or condition. Empty means the
 // action's name.
-func title(b *store.Brief) string {
+func title(b *schema.Brief) string {
 	if b.ShortName != "" {
 		return b.ShortName
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
@@ -22,7 +22,7 @@ const (
 	tick = time.Millisecond
 )
 
-func (f *fixture) runs(target store.RunTarget) *stream[*workflow.WatchRunsResponse] {
+func (f *fixture) runs(target watches.RunTarget) *stream[*workflow.WatchRunsResponse] {
 	f.t.Helper()
 	return follow(f.t, func(ctx context.Context, send func(*workflow.WatchRunsResponse) error) error {
 		return f.streams.Runs(ctx, target, send)
@@ -46,7 +46,7 @@ func has(word string) func([]*workflow.WatchRunsResponse) bool {
 
 func TestRunsSnapshotCreatedAndChanged(t *testing.T) {
 	f := newFixture(t)
-	project := store.RunTarget{Project: "p", Domain: "development"}
+	project := watches.RunTarget{Project: "p", Domain: "development"}
 	empty := f.runs(project)
 	require.Empty(t, empty.count(1)[0].GetRuns(), "the first message comes even when there is no run")
 
@@ -65,13 +65,13 @@ func TestRunsSnapshotCreatedAndChanged(t *testing.T) {
 	require.NotContains(t, runsTold(empty.all()), "other:1")
 	require.Zero(t, f.hub.Feeds(), "a list follows no run by itself")
 
-	all := f.runs(store.RunTarget{})
+	all := f.runs(watches.RunTarget{})
 	require.ElementsMatch(t, []string{"other:1", "r2:5", "r1:4"}, runsTold(all.count(1)))
 }
 
 func TestRunsOfATask(t *testing.T) {
 	f := newFixture(t)
-	s := f.runs(store.RunTarget{Project: "p", Domain: "development", TaskName: "env.main", TaskVersion: "v2"})
+	s := f.runs(watches.RunTarget{Project: "p", Domain: "development", TaskName: "env.main", TaskVersion: "v2"})
 	s.count(1)
 	f.taskRun("p", "development", "r1", "env.main", "v1")
 	f.taskRun("p", "development", "r2", "env.other", "v2")
@@ -83,17 +83,17 @@ func TestRunsOfATask(t *testing.T) {
 func TestRunsTargets(t *testing.T) {
 	for name, c := range map[string]struct {
 		req  *workflow.WatchRunsRequest
-		want store.RunTarget
+		want watches.RunTarget
 	}{
-		"org":     {&workflow.WatchRunsRequest{Target: &workflow.WatchRunsRequest_Org{Org: "o"}}, store.RunTarget{}},
-		"cluster": {&workflow.WatchRunsRequest{Target: &workflow.WatchRunsRequest_ClusterId{ClusterId: &common.ClusterIdentifier{Name: "c"}}}, store.RunTarget{}},
+		"org":     {&workflow.WatchRunsRequest{Target: &workflow.WatchRunsRequest_Org{Org: "o"}}, watches.RunTarget{}},
+		"cluster": {&workflow.WatchRunsRequest{Target: &workflow.WatchRunsRequest_ClusterId{ClusterId: &common.ClusterIdentifier{Name: "c"}}}, watches.RunTarget{}},
 		"project": {
 			&workflow.WatchRunsRequest{Target: &workflow.WatchRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: "p", Domain: "d"}}},
-			store.RunTarget{Project: "p", Domain: "d"},
+			watches.RunTarget{Project: "p", Domain: "d"},
 		},
 		"task": {
 			&workflow.WatchRunsRequest{Target: &workflow.WatchRunsRequest_TaskId{TaskId: &task.TaskIdentifier{Project: "p", Domain: "d", Name: "n", Version: "v"}}},
-			store.RunTarget{Project: "p", Domain: "d", TaskName: "n", TaskVersion: "v"},
+			watches.RunTarget{Project: "p", Domain: "d", TaskName: "n", TaskVersion: "v"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, watch.TargetOf(c.req)) })
@@ -101,7 +101,7 @@ func TestRunsTargets(t *testing.T) {
 }
 
 func TestRunsLostWakeupsAreHealed(t *testing.T) {
-	for name, target := range map[string]store.RunTarget{"project": {Project: "p", Domain: "development"}, "all": {}} {
+	for name, target := range map[string]watches.RunTarget{"project": {Project: "p", Domain: "development"}, "all": {}} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, withConfig(func(c *watch.Config) { c.Poll = 20 * time.Millisecond }))
 			f.wake.Store(false)
@@ -121,7 +121,7 @@ func TestRunsLostWakeupsAreHealed(t *testing.T) {
 
 func TestRunsSlowClientMissesNothing(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Window, c.Ring = time.Millisecond, 4 }))
-	s, quick := f.runs(store.RunTarget{}), f.runs(store.RunTarget{})
+	s, quick := f.runs(watches.RunTarget{}), f.runs(watches.RunTarget{})
 	s.count(1)
 	quick.count(1)
 	release := s.hold()
@@ -139,7 +139,7 @@ func TestRunsSlowClientMissesNothing(t *testing.T) {
 func TestRunsHeartbeat(t *testing.T) {
 	fake := clock.NewFake(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	f := newFixture(t, withClock(fake))
-	s := f.runs(store.RunTarget{})
+	s := f.runs(watches.RunTarget{})
 	s.count(1)
 	require.Eventually(t, func() bool { return fake.Timers() == 3 }, wait, tick)
 	fake.Step(f.config.Heartbeat)
@@ -153,14 +153,14 @@ func TestRunsHeartbeat(t *testing.T) {
 func TestRunsDoNotGoBack(t *testing.T) {
 	f := newFixture(t)
 	r := f.run("p", "development", "r1")
-	early := f.runs(store.RunTarget{})
+	early := f.runs(watches.RunTarget{})
 	early.count(1)
 	hold := make(chan struct{})
 	f.reader.holdRoots.Store(&hold)
 	r.move("a0", running)
 	require.Eventually(t, func() bool { return f.reader.heldRoots.Load() == 1 }, wait, tick)
 	r.move("a0", succeeded)
-	late := f.runs(store.RunTarget{})
+	late := f.runs(watches.RunTarget{})
 	require.Equal(t, []string{"r1:5"}, runsTold(late.count(1)))
 	f.reader.holdRoots.Store(nil)
 	close(hold)

@@ -10,31 +10,33 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
-// Reader has the reads of streams besides the log. store.WatchReader implements it.
+// Reader has the reads of streams besides the log. watches.Reader implements it.
 type Reader interface {
-	Locate(ctx context.Context, id ident.Action) (store.Located, error)
-	LocateRun(ctx context.Context, id ident.Run) (store.Located, error)
-	Children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*store.Action, error)
-	RunActions(ctx context.Context, runID, since int64, after store.ActionKey, limit int) ([]*store.Listed, error)
-	ActionsByID(ctx context.Context, ids []int64) ([]*store.Listed, error)
-	AttemptEvents(ctx context.Context, actionID int64, attempt int32, after int64, limit int) ([]store.ReportedEvent, error)
-	NewestRoots(ctx context.Context, target store.RunTarget, limit int) ([]*store.Listed, error)
-	UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error)
-	Scopes(ctx context.Context) ([]store.Scope, error)
-	TaskGroups(ctx context.Context, scope store.GroupScope, limit int) ([]*store.TaskGroup, error)
+	Locate(ctx context.Context, id ident.Action) (watches.Located, error)
+	LocateRun(ctx context.Context, id ident.Run) (watches.Located, error)
+	Children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*schema.Action, error)
+	RunActions(ctx context.Context, runID, since int64, after watches.ActionKey, limit int) ([]*lists.Listed, error)
+	ActionsByID(ctx context.Context, ids []int64) ([]*lists.Listed, error)
+	AttemptEvents(ctx context.Context, actionID int64, attempt int32, after int64, limit int) ([]watches.ReportedEvent, error)
+	NewestRoots(ctx context.Context, target watches.RunTarget, limit int) ([]*lists.Listed, error)
+	UpdatedRoots(ctx context.Context, scope schema.Scope, after watches.UpdatedKey, limit int) ([]*lists.Listed, error)
+	Scopes(ctx context.Context) ([]schema.Scope, error)
+	TaskGroups(ctx context.Context, scope watches.GroupScope, limit int) ([]*watches.TaskGroup, error)
 	BriefReader
 }
 
 // BriefReader has the reads for columnar run snapshots.
 type BriefReader interface {
-	PhaseCounts(ctx context.Context, runID int64) ([]store.PhaseCount, error)
-	Briefs(ctx context.Context, runID, since int64, after store.ActionKey, limit int) ([]store.Brief, error)
-	BriefChanges(ctx context.Context, runID, after int64, limit int) (briefs []store.Brief, upTo int64, more bool, err error)
-	BriefsByID(ctx context.Context, ids []int64) ([]store.Brief, error)
-	BriefsByName(ctx context.Context, runID int64, names []string) ([]store.Brief, error)
+	PhaseCounts(ctx context.Context, runID int64) ([]watches.PhaseCount, error)
+	Briefs(ctx context.Context, runID, since int64, after watches.ActionKey, limit int) ([]schema.Brief, error)
+	BriefChanges(ctx context.Context, runID, after int64, limit int) (briefs []schema.Brief, upTo int64, more bool, err error)
+	BriefsByID(ctx context.Context, ids []int64) ([]schema.Brief, error)
+	BriefsByName(ctx context.Context, runID int64, names []string) ([]schema.Brief, error)
 }
 
 // Details builds the messages of details, as the unary calls return them.

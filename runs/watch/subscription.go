@@ -6,7 +6,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // Topic says which changes of a run a subscriber wants. The zero value means all.
@@ -24,7 +25,7 @@ func ChildrenOf(name string) Topic { return Topic{parent: name} }
 // OneAction is the topic of one action, by its id.
 func OneAction(id int64) Topic { return Topic{action: id} }
 
-func (t Topic) matches(row *store.Listed) bool {
+func (t Topic) matches(row *lists.Listed) bool {
 	switch {
 	case t.parent != "":
 		return row.ParentName != nil && *row.ParentName == t.parent
@@ -52,7 +53,7 @@ func (s *Subscription) Ready() <-chan struct{} { return s.wake }
 
 // Taken is the result of Take.
 type Taken struct {
-	Changes []store.Change
+	Changes []watches.Change
 	// Lagged says that the ring dropped changes before they were taken: the subscriber must read what changed after
 	// Since. Changes is then empty.
 	Lagged bool
@@ -74,7 +75,7 @@ func (s *Subscription) Take() Taken {
 	case first <= f.ring.dropped:
 		taken.Lagged = true
 	default:
-		f.ring.from(first, func(change store.Change) {
+		f.ring.from(first, func(change watches.Change) {
 			if s.topic.matches(change.Row) {
 				taken.Changes = append(taken.Changes, change)
 			}

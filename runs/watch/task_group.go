@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
 
 // recentStatuses is how many runs a group lists individually.
@@ -19,7 +19,7 @@ const recentStatuses = 10
 
 // taskGroup builds the message of a group. Its failure rate is the share of runs that failed or timed out. Only the
 // errors of the newest failures are read; older failures count as errors of unspecified kind.
-func taskGroup(g *store.TaskGroup) (*workflow.TaskGroup, error) {
+func taskGroup(g *watches.TaskGroup) (*workflow.TaskGroup, error) {
 	out := &workflow.TaskGroup{
 		TaskName:        g.TaskName,
 		EnvironmentName: g.EnvironmentName,
@@ -55,7 +55,7 @@ func taskGroup(g *store.TaskGroup) (*workflow.TaskGroup, error) {
 	return out, err
 }
 
-func addRecent(out *workflow.TaskGroup, runs []store.RecentRun) error {
+func addRecent(out *workflow.TaskGroup, runs []watches.RecentRun) error {
 	var authors [][]byte
 	for i, run := range runs {
 		if i < recentStatuses {

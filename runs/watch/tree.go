@@ -3,7 +3,7 @@ package watch
 import (
 	"slices"
 
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 )
 
 // tree is one stream's view of the actions of a run: the parent of each, the phases below each, and what the client
@@ -14,7 +14,7 @@ type tree struct {
 	nodes  []node
 	byName map[string]int32
 	// orphans are rows that wait, by the name of the parent.
-	orphans map[string][]*store.Listed
+	orphans map[string][]*lists.Listed
 	// touched are nodes that may have to be sent.
 	touched map[int32]struct{}
 	// deltas are changes not added to the ancestors yet, by the depth of the target node.
@@ -47,21 +47,21 @@ func newTree(filter treeFilter) *tree {
 	return &tree{
 		filter:  filter,
 		byName:  map[string]int32{},
-		orphans: map[string][]*store.Listed{},
+		orphans: map[string][]*lists.Listed{},
 		touched: map[int32]struct{}{},
 	}
 }
 
 // put adds a row and returns the nodes that are new or changed: none for a row older than the known one, several when
 // others waited for this one.
-func (t *tree) put(row *store.Listed, changed func(index int32, row *store.Listed)) {
+func (t *tree) put(row *lists.Listed, changed func(index int32, row *lists.Listed)) {
 	if index, known := t.byName[row.Name]; known {
 		if t.update(index, row) {
 			changed(index, row)
 		}
 		return
 	}
-	waiting := []*store.Listed{row}
+	waiting := []*lists.Listed{row}
 	for len(waiting) > 0 {
 		row, waiting = waiting[0], waiting[1:]
 		if index, known := t.byName[row.Name]; known { // it was read twice while it waited
@@ -82,7 +82,7 @@ func (t *tree) put(row *store.Listed, changed func(index int32, row *store.Liste
 	}
 }
 
-func (t *tree) attach(row *store.Listed) (int32, bool) {
+func (t *tree) attach(row *lists.Listed) (int32, bool) {
 	n := node{id: row.ID, seq: row.LastSeq, state: fingerprint(&row.Action), parent: -1, phase: row.Phase, stale: true}
 	if row.ParentName != nil {
 		parent, known := t.byName[*row.ParentName]
@@ -108,7 +108,7 @@ func (t *tree) attach(row *store.Listed) (int32, bool) {
 	return index, true
 }
 
-func (t *tree) update(index int32, row *store.Listed) bool {
+func (t *tree) update(index int32, row *lists.Listed) bool {
 	n := &t.nodes[index]
 	if row.LastSeq <= n.seq {
 		return false

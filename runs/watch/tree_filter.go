@@ -7,7 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // treeFilter says which actions of a run a client wants to see. The zero value passes all.
@@ -85,7 +85,7 @@ func (f treeFilter) all() bool { return f.phases == nil && len(f.names) == 0 }
 
 // named reports whether an action's name passes: the last part of its task's name, its short name, or its own name
 // when it has neither.
-func (f treeFilter) named(a *store.Action) bool {
+func (f treeFilter) named(a *schema.Action) bool {
 	if len(f.names) == 0 {
 		return true
 	}

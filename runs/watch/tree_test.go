@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/flyte-binary/flyte-binary/internal/test/proptest"
-
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // known is what a client knows of a visible action.
@@ -28,7 +28,7 @@ type client struct {
 }
 
 // take does what actionStream does with what is due, without a database.
-func (c *client) take(rows map[string]*store.Listed, counts bool) {
+func (c *client) take(rows map[string]*lists.Listed, counts bool) {
 	for _, index := range c.tree.due(counts) {
 		var name string
 		for n, i := range c.tree.byName {
@@ -61,15 +61,15 @@ func TestTreeMatchesNaiveCounts(t *testing.T) {
 			filter.names = []string{"x"}
 		}
 		c := &client{tree: newTree(filter), seen: map[string]known{}, t: t}
-		rows := map[string]*store.Listed{}
+		rows := map[string]*lists.Listed{}
 		var names []string
 		seq := int64(0)
-		put := func(row *store.Listed) { c.tree.put(row, func(int32, *store.Listed) {}) }
-		var delayed []*store.Listed
+		put := func(row *lists.Listed) { c.tree.put(row, func(int32, *lists.Listed) {}) }
+		var delayed []*lists.Listed
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			seq++
 			if len(names) == 0 || rapid.Bool().Draw(t, "new") {
-				row := &store.Listed{Action: store.Action{
+				row := &lists.Listed{Action: schema.Action{
 					Name: fmt.Sprintf("n%d", len(names)), ID: seq, LastSeq: seq, Phase: 1,
 					TaskName: "env." + rapid.SampledFrom([]string{"axe", "bee", "fox"}).Draw(t, "task"),
 				}}
@@ -114,7 +114,7 @@ func TestTreeMatchesNaiveCounts(t *testing.T) {
 }
 
 // byHand is what a client must know of a tree.
-func byHand(filter treeFilter, rows map[string]*store.Listed) map[string]known {
+func byHand(filter treeFilter, rows map[string]*lists.Listed) map[string]known {
 	counts := map[string]map[int32]int32{}
 	visible := map[string]bool{}
 	for name, row := range rows {
@@ -150,7 +150,7 @@ func BenchmarkTree(b *testing.B) {
 					t := newTree(treeFilter{})
 					parent := "n0"
 					for i := range n {
-						row := &store.Listed{Action: store.Action{Name: fmt.Sprintf("n%d", i), ID: int64(i), LastSeq: int64(i + 1), Phase: 1}}
+						row := &lists.Listed{Action: schema.Action{Name: fmt.Sprintf("n%d", i), ID: int64(i), LastSeq: int64(i + 1), Phase: 1}}
 						if i > 0 {
 							up := parent
 							row.ParentName = &up
@@ -158,7 +158,7 @@ func BenchmarkTree(b *testing.B) {
 						if shape == "deep" {
 							parent = row.Name
 						}
-						t.put(row, func(int32, *store.Listed) {})
+						t.put(row, func(int32, *lists.Listed) {})
 						if i%1000 == 999 {
 							for _, index := range t.due(false) {
 								t.told(index)

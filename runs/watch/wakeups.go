@@ -5,7 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/notices"
 )
 
 // Heard handles a notification on store.ChannelRuns. An invalid payload wakes every feed, as does a new connection,
@@ -15,7 +15,7 @@ func (h *Hub) Heard(n pgdb.Notification) {
 		h.WakeAll()
 		return
 	}
-	notice, err := store.ParseNotice(n.Payload)
+	notice, err := notices.ParseNotice(n.Payload)
 	switch {
 	case err != nil:
 		h.WakeAll()

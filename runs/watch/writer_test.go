@@ -19,6 +19,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
@@ -45,20 +47,20 @@ func (f *fixture) replica(name string) *replica {
 
 func (r *replica) create(run ident.Run) {
 	r.t.Helper()
-	_, _, err := r.CreateRun(r.t.Context(), store.NewRun{Root: store.Root{
-		Action:        store.Action{Project: run.Project, Domain: run.Domain, RunName: run.Name, TaskName: "env.main"},
+	_, _, err := r.CreateRun(r.t.Context(), store.NewRun{Root: schema.Root{
+		Action:        schema.Action{Project: run.Project, Domain: run.Domain, RunName: run.Name, TaskName: "env.main"},
 		RequestDigest: []byte("request"), RunOutputBase: "/data/" + run.Name + "/",
 	}})
 	require.NoError(r.t, err)
 }
 
 func (r *replica) child(run ident.Run, parent, name string) error {
-	digest, body := store.SpecDigest(store.SpecTask, []byte("spec")), []byte("spec")
+	digest, body := schema.SpecDigest(schema.SpecTask, []byte("spec")), []byte("spec")
 	return r.RecordAction(r.t.Context(), store.NewAction{
-		Action: store.Action{
+		Action: schema.Action{
 			Project: run.Project, Domain: run.Domain, RunName: run.Name, Name: name, ParentName: &parent, ActionType: 1, SpecDigest: digest,
 		},
-		Spec: store.NewSpec{Kind: store.SpecTask, Digest: digest, Body: body},
+		Spec: store.NewSpec{Kind: schema.SpecTask, Digest: digest, Body: body},
 	})
 }
 
@@ -171,7 +173,7 @@ func TestStreamsServeRowsOfTheWriter(t *testing.T) {
 	f := newFixture(t)
 	r := f.replica("one")
 	list := follow(t, func(ctx context.Context, send func(*workflow.WatchRunsResponse) error) error {
-		return r.streams.Runs(ctx, store.RunTarget{Project: "p", Domain: "development"}, send)
+		return r.streams.Runs(ctx, watches.RunTarget{Project: "p", Domain: "development"}, send)
 	})
 	list.count(1)
 	run := ident.Run{Project: "p", Domain: "development", Name: "fresh"}

@@ -18,14 +18,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // maxBody is the largest answer that a callback takes, in bytes.
 const maxBody = 1 << 20
 
-// Conditions reads conditions; store.Webhooks is one.
+// Conditions reads conditions; worklists.Webhooks is one.
 type Conditions interface {
-	Condition(ctx context.Context, id int64) (*store.Condition, error)
+	Condition(ctx context.Context, id int64) (*worklists.Condition, error)
 }
 
 // Signaller gives conditions their values; store.Writer is one.
@@ -71,7 +72,7 @@ func (c *Callbacks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // find reads the token and its condition.
-func (c *Callbacks) find(ctx context.Context, out *answerer, token string) (*store.Condition, *workflow.ConditionAction, bool) {
+func (c *Callbacks) find(ctx context.Context, out *answerer, token string) (*worklists.Condition, *workflow.ConditionAction, bool) {
 	id, until, ok, err := c.Tokens.Read(ctx, token)
 	switch {
 	case err != nil:
@@ -98,7 +99,7 @@ func (c *Callbacks) find(ctx context.Context, out *answerer, token string) (*sto
 	return at, condition, true
 }
 
-func (c *Callbacks) show(out *answerer, at *store.Condition, condition *workflow.ConditionAction) {
+func (c *Callbacks) show(out *answerer, at *worklists.Condition, condition *workflow.ConditionAction) {
 	if at.Phase != state.Paused {
 		out.refuse(http.StatusGone, ended(at.Phase))
 		return
@@ -110,7 +111,7 @@ func ended(phase state.Phase) string {
 	return "this condition has ended: " + strings.TrimPrefix(common.ActionPhase(phase).String(), "ACTION_PHASE_")
 }
 
-func (c *Callbacks) answer(out *answerer, r *http.Request, at *store.Condition, condition *workflow.ConditionAction) {
+func (c *Callbacks) answer(out *answerer, r *http.Request, at *worklists.Condition, condition *workflow.ConditionAction) {
 	given, err := readValue(r)
 	if err != nil {
 		out.refuse(http.StatusBadRequest, err.Error())

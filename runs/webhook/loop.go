@@ -25,14 +25,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // LeaseName is the lease of the loop.
 const LeaseName = "webhooks"
 
-// List is the list of calls; store.Webhooks is one.
+// List is the list of calls; worklists.Webhooks is one.
 type List interface {
-	Pending(ctx context.Context, now time.Time, longest time.Duration, limit int) ([]store.PendingWebhook, error)
+	Pending(ctx context.Context, now time.Time, longest time.Duration, limit int) ([]worklists.PendingWebhook, error)
 	Postpone(ctx context.Context, id int64, tries int, next time.Time) error
 	Drop(ctx context.Context, id int64) error
 }
@@ -143,7 +144,7 @@ func (l *Loop) Wake() {
 }
 
 // call makes one try, and records its result before the call is removed from the list.
-func (l *Loop) call(ctx context.Context, call *store.PendingWebhook, hook *workflow.ConditionWebhook) {
+func (l *Loop) call(ctx context.Context, call *worklists.PendingWebhook, hook *workflow.ConditionWebhook) {
 	try := call.Tries + 1
 	err := l.try(ctx, call, hook)
 	host := outbound.Host(hook.GetUrl())
@@ -168,7 +169,7 @@ func (l *Loop) call(ctx context.Context, call *store.PendingWebhook, hook *workf
 	}
 }
 
-func (l *Loop) try(ctx context.Context, call *store.PendingWebhook, hook *workflow.ConditionWebhook) error {
+func (l *Loop) try(ctx context.Context, call *worklists.PendingWebhook, hook *workflow.ConditionWebhook) error {
 	until := l.deps.Clock.Now().Add(l.config.CallbackTTL)
 	if call.DeadlineAt != nil {
 		until = *call.DeadlineAt
@@ -184,7 +185,7 @@ func (l *Loop) try(ctx context.Context, call *store.PendingWebhook, hook *workfl
 	return post(ctx, l.client, hook.GetUrl(), call.ID, body)
 }
 
-func (l *Loop) done(ctx context.Context, call *store.PendingWebhook, n note) error {
+func (l *Loop) done(ctx context.Context, call *worklists.PendingWebhook, n note) error {
 	if err := l.note(ctx, call, n); err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (l *Loop) done(ctx context.Context, call *store.PendingWebhook, n note) err
 }
 
 // again postpones a call. The first failure is recorded as an event, so that people see it before the last try.
-func (l *Loop) again(ctx context.Context, call *store.PendingWebhook, host string, try int, failure error) error {
+func (l *Loop) again(ctx context.Context, call *worklists.PendingWebhook, host string, try int, failure error) error {
 	pause := backoff.After(l.config.Backoff.First, l.config.Backoff.Max, try)
 	if try == 1 {
 		n := note{try: try, reason: "WebhookFailed", message: fmt.Sprintf(
@@ -212,7 +213,7 @@ type note struct {
 	good            bool
 }
 
-func (l *Loop) note(ctx context.Context, call *store.PendingWebhook, n note) error {
+func (l *Loop) note(ctx context.Context, call *worklists.PendingWebhook, n note) error {
 	now := timestamppb.New(l.deps.Clock.Now())
 	kind := workflow.ClusterEvent_TYPE_WARNING
 	if n.good {

@@ -17,21 +17,22 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // list has one call until it is dropped. reading runs after the list was read and before it is returned.
 type list struct {
-	call    store.PendingWebhook
+	call    worklists.PendingWebhook
 	reading func()
 	dropped atomic.Bool
 }
 
-func (l *list) Pending(context.Context, time.Time, time.Duration, int) ([]store.PendingWebhook, error) {
+func (l *list) Pending(context.Context, time.Time, time.Duration, int) ([]worklists.PendingWebhook, error) {
 	if l.dropped.Load() {
 		return nil, nil
 	}
 	l.reading()
-	return []store.PendingWebhook{l.call}, nil
+	return []worklists.PendingWebhook{l.call}, nil
 }
 
 func (l *list) Postpone(context.Context, int64, int, time.Time) error { return nil }
@@ -49,7 +50,7 @@ func TestACallThatEndsWhileTheListIsReadIsMadeOnce(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	spec, err := proto.Marshal(&workflow.ConditionAction{Webhook: &workflow.ConditionWebhook{Url: receiver.URL}})
 	require.NoError(t, err)
-	due := &list{call: store.PendingWebhook{Condition: store.Condition{ID: 1, Phase: state.Paused, Spec: spec}}, reading: func() {}}
+	due := &list{call: worklists.PendingWebhook{Condition: worklists.Condition{ID: 1, Phase: state.Paused, Spec: spec}}, reading: func() {}}
 	config := DefaultConfig()
 	config.PublicURL, config.Allow = receiver.URL, []string{"127.0.0.0/8"}
 	loop, err := New(config, Deps{List: due, Writer: due, Tokens: NewTokens("key", nil), Clock: clock.System{}, Logger: zerolog.Nop()})

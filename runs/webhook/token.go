@@ -19,7 +19,7 @@ const purpose = "condition-callback\x00"
 
 const tokenBytes = 16 // an id and a time
 
-// Keys stores the key of an installation; store.Webhooks is one.
+// Keys stores the key of an installation; worklists.Webhooks is one.
 type Keys interface {
 	SigningKey(ctx context.Context, name string, fresh []byte) ([]byte, error)
 }

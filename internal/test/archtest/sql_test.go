@@ -13,7 +13,7 @@ import (
 var bareEnum = regexp.MustCompile(`(?i)\b(phase|action_type|cache_status|hold|runner|due|kind|source|relation_type|state)\s*` +
 	`(=|<>|!=|<=|>=|<|>|IN|NOT\s+IN)\s*\(?\s*\d`)
 
-// TestNoBareEnumNumbersInSQL: SQL text names its enum values, by constants such as those of runs/store/sql_enums.go.
+// TestNoBareEnumNumbersInSQL: SQL text names its enum values, by constants such as those of runs/store/sqltext/sql_enums.go.
 func TestNoBareEnumNumbersInSQL(t *testing.T) {
 	for text, found := range map[string]bool{
 		"WHERE a.phase NOT IN (5, 7)": true, "a.action_type = 1 AND": true, "hold <> 0": true, "phase = $1": false, "a.phase IN ": false,

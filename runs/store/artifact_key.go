@@ -1,4 +1,0 @@
-package store
-
-// ArtifactKey names a version of an artifact.
-type ArtifactKey struct{ Project, Domain, Name, Version string }

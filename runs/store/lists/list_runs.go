@@ -1,0 +1,124 @@
+package lists
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
+)
+
+// RunScope says which runs are listed. Empty fields do not restrict.
+type RunScope struct {
+	Project, Domain string
+	// TaskName and TaskVersion restrict to runs of one task.
+	TaskName, TaskVersion string
+	// TriggerName and TriggerTaskName restrict to runs started by one trigger.
+	TriggerName, TriggerTaskName string
+	// PausedOnly restricts to runs that have an action in phase PAUSED.
+	PausedOnly bool
+}
+
+func (s RunScope) columns() [][2]string {
+	return [][2]string{
+		{"project", s.Project}, {"domain", s.Domain},
+		{"task_name", s.TaskName}, {"task_version", s.TaskVersion},
+		{"trigger_name", s.TriggerName}, {"trigger_task_name", s.TriggerTaskName},
+	}
+}
+
+// ListRuns reads a page of the runs that the caller may see, by default newest first, and the token of the next page.
+func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.ListRequest) ([]Listed, string, error) {
+	b, tokenScope := scope.conditions()
+	places, err := r.places(ctx, &scope)
+	if err != nil {
+		return nil, "", err
+	}
+	if places != nil {
+		b, _ = scope.conditions() // a single place is treated like a requested one
+	}
+	q, err := RunFields.Compile(*b, tokenScope, request)
+	if err != nil {
+		return nil, "", err
+	}
+	if places != nil && len(places) == 0 {
+		return nil, "", nil
+	}
+	if len(places) <= 1 && walkFirst(request.GetFilters()) {
+		walking := *q // with parameters of its own
+		rows, token, err := r.selectRuns(ctx, &walking, scope.walk(&walking))
+		if err != nil || token != "" {
+			return rows, token, err
+		}
+	}
+	if len(places) > 1 {
+		scope = RunScope{} // no single place whose runs could be fetched first
+	}
+	source, err := r.updatedSource(ctx, scope, q, request)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(places) > 1 {
+		source = sqltext.EachPlace(&q.Builder, places, q.Conditions(), q.OrderBy(), q.Limit+1)
+	}
+	return r.selectRuns(ctx, q, source)
+}
+
+// places are the projects and domains whose runs a list across all projects may show when the scope of the call is
+// limited; nil means all. A single place becomes the place of the list.
+func (r *Reader) places(ctx context.Context, scope *RunScope) ([]schema.Scope, error) {
+	allowed := authz.ScopeFrom(ctx)
+	if allowed.All {
+		return nil, nil
+	}
+	if scope.Project != "" && scope.Domain != "" {
+		if allowed.Allows(scope.Project, scope.Domain) {
+			return nil, nil
+		}
+		return []schema.Scope{}, nil
+	}
+	found, err := sqltext.RunPlaces(ctx, r.pool, allowed)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]schema.Scope, 0, len(found))
+	for _, place := range found {
+		if (scope.Project == "" || scope.Project == place.Project) && (scope.Domain == "" || scope.Domain == place.Domain) {
+			places = append(places, place)
+		}
+	}
+	if len(places) == 1 {
+		scope.Project, scope.Domain = places[0].Project, places[0].Domain
+	}
+	return places, nil
+}
+
+func (r *Reader) selectRuns(ctx context.Context, q *listquery.Query, source string) ([]Listed, string, error) {
+	sql := `SELECT ` + ListedColumns + `, a.labels, ` + q.Keys() + ` FROM ` + source + ` a` + q.Tail()
+	return r.listed(ctx, q, sql, func(l *Listed) any { return &l.Labels })
+}
+
+func (s RunScope) conditions() (*listquery.Builder, []string) {
+	return s.conditionsAfter(&listquery.Builder{})
+}
+
+// conditionsAfter numbers its parameters after those of another builder.
+func (s RunScope) conditionsAfter(other *listquery.Builder) (*listquery.Builder, []string) {
+	b := &listquery.Builder{}
+	b.Continue(other)
+	names := []string{"runs"}
+	b.Where("a.parent_name IS NULL")
+	for _, column := range s.columns() {
+		if column[1] != "" {
+			b.Equal("a."+column[0], column[1])
+		}
+		names = append(names, column[1])
+	}
+	if s.PausedOnly {
+		b.Where("a.paused_count > 0")
+		names = append(names, "paused")
+	}
+	return b, names
+}

@@ -1,0 +1,134 @@
+package schema
+
+import "time"
+
+// Action is a row of the actions table, without the columns that only a root has; see Root. Field names follow
+// the columns; the schema says what each means.
+type Action struct {
+	ID               int64      `db:"id"`
+	RunID            int64      `db:"run_id"`
+	Project          string     `db:"project"`
+	Domain           string     `db:"domain"`
+	RunName          string     `db:"run_name"`
+	Name             string     `db:"name"`
+	ParentName       *string    `db:"parent_name"`
+	ActionType       int16      `db:"action_type"`
+	ActionGroup      string     `db:"action_group"`
+	Phase            int16      `db:"phase"`
+	Attempt          int32      `db:"attempt"`
+	Version          int32      `db:"version"`
+	CacheStatus      int16      `db:"cache_status"`
+	AdmittedAt       *time.Time `db:"admitted_at"`
+	LastSeq          int64      `db:"last_seq"`
+	TaskProject      string     `db:"task_project"`
+	TaskDomain       string     `db:"task_domain"`
+	TaskName         string     `db:"task_name"`
+	TaskVersion      string     `db:"task_version"`
+	TaskType         string     `db:"task_type"`
+	ShortName        string     `db:"short_name"`
+	FunctionName     string     `db:"function_name"`
+	EnvironmentName  string     `db:"environment_name"`
+	SpecDigest       []byte     `db:"spec_digest"`
+	InputURI         string     `db:"input_uri"`
+	OutputURI        string     `db:"output_uri"`
+	ReportURI        string     `db:"report_uri"`
+	CacheKey         string     `db:"cache_key"`
+	Queue            string     `db:"queue"`
+	Cluster          string     `db:"cluster"` // set by the writer from the queue
+	Produces         bool       `db:"produces"`
+	Priority         int32      `db:"priority"`
+	Runner           Runner     `db:"runner"`
+	Hold             Hold       `db:"hold"`
+	QueuedUntil      *time.Time `db:"queued_until"`
+	DeadlineAt       *time.Time `db:"deadline_at"`
+	WakeAt           *time.Time `db:"wake_at"`
+	Due              Due        `db:"due"`
+	CacheReason      string     `db:"cache_reason"`
+	Error            []byte     `db:"error"`
+	AbortReason      string     `db:"abort_reason"`
+	AbortedBy        []byte     `db:"aborted_by"`
+	Signal           []byte     `db:"signal"`
+	RecoveredFrom    []byte     `db:"recovered_from"`
+	CreatedBy        []byte     `db:"created_by"`
+	CreatedBySubject string     `db:"created_by_subject"`
+	CreatedAt        time.Time  `db:"created_at"`
+	StartedAt        *time.Time `db:"started_at"`
+	EndedAt          *time.Time `db:"ended_at"`
+	UpdatedAt        time.Time  `db:"updated_at"`
+	Source           int16      `db:"source"`
+	TriggerName      string     `db:"trigger_name"`
+	TriggerTaskName  string     `db:"trigger_task_name"`
+	TriggerRevision  int64      `db:"trigger_revision"`
+	// TriggerAutomation is the encoded task.TriggerAutomationSpec of the revision.
+	TriggerAutomation []byte `db:"trigger_automation"`
+	Relation          []byte `db:"relation"`
+
+	// Limits become times when the action is recorded.
+	Limits Limits `db:"-"`
+	// Notes is the encoded workflow.ActionEvent that its first event has; nil for none.
+	Notes []byte `db:"-"`
+}
+
+// Root is what a root row has beside Action.
+type Root struct {
+	Action
+	RunSpecDigest  []byte            `db:"run_spec_digest"`
+	RequestDigest  []byte            `db:"request_digest"`
+	RunOutputBase  string            `db:"run_output_base"`
+	RunStartTime   *time.Time        `db:"run_start_time"`
+	Labels         map[string]string `db:"labels"`
+	MaxConcurrency int32             `db:"max_concurrency"`
+	PausedCount    int32             `db:"paused_count"`
+	RelationType   int16             `db:"relation_type"`
+	RelationRun    string            `db:"relation_run"`
+	// Notify has a bit for each phase that the notification rules of the run name; see NotifyNone.
+	Notify int32 `db:"notify"`
+}
+
+// Runner says what runs a task action.
+type Runner int16
+
+// The runners.
+const (
+	RunnerExecutor Runner = 0 // an executor, through a TaskAction
+	RunnerBuiltin  Runner = 1 // this process, without any object in the cluster
+	RunnerClient   Runner = 2 // a process elsewhere that only reports: the runner of tracked runs
+	RunnerPool     Runner = 3 // a worker of a reusable environment, without any object in the cluster
+)
+
+// OnCluster reports whether the action runs on a cluster, and so takes one of the places of the installation.
+func (r Runner) OnCluster() bool { return r == RunnerExecutor || r == RunnerPool }
+
+// Hold says what must be resolved before a queued task action may be admitted.
+type Hold int16
+
+// The holds.
+const (
+	HoldNone        Hold = 0
+	HoldCache       Hold = 1 // its key must be looked up in the cache
+	HoldReservation Hold = 2 // another action computes the same key
+)
+
+// Event is a row of the action_events table.
+type Event struct {
+	RunID      int64     `db:"run_id"`
+	Seq        int64     `db:"seq"`
+	ActionID   int64     `db:"action_id"`
+	Attempt    int32     `db:"attempt"`
+	Phase      int16     `db:"phase"`
+	Version    int32     `db:"version"`
+	RecordedAt time.Time `db:"recorded_at"`
+	Event      []byte    `db:"event"`
+	Error      []byte    `db:"error"`
+}
+
+// SpecKind tells the messages of the specs table apart.
+type SpecKind int16
+
+// The kinds of spec.
+const (
+	SpecTask      SpecKind = 1 // task.TaskSpec
+	SpecTrace     SpecKind = 2 // task.TraceSpec
+	SpecCondition SpecKind = 3 // workflow.ConditionAction
+	SpecRun       SpecKind = 4 // task.RunSpec
+)

@@ -1,0 +1,6 @@
+package schema
+
+// Scope is a project and domain.
+type Scope struct {
+	Project, Domain string
+}

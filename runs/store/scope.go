@@ -1,6 +1,0 @@
-package store
-
-// Scope is a project and domain.
-type Scope struct {
-	Project, Domain string
-}

@@ -1,0 +1,95 @@
+package sqltext
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+)
+
+// The scope of a call limits what its caller may see. An unrestricted scope leaves the statement of a list unchanged.
+// Otherwise the statement itself is narrowed, so that pages are full and counts are correct.
+
+// Narrow adds the condition that rows lie within the scope of the call. That is enough for few rows, or for rows that
+// are scanned anyway.
+func Narrow(ctx context.Context, b *listquery.Builder, project, domain string) {
+	listquery.Narrow(ctx, b, project, domain)
+}
+
+// WithinScope is narrow for statements on actions a that number their own parameters. It returns the text to append
+// to the other conditions, and all parameters.
+func WithinScope(ctx context.Context, args []any) (string, []any) {
+	var before, b listquery.Builder
+	for _, arg := range args {
+		before.Arg(arg, "")
+	}
+	b.Continue(&before)
+	Narrow(ctx, &b, "a.project", "a.domain")
+	if b.Conditions() == "true" {
+		return "", args
+	}
+	return " AND " + b.Conditions(), b.Args()
+}
+
+// PlaceArrays passes places as two parameters of a statement.
+func PlaceArrays(places []authz.Place) (projects, domains []string) {
+	for _, place := range places {
+		projects, domains = append(projects, place.Project), append(domains, place.Domain)
+	}
+	return projects, domains
+}
+
+// RunPlaces are the distinct projects and domains of a limited scope that have runs. It skips from one domain of a
+// project to the next in an index.
+func RunPlaces(ctx context.Context, pool *pgxpool.Pool, scope authz.Scope) ([]schema.Scope, error) {
+	const query = `
+		WITH RECURSIVE hop AS (
+			SELECT allowed.project, first.domain FROM (SELECT DISTINCT unnest($1::text[])) AS allowed(project), LATERAL (
+				SELECT a.domain FROM actions a WHERE a.parent_name IS NULL AND a.project = allowed.project
+				ORDER BY a.project, a.domain LIMIT 1) first
+			UNION ALL
+			SELECT hop.project, next.domain FROM hop, LATERAL (
+				SELECT a.domain FROM actions a WHERE a.parent_name IS NULL AND a.project = hop.project AND a.domain > hop.domain
+				ORDER BY a.project, a.domain LIMIT 1) next
+		)
+		SELECT project, domain FROM hop ORDER BY project, domain`
+	if len(scope.Places) == 0 {
+		return nil, nil
+	}
+	projects, _ := PlaceArrays(scope.Places)
+	rows, err := pool.Query(ctx, query, projects)
+	if err != nil {
+		return nil, fmt.Errorf("find places with runs: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[schema.Scope])
+	if err != nil {
+		return nil, fmt.Errorf("find places with runs: %w", err)
+	}
+	places := found[:0]
+	for _, place := range found {
+		if scope.Allows(place.Project, place.Domain) {
+			places = append(places, place)
+		}
+	}
+	return places, nil
+}
+
+// EachPlace is a source of rows of actions a: the first rows of each place, as many as the list wants, in list order,
+// which must be that of an index. conditions are those of the list.
+func EachPlace(b *listquery.Builder, places []schema.Scope, conditions, order string, limit int) string {
+	var projects, domains []string
+	for _, place := range places {
+		projects, domains = append(projects, place.Project), append(domains, place.Domain)
+	}
+	return fmt.Sprintf(`(SELECT a.* FROM unnest(%s, %s) AS place(project, domain), LATERAL (
+		SELECT * FROM actions a WHERE a.project = place.project AND a.domain = place.domain AND %s ORDER BY %s LIMIT %d) a)`,
+		b.Arg(projects, "text[]"), b.Arg(domains, "text[]"), conditions, order, limit)
+}
+
+// NoNilTexts returns an empty array instead of NULL.
+func NoNilTexts(texts []string) []string { return append([]string{}, texts...) }

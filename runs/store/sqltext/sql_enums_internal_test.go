@@ -1,0 +1,45 @@
+package sqltext
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+)
+
+func TestLiteralsOfEnumsAreTheirNumbers(t *testing.T) {
+	for literal, number := range map[string]any{
+		Queued: state.Queued, Succeeded: state.Succeeded, Failed: state.Failed, Aborted: state.Aborted,
+		TimedOut: state.TimedOut, Paused: state.Paused, Recovered: state.Recovered,
+	} {
+		require.Equal(t, fmt.Sprintf("%d", number), literal)
+	}
+	require.Equal(t, fmt.Sprintf("%d %d %d", schema.ActionTask, schema.ActionTrace, schema.ActionCondition), Task+" "+Trace+" "+Condition)
+	require.Equal(t, fmt.Sprintf("%d %d %d %d", schema.HoldNone, schema.RunnerExecutor, schema.RunnerBuiltin, schema.DueStart),
+		NoHold+" "+Executor+" "+Builtin+" "+DueStart)
+	require.Equal(t, fmt.Sprintf("%d %d %d", core.CatalogCacheStatus_CACHE_HIT, common.RelationType_RELATION_TYPE_RECOVER,
+		project.ProjectState_PROJECT_STATE_ACTIVE), CacheHit+" "+Recovery+" "+IsActive)
+}
+
+func TestListsOfPhasesFollowTheStateMachine(t *testing.T) {
+	lists := map[string]func(state.Phase) bool{
+		TerminalPhases: state.Terminal,
+		FailedPhases:   state.Retryable,
+		GoodPhases:     func(p state.Phase) bool { return p == state.Succeeded || p == state.Recovered },
+	}
+	for list, has := range lists {
+		var phases string
+		for p := state.Phase(0); p < 100; p++ {
+			if has(p) {
+				phases += fmt.Sprintf(", %d", p)
+			}
+		}
+		require.Equal(t, "("+phases[2:]+")", list)
+	}
+}
