@@ -25,16 +25,18 @@ func (s *Service) watch(ctx context.Context, parent *common.ActionIdentifier, se
 	if parent.GetRun() == nil || parent.GetName() == "" {
 		return rpc.InvalidArgument("parent_action_id", "the run and the name are required")
 	}
-	lifetime := s.clock.NewTimer(s.config.Watch.MaxLifetime)
-	defer lifetime.Stop()
-	w := &watch{svc: s, parent: parent, send: send, lifetime: lifetime.C()}
-	lastContact, retries := s.clock.Now(), s.config.Watch.Backoff.New()
+	w := &watch{svc: s, parent: parent, send: send}
+	children, retries := w.children(), s.config.Watch.Backoff.New()
+	opened := s.clock.Now()
+	lastContact := opened
+	children.MaxAge = s.config.Watch.MaxLifetime
 	for {
-		contact, err := w.follow(ctx)
+		contact, err := children.Once(ctx, w.follow)
+		children.MaxAge = s.config.Watch.MaxLifetime - max(0, s.clock.Now().Sub(opened)) // negative if the clock was set back
 		switch {
 		case ctx.Err() != nil:
 			return rpc.Unavailable(nil, "the stream was cut off; subscribe again")
-		case w.over:
+		case children.MaxAge <= 0:
 			return nil
 		case w.sendFailure != nil:
 			return rpc.Unavailable(w.sendFailure, "the client does not read")

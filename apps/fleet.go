@@ -31,7 +31,7 @@ func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, t
 	removed := func(uid string) error {
 		return to.Send(&enginev1.WatchAppsResponse{Message: &enginev1.WatchAppsResponse_Removed{Removed: &enginev1.RemovedApp{Uid: uid}}})
 	}
-	s := &stream{
+	s := &follower{
 		h: h, scope: store.Scope{Cluster: cluster}, version: func(head store.Head) int64 { return head.RunVersion }, maxAge: h.config.MaxAge,
 		first: sentinel,
 		beat: func() error {
@@ -258,7 +258,7 @@ func (h *handler) UpdateStatus(ctx context.Context, r *app.UpdateStatusRequest) 
 // cluster, then those that change. A message without apps shows that the stream is alive.
 func (h *handler) Lease(ctx context.Context, r *app.LeaseRequest, to *connect.ServerStream[app.LeaseResponse]) error {
 	empty := func() error { return to.Send(&app.LeaseResponse{}) }
-	s := &stream{
+	s := &follower{
 		h: h, scope: store.Scope{Cluster: cmp.Or(r.GetId().GetName(), ident.DefaultCluster)}, maxAge: h.config.MaxAge,
 		version: func(head store.Head) int64 { return head.RunVersion },
 		first:   empty, beat: empty,

@@ -3,12 +3,11 @@ package apps
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/apps/store"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 )
 
 // perRead bounds how many apps a stream has in memory at once.
@@ -17,8 +16,8 @@ const perRead = 100
 // errEnd ends a stream cleanly.
 var errEnd = errors.New("the stream has ended")
 
-// stream is one stream of apps: first all of a scope, then each one that changes.
-type stream struct {
+// follower is one stream of apps: first all of a scope, then each one that changes.
+type follower struct {
 	h     *handler
 	scope store.Scope
 	// version is what a change makes grow.
@@ -34,11 +33,14 @@ type stream struct {
 }
 
 // run sends until the client leaves, the server stops, or the stream is old.
-func (s *stream) run(ctx context.Context) error {
-	return ended(ctx, s.follow(ctx))
+func (s *follower) run(ctx context.Context) error {
+	if err := s.follow(ctx); !errors.Is(err, errEnd) {
+		return err
+	}
+	return nil
 }
 
-func (s *stream) follow(ctx context.Context) error {
+func (s *follower) follow(ctx context.Context) error {
 	s.known = map[int64]store.Head{}
 	changes := s.h.hub.subscribe() // before the first read, so that no change is missed
 	defer changes.close()
@@ -48,28 +50,21 @@ func (s *stream) follow(ctx context.Context) error {
 	if err := s.first(); err != nil {
 		return err
 	}
-	heart, poll := s.h.clock.NewTimer(s.h.config.Heartbeat), s.h.clock.NewTimer(s.h.config.Poll)
-	end := s.h.clock.NewTimer(s.maxAge - time.Duration(rand.Int64N(int64(s.maxAge)/5+1))) //nolint:gosec // spreads load
-	defer heart.Stop()
-	defer poll.Stop()
-	defer end.Stop()
+	pace := stream.NewPace(s.h.clock, stream.Timing{Heartbeat: s.h.config.Heartbeat, Poll: s.h.config.Poll, MaxAge: s.maxAge})
+	defer pace.Stop()
 	for {
-		var err error
-		select {
-		case <-changes.ready:
+		why, err := pace.Wait(ctx, changes.ready, nil)
+		switch {
+		case err != nil || why == stream.Expired:
+			return err
+		case why == stream.Poll:
+			err = s.compare(ctx, nil)
+		case why == stream.Heartbeat:
+			err = s.beat()
+		default:
 			if ids := changes.take(); ids == nil || len(ids) > 0 {
 				err = s.compare(ctx, ids)
 			}
-		case <-poll.C():
-			err = s.compare(ctx, nil)
-			poll.Reset(s.h.config.Poll)
-		case <-heart.C():
-			err = s.beat()
-			heart.Reset(s.h.config.Heartbeat)
-		case <-end.C():
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 		if err != nil {
 			return err
@@ -78,7 +73,7 @@ func (s *stream) follow(ctx context.Context) error {
 }
 
 // compare sends what has changed among some apps; nil means all.
-func (s *stream) compare(ctx context.Context, ids []int64) error {
+func (s *follower) compare(ctx context.Context, ids []int64) error {
 	heads, err := s.h.store.Heads(ctx, s.scope, ids)
 	if err != nil {
 		return err
@@ -115,7 +110,7 @@ func (s *stream) compare(ctx context.Context, ids []int64) error {
 }
 
 // send reads and sends apps. One that is gone meanwhile is left out; the next comparison finds that.
-func (s *stream) send(ctx context.Context, ids []int64) error {
+func (s *follower) send(ctx context.Context, ids []int64) error {
 	apps, err := s.h.store.ByIDs(ctx, ids)
 	if err != nil {
 		return err
@@ -127,21 +122,4 @@ func (s *stream) send(ctx context.Context, ids []int64) error {
 		s.known[a.ID] = store.Head{ID: a.ID, UID: a.UID, Key: a.Key, Revision: a.Revision, Version: a.Version, RunVersion: a.RunVersion}
 	}
 	return nil
-}
-
-// ended maps the end of a stream to the handler's error. The code canceled must never reach a client, which would take it
-// for its own cancellation. If the client itself has left, nothing reads the error.
-func ended(ctx context.Context, err error) error {
-	switch {
-	case err == nil, errors.Is(err, errEnd):
-		return nil
-	case errors.Is(context.Cause(ctx), rpc.ErrShuttingDown):
-		return rpc.Unavailable(nil, "the server stops, subscribe again")
-	case errors.Is(ctx.Err(), context.Canceled):
-		return nil
-	case rpc.KindOf(err) == rpc.KindCanceled:
-		return rpc.Unavailable(err, "the stream was interrupted, subscribe again")
-	default:
-		return err
-	}
 }

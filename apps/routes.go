@@ -19,7 +19,7 @@ func (h *handler) WatchRoutes(ctx context.Context, _ *enginev1.WatchRoutesReques
 		return to.Send(&enginev1.WatchRoutesResponse{Message: &enginev1.WatchRoutesResponse_Sentinel{Sentinel: &enginev1.AppsSentinel{}}})
 	}
 	sent := map[string]*enginev1.AppRoute{}
-	s := &stream{
+	s := &follower{
 		h: h, version: func(head store.Head) int64 { return head.Version }, maxAge: h.config.MaxAge, first: sentinel, beat: sentinel,
 		gone: func(head store.Head) error {
 			delete(sent, head.UID)

@@ -51,7 +51,7 @@ func (h *handler) TailLogs(ctx context.Context, r *app.TailLogsRequest, to *conn
 	changes := h.hub.subscribe()
 	defer changes.close()
 	t := &tailing{h: h, app: a, only: only, out: newLines(idOf(a.Key), to.Send), changes: changes, tails: map[string]context.CancelFunc{}, read: map[string]*reading{}}
-	return ended(ctx, t.run(ctx))
+	return t.run(ctx)
 }
 
 // tailing is one stream.

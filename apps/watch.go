@@ -13,7 +13,7 @@ import (
 // alone, as the SDK reads nothing else, and ends when the app is deleted. A message without an event shows that the stream
 // is alive.
 func (h *handler) Watch(ctx context.Context, r *app.WatchRequest, to *connect.ServerStream[app.WatchResponse]) error {
-	s := &stream{
+	s := &follower{
 		h: h, version: func(head store.Head) int64 { return head.Version }, maxAge: h.config.MaxAge,
 		first: func() error { return nil }, beat: func() error { return to.Send(&app.WatchResponse{}) },
 	}

@@ -32,9 +32,11 @@ type Config struct {
 	KeeperLease time.Duration `config:"keeperLease"`
 	// Poll is how often everything is looked at that nobody was told of. Defaults to 30s.
 	Poll time.Duration `config:"poll"`
-	// Heartbeat is the pause after which an idle stream to a controller sends a sign of life. Defaults to 15s.
+	// Heartbeat is the pause after which an idle stream to a controller sends a sign of life. A controller takes 90s
+	// without any for a failure. Defaults to 15s.
 	Heartbeat time.Duration `config:"heartbeat"`
-	// MaxAge is after how long such a stream ends cleanly; the controller subscribes again. Defaults to 10m.
+	// MaxAge is after how long such a stream ends cleanly; the controller subscribes again. Each stream's own limit is up to a fifth
+	// lower. Defaults to 10m.
 	MaxAge time.Duration `config:"maxAge"`
 }
 

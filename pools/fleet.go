@@ -13,6 +13,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/pools/store"
 )
@@ -30,26 +31,20 @@ func (h *handler) WatchWorkers(ctx context.Context, r *enginev1.WatchWorkersRequ
 	if err := to.Send(sentinel); err != nil {
 		return err
 	}
-	beat, end := h.deps.Clock.NewTimer(h.config.Heartbeat), h.deps.Clock.NewTimer(h.config.MaxAge)
-	defer beat.Stop()
-	defer end.Stop()
+	pace := stream.NewPace(h.deps.Clock, stream.Timing{Heartbeat: h.config.Heartbeat, MaxAge: h.config.MaxAge})
+	defer pace.Stop()
 	for {
-		var err error
-		select {
-		case <-changes.ready:
-			err = h.sendWorkers(ctx, cluster, sent, to.Send)
-		case <-beat.C():
-			if err = h.sendWorkers(ctx, cluster, sent, to.Send); err == nil {
-				err = to.Send(sentinel)
-			}
-			beat.Reset(h.config.Heartbeat)
-		case <-end.C():
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		if err != nil {
+		why, err := pace.Wait(ctx, changes.ready, nil)
+		if err != nil || why == stream.Expired {
 			return err
+		}
+		if err := h.sendWorkers(ctx, cluster, sent, to.Send); err != nil { // also with each heartbeat: a notification may be lost
+			return err
+		}
+		if why == stream.Heartbeat {
+			if err := to.Send(sentinel); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/pools/size"
 	"github.com/flyte-binary/flyte-binary/pools/store"
 )
@@ -19,50 +20,37 @@ import (
 // mirror keeps the actions of pools what the runs service says: one row for each that is admitted and has not ended. The
 // stream ends from time to time; then it is started again, with a snapshot.
 func (k *keeper) mirror(ctx context.Context) error {
+	assignments := stream.Client[enginev1.WatchAssignmentsResponse]{
+		Open: func(ctx context.Context) (*connect.ServerStreamForClient[enginev1.WatchAssignmentsResponse], error) {
+			return k.deps.Engine.WatchAssignments(ctx, &enginev1.WatchAssignmentsRequest{Pools: true})
+		},
+		MaxSilence: stream.MaxSilence, ReadAhead: assignmentsPerRead - 1, Clock: k.deps.Clock,
+	}
 	for ctx.Err() == nil {
-		if err := k.follow(ctx); err != nil {
-			return err
+		if _, err := assignments.Once(ctx, k.follow); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("watch assignments: %w", err)
 		}
 	}
 	return nil
 }
 
 // follow follows one stream to its end. What comes while one change is written is written together.
-func (k *keeper) follow(ctx context.Context) error {
-	stream, err := k.deps.Engine.WatchAssignments(ctx, &enginev1.WatchAssignmentsRequest{Pools: true})
-	if err != nil {
-		return fmt.Errorf("watch assignments: %w", err)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	messages := make(chan *enginev1.WatchAssignmentsResponse, assignmentsPerRead)
-	var reader sync.WaitGroup
-	defer reader.Wait()
-	defer func() { _ = stream.Close() }()
-	defer cancel()
-	reader.Go(func() {
-		defer close(messages)
-		for stream.Receive() {
-			select {
-			case messages <- stream.Msg():
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	live, snapshot := map[int64]bool{}, true
-	for first := range messages {
+func (k *keeper) follow(ctx context.Context, assignments *stream.Stream[enginev1.WatchAssignmentsResponse]) error {
+	live, gathering := map[int64]bool{}, true
+	for batch := range assignments.Batches() {
+		var err error
 		var offers []*enginev1.Assignment
 		var releases []int64
-		for _, message := range append([]*enginev1.WatchAssignmentsResponse{first}, waiting(messages)...) {
+		for _, message := range batch {
 			switch m := message.GetMessage().(type) {
 			case *enginev1.WatchAssignmentsResponse_Live:
 				for _, ref := range m.Live.GetRefs() {
 					live[ref.GetUid()] = true
 				}
 			case *enginev1.WatchAssignmentsResponse_Sentinel:
-				if snapshot {
-					snapshot = false
-					err = errors.Join(err, k.compare(ctx, live))
+				if gathering {
+					gathering = false
+					err = k.compare(ctx, live)
 				}
 			case *enginev1.WatchAssignmentsResponse_Assignment:
 				offers = append(offers, m.Assignment)
@@ -74,26 +62,7 @@ func (k *keeper) follow(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := stream.Err(); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("watch assignments: %w", err)
-	}
 	return nil
-}
-
-// waiting are the messages that are there already.
-func waiting(messages <-chan *enginev1.WatchAssignmentsResponse) (all []*enginev1.WatchAssignmentsResponse) {
-	for len(all) < assignmentsPerRead {
-		select {
-		case m, ok := <-messages:
-			if !ok {
-				return all
-			}
-			all = append(all, m)
-		default:
-			return all
-		}
-	}
-	return all
 }
 
 // release forgets actions that have ended: after those that were offered before, with which they may have come. Most of them are

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,14 +10,10 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
-
-// maxSilence is how long the stream of routes may bring nothing, not even heartbeats.
-const maxSilence = 90 * time.Second
-
-var errSilent = errors.New("no heartbeat")
 
 // watcher follows the stream of routes. During an outage of the apps service the last routes stay in force.
 type watcher struct {
@@ -35,63 +30,43 @@ type watcher struct {
 }
 
 func (w *watcher) run(ctx context.Context) {
-	retries := backoff.New(50*time.Millisecond, 5*time.Second)
-	for ctx.Err() == nil {
-		whole, err := w.follow(ctx)
-		if whole {
-			retries.Reset()
-		}
-		if err == nil {
-			retries.Reset()
-		} else if ctx.Err() == nil {
-			w.broke(err)
-		}
-		if clock.Sleep(ctx, w.clock, retries.Next()) != nil {
-			return
-		}
+	routes := stream.Client[enginev1.WatchRoutesResponse]{
+		Open: func(ctx context.Context) (*connect.ServerStreamForClient[enginev1.WatchRoutesResponse], error) {
+			return w.source.WatchRoutes(ctx, &enginev1.WatchRoutesRequest{Gateway: w.gateway})
+		},
+		MaxSilence: stream.MaxSilence, Backoff: backoff.Config{First: 50 * time.Millisecond, Max: 5 * time.Second}, Clock: w.clock,
+		Failed: func(err error, _ time.Duration) { w.broke(err) },
 	}
+	routes.Follow(ctx, w.follow)
 }
 
-// follow handles one stream. It returns whether a whole snapshot came.
-func (w *watcher) follow(ctx context.Context) (whole bool, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	silence := time.AfterFunc(maxSilence, func() { cancel(errSilent) })
-	defer silence.Stop()
-	stream, err := w.source.WatchRoutes(ctx, &enginev1.WatchRoutesRequest{Gateway: w.gateway})
-	if err != nil {
-		return false, err
-	}
-	defer stream.Close() //nolint:errcheck // nothing is written
-	snapshot := map[string]*enginev1.AppRoute{}
-	for stream.Receive() {
-		silence.Reset(maxSilence)
-		switch m := stream.Msg().GetMessage().(type) {
+// follow handles one stream.
+func (w *watcher) follow(_ context.Context, routes *stream.Stream[enginev1.WatchRoutesResponse]) error {
+	snapshot, gathering := map[string]*enginev1.AppRoute{}, true
+	for message := range routes.All() {
+		switch m := message.GetMessage().(type) {
 		case *enginev1.WatchRoutesResponse_Route:
-			if whole {
-				w.routes.set(m.Route)
-			} else {
+			if gathering {
 				snapshot[m.Route.GetUid()] = m.Route
+			} else {
+				w.routes.set(m.Route)
 			}
 		case *enginev1.WatchRoutesResponse_Removed:
-			if whole {
-				w.routes.remove(m.Removed.GetUid())
-			} else {
+			if gathering {
 				delete(snapshot, m.Removed.GetUid())
+			} else {
+				w.routes.remove(m.Removed.GetUid())
 			}
 		case *enginev1.WatchRoutesResponse_Sentinel:
-			if !whole {
-				whole = true
+			if gathering {
+				gathering = false
+				routes.Complete()
 				w.routes.replace(snapshot)
-				snapshot = nil
 				w.works()
 			}
 		}
 	}
-	if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
-		return whole, cause
-	}
-	return whole, stream.Err()
+	return nil
 }
 
 func (w *watcher) broke(err error) {

@@ -25,6 +25,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
@@ -194,45 +195,36 @@ func (s *Service) lead(ctx context.Context) {
 	term.work(ctx)
 }
 
-// listen follows the stream of wanted workers.
+// listen follows the stream of wanted workers. During an outage of the workers service the last ones stay wanted.
 func (t *term) listen(ctx context.Context) {
-	retries := backoff.New(100*time.Millisecond, 10*time.Second)
-	for ctx.Err() == nil {
-		err := t.follow(ctx, retries.Reset)
-		if err == nil || ctx.Err() != nil {
-			continue
-		}
-		t.deps.Logger.Warn().Err(err).Msg("cannot hear which workers should run; retrying")
-		if retries.Wait(ctx, t.deps.Clock) != nil {
-			return
-		}
+	workers := stream.Client[enginev1.WatchWorkersResponse]{
+		Open: func(ctx context.Context) (*connect.ServerStreamForClient[enginev1.WatchWorkersResponse], error) {
+			return t.deps.Fleet.WatchWorkers(ctx, &enginev1.WatchWorkersRequest{Cluster: t.deps.Cluster})
+		},
+		MaxSilence: stream.MaxSilence, Backoff: backoff.Config{First: 100 * time.Millisecond, Max: 10 * time.Second}, Clock: t.deps.Clock,
+		Failed: func(err error, pause time.Duration) {
+			t.deps.Logger.Warn().Err(err).Dur("pause", pause).Msg("the stream of wanted workers broke; subscribing again")
+		},
 	}
+	workers.Follow(ctx, t.follow)
 }
 
-func (t *term) follow(ctx context.Context, heard func()) error {
-	stream, err := t.deps.Fleet.WatchWorkers(ctx, &enginev1.WatchWorkersRequest{Cluster: t.deps.Cluster})
-	if err != nil {
-		return fmt.Errorf("watch workers: %w", err)
-	}
-	defer func() { _ = stream.Close() }()
-	snapshot := map[string]*enginev1.DesiredWorker{}
-	complete := false
-	for stream.Receive() {
-		heard()
-		switch m := stream.Msg().GetMessage().(type) {
+// follow handles one stream.
+func (t *term) follow(_ context.Context, workers *stream.Stream[enginev1.WatchWorkersResponse]) error {
+	wanted, gathering := map[string]*enginev1.DesiredWorker{}, true
+	for message := range workers.All() {
+		switch m := message.GetMessage().(type) {
 		case *enginev1.WatchWorkersResponse_Worker:
-			snapshot[m.Worker.GetId()] = m.Worker
+			wanted[m.Worker.GetId()] = m.Worker
 		case *enginev1.WatchWorkersResponse_Removed:
-			delete(snapshot, m.Removed.GetId())
+			delete(wanted, m.Removed.GetId())
 		case *enginev1.WatchWorkersResponse_Sentinel:
-			complete = true
+			gathering = false
+			workers.Complete()
 		}
-		if complete {
-			t.want(snapshot)
+		if !gathering {
+			t.want(wanted)
 		}
-	}
-	if err := stream.Err(); err != nil {
-		return fmt.Errorf("watch workers: %w", err)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/namespaces"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 	"github.com/flyte-binary/flyte-binary/pools/workerpods"
@@ -43,9 +44,18 @@ type fleet struct {
 	wanted  map[string]*enginev1.DesiredWorker  // GUARDED_BY(mu)
 	seen    map[string]*enginev1.ObservedWorker // GUARDED_BY(mu): the last report
 	changed chan struct{}                       // GUARDED_BY(mu): closed and replaced with each change
+	hung    int                                 // GUARDED_BY(mu): the next streams that are accepted and then say nothing
 }
 
 func (f *fleet) WatchWorkers(ctx context.Context, _ *enginev1.WatchWorkersRequest, to *connect.ServerStream[enginev1.WatchWorkersResponse]) error {
+	f.mu.Lock()
+	f.hung--
+	hung := f.hung >= 0
+	f.mu.Unlock()
+	if hung {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	sent := map[string]bool{}
 	for {
 		f.mu.Lock()
@@ -124,9 +134,22 @@ type fixture struct {
 
 func newFixture(t *testing.T, change func(*workerpods.Config, *podspec.Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, Cluster: kubetest.New(t), fleet: &fleet{
+	f := newCluster(t)
+	f.start(clock.System{}, change)
+	return f
+}
+
+func newCluster(t *testing.T) *fixture {
+	t.Helper()
+	return &fixture{t: t, Cluster: kubetest.New(t), fleet: &fleet{
 		wanted: map[string]*enginev1.DesiredWorker{}, seen: map[string]*enginev1.ObservedWorker{}, changed: make(chan struct{}),
 	}}
+}
+
+// start starts the service.
+func (f *fixture) start(c clock.Clock, change func(*workerpods.Config, *podspec.Config)) {
+	f.t.Helper()
+	t := f.t
 	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	mux.Handle(enginev1connect.NewWorkerFleetServiceHandler(f.fleet, connect.WithHandlerOptions(mux.Options()...)))
 	config, pod := workerpods.Config{}, podspec.DefaultConfig()
@@ -136,12 +159,11 @@ func newFixture(t *testing.T, change func(*workerpods.Config, *podspec.Config)) 
 	}
 	service, err := workerpods.New(config, workerpods.Deps{
 		Kube: f.Config, Fleet: enginev1connect.NewWorkerFleetServiceClient(rpc.InProcess(mux), rpc.InProcessURL), Describe: taskactions.FromAssignment,
-		Pod: pod, Secrets: secrets{}, Namespace: namespaces.Template(f.Namespace), Installation: "ours", Logger: zerolog.New(zerolog.NewTestWriter(t)),
+		Pod: pod, Secrets: secrets{}, Namespace: namespaces.Template(f.Namespace), Installation: "ours", Clock: c, Logger: zerolog.New(zerolog.NewTestWriter(t)),
 	})
 	require.NoError(t, err)
 	require.NoError(t, service.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, service.Stop(context.WithoutCancel(t.Context()))) })
-	return f
 }
 
 // worker is a wanted worker, made like an action of a task that a test changes.
@@ -317,5 +339,18 @@ func TestWhatBecomesOfAPod(t *testing.T) {
 	f.eventually("a pod that somebody deleted is made again while its worker is wanted", func() bool {
 		again := &corev1.Pod{}
 		return f.Client.Get(t.Context(), client.ObjectKeyFromObject(deleted), again) == nil && again.UID != deleted.UID
+	})
+}
+
+// A server that hangs after it has accepted the stream would leave workers unscheduled for ever.
+func TestWantedWorkersOfAHungServiceAreWatchedAgain(t *testing.T) {
+	f := newCluster(t)
+	f.fleet.hung = 1
+	fake := clock.NewFake(time.Now())
+	f.start(fake, nil)
+	f.want(worker("w"))
+	f.eventually("the worker has a pod", func() bool {
+		fake.Step(time.Second)
+		return f.Client.Get(t.Context(), client.ObjectKey{Namespace: f.Namespace, Name: "worker-w"}, &corev1.Pod{}) == nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
@@ -25,29 +26,21 @@ func (a *Assignments) Watch(ctx context.Context, of worklists.Selection, send Se
 	if err := w.snapshot(ctx); err != nil {
 		return err
 	}
-	heartbeat := a.deps.Clock.NewTimer(a.config.Heartbeat)
-	defer heartbeat.Stop()
-	poll := a.deps.Clock.NewTimer(a.config.Poll)
-	defer poll.Stop()
-	end := a.deps.Clock.NewTimer(a.config.MaxAge)
-	defer end.Stop()
+	pace := stream.NewPace(a.deps.Clock, stream.Timing{Heartbeat: a.config.Heartbeat, Poll: a.config.Poll, MaxAge: a.config.MaxAge})
+	defer pace.Stop()
 	for {
-		var err error
-		select {
-		case <-changes.Ready():
-			err = w.follow(ctx, changes.Take())
-		case <-poll.C():
+		why, err := pace.Wait(ctx, changes.Ready(), w.delayed.due())
+		switch {
+		case err != nil || why == stream.Expired:
+			return err
+		case why == stream.Poll:
 			err = w.compare(ctx, w.all)
-			poll.Reset(a.config.Poll)
-		case <-heartbeat.C():
+		case why == stream.Heartbeat:
 			err = w.sentinel()
-			heartbeat.Reset(a.config.Heartbeat)
-		case <-w.delayed.due():
+		case why == stream.PauseOver:
 			err = w.assignDelayed(ctx)
-		case <-end.C():
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		default:
+			err = w.follow(ctx, changes.Take())
 		}
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
@@ -27,7 +28,7 @@ func (s *Streams) Actions(ctx context.Context, run ident.Run, filter treeFilter,
 	}
 	defer sub.Close()
 	pace := s.pace()
-	defer pace.stop()
+	defer pace.Stop()
 
 	a := actionStream{streams: s, runID: at.RunID, tree: newTree(filter), rows: map[int32]*lists.Listed{}, send: send}
 	if err := a.snapshot(ctx, 0); err != nil {
@@ -46,21 +47,21 @@ func (s *Streams) Actions(ctx context.Context, run ident.Run, filter treeFilter,
 		if ready != nil && !a.ended() {
 			pause = nil
 		}
-		pace.sent()
-		why, err := pace.wait(ctx, ready, pause)
+		pace.Sent()
+		why, err := pace.Wait(ctx, ready, pause)
 		switch {
 		case err != nil:
 			return err
-		case why == over, why == paused && ready != nil: // the run has ended and stayed quiet
+		case why == stream.Expired, why == stream.PauseOver && ready != nil: // the run has ended and stayed quiet
 			return nil
-		case why == paused:
+		case why == stream.PauseOver:
 			ready = sub.Ready()
 			timer.Reset(s.cfg.Linger)
 			if !a.tree.pending() {
 				continue
 			}
 			err = a.flush(ctx, true)
-		case why == beat:
+		case why == stream.Heartbeat:
 			err = a.message(nil)
 		default:
 			err = a.apply(ctx, sub.Take())

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
@@ -31,21 +32,21 @@ func (s *Streams) Children(ctx context.Context, parent ident.Action, send func(*
 	}
 	defer sub.Close()
 	pace := s.pace()
-	defer pace.stop()
+	defer pace.Stop()
 
 	c := childStream{streams: s, parent: parent, runID: at.RunID, base: at.OutputBase, send: send, sent: map[int64]sentChild{}}
 	if err := c.snapshot(ctx, 0); err != nil {
 		return err
 	}
 	for {
-		pace.sent()
-		why, err := pace.wait(ctx, sub.Ready(), nil)
+		pace.Sent()
+		why, err := pace.Wait(ctx, sub.Ready(), nil)
 		switch {
 		case err != nil:
 			return err
-		case why == over:
+		case why == stream.Expired:
 			return nil
-		case why == beat:
+		case why == stream.Heartbeat:
 			err = c.sentinel()
 		default:
 			err = c.forward(ctx, sub.Take())

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
@@ -26,7 +27,7 @@ func (s *Streams) ClusterEvents(ctx context.Context, id ident.Action, attempt ui
 	}
 	defer sub.Close()
 	pace := s.pace()
-	defer pace.stop()
+	defer pace.Stop()
 
 	e := eventStream{streams: s, actionID: at.ActionID, attempt: int32(attempt), send: send} //nolint:gosec // attempts are few
 	// The state is read before the events, so that the end is not sent before the last of them.
@@ -35,14 +36,14 @@ func (s *Streams) ClusterEvents(ctx context.Context, id ident.Action, attempt ui
 		return err
 	}
 	for !done {
-		pace.sent()
-		why, err := pace.wait(ctx, sub.Ready(), nil)
+		pace.Sent()
+		why, err := pace.Wait(ctx, sub.Ready(), nil)
 		switch {
 		case err != nil:
 			return err
-		case why == over:
+		case why == stream.Expired:
 			return nil
-		case why == beat:
+		case why == stream.Heartbeat:
 			if err := send(&workflow.WatchClusterEventsResponse{}); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
@@ -62,7 +63,7 @@ func (s *Streams) followDetails(ctx context.Context, at watches.Located, d detai
 	}
 	defer sub.Close()
 	pace := s.paceSilent()
-	defer pace.stop()
+	defer pace.Stop()
 
 	var last proto.Message
 	share := func() (proto.Message, error) { return sub.Share(ctx, d.key, d.read) }
@@ -87,14 +88,14 @@ func (s *Streams) followDetails(ctx context.Context, at watches.Located, d detai
 			refresh = s.clock.NewTimer(waitRefresh)
 			pause = refresh.C()
 		}
-		why, err := pace.wait(ctx, sub.Ready(), pause)
+		why, err := pace.Wait(ctx, sub.Ready(), pause)
 		if refresh != nil {
 			refresh.Stop()
 		}
 		switch why {
-		case over:
+		case stream.Expired:
 			return err
-		case paused:
+		case stream.PauseOver:
 			next = func() (proto.Message, error) { return d.read(ctx) }
 		default:
 			next = share

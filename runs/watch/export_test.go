@@ -5,7 +5,6 @@ var (
 	TargetOf        = targetOf
 	ParseTreeFilter = parseTreeFilter
 	ParseGroups     = parseGroups
-	Ended           = ended
 )
 
 // TreeFilter is for signatures in tests.

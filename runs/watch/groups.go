@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
@@ -63,7 +64,7 @@ func (s *Streams) Groups(ctx context.Context, q groupQuery, send func(*workflow.
 	}
 	defer sub.Close()
 	pace := s.pace()
-	defer pace.stop()
+	defer pace.Stop()
 
 	g := groupStream{streams: s, query: q, send: send, last: map[string]*workflow.TaskGroup{}}
 	if err := g.snapshot(ctx); err != nil || q.scope.Until != nil {
@@ -73,17 +74,17 @@ func (s *Streams) Groups(ctx context.Context, q groupQuery, send func(*workflow.
 	defer timer.Stop()
 	ready, window := (<-chan struct{})(nil), timer.C()
 	for {
-		pace.sent()
-		why, err := pace.wait(ctx, ready, window)
+		pace.Sent()
+		why, err := pace.Wait(ctx, ready, window)
 		switch {
 		case err != nil:
 			return err
-		case why == over:
+		case why == stream.Expired:
 			return nil
-		case why == paused:
+		case why == stream.PauseOver:
 			ready, window = sub.Ready(), nil
 			continue
-		case why == beat:
+		case why == stream.Heartbeat:
 			err = send(&workflow.WatchGroupsResponse{})
 		default:
 			began := s.clock.Now()

@@ -149,7 +149,7 @@ func (h *Hub) Subscribe(runID, lastSeq int64, topic Topic) (*Subscription, error
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || h.ctx == nil {
-		return nil, errClosing()
+		return nil, rpc.SubscribeAgain()
 	}
 	f := h.feeds[runID]
 	if f == nil {
@@ -199,10 +199,6 @@ func poke(ch chan struct{}) {
 	case ch <- struct{}{}:
 	default: // a wake-up is pending already
 	}
-}
-
-func errClosing() error {
-	return rpc.Unavailable(rpc.ErrShuttingDown, "the server is shutting down, subscribe again")
 }
 
 // measure records how old a change is that streams can send from now on. The row has the time of its action's newest event

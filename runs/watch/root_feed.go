@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
@@ -64,7 +65,7 @@ func (h *Hub) SubscribeRoots(target watches.RunTarget) (*RootSubscription, error
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || h.ctx == nil {
-		return nil, errClosing()
+		return nil, rpc.SubscribeAgain()
 	}
 	if h.roots == nil {
 		known, err := simplelru.NewLRU[int64, uint64](maxKnownRoots, nil)

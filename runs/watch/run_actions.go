@@ -9,6 +9,7 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
@@ -43,10 +44,10 @@ func (s *Streams) RunActions(ctx context.Context, picture Picture, send func(*in
 	}
 	defer sub.Close()
 	pace := s.pace()
-	defer pace.stop()
+	defer pace.Stop()
 
 	p := pictureStream{streams: s, at: at, cursor: at.LastSeq, send: func(m *insightv1.WatchRunActionsResponse) error {
-		pace.sent()
+		pace.Sent()
 		return send(m)
 	}}
 	if err := p.begin(ctx, picture); err != nil {
@@ -60,14 +61,14 @@ func (s *Streams) RunActions(ctx context.Context, picture Picture, send func(*in
 		if ready != nil {
 			pause = nil
 		}
-		why, err := pace.wait(ctx, ready, pause)
+		why, err := pace.Wait(ctx, ready, pause)
 		switch {
-		case err != nil || why == over:
+		case err != nil || why == stream.Expired:
 			return err
-		case why == paused:
+		case why == stream.PauseOver:
 			ready = sub.Ready()
 			continue
-		case why == woken:
+		case why == stream.Ready:
 			if err := p.apply(ctx, sub.Take()); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
@@ -41,7 +42,7 @@ func (s *Streams) Runs(ctx context.Context, target watches.RunTarget, send func(
 	}
 	defer sub.Close()
 	pace := s.pace()
-	defer pace.stop()
+	defer pace.Stop()
 
 	r := runStream{streams: s, target: target, allowed: authz.ScopeFrom(ctx), send: send, floor: map[int64]int64{}}
 	rows, err := s.read.newestRoots(ctx, target, newestRuns)
@@ -55,14 +56,14 @@ func (s *Streams) Runs(ctx context.Context, target watches.RunTarget, send func(
 		return err
 	}
 	for {
-		pace.sent()
-		why, err := pace.wait(ctx, sub.Ready(), nil)
+		pace.Sent()
+		why, err := pace.Wait(ctx, sub.Ready(), nil)
 		switch {
 		case err != nil:
 			return err
-		case why == over:
+		case why == stream.Expired:
 			return nil
-		case why == beat:
+		case why == stream.Heartbeat:
 			err = send(&workflow.WatchRunsResponse{})
 		default:
 			rows, lagged, since := sub.Take()

@@ -9,6 +9,7 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
@@ -67,60 +68,60 @@ func NewStreams(cfg Config, deps Deps) *Streams {
 }
 
 // pace starts the timing of a stream with a heartbeat.
-func (s *Streams) pace() *pace {
-	return newPace(s.clock, s.hub.closing, s.cfg.Heartbeat, s.cfg.MaxAge)
+func (s *Streams) pace() *stream.Pace {
+	return stream.NewPace(s.clock, stream.Timing{Heartbeat: s.cfg.Heartbeat, MaxAge: s.cfg.MaxAge, Closing: s.hub.closing})
 }
 
 // paceSilent is for streams whose message type has no heartbeat form.
-func (s *Streams) paceSilent() *pace {
-	return newPace(s.clock, s.hub.closing, 0, s.cfg.MaxAge)
+func (s *Streams) paceSilent() *stream.Pace {
+	return stream.NewPace(s.clock, stream.Timing{MaxAge: s.cfg.MaxAge, Closing: s.hub.closing})
 }
 
 // WatchChildren implements EngineService.
-func (s *Streams) WatchChildren(ctx context.Context, req *enginev1.WatchChildrenRequest, stream *connect.ServerStream[enginev1.WatchChildrenResponse]) error {
-	return ended(ctx, s.Children(ctx, ident.ActionOf(req.GetParent()), stream.Send))
+func (s *Streams) WatchChildren(ctx context.Context, req *enginev1.WatchChildrenRequest, to *connect.ServerStream[enginev1.WatchChildrenResponse]) error {
+	return s.Children(ctx, ident.ActionOf(req.GetParent()), to.Send)
 }
 
 // WatchActionDetails implements RunService.
-func (s *Streams) WatchActionDetails(ctx context.Context, req *workflow.WatchActionDetailsRequest, stream *connect.ServerStream[workflow.WatchActionDetailsResponse]) error {
-	return ended(ctx, s.ActionDetails(ctx, ident.ActionOf(req.GetActionId()), stream.Send))
+func (s *Streams) WatchActionDetails(ctx context.Context, req *workflow.WatchActionDetailsRequest, to *connect.ServerStream[workflow.WatchActionDetailsResponse]) error {
+	return s.ActionDetails(ctx, ident.ActionOf(req.GetActionId()), to.Send)
 }
 
 // WatchRunDetails implements RunService.
-func (s *Streams) WatchRunDetails(ctx context.Context, req *workflow.WatchRunDetailsRequest, stream *connect.ServerStream[workflow.WatchRunDetailsResponse]) error {
-	return ended(ctx, s.RunDetails(ctx, ident.RunOf(req.GetRunId()), stream.Send))
+func (s *Streams) WatchRunDetails(ctx context.Context, req *workflow.WatchRunDetailsRequest, to *connect.ServerStream[workflow.WatchRunDetailsResponse]) error {
+	return s.RunDetails(ctx, ident.RunOf(req.GetRunId()), to.Send)
 }
 
 // WatchRuns implements RunService.
-func (s *Streams) WatchRuns(ctx context.Context, req *workflow.WatchRunsRequest, stream *connect.ServerStream[workflow.WatchRunsResponse]) error {
-	return ended(ctx, s.Runs(ctx, targetOf(req), stream.Send))
+func (s *Streams) WatchRuns(ctx context.Context, req *workflow.WatchRunsRequest, to *connect.ServerStream[workflow.WatchRunsResponse]) error {
+	return s.Runs(ctx, targetOf(req), to.Send)
 }
 
 // WatchActions implements RunService.
-func (s *Streams) WatchActions(ctx context.Context, req *workflow.WatchActionsRequest, stream *connect.ServerStream[workflow.WatchActionsResponse]) error {
+func (s *Streams) WatchActions(ctx context.Context, req *workflow.WatchActionsRequest, to *connect.ServerStream[workflow.WatchActionsResponse]) error {
 	filter, err := parseTreeFilter(req.GetFilter())
 	if err != nil {
 		return err
 	}
-	return ended(ctx, s.Actions(ctx, ident.RunOf(req.GetRunId()), filter, stream.Send))
+	return s.Actions(ctx, ident.RunOf(req.GetRunId()), filter, to.Send)
 }
 
 // WatchRunActions implements InsightService.
-func (s *Streams) WatchRunActions(ctx context.Context, req *insightv1.WatchRunActionsRequest, stream *connect.ServerStream[insightv1.WatchRunActionsResponse]) error {
+func (s *Streams) WatchRunActions(ctx context.Context, req *insightv1.WatchRunActionsRequest, to *connect.ServerStream[insightv1.WatchRunActionsResponse]) error {
 	picture := Picture{Run: ident.RunOf(req.GetRunId()), Cursor: req.GetCursor(), Strings: req.GetStrings()}
-	return ended(ctx, s.RunActions(ctx, picture, stream.Send))
+	return s.RunActions(ctx, picture, to.Send)
 }
 
 // WatchClusterEvents implements RunService.
-func (s *Streams) WatchClusterEvents(ctx context.Context, req *workflow.WatchClusterEventsRequest, stream *connect.ServerStream[workflow.WatchClusterEventsResponse]) error {
-	return ended(ctx, s.ClusterEvents(ctx, ident.ActionOf(req.GetId()), req.GetAttempt(), stream.Send))
+func (s *Streams) WatchClusterEvents(ctx context.Context, req *workflow.WatchClusterEventsRequest, to *connect.ServerStream[workflow.WatchClusterEventsResponse]) error {
+	return s.ClusterEvents(ctx, ident.ActionOf(req.GetId()), req.GetAttempt(), to.Send)
 }
 
 // WatchGroups implements RunService.
-func (s *Streams) WatchGroups(ctx context.Context, req *workflow.WatchGroupsRequest, stream *connect.ServerStream[workflow.WatchGroupsResponse]) error {
+func (s *Streams) WatchGroups(ctx context.Context, req *workflow.WatchGroupsRequest, to *connect.ServerStream[workflow.WatchGroupsResponse]) error {
 	query, err := parseGroups(req, s.cfg.Groups)
 	if err != nil {
 		return err
 	}
-	return ended(ctx, s.Groups(ctx, query, stream.Send))
+	return s.Groups(ctx, query, to.Send)
 }

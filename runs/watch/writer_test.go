@@ -15,7 +15,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -186,18 +185,4 @@ func TestStreamsServeRowsOfTheWriter(t *testing.T) {
 	})
 	require.NoError(t, s.end())
 	require.Equal(t, "enough", s.all()[0].GetDetails().GetAbortInfo().GetReason())
-}
-
-func TestStreamsNeverEndWithCanceled(t *testing.T) {
-	canceled := fmt.Errorf("send: %w", context.Canceled)
-	require.True(t, rpc.IsUnavailable(watch.Ended(t.Context(), canceled)), "something of ours was cancelled")
-	require.Equal(t, rpc.KindDeadlineExceeded, rpc.KindOf(watch.Ended(t.Context(), context.DeadlineExceeded)))
-
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	require.NoError(t, watch.Ended(gone, canceled), "the client has gone")
-
-	stopping, stop := context.WithCancelCause(t.Context())
-	stop(rpc.ErrShuttingDown)
-	require.True(t, rpc.IsUnavailable(watch.Ended(stopping, canceled)))
 }

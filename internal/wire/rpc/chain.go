@@ -40,10 +40,10 @@ type Chain struct {
 }
 
 // Interceptors is the chain that every call passes. Before its request is read: the gate, which authenticates the caller
-// and refuses procedures by the table. Then: recover, telemetry, authorise, validate, errors, handler. Authorisation reads
-// the resources of a request before validation, so that a caller learns nothing about resources without permission; a
-// malformed identifier is a resource that no policy names. It panics only if the instruments cannot be created, which
-// no input causes.
+// and refuses procedures by the table. Then: recover, telemetry, authorise, validate, errors, endings of streams,
+// handler. Authorisation reads the resources of a request before validation, so that a caller learns nothing about resources
+// without permission; a malformed identifier is a resource that no policy names. It panics only if the instruments cannot be
+// created, which no input causes.
 func Interceptors(chain Chain) connect.HandlerOption {
 	made, err := chain.make()
 	if err != nil {
@@ -82,7 +82,7 @@ func (c Chain) make() (*links, error) {
 		connect.WithRequestGate(l.gate.request),
 		connect.WithConditionalHandlerOptions(l.intake.options),
 		connect.WithRecover(recovered),
-		connect.WithInterceptors(telemetry, decodedInterceptor{}, endStreams{c.Stopping}, l.authorise, validation{}, mapErrors()),
+		connect.WithInterceptors(telemetry, decodedInterceptor{}, endStreams{c.Stopping}, l.authorise, validation{}, mapErrors(), endings{}),
 	)
 	return l, nil
 }
