@@ -128,6 +128,26 @@ func TestLogsOfAPodThatIsGone(t *testing.T) {
 	require.Equal(t, "one\n", stream.Msg().GetLogs()[0].GetLines()[0].GetMessage())
 }
 
+// TestStoredLogsOfMembers: the pods of an attempt have containers of the same names, and each has its own stored log.
+func TestStoredLogsOfMembers(t *testing.T) {
+	f := newFixture(t)
+	uri := f.logged("a0")
+	f.seal(uri, "of the head")
+	f.seal(strings.Replace(uri, "/main.log", "/worker/main.log", 1), "of the worker")
+	for pod, want := range map[string]string{"pod-0": "of the head\n", "worker": "of the worker\n"} {
+		request := logsOf("a0")
+		request.PodSelector = &dataproxy.TailLogsRequest_PodName{PodName: pod}
+		text, _, err := f.tail(request)
+		require.NoError(t, err, pod)
+		require.Equal(t, want, text)
+	}
+	f.state.logs["a0"].Pods[0].PodName = "../../../secret"
+	request := logsOf("a0")
+	request.PodSelector = &dataproxy.TailLogsRequest_PodName{PodName: "../../../secret"}
+	_, _, err := f.tail(request)
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "a name that no pod can have is no part of a path")
+}
+
 func TestAPodThatVanishesLosesAndRepeatsNoLine(t *testing.T) {
 	for name, failure := range map[string]error{
 		"gone": rpc.NotFound("pod is gone"), "broken": rpc.Unavailable(nil, "connection lost"), "canceled": context.Canceled,

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kuberule"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -52,11 +53,7 @@ func (s *Service) tailLogs(ctx context.Context, r *dataproxy.TailLogsRequest, se
 func (s *Service) tailAll(ctx context.Context, out *logSink, containers []container, cluster, attemptDir string) error {
 	tails, following := errgroup.WithContext(ctx)
 	for i, c := range containers {
-		sealed := ""
-		if c.primaryPod { // logs of other pods are not stored
-			sealed = blobpath.SealedLog(attemptDir, c.name)
-		}
-		t := &tail{svc: s, container: c, cluster: cluster, sealed: sealed, out: out}
+		t := &tail{svc: s, container: c, cluster: cluster, sealed: c.sealed(attemptDir), out: out}
 		tails.Go(func() error {
 			err := t.run(following)
 			if rpc.IsNotFound(err) && i > 0 {
@@ -97,6 +94,17 @@ func (s *Service) heartbeat(ctx context.Context, out *logSink) {
 type container struct {
 	namespace, pod, name string
 	primaryPod           bool
+}
+
+// sealed is where the log is stored when the pod is gone; empty if it cannot be.
+func (c container) sealed(attemptDir string) string {
+	switch {
+	case c.primaryPod:
+		return blobpath.SealedLog(attemptDir, "", c.name)
+	case !kuberule.IsName(c.pod): // It becomes part of a path.
+		return ""
+	}
+	return blobpath.SealedLog(attemptDir, c.pod, c.name)
 }
 
 // selectContainers chooses by the request's selector: by default the primary container of the primary pod; all pods, or

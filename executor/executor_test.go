@@ -41,7 +41,7 @@ func TestActionRunsToItsEnd(t *testing.T) {
 	require.Equal(t, "primary", pod.GetPrimaryContainerName())
 	require.NotNil(t, pod.GetContainers()[0].GetProcess().GetContainerEndTime())
 
-	sealed, err := os.ReadFile(blobpath.SealedLog(dir, "primary"))
+	sealed, err := os.ReadFile(blobpath.SealedLog(dir, "", "primary"))
 	require.NoError(t, err)
 	require.Equal(t, "2026-01-02T03:04:05.000000006Z hello from primary\n", string(sealed))
 

@@ -77,7 +77,7 @@ func TestAnActionRunsAsAJob(t *testing.T) {
 	require.Equal(t, []string{"1 RUNNING", "1 SUCCEEDED"}, history[len(history)-2:])
 	end := h.record.last(action).GetEvent()
 	require.Equal(t, pod.Name, end.GetLogContext().GetPrimaryPodName())
-	sealed, err := os.ReadFile(blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1), "primary"))
+	sealed, err := os.ReadFile(blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1), "", "primary"))
 	require.NoError(t, err)
 	require.Equal(t, "2026-01-02T03:04:05.000000006Z hello from primary\n", string(sealed))
 	require.Equal(t, 2, h.counter.Writes("jobs"), "created and deleted once: %v", h.counter.Snapshot())

@@ -124,7 +124,7 @@ func TestLogsOfEveryAttemptAreKept(t *testing.T) {
 	h.record.awaitPhase(t, action, 2, state.Failed)
 	h.awaitGone(task)
 	for attempt := range uint32(2) {
-		log := blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "primary")
+		log := blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "", "primary")
 		require.Eventually(t, func() bool {
 			body, err := os.ReadFile(log)
 			return err == nil && string(body) == fmt.Sprintf("2026-01-02T03:04:05Z I am %s-%d\n", task.Name, attempt)
@@ -155,7 +155,7 @@ func TestLogOfAnAbortedActionIsKept(t *testing.T) {
 	h.record.awaitPhase(t, action, 1, state.Running)
 	require.NoError(t, h.Client.Delete(context.Background(), task))
 	h.awaitGone(task)
-	body, err := os.ReadFile(blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1), "primary"))
+	body, err := os.ReadFile(blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1), "", "primary"))
 	require.NoError(t, err)
 	require.Equal(t, "2026-01-02T03:04:05Z so far\n", string(body))
 }
@@ -177,7 +177,7 @@ func TestLogOfAPodThatSomebodyDeletedIsKept(t *testing.T) {
 	h.record.awaitPhase(t, action, 2, state.Succeeded)
 	h.awaitGone(task)
 	for attempt := range uint32(2) {
-		body, err := os.ReadFile(blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "primary"))
+		body, err := os.ReadFile(blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "", "primary"))
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprintf("2026-01-02T03:04:05Z I am %s-%d\n", task.Name, attempt), string(body))
 	}

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -20,12 +21,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
-	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
-// available describes every plugin of this program. A new plugin is added here.
-func available(pods podspec.Config) []plugin.Definition {
-	return []plugin.Definition{pod.Definition(pods), job.Definition(pods)}
+// available describes every plugin of this program. A new plugin is added here, with its settings in Plugins.
+func available(config Config) []plugin.Definition {
+	return []plugin.Definition{pod.Definition(config.Pod), job.Definition(config.Pod, config.Plugins.Job)}
 }
 
 // Plugins says which plugins run attempts, and of which tasks.
@@ -42,6 +42,8 @@ type Plugins struct {
 	// Probe is how often the executor checks whether the cluster serves the types of the enabled plugins. A plugin whose
 	// types are missing does not run, and its tasks wait. Default 30 s.
 	Probe time.Duration `config:"probe"`
+	// Job configures the plugin job.
+	Job job.Config `config:"job"`
 }
 
 // DefaultPlugins runs every task as a pod.
@@ -53,7 +55,7 @@ func DefaultPlugins() Plugins {
 func (c Plugins) Validate() error {
 	var found invalid.Fields
 	var known []string
-	for _, definition := range available(podspec.Config{}) {
+	for _, definition := range available(Config{}) {
 		known = append(known, definition.Name)
 	}
 	for i, name := range c.Enabled {
@@ -69,15 +71,16 @@ func (c Plugins) Validate() error {
 		found.If(seen[taskType], "taskTypes[%d]: task type %q is listed twice", i, taskType)
 		seen[taskType] = true
 	}
+	found.Section("job", c.Job.Validate())
 	found.If(c.Probe <= 0, "probe: must be positive, got %s", c.Probe)
 	return found.Err()
 }
 
 // definitions returns the enabled plugins, in the order of the configuration.
-func (c Plugins) definitions(pods podspec.Config) []plugin.Definition {
+func (c Config) definitions() []plugin.Definition {
 	var result []plugin.Definition
-	for _, name := range c.Enabled {
-		for _, definition := range available(pods) {
+	for _, name := range c.Plugins.Enabled {
+		for _, definition := range available(c) {
 			if definition.Name == name {
 				result = append(result, definition)
 			}
@@ -87,7 +90,22 @@ func (c Plugins) definitions(pods podspec.Config) []plugin.Definition {
 }
 
 // Served are the task types that executors with this configuration run.
-func (c Plugins) Served() tasktype.Set { return tasktype.NewSet(c.byType()) }
+func (c Plugins) Served() tasktype.Set {
+	return tasktype.NewSet(c.byType(), made(Config{Plugins: c}.definitions()))
+}
+
+// made is the name of the plugin of each type that a plugin is made for. Where several are, the first one gets it.
+func made(definitions []plugin.Definition) map[string]string {
+	byType := map[string]string{}
+	for _, definition := range definitions {
+		for _, taskType := range definition.Types {
+			if byType[taskType] == "" {
+				byType[taskType] = definition.Name
+			}
+		}
+	}
+	return byType
+}
 
 // byType is the name of the plugin of each type in TaskTypes.
 func (c Plugins) byType() map[string]string {
@@ -100,8 +118,8 @@ func (c Plugins) byType() map[string]string {
 }
 
 // registry creates the plugins. Those whose types the cluster lacks are replaced by plugins that say so.
-func (c Plugins) registry(definitions []plugin.Definition, missing []absence, deps plugin.Deps) (*plugin.Registry, error) {
-	routes := plugin.Routes{Default: c.Default, TaskTypes: c.byType()}
+func (c Plugins) registry(all, definitions []plugin.Definition, missing []absence, deps plugin.Deps) (*plugin.Registry, error) {
+	routes := plugin.Routes{Default: c.Default, TaskTypes: c.byType(), Made: made(all)}
 	var plugins []plugin.Plugin
 	for _, one := range missing {
 		plugins = append(plugins, plugin.Absent(one.plugin, one.why, one.gone))
@@ -159,8 +177,18 @@ func informersOf(definitions []plugin.Definition, scheme *runtime.Scheme) ([]plu
 }
 
 func addIndexes(ctx context.Context, indexer client.FieldIndexer, definitions []plugin.Definition) error {
+	type key struct {
+		kind  reflect.Type
+		field string
+	}
+	added := map[key]bool{} // Plugins may share an index, such as that of members.
 	for _, definition := range definitions {
 		for _, index := range definition.Indexes {
+			one := key{reflect.TypeOf(index.Object), index.Field}
+			if added[one] {
+				continue
+			}
+			added[one] = true
 			if err := indexer.IndexField(ctx, index.Object, index.Field, index.Values); err != nil {
 				return fmt.Errorf("plugin %s: index %s: %w", definition.Name, index.Field, err)
 			}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
-	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
 func TestPluginsOfTheConfiguration(t *testing.T) {
@@ -40,13 +39,13 @@ func TestServedTypesFollowTheConfiguration(t *testing.T) {
 func TestOnlyEnabledPluginsBringTypes(t *testing.T) {
 	scheme, err := newScheme(nil)
 	require.NoError(t, err)
-	informers, err := informersOf(DefaultPlugins().definitions(podspec.DefaultConfig()), scheme)
+	informers, err := informersOf(DefaultConfig().definitions(), scheme)
 	require.NoError(t, err)
 	require.Empty(t, informers)
 
 	both := Plugins{Probe: time.Second, Enabled: []string{"pod", "job"}, Default: "pod"}
 	require.NoError(t, both.Validate())
-	informers, err = informersOf(both.definitions(podspec.DefaultConfig()), scheme)
+	informers, err = informersOf(Config{Plugins: both}.definitions(), scheme)
 	require.NoError(t, err)
 	require.Len(t, informers, 1)
 	require.IsType(t, &batchv1.Job{}, informers[0].Object)
@@ -60,4 +59,16 @@ func TestATypeHasOneInformer(t *testing.T) {
 	require.ErrorContains(t, err, "plugin b: plugin a already has the informer of Job")
 	_, err = informersOf([]plugin.Definition{{Name: "a", Informers: []plugin.Informer{{Object: &corev1.Pod{}}}}}, scheme)
 	require.ErrorContains(t, err, "the executor already has the informer of Pod")
+}
+
+// TestPluginsBringTheirTypes: a type that an enabled plugin is made for needs no line in the configuration.
+func TestPluginsBringTheirTypes(t *testing.T) {
+	byType := made([]plugin.Definition{{Name: "pod"}, {Name: "ray", Types: []string{"ray"}}, {Name: "other", Types: []string{"ray", "dask"}}})
+	require.Equal(t, map[string]string{"ray": "ray", "dask": "other"}, byType)
+}
+
+func TestSettingsOfAPlugin(t *testing.T) {
+	config := DefaultPlugins()
+	config.Job.Queue = "Not A Name"
+	require.ErrorContains(t, config.Validate(), "job.queue")
 }

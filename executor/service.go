@@ -90,7 +90,7 @@ var _ lifecycle.Part = (*Service)(nil)
 
 // New puts the service together. It does not connect to the cluster yet.
 func New(config Config, deps Deps) (*Service, error) {
-	return newService(config, deps, config.Plugins.definitions(config.Pod))
+	return newService(config, deps, config.definitions())
 }
 
 // newService returns a service that runs the plugins of these definitions.

@@ -31,7 +31,7 @@ func (h *handler) message(ctx context.Context, a *store.Action, assigned *engine
 	}
 	return &workerv1.Assignment{
 		Id: idOf(a), Action: a.Action.Proto(), Args: args, Env: h.environment(about), Timeout: template.GetMetadata().GetTimeout(),
-		LogUri: blobpath.SealedLog(about.Dir(), logName),
+		LogUri: blobpath.SealedLog(about.Dir(), "", logName),
 	}, nil
 }
 

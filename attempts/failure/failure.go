@@ -28,6 +28,8 @@ type Failure struct {
 	Message string
 	// Origin is who the task itself blames, where that differs from Class.
 	Origin core.ExecutionError_ErrorKind
+	// Member is the pod that failed, in an attempt that has several; it begins the message. May be empty.
+	Member string
 }
 
 // New returns the failure of a reason. The detail follows the words of the table; it is formatted when there are args and
@@ -96,6 +98,14 @@ func (f *Failure) TimedOut() bool {
 func (f *Failure) With(detail string) *Failure {
 	result := *f
 	result.Message = clip.Middle(f.Message+"; "+detail, maxMessage)
+	return &result
+}
+
+// In returns the failure as that of a member of the attempt.
+func (f *Failure) In(member string) *Failure {
+	result := *f
+	result.Member = member
+	result.Message = clip.Middle(member+": "+f.Message, maxMessage)
 	return &result
 }
 

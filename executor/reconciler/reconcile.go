@@ -147,7 +147,10 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 		}
 	default:
 		var err error
-		if state, err = r.ask(ctx, attempt); err == nil {
+		if state, err = r.ask(ctx, attempt); err == nil && r.keepWord(entry, attempt, state) {
+			return reconcile.Result{}, nil // The write wakes us.
+		}
+		if err == nil {
 			if state.Stopping && entry.followedAttempt != attempt.Number {
 				entry.followedAttempt = attempt.Number
 				r.followLogs(attempt, r.logsOf(ctx, attempt))
@@ -182,7 +185,12 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 // ask asks the plugin of an attempt for its state.
 func (r *Reconciler) ask(ctx context.Context, attempt *plugin.Attempt) (plugin.State, error) {
 	defer doing(ctx, fmt.Sprintf("advancing attempt %d", attempt.Number))()
-	return r.deps.Plugins.For(attempt).Advance(ctx, attempt)
+	one := r.deps.Plugins.For(attempt)
+	state, err := one.Advance(ctx, attempt)
+	if size := len(state.Word); err == nil && size > v1.MaxPluginWord {
+		return plugin.State{}, fmt.Errorf("plugin %s: the word of the attempt has %d bytes; the maximum is %d", one.Name(), size, v1.MaxPluginWord)
+	}
+	return state, err
 }
 
 // waitOut waits out the pause before an attempt, in which nothing can happen but the deadline of the action.
@@ -234,7 +242,7 @@ func (r *Reconciler) attempt(task *v1.TaskAction, entry *entry) *plugin.Attempt 
 		result.PreviousDir = blobpath.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number-1))
 	}
 	if entry.status.Attempt == number {
-		result.Known = entry.status.PodUID
+		result.Known, result.Word = entry.status.PodUID, entry.status.Plugin
 	}
 	entry.attempt = result
 	return result

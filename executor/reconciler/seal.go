@@ -19,7 +19,7 @@ const (
 // sealLogs seals the logs of an attempt. A log that cannot be read does not keep an action from ending.
 func (r *Reconciler) sealLogs(ctx context.Context, attempt *plugin.Attempt) {
 	for _, log := range r.logsOf(ctx, attempt) {
-		r.sealLog(ctx, log, blobpath.SealedLog(attempt.Dir, log.Container))
+		r.sealLog(ctx, log, blobpath.SealedLog(attempt.Dir, log.Member, log.Container))
 	}
 }
 
@@ -62,7 +62,7 @@ func (r *Reconciler) followLogs(attempt *plugin.Attempt, logs []plugin.Log) {
 			select {
 			case r.follows <- struct{}{}:
 				defer func() { <-r.follows }()
-				r.sealLog(r.lifetime, log, blobpath.SealedLog(attempt.Dir, log.Container))
+				r.sealLog(r.lifetime, log, blobpath.SealedLog(attempt.Dir, log.Member, log.Container))
 			case <-r.lifetime.Done():
 			}
 		})

@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,12 +38,29 @@ func (r *Reconciler) noteStatus(entry *entry, attempt *plugin.Attempt, state plu
 	if state.Object == "" || r.statusDue(entry, state) != 0 || !statusDiffers(entry, state) {
 		return
 	}
-	if entry.status.Attempt != attempt.Number {
-		entry.status.NotBefore = nil
-	}
-	entry.status.Attempt, entry.status.PodUID = attempt.Number, state.Object
+	begin(entry, attempt)
+	entry.status.PodUID = state.Object
 	entry.status.Phase, entry.status.Message = phaseName(state.Phase), clip.Head(line(state), maxStatusMessage)
 	entry.dirty = true
+}
+
+// begin makes the status that of the current attempt.
+func begin(entry *entry, attempt *plugin.Attempt) {
+	if entry.status.Attempt != attempt.Number {
+		entry.status.NotBefore, entry.status.PodUID, entry.status.Plugin = nil, "", nil
+		entry.status.Attempt = attempt.Number
+	}
+}
+
+// keepWord has a new word of the plugin written, and reports whether there is one: until it is written, the state that came
+// with it does not count.
+func (r *Reconciler) keepWord(entry *entry, attempt *plugin.Attempt, state plugin.State) bool {
+	if state.Word == nil || bytes.Equal(state.Word, attempt.Word) {
+		return false
+	}
+	begin(entry, attempt)
+	entry.status.Plugin, entry.dirty = bytes.Clone(state.Word), true
+	return true
 }
 
 // statusDue returns in how long the status should be written; 0 means now, or that it is complete. The time counts from when the
@@ -100,13 +118,16 @@ func (r *Reconciler) writeStatus(ctx context.Context, task *v1.TaskAction, entry
 func statusFields(status v1.TaskActionStatus) map[string]any {
 	fields := map[string]any{
 		"attempt": status.Attempt, "userFailures": status.UserFailures, "systemFailures": status.SystemFailures,
-		"notBefore": nil, "podUid": nil, "phase": status.Phase, "message": nil,
+		"notBefore": nil, "podUid": nil, "phase": status.Phase, "message": nil, "plugin": nil,
 	}
 	if status.NotBefore != nil {
 		fields["notBefore"] = status.NotBefore
 	}
 	if status.PodUID != "" {
 		fields["podUid"] = status.PodUID
+	}
+	if len(status.Plugin) > 0 {
+		fields["plugin"] = status.Plugin
 	}
 	if status.Message != "" {
 		fields["message"] = status.Message

@@ -17,6 +17,8 @@ type Holder struct {
 	Namespace string
 	// Name begins the names of its Kubernetes Secrets.
 	Name string
+	// Role tells pods of one holder apart that have images, and so registries, of their own; empty for the only ones.
+	Role string
 	// Asked are the secrets that it asks for.
 	Asked []*core.Secret
 	// Owner is the object whose deletion deletes them; nil where the caller deletes them.
@@ -25,16 +27,24 @@ type Holder struct {
 	Labels map[string]string
 }
 
-// Name is the name of the Kubernetes Secret of an attempt.
-func Name(attempt *plugin.Attempt) string { return holderOf(attempt).SecretName() }
+// Name is the name of the Kubernetes Secret for the pods of an attempt, or for those of one of its roles.
+func Name(attempt *plugin.Attempt, role string) string { return holderOf(attempt, role).SecretName() }
 
 // SecretName is the name of the Kubernetes Secret with the values that were asked for.
-func (h *Holder) SecretName() string { return h.Name + "-secrets" }
+func (h *Holder) SecretName() string { return h.prefix() + "-secrets" }
 
-func holderOf(attempt *plugin.Attempt) *Holder {
+// prefix begins the names of the Secrets of the role. A Secret is immutable: two roles must not share one.
+func (h *Holder) prefix() string {
+	if h.Role == "" {
+		return h.Name
+	}
+	return h.Name + "-" + h.Role
+}
+
+func holderOf(attempt *plugin.Attempt, role string) *Holder {
 	return &Holder{
 		Project: attempt.Task.Spec.Project, Domain: attempt.Task.Spec.Domain, Namespace: attempt.Task.Namespace,
-		Name: v1.PodName(attempt.Task.Name, attempt.Number), Asked: attempt.Template.GetSecurityContext().GetSecrets(),
+		Name: v1.PodName(attempt.Task.Name, attempt.Number), Role: role, Asked: attempt.Template.GetSecurityContext().GetSecrets(),
 		Owner: metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind)),
 	}
 }

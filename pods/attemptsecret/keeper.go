@@ -36,9 +36,9 @@ type Keeper struct{ deps plugin.Deps }
 // New returns a keeper.
 func New(deps plugin.Deps) *Keeper { return &Keeper{deps: deps} }
 
-// Prepare writes what the pod of an attempt refers to; PrepareFor says how.
-func (k *Keeper) Prepare(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec) error {
-	return k.PrepareFor(ctx, holderOf(attempt), pod)
+// Prepare writes what the pods of an attempt refer to, or those of one of its roles; PrepareFor says how.
+func (k *Keeper) Prepare(ctx context.Context, attempt *plugin.Attempt, role string, pod *corev1.PodTemplateSpec) error {
+	return k.PrepareFor(ctx, holderOf(attempt, role), pod)
 }
 
 // PrepareFor writes what the pods of a holder refer to: the secrets that it asks for, those of its image pull
@@ -74,7 +74,7 @@ func (k *Keeper) prepareRegistries(ctx context.Context, holder *Holder, pod *cor
 	if len(config) == 0 {
 		return nil
 	}
-	name := holder.Name + "-pull"
+	name := holder.prefix() + "-pull"
 	data := map[string][]byte{corev1.DockerConfigJsonKey: config}
 	if err := k.ensure(ctx, holder, k.object(holder, pod, name, corev1.SecretTypeDockerConfigJson, data)); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (k *Keeper) preparePulls(ctx context.Context, holder *Holder, pod *corev1.P
 			continue
 		}
 		data := map[string][]byte{corev1.DockerConfigJsonKey: value.GetValue()}
-		name := fmt.Sprintf("%s-pull-%d", holder.Name, i)
+		name := fmt.Sprintf("%s-pull-%d", holder.prefix(), i)
 		if err := k.ensure(ctx, holder, k.object(holder, pod, name, corev1.SecretTypeDockerConfigJson, data)); err != nil {
 			return err
 		}

@@ -112,8 +112,8 @@ func TestAnAttemptGetsItsSecretsOnce(t *testing.T) {
 	b.values.set("key", "first")
 	b.values.set("g_file", allBytes())
 	attempt := b.attempt(&core.Secret{Key: "key", MountRequirement: core.Secret_ENV_VAR}, &core.Secret{Group: "g", Key: "file", MountRequirement: core.Secret_FILE})
-	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, pod()))
-	made := b.secret(t, attemptsecret.Name(attempt))
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, "", pod()))
+	made := b.secret(t, attemptsecret.Name(attempt, ""))
 	require.Equal(t, map[string][]byte{"key": []byte("first"), "g_file": []byte(allBytes())}, made.Data)
 	require.True(t, *made.Immutable)
 	require.Equal(t, attempt.Task.UID, made.OwnerReferences[0].UID)
@@ -123,17 +123,17 @@ func TestAnAttemptGetsItsSecretsOnce(t *testing.T) {
 
 	// A process that died after it changes nothing: the pod of an attempt never sees two values.
 	b.values.set("key", "second")
-	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, pod()))
-	require.Equal(t, "first", string(b.secret(t, attemptsecret.Name(attempt)).Data["key"]))
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, "", pod()))
+	require.Equal(t, "first", string(b.secret(t, attemptsecret.Name(attempt, "")).Data["key"]))
 
 	next := plugintest.Second(attempt)
-	require.NoError(t, b.keeper.Prepare(t.Context(), next, pod()))
-	require.Equal(t, "second", string(b.secret(t, attemptsecret.Name(next)).Data["key"]), "the next attempt gets the new value")
+	require.NoError(t, b.keeper.Prepare(t.Context(), next, "", pod()))
+	require.Equal(t, "second", string(b.secret(t, attemptsecret.Name(next, "")).Data["key"]), "the next attempt gets the new value")
 }
 
 func TestTasksWithoutSecretsAskForNone(t *testing.T) {
 	b := newBench(t)
-	require.NoError(t, b.keeper.Prepare(t.Context(), b.attempt(), pod("with.dots")))
+	require.NoError(t, b.keeper.Prepare(t.Context(), b.attempt(), "", pod("with.dots")))
 	require.Empty(t, b.values.asked)
 	require.Zero(t, b.count(t))
 }
@@ -168,7 +168,7 @@ func TestWhatAnAttemptCannotGet(t *testing.T) {
 			b.values.set("big1", strings.Repeat("x", 600_000))
 			b.values.set("big2", strings.Repeat("y", 600_000))
 			b.values.fail = tc.fail
-			err := b.keeper.Prepare(t.Context(), b.attempt(tc.secrets...), pod())
+			err := b.keeper.Prepare(t.Context(), b.attempt(tc.secrets...), "", pod())
 			why := failure.Of(err)
 			require.NotNil(t, why, "%v", err)
 			require.Equal(t, tc.reason, why.Reason)
@@ -187,13 +187,13 @@ func TestAnOutageOfTheBackendIsNoFailureOfTheTask(t *testing.T) {
 	b := newBench(t)
 	b.values.fail = connect.NewError(connect.CodeUnavailable, errors.New("sealed"))
 	attempt := b.attempt(&core.Secret{Key: "key", MountRequirement: core.Secret_ENV_VAR})
-	err := b.keeper.Prepare(t.Context(), attempt, pod())
+	err := b.keeper.Prepare(t.Context(), attempt, "", pod())
 	require.ErrorContains(t, err, "sealed")
 	require.Nil(t, failure.Of(err), "it is tried again")
 
 	b.values.fail = nil
 	b.values.set("key", "x")
-	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, pod()))
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, "", pod()))
 }
 
 func TestImagePullSecrets(t *testing.T) {
@@ -203,7 +203,7 @@ func TestImagePullSecrets(t *testing.T) {
 	b.values.set("generic", config)
 	made := pod("registry", "of-the-namespace", "generic")
 	attempt := b.attempt()
-	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, made))
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, "", made))
 	require.Equal(t, []corev1.LocalObjectReference{{Name: "r1-a0-0123abcd-0-pull-0"}, {Name: "of-the-namespace"}, {Name: "generic"}}, made.Spec.ImagePullSecrets)
 	written := b.secret(t, "r1-a0-0123abcd-0-pull-0")
 	require.Equal(t, corev1.SecretTypeDockerConfigJson, written.Type)
@@ -211,7 +211,7 @@ func TestImagePullSecrets(t *testing.T) {
 	require.Equal(t, 1, b.count(t))
 
 	b.values.fail = connect.NewError(connect.CodeFailedPrecondition, errors.New("no backend"))
-	require.NoError(t, b.keeper.Prepare(t.Context(), plugintest.Second(b.attempt()), pod("registry")), "the namespace may have it")
+	require.NoError(t, b.keeper.Prepare(t.Context(), plugintest.Second(b.attempt()), "", pod("registry")), "the namespace may have it")
 }
 
 func TestRegistriesOfTheImages(t *testing.T) {
@@ -225,7 +225,7 @@ func TestRegistriesOfTheImages(t *testing.T) {
 		return made
 	}
 	attempt, first := b.attempt(), made()
-	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, first))
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, "", first))
 	require.Equal(t, []string{"registry.example/init", "registry.example/app:1"}, b.values.asked[0].GetImages())
 	require.Equal(t, []corev1.LocalObjectReference{{Name: "of.the.namespace"}, {Name: "r1-a0-0123abcd-0-pull"}}, first.Spec.ImagePullSecrets)
 	require.NotContains(t, first.String(), "hidden")
@@ -237,13 +237,13 @@ func TestRegistriesOfTheImages(t *testing.T) {
 	// The process died before it created the pod, and the secret has changed since.
 	before := b.values.pull
 	b.values.pull = `{"auths":{}}`
-	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, made()))
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, "", made()))
 	require.JSONEq(t, before, string(b.secret(t, written.Name).Data[corev1.DockerConfigJsonKey]))
 
 	next := plugintest.Second(attempt)
 	for code, fine := range map[connect.Code]bool{connect.CodeFailedPrecondition: true, connect.CodeInvalidArgument: true, connect.CodeUnavailable: false} {
 		b.values.fail = connect.NewError(code, errors.New("away"))
-		err := b.keeper.Prepare(t.Context(), next, made())
+		err := b.keeper.Prepare(t.Context(), next, "", made())
 		require.Equal(t, fine, err == nil, "%s: %v", code, err)
 		require.Nil(t, failure.Of(err), "it is tried again")
 	}
@@ -253,22 +253,22 @@ func TestASecretOfADeletedTaskActionIsNotUsed(t *testing.T) {
 	b := newBench(t)
 	b.values.set("key", "old")
 	attempt := b.attempt(&core.Secret{Key: "key", MountRequirement: core.Secret_ENV_VAR})
-	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, pod()))
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, "", pod()))
 
 	b.values.set("key", "new")
 	attempt.Task.UID = types.UID("another")
-	require.ErrorContains(t, b.keeper.Prepare(t.Context(), attempt, pod()), "waiting until it is gone")
-	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, pod()))
-	require.Equal(t, "new", string(b.secret(t, attemptsecret.Name(attempt)).Data["key"]))
+	require.ErrorContains(t, b.keeper.Prepare(t.Context(), attempt, "", pod()), "waiting until it is gone")
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, "", pod()))
+	require.Equal(t, "new", string(b.secret(t, attemptsecret.Name(attempt, "")).Data["key"]))
 }
 
 func TestASecretOfSomebodyElseStays(t *testing.T) {
 	b := newBench(t)
 	b.values.set("key", "x")
 	attempt := b.attempt(&core.Secret{Key: "key", MountRequirement: core.Secret_ENV_VAR})
-	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: attemptsecret.Name(attempt)}}
+	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: attemptsecret.Name(attempt, "")}}
 	require.NoError(t, b.Client.Create(t.Context(), theirs))
-	require.Error(t, b.keeper.Prepare(t.Context(), attempt, pod()))
+	require.Error(t, b.keeper.Prepare(t.Context(), attempt, "", pod()))
 	require.Empty(t, b.secret(t, theirs.Name).Data)
 }
 
@@ -276,7 +276,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	b := newBench(t)
 	b.values.set("key", "hidden")
 	keeper := attemptsecret.New(plugin.Deps{Live: b.Client, Writer: forbidding{b.Client}, Secrets: b.values})
-	err := keeper.Prepare(t.Context(), b.attempt(&core.Secret{Key: "key", MountRequirement: core.Secret_ENV_VAR}), pod())
+	err := keeper.Prepare(t.Context(), b.attempt(&core.Secret{Key: "key", MountRequirement: core.Secret_ENV_VAR}), "", pod())
 	require.ErrorContains(t, err, "requires the right to create, get and delete Secrets")
 	require.NotContains(t, fmt.Sprint(err), "hidden")
 	require.Nil(t, failure.Of(err))
@@ -286,4 +286,25 @@ type forbidding struct{ client.Writer }
 
 func (forbidding) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
 	return apierrors.NewForbidden(corev1.Resource("secrets"), object.GetName(), errors.New("no right"))
+}
+
+// TestRolesHaveSecretsOfTheirOwn: the pods of one attempt may have images of several registries. A Secret is immutable, and
+// one that exists counts as written: with one name for both, the second role would get the credentials of the first.
+func TestRolesHaveSecretsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	attempt := b.attempt(&core.Secret{Key: "key", MountRequirement: core.Secret_ENV_VAR})
+	b.values.set("key", "value")
+	for role, registry := range map[string]string{"": "primary.example", "head": "head.example", "worker": "worker.example"} {
+		b.values.pull = `{"auths":{"` + registry + `":{}}}`
+		made := pod()
+		made.Spec.Containers = []corev1.Container{{Image: registry + "/app"}}
+		require.NoError(t, b.keeper.Prepare(t.Context(), attempt, role, made))
+		require.Len(t, made.Spec.ImagePullSecrets, 1)
+		written := b.secret(t, made.Spec.ImagePullSecrets[0].Name)
+		require.JSONEq(t, b.values.pull, string(written.Data[corev1.DockerConfigJsonKey]), "role %q", role)
+		require.Equal(t, "value", string(b.secret(t, attemptsecret.Name(attempt, role)).Data["key"]))
+	}
+	require.Equal(t, 6, b.count(t))
+	require.Equal(t, "r1-a0-0123abcd-0-secrets", attemptsecret.Name(attempt, ""), "attempts of earlier versions keep their Secret")
 }

@@ -26,6 +26,8 @@ type Attempt struct {
 	// Known is the uid of the attempt's main object, if it is known to have existed. Such an object is never created
 	// again: if it is gone, the attempt is lost.
 	Known types.UID
+	// Word is the last State.Word of the attempt; nil if there was none.
+	Word []byte
 	// MayLaunch permits the plugin to create the attempt. Without it a plugin that finds nothing returns the unspecified
 	// phase.
 	MayLaunch bool

@@ -31,6 +31,8 @@ type Logged interface {
 // Log is the log of one container.
 type Log struct {
 	Namespace, Pod, Container string
+	// Member tells the pods of an attempt apart in the object store: the name of the pod, or empty for the primary pod.
+	Member string
 	// Follow reads until the container ends.
 	Follow bool
 	// Previous reads the log of the run before the current one.

@@ -17,6 +17,9 @@ import (
 type Definition struct {
 	// Name selects the plugin in the configuration and in tasks.
 	Name string
+	// Types are the task types that the plugin is made for. Their tasks get the plugin wherever it is enabled, unless
+	// executor.plugins.taskTypes names another one.
+	Types []string
 	// New creates the plugin. It is called again after a lost connection or lease; the new plugin remembers nothing.
 	New func(Deps) (Plugin, error)
 	// AddToScheme registers types that are not built into Kubernetes.

@@ -19,8 +19,10 @@ const ConfigKey = "plugin"
 type Routes struct {
 	// Default is the name of the plugin of all other task types that are one container.
 	Default string
-	// TaskTypes are names of plugins by task type.
+	// TaskTypes are names of plugins by task type, as an administrator configured them.
 	TaskTypes map[string]string
+	// Made are names of plugins by the task types that they are made for. TaskTypes take precedence.
+	Made map[string]string
 }
 
 // Registry selects the plugin of an attempt.
@@ -42,9 +44,11 @@ func NewRegistry(routes Routes, plugins ...Plugin) (*Registry, error) {
 	if r.byName[routes.Default] == nil {
 		return nil, fmt.Errorf("default plugin %q: not one of %s", routes.Default, r.names())
 	}
-	for _, taskType := range slices.Sorted(maps.Keys(routes.TaskTypes)) {
-		if name := routes.TaskTypes[taskType]; r.byName[name] == nil {
-			return nil, fmt.Errorf("plugin %q of task type %q: not one of %s", name, taskType, r.names())
+	for _, types := range []map[string]string{routes.TaskTypes, routes.Made} {
+		for _, taskType := range slices.Sorted(maps.Keys(types)) {
+			if name := types[taskType]; r.byName[name] == nil {
+				return nil, fmt.Errorf("plugin %q of task type %q: not one of %s", name, taskType, r.names())
+			}
 		}
 	}
 	return r, nil
@@ -55,7 +59,7 @@ func NewRegistry(routes Routes, plugins ...Plugin) (*Registry, error) {
 // says so.
 func (r *Registry) For(attempt *Attempt) Plugin {
 	taskType := attempt.Template.GetType()
-	if words := tasktype.NewSet(r.routes.TaskTypes).Refusal(attempt.Template); words != "" {
+	if words := tasktype.NewSet(r.routes.TaskTypes, r.routes.Made).Refusal(attempt.Template); words != "" {
 		return refusing{name: taskType, words: words}
 	}
 	if name := attempt.Template.GetConfig()[ConfigKey]; name != "" {
@@ -65,8 +69,10 @@ func (r *Registry) For(attempt *Attempt) Plugin {
 		words := fmt.Sprintf("the task asks for plugin %q, which this installation has not enabled; enabled are: %s", name, r.names())
 		return refusing{name: name, words: words}
 	}
-	if name, routed := r.routes.TaskTypes[taskType]; routed {
-		return r.byName[name]
+	for _, types := range []map[string]string{r.routes.TaskTypes, r.routes.Made} {
+		if name, routed := types[taskType]; routed {
+			return r.byName[name]
+		}
 	}
 	return r.byName[r.routes.Default]
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
@@ -45,6 +46,23 @@ func TestThePluginOfAnAttempt(t *testing.T) {
 		require.Equal(t, tc.want, registry.For(tc.attempt), name)
 	}
 	require.Len(t, registry.All(), 2)
+}
+
+// TestTypesThatAPluginIsMadeFor: they are served where the plugin is enabled, and the configuration takes precedence.
+func TestTypesThatAPluginIsMadeFor(t *testing.T) {
+	routes := plugin.Routes{Default: "pod", TaskTypes: map[string]string{"spark": "pod"}, Made: map[string]string{"ray": "ray", "spark": "ray"}}
+	registry, err := plugin.NewRegistry(routes, idle("pod"), plugin.Absent("ray", "install it", true))
+	require.NoError(t, err)
+	require.Equal(t, idle("pod"), registry.For(attempt("spark", nil)))
+	waits := attempt("ray", nil)
+	state, err := registry.For(waits).Advance(t.Context(), waits)
+	require.NoError(t, err)
+	require.Equal(t, common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, state.Phase)
+	require.Equal(t, "install it", state.Message)
+	waits.Known = "its object was seen"
+	state, err = registry.For(waits).Advance(t.Context(), waits)
+	require.NoError(t, err)
+	require.Equal(t, failure.OperatorMissing, state.Failure.Reason, "it is gone with its type")
 }
 
 func TestAPluginThatIsNotEnabledFailsTheAttempt(t *testing.T) {

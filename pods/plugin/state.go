@@ -30,6 +30,10 @@ type State struct {
 	Notice Notice
 	// Object is the uid of the attempt's main object; empty until it exists.
 	Object types.UID
+	// Word is what the plugin must not forget of this attempt, such as the id of a job elsewhere: at most v1.MaxPluginWord
+	// bytes; nil keeps the last one. A state with a new word does not count until the word is in the status of the
+	// TaskAction. Then Advance is called again with it: a plugin writes what it is going to do before it does it.
+	Word []byte
 	// Since is when the phase of an attempt without a process began, in whole seconds as the cluster reports it; zero if that is not known.
 	Since time.Time
 	// StartedAt is when the process started, in whole seconds as the cluster reports it; zero if it did not start.

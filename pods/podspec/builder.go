@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -32,7 +33,7 @@ type Deps struct {
 
 // Secrets makes the secrets that a pod refers to exist; attemptsecret.Keeper does.
 type Secrets interface {
-	Prepare(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec) error
+	Prepare(ctx context.Context, attempt *plugin.Attempt, role string, pod *corev1.PodTemplateSpec) error
 }
 
 // Builder builds pod templates. It is safe for concurrent use.
@@ -55,11 +56,16 @@ func New(config Config, deps Deps) (*Builder, error) {
 // secrets that it refers to exist. The same attempt always gets the same template. What the task declares must keep the policy (executor.pod.policy). A *failure.Failure in the error's chain means that the task cannot be run as it is
 // specified; any other error means that something it depends on cannot be read now.
 //
-// A plugin whose attempts have several pods calls Build once for each role, with a copy of the attempt whose Template has
-// that role's container or pod.
+// A plugin whose attempts have several pods, or whose pods another controller creates, calls BuildMember once for each role.
 func (b *Builder) Build(ctx context.Context, attempt *plugin.Attempt) (*corev1.PodTemplateSpec, error) {
+	return b.build(ctx, attempt, "", nil)
+}
+
+// build returns the pod of a role with what every attempt gets, and with labels that win over all others.
+func (b *Builder) build(ctx context.Context, attempt *plugin.Attempt, role string, labels map[string]string) (*corev1.PodTemplateSpec, error) {
 	about := aboutOf(attempt)
-	subject := b.subjectOf(attempt, about)
+	subject := b.subjectOf(attempt, about, role)
+	maps.Copy(subject.Labels, labels)
 	d, err := b.draft(ctx, subject)
 	if err != nil {
 		return nil, err
@@ -80,7 +86,7 @@ func (b *Builder) Build(ctx context.Context, attempt *plugin.Attempt) (*corev1.P
 		return pod, nil
 	}
 	// It comes last: nothing is written for a task that cannot run.
-	return pod, b.deps.Secrets.Prepare(ctx, attempt, pod)
+	return pod, b.deps.Secrets.Prepare(ctx, attempt, role, pod)
 }
 
 // template puts a finished draft into a template.

@@ -26,6 +26,9 @@ func (b *Builder) labels(subject *Subject, base map[string]string) map[string]st
 		subject.Declared.GetK8SPod().GetMetadata().GetLabels(),
 	} {
 		for name, value := range given {
+			if name == LabelTaskAction || name == LabelRole {
+				continue // By these an attempt finds its pods.
+			}
 			if len(validation.IsQualifiedName(name)) == 0 && len(validation.IsValidLabelValue(value)) == 0 {
 				result[name] = value
 			}

@@ -40,7 +40,7 @@ type Subject struct {
 }
 
 // subjectOf returns what the pod of an attempt is built from.
-func (b *Builder) subjectOf(attempt *plugin.Attempt, about *attempts.Attempt) *Subject {
+func (b *Builder) subjectOf(attempt *plugin.Attempt, about *attempts.Attempt, role string) *Subject {
 	labels := maps.Clone(attempt.Task.Labels)
 	if labels == nil {
 		labels = map[string]string{}
@@ -49,7 +49,7 @@ func (b *Builder) subjectOf(attempt *plugin.Attempt, about *attempts.Attempt) *S
 	labels[labelTask] = v1.LabelValue(attempt.Task.Spec.ShortName)
 	subject := &Subject{
 		Declared: attempt.Template, Primary: PrimaryName(attempt.Template), Namespace: attempt.Task.Namespace,
-		Secrets: attemptsecret.Name(attempt), Labels: labels, Annotations: attempt.Task.Annotations, Platform: b.platformEnv(about),
+		Secrets: attemptsecret.Name(attempt, role), Labels: labels, Annotations: attempt.Task.Annotations, Platform: b.platformEnv(about),
 		ServiceAccount: attempt.Task.Spec.ServiceAccount, Defaults: attempt.Task.Spec.Defaults, Interruptible: b.interruptible(attempt),
 	}
 	for _, variable := range about.RunEnvironment() {

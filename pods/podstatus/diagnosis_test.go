@@ -127,7 +127,7 @@ func elsewhere() []failure.Reason {
 		failure.BadTaskSpecification, failure.OutputsMissing, failure.ErrorUnreadable, failure.MaxSystemFailuresExceeded,
 		failure.CopilotFailed, failure.ObjectRefused, failure.ObjectForbidden, failure.ObjectTooLarge, failure.TaskFailed,
 		failure.DeadlineExceeded, failure.QueuedTooLong, failure.PodNotAllowed,
-		failure.SecretMissing, failure.SecretUnusable, failure.NoRoom, failure.NotListening, failure.WorkerLost, failure.WorkerOOM,
+		failure.SecretMissing, failure.SecretUnusable, failure.NoRoom, failure.NotListening, failure.WorkerLost, failure.WorkerOOM, failure.OperatorMissing,
 	}
 }
 

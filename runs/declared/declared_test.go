@@ -119,7 +119,7 @@ func TestWhatATaskDeclares(t *testing.T) {
 	_, refusal := Task(spec, tasktype.Set{})
 	require.ErrorContains(t, refusal.In("task_spec"), `task_spec.task_template.type: no part of this installation serves tasks of type "spark"`)
 
-	notes, refusal := Task(spec, tasktype.NewSet(map[string]string{"spark": "pod"}))
+	notes, refusal := Task(spec, tasktype.NewSet(map[string]string{"spark": "pod"}, nil))
 	require.Nil(t, refusal)
 	require.ElementsMatch(t, []string{
 		"task_template.interface.outputs.variables.value.artifact_tag: " + noArtifacts,

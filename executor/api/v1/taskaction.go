@@ -140,7 +140,15 @@ type TaskActionStatus struct {
 	//
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
+	// Plugin is the word of the plugin that runs the current attempt: what it must not forget over a restart, such as the
+	// id of a job elsewhere. It has at most MaxPluginWord bytes, which are more characters here.
+	//
+	// +kubebuilder:validation:MaxLength=5464
+	Plugin []byte `json:"plugin,omitempty"`
 }
+
+// MaxPluginWord is how many bytes the word of a plugin has at most.
+const MaxPluginWord = 4096
 
 // CurrentAttempt is the attempt that is or will be running, from 1.
 func (t *TaskAction) CurrentAttempt() int32 {

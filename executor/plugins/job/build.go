@@ -11,26 +11,31 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
 // build puts the attempt's template into a Job that creates one pod, and none while that pod lives or after it failed.
 func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*batchv1.Job, error) {
-	template, err := p.specs.Build(ctx, attempt)
+	template, err := p.specs.BuildMember(ctx, attempt, podspec.Role{})
 	if err != nil {
 		return nil, err
 	}
 	key := p.Key(attempt)
+	labels := maps.Clone(template.Labels)
+	delete(labels, podspec.LabelTaskAction) // the Job's owner
+	if p.own.Queue != "" && labels[labelQueue] == "" {
+		labels[labelQueue] = p.own.Queue
+	}
 	job := &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       key.Namespace,
 			Name:            key.Name,
-			Labels:          maps.Clone(template.Labels),
+			Labels:          labels,
 			Annotations:     maps.Clone(template.Annotations),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind))},
 		},
 	}
-	template.Labels[labelTaskAction] = attempt.Task.Name
 	one, none, onlyFailed := int32(1), int32(0), batchv1.Failed
 	job.Spec = batchv1.JobSpec{
 		Parallelism:  &one,

@@ -52,7 +52,7 @@ func (c *cluster) List(_ context.Context, into client.ObjectList, given ...clien
 	c.listed++
 	options := &client.ListOptions{}
 	options.ApplyOptions(given)
-	index := job.Definition(podspec.DefaultConfig()).Indexes[0]
+	index := job.Definition(podspec.DefaultConfig(), job.Config{}).Indexes[0]
 	for _, pod := range c.pods {
 		matches := pod.Namespace == options.Namespace
 		if options.FieldSelector != nil {
@@ -108,7 +108,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	b := &bench{cluster: newCluster(), cache: newCluster(), clock: clock.NewFake(plugintest.Now())}
 	var err error
-	b.plugin, err = job.New(podspec.DefaultConfig(), plugin.Deps{
+	b.plugin, err = job.New(podspec.DefaultConfig(), job.Config{Queue: "nightly"}, plugin.Deps{
 		Cache: b.cache, Live: b.cluster, Writer: b.cluster, Store: &plugintest.Blobs{}, Clock: b.clock,
 	})
 	require.NoError(t, err)

@@ -31,6 +31,7 @@ func TestTheJobOfAnAttempt(t *testing.T) {
 	require.Equal(t, "r1", made.Labels[v1.LabelRun])
 	require.Equal(t, "ml", made.Labels["team"])
 	require.Equal(t, "x", made.Annotations["note"])
+	require.Equal(t, "nightly", made.Labels["kueue.x-k8s.io/queue-name"])
 	require.EqualValues(t, 1, *made.Spec.Parallelism)
 	require.EqualValues(t, 1, *made.Spec.Completions)
 	require.Zero(t, *made.Spec.BackoffLimit, "attempts are the reconciler's")

@@ -8,12 +8,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
-	"github.com/flyte-binary/flyte-binary/pods/podsecret"
 )
 
 // controllerPause is how long a Job may go without a pod before that is reported.
@@ -21,16 +19,17 @@ const controllerPause = time.Second
 
 // observe returns the state of an attempt from its Job and the pod of the Job. The pod decides as long as there is one.
 func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, job *batchv1.Job) (plugin.State, error) {
-	pod, err := p.podOf(ctx, job)
+	pod, err := p.podOf(ctx, attempt, job)
 	if err != nil {
 		return plugin.State{}, err
 	}
 	var state plugin.State
 	if pod != nil {
-		if pod, err = podsecret.Clean(ctx, podsecret.From(p.deps.Live), pod); err != nil {
+		member, err := p.pods.Of(ctx, attempt, pod)
+		if err != nil {
 			return plugin.State{}, err
 		}
-		state = p.states.Observe(attempt, pod)
+		state = member.State
 	} else {
 		state = p.withoutPod(job)
 	}
@@ -59,7 +58,7 @@ func awaitController(state *plugin.State, job *batchv1.Job) {
 // withoutPod returns the state of a Job whose pod does not exist: not yet, or no longer.
 func (p *Plugin) withoutPod(job *batchv1.Job) plugin.State {
 	state := plugin.State{Phase: common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES}
-	age := p.deps.Clock.Now().Sub(job.CreationTimestamp.Time)
+	age := p.clock.Now().Sub(job.CreationTimestamp.Time)
 	failed := conditionOf(job, batchv1.JobFailed, batchv1.JobFailureTarget)
 	switch {
 	case conditionOf(job, batchv1.JobComplete, batchv1.JobSuccessCriteriaMet) != nil:
@@ -86,25 +85,18 @@ func waitSuspended(state *plugin.State) {
 
 // podOf returns the pod of a Job; nil when there is none. When the Job has ended, the API server has the last word on that:
 // the caches of Jobs and pods are independent, and the end of a pod must not be mistaken for its absence.
-func (p *Plugin) podOf(ctx context.Context, job *batchv1.Job) (*corev1.Pod, error) {
-	pod, err := p.cachedPod(ctx, job)
-	if err != nil || pod != nil || !ended(job) {
-		return pod, err
-	}
-	pods := &corev1.PodList{}
-	err = p.deps.Live.List(ctx, pods, client.InNamespace(job.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name})
+func (p *Plugin) podOf(ctx context.Context, attempt *plugin.Attempt, job *batchv1.Job) (*corev1.Pod, error) {
+	pods, err := p.pods.Cached(ctx, attempt)
 	if err != nil {
-		return nil, fmt.Errorf("list pods of job %s: %w", job.Name, err)
+		return nil, err
 	}
-	return latest(pods.Items, job), nil
-}
-
-func (p *Plugin) cachedPod(ctx context.Context, job *batchv1.Job) (*corev1.Pod, error) {
-	pods := &corev1.PodList{}
-	if err := p.deps.Cache.List(ctx, pods, client.InNamespace(job.Namespace), client.MatchingFields{jobIndex: job.Name}); err != nil {
-		return nil, fmt.Errorf("list pods of job %s: %w", job.Name, err)
+	if pod := latest(pods, job); pod != nil || !ended(job) {
+		return pod, nil
 	}
-	return latest(pods.Items, job), nil
+	if pods, err = p.pods.Live(ctx, attempt); err != nil {
+		return nil, err
+	}
+	return latest(pods, job), nil
 }
 
 // latest returns the pod that the Job created last: those before it have ended.

@@ -65,8 +65,12 @@ func OutputsPath(outputURI string) string {
 // Checkpoints is the checkpoint prefix of an attempt directory.
 func Checkpoints(attemptDir string) string { return attemptDir + "/_flytecheckpoints" }
 
-// SealedLog is the stored log of one container of an attempt.
-func SealedLog(attemptDir, container string) string {
+// SealedLog is the stored log of one container of an attempt. The member is the name of the pod; it is empty for the
+// primary pod, whose path does not depend on its name.
+func SealedLog(attemptDir, member, container string) string {
+	if member != "" {
+		container = member + "/" + container
+	}
 	return attemptDir + "/_logs/" + container + ".log"
 }
 

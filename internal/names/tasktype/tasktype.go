@@ -5,7 +5,6 @@ package tasktype
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -55,18 +54,21 @@ var connectors = map[string]string{
 
 // Set is the types that an installation serves. The zero value serves those that need no configuration.
 type Set struct {
-	plugins map[string]string
+	configured, made map[string]string
 }
 
-// NewSet returns a set with the types that the configuration gives to a plugin, with the plugin's name by type.
-func NewSet(plugins map[string]string) Set { return Set{plugins: plugins} }
+// NewSet returns a set with the types that the configuration gives to a plugin, and those that an enabled plugin is made
+// for. Both are names of plugins by type.
+func NewSet(configured, made map[string]string) Set { return Set{configured: configured, made: made} }
 
 // Names are the types, in order.
 func (s Set) Names() []string {
 	names := append([]string{Sleep, Echo}, containers...)
-	for name := range maps.Keys(s.plugins) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+	for _, types := range []map[string]string{s.configured, s.made} {
+		for name := range types {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)
@@ -76,7 +78,7 @@ func (s Set) Names() []string {
 // Refusal says why a task is not served because of its type, what would serve it and what is; empty if it is served.
 func (s Set) Refusal(template *core.TaskTemplate) string {
 	taskType := template.GetType()
-	if taskType == "" || taskType == Sleep || taskType == Echo || slices.Contains(containers, taskType) || s.plugins[taskType] != "" {
+	if taskType == "" || taskType == Sleep || taskType == Echo || slices.Contains(containers, taskType) || s.configured[taskType] != "" || s.made[taskType] != "" {
 		return ""
 	}
 	served := strings.Join(s.Names(), ", ")
@@ -107,11 +109,11 @@ func hasProgram(template *core.TaskTemplate) bool {
 	return template.GetContainer().GetImage() != "" || template.GetK8SPod() != nil
 }
 
-// Note says that a task of a type runs alone because the configuration says so; empty for a type that is meant to. All
-// plugins that there are run an attempt as one pod.
+// Note says that a task of a type runs alone because the configuration gives it to a plugin that is not made for it; empty
+// for other types.
 func (s Set) Note(taskType string) string {
-	plugin := s.plugins[taskType]
-	if plugin == "" || slices.Contains(containers, taskType) {
+	plugin := s.configured[taskType]
+	if plugin == "" || slices.Contains(containers, taskType) || s.made[taskType] == plugin {
 		return ""
 	}
 	return fmt.Sprintf("a task of type %q runs alone here, in one plain pod, because executor.plugins.taskTypes has %s=%s", taskType, taskType, plugin)

@@ -23,7 +23,7 @@ func TestTypesThatNeedNoConfiguration(t *testing.T) {
 }
 
 func TestATypeThatNobodyServes(t *testing.T) {
-	set := tasktype.NewSet(map[string]string{"batch": "job"})
+	set := tasktype.NewSet(map[string]string{"batch": "job"}, nil)
 	words := set.Refusal(container("spark"))
 	require.Contains(t, words, "a plugin for the Spark operator", "what would serve it")
 	require.Contains(t, words, "actor, batch, container, core-sleep, echo, notebook, python,", "what is served")
@@ -54,10 +54,13 @@ func TestATypeThatNeedsAConnector(t *testing.T) {
 }
 
 func TestATypeThatRunsAloneByConfiguration(t *testing.T) {
-	set := tasktype.NewSet(map[string]string{"ray": "pod", "python": "job"})
+	set := tasktype.NewSet(map[string]string{"ray": "pod", "python": "job", "spark": "spark"}, map[string]string{"ray": "ray", "spark": "spark", "dask": "dask"})
 	require.Empty(t, set.Refusal(container("ray")))
 	require.Contains(t, set.Note("ray"), "ray=pod")
 	require.Empty(t, set.Note("python"), "it is one container anyway")
+	require.Empty(t, set.Refusal(container("dask")), "an enabled plugin is made for it")
+	require.Empty(t, set.Note("dask"))
+	require.Empty(t, set.Note("spark"), "the configuration names the plugin that is made for it")
 }
 
 // TestServedTypesAreDocumented: docs/wire-compatibility.md has a row for each.
