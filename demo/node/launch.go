@@ -197,7 +197,7 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 	if err != nil {
 		return none, l.notFound(image, err)
 	}
-	security, err := securityOf(l.pod.Spec.SecurityContext, l.securityContext(), l.w.n.machine())
+	security, err := translate(l.pod.Spec.SecurityContext, l.securityContext(), l.w.n.machine())
 	if err != nil {
 		return none, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
@@ -157,4 +158,11 @@ func (l *launch) writable() []string {
 		}
 	}
 	return dirs
+}
+
+func (n *Node) machine() machine {
+	groups, _ := os.Getgroups()
+	return machine{
+		uid: os.Geteuid(), gid: os.Getegid(), groups: groups, linux: runtime.GOOS == "linux", namespaces: n.mounter.Namespaces(),
+	}
 }

@@ -2,8 +2,6 @@ package node
 
 import (
 	"fmt"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -20,19 +18,12 @@ type machine struct {
 	namespaces bool // containers can have a mount namespace
 }
 
-func (n *Node) machine() machine {
-	groups, _ := os.Getgroups()
-	return machine{
-		uid: os.Geteuid(), gid: os.Getegid(), groups: groups, linux: runtime.GOOS == "linux", namespaces: n.mounter.Namespaces(),
-	}
-}
-
 // root reports whether processes may get other rights than those of this process.
 func (m machine) root() bool { return m.linux && m.uid == 0 }
 
-// securityOf translates the security contexts of a pod and of one of its containers. What this machine cannot do is an
+// translate translates the security contexts of a pod and of one of its containers. What this machine cannot do is an
 // error for the author of the task, never dropped.
-func securityOf(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m machine) (shim.Security, error) {
+func translate(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m machine) (shim.Security, error) {
 	var s shim.Security
 	if pod == nil {
 		pod = &corev1.PodSecurityContext{}

@@ -52,7 +52,7 @@ func TestSecurityContextIsHonouredOrRefused(t *testing.T) {
 		"settings of the kernel":      {pod: corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{}}}, on: user, refused: "sysctls"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := securityOf(&tc.pod, &tc.own, tc.on)
+			got, err := translate(&tc.pod, &tc.own, tc.on)
 			if tc.refused != "" {
 				require.ErrorContains(t, err, "securityContext.")
 				require.ErrorContains(t, err, tc.refused)
@@ -66,7 +66,7 @@ func TestSecurityContextIsHonouredOrRefused(t *testing.T) {
 
 func TestAllCapabilitiesButSome(t *testing.T) {
 	own := corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"CHOWN"}, Drop: []corev1.Capability{"ALL"}}}
-	got, err := securityOf(nil, &own, machine{linux: true})
+	got, err := translate(nil, &own, machine{linux: true})
 	require.NoError(t, err)
 	require.NotContains(t, got.Drop, 0)
 	require.Len(t, got.Drop, len(capabilities())-1)
