@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
 )
 
 // binder is the scheduler: it binds waiting pods that fit, in order of priority and then of age. A pod that does not fit
@@ -18,7 +20,7 @@ type binder struct {
 	n     *Node
 	wake  chan struct{}
 	calls chan struct{} // one element for each call in flight
-	idle  idleness
+	idle  capacity.Idleness
 
 	mu      sync.Mutex
 	seq     uint64                   // GUARDED_BY(mu)
@@ -46,7 +48,7 @@ func newBinder(n *Node) *binder {
 	return &binder{
 		n: n, wake: make(chan struct{}, 1), calls: make(chan struct{}, maxBindings), waiting: map[types.UID]*candidate{},
 		claims: map[types.UID]claim{}, used: corev1.ResourceList{}, ended: map[types.UID]struct{}{},
-		idle: idleness{cpus: n.cfg.CPUs, clk: n.clk},
+		idle: capacity.Idleness{Cpus: n.cfg.CPUs, Clk: n.clk},
 	}
 }
 
@@ -59,14 +61,14 @@ func (b *binder) enqueue(pod *corev1.Pod) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if known := b.waiting[pod.UID]; known != nil {
-		known.pod, known.request = pod, request(pod)
+		known.pod, known.request = pod, capacity.Request(pod)
 		return
 	}
 	if _, claimed := b.claims[pod.UID]; claimed {
 		return // being bound
 	}
 	b.seq++
-	c := &candidate{pod: pod, request: request(pod), seq: b.seq, since: b.n.clk.Now()}
+	c := &candidate{pod: pod, request: capacity.Request(pod), seq: b.seq, since: b.n.clk.Now()}
 	b.waiting[pod.UID] = c
 	b.insert(c)
 	b.signal()
@@ -112,14 +114,14 @@ func (b *binder) claim(pod *corev1.Pod) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, ended := b.ended[pod.UID]; !ended {
-		b.take(pod, request(pod))
+		b.take(pod, capacity.Request(pod))
 	}
 }
 
 func (b *binder) take(pod *corev1.Pod, what corev1.ResourceList) {
 	if _, claimed := b.claims[pod.UID]; !claimed {
 		b.claims[pod.UID] = claim{what: what, by: ownerOf(pod)}
-		add(b.used, what)
+		capacity.Add(b.used, what)
 	}
 }
 
@@ -130,7 +132,7 @@ func (b *binder) release(uid types.UID) {
 	defer b.mu.Unlock()
 	if held, claimed := b.claims[uid]; claimed {
 		delete(b.claims, uid)
-		subtract(b.used, held.what)
+		capacity.Subtract(b.used, held.what)
 		b.ended[uid] = struct{}{}
 		b.signal()
 		return
@@ -168,7 +170,7 @@ func (b *binder) run() {
 
 // bindAll binds what fits. On ticks it also resolves deadlocks and explains why pods wait.
 func (b *binder) bindAll(tick bool) {
-	bored := tick && b.idle.look(b.n.launcher.Cgroups) && b.n.cfg.Relief > 0
+	bored := tick && b.idle.Look(b.n.launcher.Cgroups) && b.n.cfg.Relief > 0
 	var chosen []*candidate
 	var explain []*candidate
 	b.mu.Lock()

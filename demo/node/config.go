@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/demo/environments"
+	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
 	"github.com/flyte-binary/flyte-binary/demo/node/warm"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
@@ -103,7 +104,7 @@ type Image struct {
 // DefaultConfig returns every default; DataDir is left empty.
 func DefaultConfig() Config {
 	return Config{
-		Name: "local", Address: "127.0.0.1", CPUs: float64(runtime.NumCPU()), CPUOvercommit: 1, MemoryBytes: machineMemory(),
+		Name: "local", Address: "127.0.0.1", CPUs: float64(runtime.NumCPU()), CPUOvercommit: 1, MemoryBytes: capacity.MachineMemory(),
 		Pods: 250, Relief: 250 * time.Millisecond, Heartbeat: 10 * time.Second, RunningDelay: 50 * time.Millisecond,
 		UnschedulableAfter: time.Second, RestartBackoff: 10 * time.Second, LogBytes: 64 << 20,
 		MemoryInterval: 250 * time.Millisecond, StopGrace: 5 * time.Second, Warm: warm.DefaultConfig(),

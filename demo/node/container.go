@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
 	"github.com/flyte-binary/flyte-binary/demo/node/podlog"
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
@@ -46,7 +47,7 @@ func containersOf(w *worker, pod *corev1.Pod) []*container {
 	var all []*container
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		all = append(all, &container{spec: c, init: true, sidecar: isSidecar(c), state: waiting("PodInitializing", "")})
+		all = append(all, &container{spec: c, init: true, sidecar: capacity.IsSidecar(c), state: waiting("PodInitializing", "")})
 	}
 	reason := "ContainerCreating"
 	if len(all) > 0 {

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
 )
 
 // reasons say why a pod does not fit.
@@ -93,6 +95,6 @@ const reserve = 256 << 20
 
 // enoughMemory reports whether the memory for a pod is really free. It is false if that is unknown.
 func enoughMemory(request corev1.ResourceList) bool {
-	free, ok := freeMemory()
+	free, ok := capacity.FreeMemory()
 	return ok && free-reserve > request.Memory().Value()
 }

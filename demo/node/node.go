@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
@@ -278,10 +279,10 @@ func (n *Node) after(d time.Duration, stop ...<-chan struct{}) bool {
 
 // memoryVolumes is where volumes in memory go, if anywhere.
 func memoryVolumes() string {
-	if info, err := os.Stat(memoryDir); err != nil || !info.IsDir() {
+	if info, err := os.Stat(capacity.MemoryDir); err != nil || !info.IsDir() {
 		return ""
 	}
-	return memoryDir
+	return capacity.MemoryDir
 }
 
 // tombstone extracts a deleted object from an informer's notification.

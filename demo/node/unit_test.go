@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
@@ -114,7 +115,7 @@ func TestRequestOfAPod(t *testing.T) {
 		}, "6"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := request(&corev1.Pod{Spec: tc.spec})
+			got := capacity.Request(&corev1.Pod{Spec: tc.spec})
 			want := resource.MustParse(tc.want)
 			require.Zero(t, got.Cpu().Cmp(want), got.Cpu().String())
 			require.Equal(t, int64(1), got.Pods().Value())
@@ -198,8 +199,8 @@ func TestCertificatesAreRenewedWhileTheNodeRuns(t *testing.T) {
 
 func TestIdleness(t *testing.T) {
 	clk := clock.NewFake(time.Unix(1000, 0))
-	i := idleness{cpus: 2, clk: clk}
-	require.False(t, i.pods(0, 0), "nothing is known yet")
+	i := capacity.Idleness{Cpus: 2, Clk: clk}
+	require.False(t, i.Pods(0, 0), "nothing is known yet")
 	for _, tc := range []struct {
 		used, waited time.Duration
 		idle         bool
@@ -210,6 +211,6 @@ func TestIdleness(t *testing.T) {
 		{0, 0, true},
 	} {
 		clk.Step(time.Second)
-		require.Equal(t, tc.idle, i.pods(i.used+tc.used, i.waited+tc.waited))
+		require.Equal(t, tc.idle, i.Pods(i.Used+tc.used, i.Waited+tc.waited))
 	}
 }

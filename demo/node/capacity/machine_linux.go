@@ -1,4 +1,4 @@
-package node
+package capacity
 
 import (
 	"os"
@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// memoryDir is where files live in memory.
-const memoryDir = "/dev/shm"
+// MemoryDir is where files live in memory.
+const MemoryDir = "/dev/shm"
 
-// machineMemory is the memory of the machine in bytes.
-func machineMemory() int64 { return meminfo("MemTotal:") }
+// MachineMemory is the memory of the machine in bytes.
+func MachineMemory() int64 { return meminfo("MemTotal:") }
 
-// freeMemory is what processes may still use without swapping; ok is false where that is unknown.
-func freeMemory() (bytes int64, ok bool) {
+// FreeMemory is what processes may still use without swapping; ok is false where that is unknown.
+func FreeMemory() (bytes int64, ok bool) {
 	bytes = meminfo("MemAvailable:")
 	return bytes, bytes > 0
 }

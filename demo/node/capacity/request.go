@@ -1,28 +1,28 @@
-package node
+package capacity
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// request is the resources that a pod requests: the most that its containers use at the same time.
-func request(pod *corev1.Pod) corev1.ResourceList {
+// Request is the resources that a pod requests: the most that its containers use at the same time.
+func Request(pod *corev1.Pod) corev1.ResourceList {
 	sidecars := corev1.ResourceList{}
 	peak := corev1.ResourceList{}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		if isSidecar(c) {
-			add(sidecars, c.Resources.Requests)
+		if IsSidecar(c) {
+			Add(sidecars, c.Resources.Requests)
 			raise(peak, sidecars)
 			continue
 		}
 		during := sidecars.DeepCopy()
-		add(during, c.Resources.Requests)
+		Add(during, c.Resources.Requests)
 		raise(peak, during)
 	}
 	total := sidecars
 	for i := range pod.Spec.Containers {
-		add(total, pod.Spec.Containers[i].Resources.Requests)
+		Add(total, pod.Spec.Containers[i].Resources.Requests)
 	}
 	raise(total, peak)
 	if pod.Spec.Resources != nil {
@@ -30,12 +30,12 @@ func request(pod *corev1.Pod) corev1.ResourceList {
 			total[name] = quantity.DeepCopy()
 		}
 	}
-	add(total, pod.Spec.Overhead)
+	Add(total, pod.Spec.Overhead)
 	total[corev1.ResourcePods] = resource.MustParse("1")
 	return total
 }
 
-func add(sum, more corev1.ResourceList) {
+func Add(sum, more corev1.ResourceList) {
 	for name, quantity := range more {
 		value := sum[name]
 		value.Add(quantity)
@@ -43,7 +43,7 @@ func add(sum, more corev1.ResourceList) {
 	}
 }
 
-func subtract(sum, less corev1.ResourceList) {
+func Subtract(sum, less corev1.ResourceList) {
 	for name, quantity := range less {
 		value := sum[name]
 		value.Sub(quantity)
@@ -59,6 +59,6 @@ func raise(sum, to corev1.ResourceList) {
 	}
 }
 
-func isSidecar(c *corev1.Container) bool {
+func IsSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// memoryDir is where files live in memory: nowhere.
+// MemoryDir is where files live in memory: nowhere.
 const memoryDir = ""
 
 // fallbackMemory is assumed where the machine's memory is unknown.
 const fallbackMemory = 8 << 30
 
-// machineMemory is the memory of the machine in bytes.
+// MachineMemory is the memory of the machine in bytes.
 func machineMemory() int64 {
 	out, err := exec.Command("sysctl", "-n", "hw.memsize").Output()
 	if err != nil {

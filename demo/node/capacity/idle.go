@@ -1,4 +1,4 @@
-package node
+package capacity
 
 import (
 	"time"
@@ -13,35 +13,35 @@ const (
 	idleWait = 0.4
 )
 
-// idleness measures whether the running pods are idle. With cgroups it measures the pods alone, so that other load on the
+// Idleness measures whether the running pods are idle. With cgroups it measures the pods alone, so that other load on the
 // machine does not count; otherwise the whole machine must be idle.
-type idleness struct {
-	cpus float64
-	clk  clock.Clock
+type Idleness struct {
+	Cpus float64
+	Clk  clock.Clock
 
 	at           time.Time
-	used, waited time.Duration
+	Used, Waited time.Duration
 	idle, total  uint64
 }
 
-// look reports whether the pods were idle since the last call.
-func (i *idleness) look(groups *process.Cgroups) bool {
+// Look reports whether the pods were idle since the last call.
+func (i *Idleness) Look(groups *process.Cgroups) bool {
 	if used, waited, ok := groups.CPU(); ok {
-		return i.pods(used, waited)
+		return i.Pods(used, waited)
 	}
 	return i.machine()
 }
 
-func (i *idleness) pods(used, waited time.Duration) bool {
-	now := i.clk.Now()
+func (i *Idleness) Pods(used, waited time.Duration) bool {
+	now := i.Clk.Now()
 	window := float64(now.Sub(i.at))
 	first := i.at.IsZero()
-	use, wait := float64(used-i.used)/(window*i.cpus), float64(waited-i.waited)/window
-	i.at, i.used, i.waited = now, used, waited
+	use, wait := float64(used-i.Used)/(window*i.Cpus), float64(waited-i.Waited)/window
+	i.at, i.Used, i.Waited = now, used, waited
 	return !first && window > 0 && use < idleUse && wait < idleWait
 }
 
-func (i *idleness) machine() bool {
+func (i *Idleness) machine() bool {
 	idle, total, ok := cpuTimes()
 	if !ok {
 		return false
