@@ -31,6 +31,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/node/pki"
 	_ "github.com/flyte-binary/flyte-binary/demo/node/shim/early" // this binary is the shim, too
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
@@ -63,7 +64,7 @@ func startCluster() (*cluster, error) {
 		return nil, err
 	}
 	certificates := filepath.Join(dir, "node")
-	files, err := node.EnsureCertificates(certificates, "127.0.0.1", clock.System{})
+	files, err := pki.EnsureCertificates(certificates, "127.0.0.1", clock.System{})
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
+	"github.com/flyte-binary/flyte-binary/demo/node/pki"
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
@@ -135,7 +136,7 @@ func (n *Node) Start(ctx context.Context) error {
 	if !n.cfg.NoCgroups {
 		n.launcher.Cgroups = process.FindCgroups("flyte-node-" + shortHash(n.cfg.DataDir))
 	}
-	certificates, err := EnsureCertificates(n.cfg.Certificates, n.cfg.Address, n.clk)
+	certificates, err := pki.EnsureCertificates(n.cfg.Certificates, n.cfg.Address, n.clk)
 	if err != nil {
 		return err
 	}

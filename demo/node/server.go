@@ -15,6 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/flyte-binary/flyte-binary/demo/node/pki"
 	"github.com/flyte-binary/flyte-binary/demo/node/podlog"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 )
@@ -28,7 +29,7 @@ type server struct {
 }
 
 // startServer listens on a port that is free.
-func startServer(n *Node, certificates Certificates) (*server, error) {
+func startServer(n *Node, certificates pki.Certificates) (*server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(n.ctx, "tcp", net.JoinHostPort(n.cfg.Address, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
@@ -62,12 +63,12 @@ func startServer(n *Node, certificates Certificates) (*server, error) {
 }
 
 // load takes certificates into use, for connections that are made from now on.
-func (s *server) load(certificates Certificates) error {
-	pair, err := tls.LoadX509KeyPair(certificates.servingCertificate, certificates.servingKey)
+func (s *server) load(certificates pki.Certificates) error {
+	pair, err := tls.LoadX509KeyPair(certificates.ServingCertificate, certificates.ServingKey)
 	if err != nil {
 		return fmt.Errorf("load the node's certificate: %w", err)
 	}
-	clients, err := certificates.pool()
+	clients, err := certificates.Pool()
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ const renewalInterval = 12 * time.Hour
 // renew replaces certificates before they expire, until the node ends. The API server reads its own again by itself.
 func (s *server) renew() {
 	for s.n.after(renewalInterval) {
-		certificates, err := EnsureCertificates(s.n.cfg.Certificates, s.n.cfg.Address, s.n.clk)
+		certificates, err := pki.EnsureCertificates(s.n.cfg.Certificates, s.n.cfg.Address, s.n.clk)
 		if err == nil {
 			err = s.load(certificates)
 		}

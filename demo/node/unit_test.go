@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
+	"github.com/flyte-binary/flyte-binary/demo/node/pki"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
@@ -127,9 +128,9 @@ func TestCertificates(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	clk := clock.NewFake(time.Now())
 	read := func() string {
-		c, err := EnsureCertificates(dir, "127.0.0.1", clk)
+		c, err := pki.EnsureCertificates(dir, "127.0.0.1", clk)
 		require.NoError(t, err)
-		for _, path := range []string{c.authorityKey, c.ClientKey, c.servingKey} {
+		for _, path := range []string{c.AuthorityKey, c.ClientKey, c.ServingKey} {
 			info, err := os.Stat(path)
 			require.NoError(t, err)
 			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -140,12 +141,12 @@ func TestCertificates(t *testing.T) {
 	}
 	first := read()
 	require.Equal(t, first, read(), "valid ones are kept")
-	clk.Step(certificateLife - certificateRenewal + time.Hour)
+	clk.Step(pki.CertificateLife - pki.CertificateRenewal + time.Hour)
 	second := read()
 	require.NotEqual(t, first, second, "old ones are renewed")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "serving.key"), []byte("broken"), 0o600))
 	require.NotEqual(t, second, read())
-	_, err := EnsureCertificates(dir, "127.0.0.2", clk)
+	_, err := pki.EnsureCertificates(dir, "127.0.0.2", clk)
 	require.NoError(t, err)
 	require.NotEqual(t, second, read(), "they name the address")
 }
@@ -155,9 +156,9 @@ func TestCertificates(t *testing.T) {
 func TestCertificatesAreRenewedWhileTheNodeRuns(t *testing.T) {
 	clk := clock.NewFake(time.Now())
 	dir := filepath.Join(t.TempDir(), "pki")
-	certificates, err := EnsureCertificates(dir, "127.0.0.1", clk)
+	certificates, err := pki.EnsureCertificates(dir, "127.0.0.1", clk)
 	require.NoError(t, err)
-	authority, err := certificates.pool()
+	authority, err := certificates.Pool()
 	require.NoError(t, err)
 	n := &Node{cfg: Config{Address: "127.0.0.1", Certificates: dir}, clk: clk, log: zerolog.New(zerolog.NewTestWriter(t))}
 	n.ctx, n.cancel = context.WithCancel(t.Context())
@@ -184,7 +185,7 @@ func TestCertificatesAreRenewedWhileTheNodeRuns(t *testing.T) {
 	require.NoError(t, err)
 	for range 3 { // years
 		require.Eventually(t, func() bool { return clk.Timers() > 0 }, time.Minute, time.Millisecond, "the node waits for the next look")
-		clk.Step(certificateLife - certificateRenewal + time.Hour)
+		clk.Step(pki.CertificateLife - pki.CertificateRenewal + time.Hour)
 		require.Eventually(t, func() bool {
 			next, err := served()
 			if err != nil || !next.After(first) {

@@ -1,4 +1,4 @@
-package node
+package pki
 
 import (
 	"crypto/ecdsa"
@@ -27,15 +27,15 @@ type Certificates struct {
 	// ClientCertificate and ClientKey are for the API server: --kubelet-client-certificate, --kubelet-client-key.
 	ClientCertificate, ClientKey string
 
-	authorityKey, servingCertificate, servingKey string
+	AuthorityKey, ServingCertificate, ServingKey string
 }
 
 // How long certificates are valid, and how long before their expiry they are renewed. The authority outlives every
 // demo, since the API server may read it only when it starts.
 const (
 	authorityLife      = 20 * 365 * 24 * time.Hour
-	certificateLife    = 365 * 24 * time.Hour
-	certificateRenewal = 30 * 24 * time.Hour
+	CertificateLife    = 365 * 24 * time.Hour
+	CertificateRenewal = 30 * 24 * time.Hour
 )
 
 // EnsureCertificates creates the certificates in dir unless valid ones exist. The authority signs new ones as long as it
@@ -45,9 +45,9 @@ func EnsureCertificates(dir, address string, clk clock.Clock) (Certificates, err
 		Authority:          filepath.Join(dir, "authority.crt"),
 		ClientCertificate:  filepath.Join(dir, "client.crt"),
 		ClientKey:          filepath.Join(dir, "client.key"),
-		authorityKey:       filepath.Join(dir, "authority.key"),
-		servingCertificate: filepath.Join(dir, "serving.crt"),
-		servingKey:         filepath.Join(dir, "serving.key"),
+		AuthorityKey:       filepath.Join(dir, "authority.key"),
+		ServingCertificate: filepath.Join(dir, "serving.crt"),
+		ServingKey:         filepath.Join(dir, "serving.key"),
 	}
 	if c.good(address, clk.Now()) {
 		return c, nil
@@ -60,11 +60,11 @@ func EnsureCertificates(dir, address string, clk clock.Clock) (Certificates, err
 
 // good reports whether all files exist and are valid for long enough.
 func (c Certificates) good(address string, now time.Time) bool {
-	pool, err := c.pool()
+	pool, err := c.Pool()
 	if err != nil {
 		return false
 	}
-	if _, err := tls.LoadX509KeyPair(c.Authority, c.authorityKey); err != nil {
+	if _, err := tls.LoadX509KeyPair(c.Authority, c.AuthorityKey); err != nil {
 		return false // nothing could be renewed later
 	}
 	for _, pair := range []struct {
@@ -72,7 +72,7 @@ func (c Certificates) good(address string, now time.Time) bool {
 		usage     x509.ExtKeyUsage
 		host      string
 	}{
-		{c.servingCertificate, c.servingKey, x509.ExtKeyUsageServerAuth, address},
+		{c.ServingCertificate, c.ServingKey, x509.ExtKeyUsageServerAuth, address},
 		{c.ClientCertificate, c.ClientKey, x509.ExtKeyUsageClientAuth, ""},
 	} {
 		loaded, err := tls.LoadX509KeyPair(pair.cert, pair.key)
@@ -80,7 +80,7 @@ func (c Certificates) good(address string, now time.Time) bool {
 			return false
 		}
 		_, err = loaded.Leaf.Verify(x509.VerifyOptions{
-			Roots: pool, KeyUsages: []x509.ExtKeyUsage{pair.usage}, DNSName: pair.host, CurrentTime: now.Add(certificateRenewal),
+			Roots: pool, KeyUsages: []x509.ExtKeyUsage{pair.usage}, DNSName: pair.host, CurrentTime: now.Add(CertificateRenewal),
 		})
 		if err != nil {
 			return false
@@ -89,7 +89,7 @@ func (c Certificates) good(address string, now time.Time) bool {
 	return true
 }
 
-func (c Certificates) pool() (*x509.CertPool, error) {
+func (c Certificates) Pool() (*x509.CertPool, error) {
 	raw, err := os.ReadFile(c.Authority)
 	if err != nil {
 		return nil, fmt.Errorf("read the authority's certificate: %w", err)
@@ -119,14 +119,14 @@ func (c Certificates) make(address string, now time.Time) error {
 		Subject: pkix.Name{CommonName: "kube-apiserver-kubelet-client"}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
-	_, servingErr := sign(serving, authority, authorityKey, now, c.servingCertificate, c.servingKey)
+	_, servingErr := sign(serving, authority, authorityKey, now, c.ServingCertificate, c.ServingKey)
 	_, clientErr := sign(client, authority, authorityKey, now, c.ClientCertificate, c.ClientKey)
 	return errors.Join(servingErr, clientErr)
 }
 
 // authority loads the authority, or creates one if there is none that is valid for as long as what it signs.
 func (c Certificates) authority(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
-	if pair, err := tls.LoadX509KeyPair(c.Authority, c.authorityKey); err == nil && pair.Leaf.NotAfter.After(now.Add(certificateLife)) {
+	if pair, err := tls.LoadX509KeyPair(c.Authority, c.AuthorityKey); err == nil && pair.Leaf.NotAfter.After(now.Add(CertificateLife)) {
 		if key, ok := pair.PrivateKey.(*ecdsa.PrivateKey); ok {
 			return pair.Leaf, key, nil
 		}
@@ -135,7 +135,7 @@ func (c Certificates) authority(now time.Time) (*x509.Certificate, *ecdsa.Privat
 		Subject: pkix.Name{CommonName: "flyte-binary local node"}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign, NotAfter: now.Add(authorityLife),
 	}
-	key, err := sign(authority, nil, nil, now, c.Authority, c.authorityKey)
+	key, err := sign(authority, nil, nil, now, c.Authority, c.AuthorityKey)
 	return authority, key, err
 }
 
@@ -153,7 +153,7 @@ func sign(
 	}
 	cert.NotBefore = now.Add(-time.Hour)
 	if cert.NotAfter.IsZero() {
-		cert.NotAfter = now.Add(certificateLife)
+		cert.NotAfter = now.Add(CertificateLife)
 	}
 	if authority == nil {
 		authority, authorityKey = cert, key
