@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/datadir"
 	"github.com/flyte-binary/flyte-binary/demo/kube"
 	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/node/pki"
 	"github.com/flyte-binary/flyte-binary/demo/postgres"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/demo/terminal"
@@ -176,7 +177,7 @@ func (d *demo) start(ctx context.Context) error {
 
 // build creates the children, which do not depend on each other.
 func (d *demo) build(programs postgres.Programs) error {
-	certificates, err := node.EnsureCertificates(d.certificates(), nodeAddress, d.clock)
+	certificates, err := pki.EnsureCertificates(d.certificates(), nodeAddress, d.clock)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Removing the empty parents of an ended attempt met the next attempt of the action between two of its directories.
@@ -17,13 +17,11 @@ func TestAnAttemptStartsWhileTheLastOneIsFreed(t *testing.T) {
 		dir := filepath.Join(n.cfg.DataDir, "work", "p", "d", "r", "n4", strconv.Itoa(i))
 		all.Go(func() {
 			for range 2000 {
-				if !assert.NoError(t, n.makeAll(dir)) {
-					return
-				}
+				require.NoError(t, n.makeAll(dir))
 				n.removeEmpty(dir)
 			}
 		})
 	}
 	all.Wait()
-	assert.NoDirExists(t, filepath.Join(n.cfg.DataDir, "work", "p"), "what is empty is gone")
+	require.NoDirExists(t, filepath.Join(n.cfg.DataDir, "work", "p"), "what is empty is gone")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
+	"github.com/flyte-binary/flyte-binary/demo/node/security"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 	"github.com/flyte-binary/flyte-binary/demo/node/warm"
 )
@@ -197,7 +198,7 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 	if err != nil {
 		return none, l.notFound(image, err)
 	}
-	security, err := translate(l.pod.Spec.SecurityContext, l.securityContext(), l.w.n.machine())
+	security, err := security.Translate(l.pod.Spec.SecurityContext, l.securityContext(), l.w.n.machine())
 	if err != nil {
 		return none, err
 	}

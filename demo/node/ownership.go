@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/flyte-binary/flyte-binary/demo/node/security"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 )
@@ -160,9 +161,9 @@ func (l *launch) writable() []string {
 	return dirs
 }
 
-func (n *Node) machine() machine {
+func (n *Node) machine() security.Machine {
 	groups, _ := os.Getgroups()
-	return machine{
-		uid: os.Geteuid(), gid: os.Getegid(), groups: groups, linux: runtime.GOOS == "linux", namespaces: n.mounter.Namespaces(),
+	return security.Machine{
+		UID: os.Geteuid(), Gid: os.Getegid(), Groups: groups, Linux: runtime.GOOS == "linux", Namespaces: n.mounter.Namespaces(),
 	}
 }

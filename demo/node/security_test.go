@@ -6,19 +6,20 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/flyte-binary/flyte-binary/demo/node/security"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 )
 
 func ref[T any](value T) *T { return &value }
 
 func TestSecurityContextIsHonouredOrRefused(t *testing.T) {
-	user := machine{uid: 1000, gid: 100, groups: []int{100, 27}, linux: true}
-	root := machine{linux: true, namespaces: true, groups: []int{0}}
-	mac := machine{uid: 501, gid: 20}
+	user := security.Machine{UID: 1000, Gid: 100, Groups: []int{100, 27}, Linux: true}
+	root := security.Machine{Linux: true, Namespaces: true, Groups: []int{0}}
+	mac := security.Machine{UID: 501, Gid: 20}
 	for name, tc := range map[string]struct {
 		pod     corev1.PodSecurityContext
 		own     corev1.SecurityContext
-		on      machine
+		on      security.Machine
 		want    shim.Security
 		refused string
 	}{
@@ -52,7 +53,7 @@ func TestSecurityContextIsHonouredOrRefused(t *testing.T) {
 		"settings of the kernel":      {pod: corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{}}}, on: user, refused: "sysctls"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := translate(&tc.pod, &tc.own, tc.on)
+			got, err := security.Translate(&tc.pod, &tc.own, tc.on)
 			if tc.refused != "" {
 				require.ErrorContains(t, err, "securityContext.")
 				require.ErrorContains(t, err, tc.refused)
@@ -66,8 +67,8 @@ func TestSecurityContextIsHonouredOrRefused(t *testing.T) {
 
 func TestAllCapabilitiesButSome(t *testing.T) {
 	own := corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"CHOWN"}, Drop: []corev1.Capability{"ALL"}}}
-	got, err := translate(nil, &own, machine{linux: true})
+	got, err := security.Translate(nil, &own, security.Machine{Linux: true})
 	require.NoError(t, err)
 	require.NotContains(t, got.Drop, 0)
-	require.Len(t, got.Drop, len(capabilities())-1)
+	require.Len(t, got.Drop, len(security.Capabilities())-1)
 }

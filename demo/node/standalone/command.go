@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/node/pki"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -45,7 +46,7 @@ func Command() *cobra.Command {
 				return fmt.Errorf("--data-dir: %w", err)
 			}
 			if prepare {
-				_, err := node.EnsureCertificates(filepath.Join(cfg.DataDir, "pki"), cfg.Address, clock.System{})
+				_, err := pki.EnsureCertificates(filepath.Join(cfg.DataDir, "pki"), cfg.Address, clock.System{})
 				return err
 			}
 			return run(ctx, cfg, kubeconfig, cmd.ErrOrStderr())

@@ -1,4 +1,4 @@
-package node
+package security
 
 import (
 	"fmt"
@@ -10,20 +10,20 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 )
 
-// machine is what a security context is compared with.
-type machine struct {
-	uid, gid   int
-	groups     []int
-	linux      bool
-	namespaces bool // containers can have a mount namespace
+// Machine is what a security context is compared with.
+type Machine struct {
+	UID, Gid   int
+	Groups     []int
+	Linux      bool
+	Namespaces bool // containers can have a mount namespace
 }
 
 // root reports whether processes may get other rights than those of this process.
-func (m machine) root() bool { return m.linux && m.uid == 0 }
+func (m Machine) root() bool { return m.Linux && m.UID == 0 }
 
-// translate translates the security contexts of a pod and of one of its containers. What this machine cannot do is an
+// Translate translates the security contexts of a pod and of one of its containers. What this machine cannot do is an
 // error for the author of the task, never dropped.
-func translate(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m machine) (shim.Security, error) {
+func Translate(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m Machine) (shim.Security, error) {
 	var s shim.Security
 	if pod == nil {
 		pod = &corev1.PodSecurityContext{}
@@ -42,13 +42,13 @@ func translate(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m ma
 		return s, err
 	}
 	if own.AllowPrivilegeEscalation != nil && !*own.AllowPrivilegeEscalation {
-		if !m.linux {
+		if !m.Linux {
 			return s, refused("allowPrivilegeEscalation", "this system cannot keep a process from gaining rights")
 		}
 		s.NoNewPrivileges = true
 	}
 	if own.ReadOnlyRootFilesystem != nil && *own.ReadOnlyRootFilesystem {
-		if !m.namespaces {
+		if !m.Namespaces {
 			return s, refused("readOnlyRootFilesystem", "it needs mount namespaces, which are available to root on Linux only")
 		}
 		s.ReadOnlyRoot = true
@@ -61,7 +61,7 @@ func translate(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m ma
 // get around it. Containers of a cluster do not have them either, but for MKNOD. What is added by name stays.
 func withoutUndoing(drop []int, wanted *corev1.Capabilities) []int {
 	for _, name := range []string{"SYS_ADMIN", "SYS_PTRACE", "SYS_RAWIO", "SYS_MODULE", "DAC_READ_SEARCH", "MKNOD"} {
-		number := slices.Index(capabilities(), name)
+		number := slices.Index(Capabilities(), name)
 		added := wanted != nil && slices.ContainsFunc(wanted.Add, func(one corev1.Capability) bool {
 			return strings.TrimPrefix(strings.ToUpper(string(one)), "CAP_") == name
 		})
@@ -105,10 +105,10 @@ func impossible(pod *corev1.PodSecurityContext, own *corev1.SecurityContext) err
 }
 
 // userOf is who a container runs as; nil is the user of this process.
-func userOf(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m machine) (*shim.User, error) {
+func userOf(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m Machine) (*shim.User, error) {
 	uid, gid := first(own.RunAsUser, pod.RunAsUser), first(own.RunAsGroup, pod.RunAsGroup)
 	nonRoot := first(own.RunAsNonRoot, pod.RunAsNonRoot)
-	effective := int64(m.uid)
+	effective := int64(m.UID)
 	if uid != nil {
 		effective = *uid
 	}
@@ -122,11 +122,11 @@ func userOf(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m machi
 	if !m.root() {
 		return nil, m.has(uid, gid, extra)
 	}
-	if (uid == nil || *uid == 0) && (gid == nil || *gid == int64(m.gid)) && len(extra) == 0 {
+	if (uid == nil || *uid == 0) && (gid == nil || *gid == int64(m.Gid)) && len(extra) == 0 {
 		return nil, nil //nolint:nilnil // it is this process's
 	}
 	// The group of the demo comes with it: it opens the directories that belong to the container.
-	user := &shim.User{UID: uint32(effective), GID: uint32(m.gid), Groups: []uint32{uint32(m.gid)}} //nolint:gosec // validated by the API server
+	user := &shim.User{UID: uint32(effective), GID: uint32(m.Gid), Groups: []uint32{uint32(m.Gid)}} //nolint:gosec // validated by the API server
 	if gid != nil {
 		user.GID = uint32(*gid) //nolint:gosec // as above
 	}
@@ -137,15 +137,15 @@ func userOf(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m machi
 }
 
 // has checks that an identity is that of this process, which cannot change it.
-func (m machine) has(uid, gid *int64, groups []int64) error {
+func (m Machine) has(uid, gid *int64, groups []int64) error {
 	switch {
-	case uid != nil && *uid != int64(m.uid):
-		return refused("runAsUser", "only root on Linux can start them as another user: the demo runs as user %d and this asks for user %d", m.uid, *uid)
-	case gid != nil && *gid != int64(m.gid):
-		return refused("runAsGroup", "only root on Linux can start them in another group: the demo runs in group %d and this asks for group %d", m.gid, *gid)
+	case uid != nil && *uid != int64(m.UID):
+		return refused("runAsUser", "only root on Linux can start them as another user: the demo runs as user %d and this asks for user %d", m.UID, *uid)
+	case gid != nil && *gid != int64(m.Gid):
+		return refused("runAsGroup", "only root on Linux can start them in another group: the demo runs in group %d and this asks for group %d", m.Gid, *gid)
 	}
 	for _, group := range groups {
-		if int64(m.gid) != group && !slices.Contains(m.groups, int(group)) {
+		if int64(m.Gid) != group && !slices.Contains(m.Groups, int(group)) {
 			return refused("supplementalGroups and fsGroup", "only root on Linux can start them in further groups: the demo is not in group %d", group)
 		}
 	}
@@ -153,30 +153,30 @@ func (m machine) has(uid, gid *int64, groups []int64) error {
 }
 
 // dropped are the numbers of the capabilities that a container must not have.
-func dropped(wanted *corev1.Capabilities, user *shim.User, m machine) ([]int, error) {
+func dropped(wanted *corev1.Capabilities, user *shim.User, m Machine) ([]int, error) {
 	if wanted == nil {
 		return nil, nil
 	}
-	if len(wanted.Add) > 0 && (m.uid != 0 || (user != nil && user.UID != 0)) {
+	if len(wanted.Add) > 0 && (m.UID != 0 || (user != nil && user.UID != 0)) {
 		return nil, refused("capabilities.add", "only those of root have any")
 	}
-	if len(wanted.Drop) == 0 || m.uid != 0 {
+	if len(wanted.Drop) == 0 || m.UID != 0 {
 		return nil, nil // who is not root has none
 	}
-	if !m.linux {
+	if !m.Linux {
 		return nil, refused("capabilities.drop", "this system has no capabilities")
 	}
 	var numbers []int
 	for _, name := range wanted.Drop {
 		if name == "ALL" {
-			for number, known := range capabilities() {
+			for number, known := range Capabilities() {
 				if !slices.Contains(wanted.Add, corev1.Capability(known)) {
 					numbers = append(numbers, number)
 				}
 			}
 			return numbers, nil
 		}
-		number := slices.Index(capabilities(), strings.TrimPrefix(strings.ToUpper(string(name)), "CAP_"))
+		number := slices.Index(Capabilities(), strings.TrimPrefix(strings.ToUpper(string(name)), "CAP_"))
 		if number < 0 {
 			return nil, refused("capabilities.drop", "%q is not a capability of its kernel", name)
 		}
@@ -185,8 +185,8 @@ func dropped(wanted *corev1.Capabilities, user *shim.User, m machine) ([]int, er
 	return numbers, nil
 }
 
-// capabilities are the names of the kernel's capabilities by their numbers.
-func capabilities() []string {
+// Capabilities are the names of the kernel's capabilities by their numbers.
+func Capabilities() []string {
 	return []string{
 		"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "LINUX_IMMUTABLE",
 		"NET_BIND_SERVICE", "NET_BROADCAST", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "IPC_OWNER", "SYS_MODULE", "SYS_RAWIO", "SYS_CHROOT",
