@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
@@ -45,7 +46,7 @@ type Deps struct {
 	// Kube reaches the cluster whose pods run tasks.
 	Kube *rest.Config
 	// Sink takes transitions.
-	Sink reconciler.Sink
+	Sink attempts.Sink
 	// Assignments reads the assignments of live actions.
 	Assignments verdict.Assignments
 	// Store has what tasks write, and the logs that are kept.

@@ -4,14 +4,12 @@ import (
 	"context"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/timelimit"
@@ -58,68 +56,39 @@ func overtime(template *core.TaskTemplate) *failure.Failure {
 
 // succeeded records a success.
 func (h *handler) succeeded(ctx context.Context, a *store.Action, assigned *enginev1.Assignment, dir string, at time.Time) error {
+	outputs, err := attempts.Outputs(ctx, h.deps.Store, assigned.GetTask().GetSpec().GetTaskTemplate(), dir)
+	if err != nil {
+		return err
+	}
 	_, ended := span(a, at, h.deps.Clock.Now())
 	event := h.event(a, assigned, common.ActionPhase_ACTION_PHASE_SUCCEEDED, ended)
-	event.Outputs = &task.OutputReferences{OutputUri: dir + "/" + blobpath.OutputsFile}
-	if assigned.GetTask().GetSpec().GetTaskTemplate().GetMetadata().GetGeneratesDeck().GetValue() {
-		uri := dir + "/" + blobpath.ReportFile
-		written, err := verdict.Exists(ctx, h.deps.Store, uri)
-		if err != nil {
-			return err
-		}
-		if written {
-			event.Outputs.ReportUri = uri
-		}
-	}
+	event.Outputs = outputs
 	return h.record(ctx, append(h.missedStart(a, assigned, at), &enginev1.Transition{Event: event})...)
 }
 
-// failed records a lost attempt: in one call with the next one, so that nobody takes a failure that is not final for the end.
+// failed records a lost attempt, together with the next one.
 func (h *handler) failed(
 	ctx context.Context, a *store.Action, assigned *enginev1.Assignment, lost *failure.Failure, at time.Time, claim store.Claimant,
 ) ([]store.Action, error) {
 	counted := verdict.Count{Attempt: a.Attempt, UserFailures: a.UserFailures, SystemFailures: a.SystemFailures}
-	budget := verdict.Budget{
-		MaxSystemFailures: h.config.MaxSystemFailures, SystemBackoff: h.config.SystemBackoff, MaxSystemBackoff: h.config.MaxSystemBackoff,
-	}
-	retry, lost := budget.Next(counted, assigned.GetTask().GetSpec().GetTaskTemplate(), lost)
-	phase := common.ActionPhase_ACTION_PHASE_FAILED
-	if lost.TimedOut() {
-		phase = common.ActionPhase_ACTION_PHASE_TIMED_OUT
-	}
-	_, ended := span(a, at, h.deps.Clock.Now())
-	transitions := append(h.missedStart(a, assigned, at), verdict.Transition(h.event(a, assigned, phase, ended), lost))
-	if retry == nil {
-		if err := h.record(ctx, transitions...); err != nil {
-			return nil, err
-		}
-		return h.writer.Done(ctx, a, claim)
-	}
-	next := attemptOf(a, retry.Count)
+	loss := h.reporter.Lose(counted, assigned.GetTask().GetSpec().GetTaskTemplate(), lost)
 	now := h.deps.Clock.Now()
-	queued := h.event(&next, assigned, common.ActionPhase_ACTION_PHASE_QUEUED, now)
-	queued.ClusterEvents = []*workflow.ClusterEvent{{
-		OccurredAt: timestamppb.New(now), Reason: lost.Code, Message: retry.Message, Type: workflow.ClusterEvent_TYPE_WARNING,
-		SourceComponent: source, Count: 1,
-	}}
-	transitions = append(transitions, &enginev1.Transition{Event: queued, NotBefore: timestamppb.New(now.Add(retry.Pause))})
-	outcomes, err := h.deps.Sink.Record(ctx, transitions)
-	switch {
-	case err != nil:
-		return nil, err
-	case verdict.Over(outcomes):
-		return h.writer.Done(ctx, a, claim)
-	case verdict.Stale(outcomes):
-		waiting, err := verdict.Recount(ctx, h.deps.Engine, a.UID)
-		if err != nil {
-			return nil, err
-		}
-		if waiting == nil {
-			return h.writer.Done(ctx, a, claim) // If it is live, the keeper offers it again.
-		}
-		next = attemptOf(a, *waiting)
+	_, until := span(a, at, now)
+	ended := verdict.Transition(h.event(a, assigned, loss.Phase(), until), loss.Failure)
+	transitions := append(h.missedStart(a, assigned, at), ended)
+	var next *verdict.Count
+	if loss.Next != nil {
+		next = &loss.Next.Count
+		transitions = append(transitions, h.reporter.Queued(ended.GetEvent(), loss, now))
 	}
-	return h.writer.Retry(ctx, a, next, retry.Pause, claim)
+	answer, err := h.reporter.Send(ctx, a.UID, next, transitions...)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Next == nil { // If the action is live, the keeper offers it again.
+		return h.writer.Done(ctx, a, claim)
+	}
+	return h.writer.Retry(ctx, a, attemptOf(a, *answer.Next), loss.Next.Pause, claim)
 }
 
 // attemptOf is the row of an action with another attempt.
@@ -129,12 +98,9 @@ func attemptOf(a *store.Action, count verdict.Count) store.Action {
 	return next
 }
 
-// source is the component that the events of workers name.
-const source = "worker"
-
 // record records transitions in order, whatever becomes of them.
 func (h *handler) record(ctx context.Context, transitions ...*enginev1.Transition) error {
-	_, err := h.deps.Sink.Record(ctx, transitions)
+	_, err := h.reporter.Send(ctx, 0, nil, transitions...)
 	return err
 }
 
@@ -144,7 +110,7 @@ func (h *handler) missedStart(a *store.Action, assigned *enginev1.Assignment, en
 	if a.BegunAt == nil {
 		return nil
 	}
-	began, _ := span(a, h.deps.Clock.Now(), endedAt)
+	began, _ := span(a, endedAt, h.deps.Clock.Now())
 	return []*enginev1.Transition{{Event: h.event(a, assigned, common.ActionPhase_ACTION_PHASE_RUNNING, began)}}
 }
 
@@ -154,15 +120,9 @@ func (h *handler) event(a *store.Action, assigned *enginev1.Assignment, phase co
 	if at.IsZero() || at.After(now) {
 		at = now
 	}
-	event := &workflow.ActionEvent{
-		Id: a.Action.Proto(), Attempt: uint32(a.Attempt), Phase: phase, UpdatedTime: timestamppb.New(at), ReportedTime: timestamppb.New(now), //nolint:gosec // from 1
-		Cluster: assigned.GetCluster(),
-	}
-	if a.Worker != "" && phase != common.ActionPhase_ACTION_PHASE_QUEUED {
-		event.ClusterEvents = []*workflow.ClusterEvent{{
-			OccurredAt: event.GetUpdatedTime(), Reason: "Worker", Message: "worker " + a.Worker, Type: workflow.ClusterEvent_TYPE_NORMAL,
-			SourceComponent: source, Count: 1,
-		}}
+	event := h.reporter.Event(attempts.Position{Action: a.Action, Cluster: assigned.GetCluster(), Attempt: a.Attempt, Phase: phase}, at)
+	if a.Worker != "" {
+		event.ClusterEvents = []*workflow.ClusterEvent{h.reporter.Note(at, "Worker", "worker "+a.Worker)}
 		event.LogContext = logContext(a.Worker)
 	}
 	return event

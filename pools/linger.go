@@ -2,8 +2,8 @@ package pools
 
 import (
 	"github.com/rs/zerolog"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
@@ -13,13 +13,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/pools/store"
 )
 
-// longestLook is how many times Config.Linger passes at most between two looks at what an attempt has written.
-const longestLook = 3
-
-// awaitEnd waits for the end of an attempt, and reports whether it came before the end of the session. A process that goes on for too
-// long after it wrote its outcome is stopped; it is looked at after Config.Linger, and then with pauses that double.
+// awaitEnd waits for the end of an attempt, and reports whether it came before the end of the session. A process that lingers is
+// stopped; see attempts.Linger.
 func (s *session) awaitEnd(a *attempt, assigned *enginev1.Assignment) bool {
-	if s.config.Linger <= 0 || verdict.HasDataSidecar(assigned.GetTask().GetSpec().GetTaskTemplate()) {
+	linger := attempts.Linger(s.config.Linger)
+	if !linger.Holds(assigned.GetTask().GetSpec().GetTaskTemplate()) {
 		return a.await(s, a.ended)
 	}
 	pause, found := s.config.Linger, false
@@ -54,7 +52,7 @@ func (s *session) awaitEnd(a *attempt, assigned *enginev1.Assignment) bool {
 			pause = s.config.Linger
 			s.noteWritten(a, assigned)
 		} else {
-			pause = min(2*pause, longestLook*s.config.Linger)
+			pause = linger.After(pause)
 		}
 	}
 }
@@ -75,16 +73,14 @@ func (s *session) dirOf(a *attempt, assigned *enginev1.Assignment) string {
 	return blobpath.AttemptDir(assigned.GetRunOutputBase(), a.row.Action.Name, uint32(a.row.Attempt)) //nolint:gosec // from 1
 }
 
-// noteWritten says on the action that its process goes on although it has written its outcome.
+// noteWritten says on the action that its process still runs although it has written its outcome.
 func (s *session) noteWritten(a *attempt, assigned *enginev1.Assignment) {
-	row := a.current()
-	event := s.event(&row, assigned, common.ActionPhase_ACTION_PHASE_RUNNING, s.deps.Clock.Now())
+	row, now := a.current(), s.deps.Clock.Now()
+	event := s.event(&row, assigned, common.ActionPhase_ACTION_PHASE_RUNNING, now)
 	event.Version = 1
-	event.ClusterEvents = []*workflow.ClusterEvent{{
-		OccurredAt: timestamppb.New(s.deps.Clock.Now()), Reason: "OutcomeWritten", Type: workflow.ClusterEvent_TYPE_WARNING, SourceComponent: source, Count: 1,
-		Message: "the task has written its outcome, but its process goes on; it is ended " + s.config.Linger.String() + " after that was noticed",
-	}}
+	reason, message := attempts.Linger(s.config.Linger).Words()
+	event.ClusterEvents = []*workflow.ClusterEvent{s.reporter.Warning(now, reason, message)}
 	if err := s.record(s.ctx, &enginev1.Transition{Event: event}); err != nil {
-		zerolog.Ctx(s.ctx).Warn().Err(err).Stringer("action", a.row.Action).Msg("cannot say on an action that its process goes on")
+		zerolog.Ctx(s.ctx).Warn().Err(err).Stringer("action", a.row.Action).Msg("cannot note on an action that its process still runs")
 	}
 }

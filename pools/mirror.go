@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
@@ -125,11 +126,14 @@ func (k *keeper) offer(ctx context.Context, assigned []*enginev1.Assignment) err
 	}
 	offers := make([]store.Offered, len(assigned))
 	for i, a := range assigned {
-		offers[i] = store.Offered{Key: size.KeyOf(a.GetCluster(), a), Policy: size.PolicyOf(a.GetTask().GetSpec().GetTaskTemplate()), Begun: a.GetBegun(), Action: store.Action{
+		row := store.Action{
 			UID: a.GetRef().GetUid(), Action: ident.ActionOf(a.GetRef().GetId()), Ancestors: a.GetAncestors(), Priority: a.GetPriority(),
-			QueuedAt: a.GetQueuedAt().AsTime(), Attempt: max(1, int32(a.GetAttempt())), //nolint:gosec // attempts are small
-			UserFailures: int32(a.GetUserFailures()), SystemFailures: int32(a.GetSystemFailures()), //nolint:gosec // as few as attempts
-		}}
+			QueuedAt: a.GetQueuedAt().AsTime(),
+		}
+		offers[i] = store.Offered{
+			Key: size.KeyOf(a.GetCluster(), a), Policy: size.PolicyOf(a.GetTask().GetSpec().GetTaskTemplate()), Begun: a.GetBegun(),
+			Action: attemptOf(&row, verdict.CountOf(a)),
+		}
 		if k.known.Len() < maxKnown { // the oldest are next
 			k.known.Add(offers[i].UID, a)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
@@ -36,16 +37,11 @@ type Engine interface {
 	GetAssignments(ctx context.Context, r *enginev1.GetAssignmentsRequest) (*enginev1.GetAssignmentsResponse, error)
 }
 
-// Sink records transitions and returns the outcome of each, after the commit. It retries through outages; events.Sink is one.
-type Sink interface {
-	Record(ctx context.Context, transitions []*enginev1.Transition) ([]enginev1.TransitionOutcome, error)
-}
-
 // Deps are the dependencies of the service. It does not close the pool. All but Clock and Meter are required.
 type Deps struct {
 	Pool   *pgxpool.Pool
 	Engine Engine
-	Sink   Sink
+	Sink   attempts.Sink
 	Store  verdict.Store
 	// LegacyEnv gives tasks the variables of Flyte 1, as executor.pod.legacyEnv does in pods.
 	LegacyEnv bool
@@ -89,7 +85,15 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workers: %w", err)
 	}
-	h := &handler{config: config, deps: deps, store: rows, writer: store.NewWriter(deps.Pool), hub: newHub(), known: known, meters: meters}
+	h := &handler{
+		config: config, deps: deps, store: rows, writer: store.NewWriter(deps.Pool), hub: newHub(), known: known, meters: meters,
+		reporter: attempts.Reporter{
+			Source: "worker", Sink: deps.Sink, Assignments: deps.Engine, Clock: deps.Clock,
+			Budget: verdict.Budget{
+				MaxSystemFailures: config.MaxSystemFailures, SystemBackoff: config.SystemBackoff, MaxSystemBackoff: config.MaxSystemBackoff,
+			},
+		},
+	}
 	keep := &keeper{handler: h}
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
 	return &Service{handler: h, parts: lifecycle.NewGroup(
@@ -107,14 +111,15 @@ func New(config Config, deps Deps) (*Service, error) {
 
 // handler serves the services of the package.
 type handler struct {
-	config Config
-	deps   Deps
-	store  *store.Store
-	writer *store.Writer
-	hub    *hub
-	meters *meters
-	ending sync.Map                                // the uids of actions whose last attempt a session of this process is recording
-	known  *lru.Cache[int64, *enginev1.Assignment] // by uid, of actions that wait or run; what it says of attempts is old
+	config   Config
+	deps     Deps
+	reporter attempts.Reporter
+	store    *store.Store
+	writer   *store.Writer
+	hub      *hub
+	meters   *meters
+	ending   sync.Map                                // the uids of actions whose last attempt a session of this process is recording
+	known    *lru.Cache[int64, *enginev1.Assignment] // by uid, of actions that wait or run; what it says of attempts is old
 }
 
 // Mount registers the handlers.

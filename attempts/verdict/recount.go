@@ -40,7 +40,12 @@ func Recount(ctx context.Context, from Assignments, uid int64) (*Count, error) {
 	if len(response.GetAssignments()) == 0 || response.GetAssignments()[0].GetBegun() {
 		return nil, nil //nolint:nilnil // no attempt waits
 	}
-	waiting := response.GetAssignments()[0]
+	waiting := CountOf(response.GetAssignments()[0])
+	return &waiting, nil
+}
+
+// CountOf is the attempt of an assignment.
+func CountOf(assigned *enginev1.Assignment) Count {
 	//nolint:gosec // attempts are few
-	return &Count{int32(waiting.GetAttempt()), int32(waiting.GetUserFailures()), int32(waiting.GetSystemFailures())}, nil
+	return Count{max(1, int32(assigned.GetAttempt())), int32(assigned.GetUserFailures()), int32(assigned.GetSystemFailures())}
 }

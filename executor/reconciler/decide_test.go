@@ -77,8 +77,8 @@ func TestBudgetsAreKept(t *testing.T) {
 				if users <= int32(retries) && systems <= maxSystem {
 					t.Fatalf("failed for good after %d of %d user and %d of %d system failures", users, retries, systems, maxSystem)
 				}
-				if users <= int32(retries) && told.IsUsers() {
-					t.Fatalf("the task is blamed for %v", told)
+				if users <= int32(retries) && told.Failure.IsUsers() {
+					t.Fatalf("the task is blamed for %v", told.Failure)
 				}
 				return
 			}

@@ -9,18 +9,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
-
-// Sink records transitions and returns the outcome of each, after the commit. It retries through outages.
-type Sink interface {
-	Record(ctx context.Context, transitions []*enginev1.Transition) ([]enginev1.TransitionOutcome, error)
-}
 
 // Store reads what tasks wrote, with the errors of blobstore.
 type Store interface {
@@ -44,7 +39,7 @@ type Deps struct {
 	Writer client.Client
 	// Plugins run attempts.
 	Plugins *plugin.Registry
-	Sink    Sink
+	Sink    attempts.Sink
 	// Assignments is read when the loss of an attempt had been recorded before it was reported.
 	Assignments verdict.Assignments
 	Store       Store

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -17,15 +17,9 @@ import (
 
 // event is the event of a position, without details.
 func (r *Reconciler) event(task *v1.TaskAction, at position, when time.Time) *workflow.ActionEvent {
-	return &workflow.ActionEvent{
-		Id:           actionOf(task).Proto(),
-		Attempt:      uint32(at.attempt), //nolint:gosec // from 1
-		Phase:        at.phase,
-		Version:      at.version,
-		UpdatedTime:  timestamppb.New(when),
-		ReportedTime: timestamppb.New(r.deps.Clock.Now()),
-		Cluster:      r.deps.Cluster,
-	}
+	return r.reporter.Event(attempts.Position{
+		Action: actionOf(task), Cluster: r.deps.Cluster, Attempt: at.attempt, Phase: at.phase, Version: at.version,
+	}, when)
 }
 
 // observed is the event of a state, with what users see of it.
@@ -33,23 +27,21 @@ func (r *Reconciler) observed(task *v1.TaskAction, at position, when time.Time, 
 	event := r.event(task, at, when)
 	event.LogContext, event.LogInfo = state.LogContext, state.LogLinks
 	if state.Message != "" || state.Reason != "" {
-		kind := workflow.ClusterEvent_TYPE_NORMAL
+		say := r.reporter.Note
 		if at.phase == common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES || state.Recheck > 0 {
-			kind = workflow.ClusterEvent_TYPE_WARNING
+			say = r.reporter.Warning
 		}
-		event.ClusterEvents = []*workflow.ClusterEvent{{
-			OccurredAt: event.GetUpdatedTime(), Message: line(state), Reason: state.Reason, Type: kind, SourceComponent: "executor", Count: 1,
-		}}
+		event.ClusterEvents = []*workflow.ClusterEvent{say(when, state.Reason, line(state))}
 	}
 	return event
 }
 
 // addNotice adds what the node says. It belongs to the start of the process, which is reported once.
-func addNotice(event *workflow.ActionEvent, notice plugin.Notice) {
+func (r *Reconciler) addNotice(event *workflow.ActionEvent, notice plugin.Notice) {
 	if notice.Message == "" {
 		return
 	}
-	happened := clusterEvent(notice.At, notice.Reason, notice.Message)
+	happened := r.reporter.Warning(notice.At, notice.Reason, notice.Message)
 	happened.SourceComponent = "node"
 	event.ClusterEvents = append(event.ClusterEvents, happened)
 }

@@ -7,15 +7,13 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
-// longestLook is how many times Config.Linger passes at most between two looks at what a running process has written.
-const longestLook = 3
-
-// lingering is what is known of a process that may go on after it wrote its outcome.
+// lingering is what is known of a process that may still run after it wrote its outcome.
 type lingering struct {
 	attempt int32
 	started time.Time
@@ -24,11 +22,10 @@ type lingering struct {
 	since   time.Time     // when the outcome was found; zero while there is none
 }
 
-// withOutcome ends an attempt whose process goes on for too long after it wrote its error document or its outputs, as one does that
-// hangs in the shutdown of the SDK. A process is looked at after Config.Linger, and then with pauses that double: most end before
-// the first look, and the others cost two requests to the object store for each.
+// withOutcome ends an attempt whose process lingers; see attempts.Linger.
 func (r *Reconciler) withOutcome(ctx context.Context, entry *entry, attempt *plugin.Attempt, state plugin.State) plugin.State {
-	if r.config.Linger <= 0 || state.Phase != common.ActionPhase_ACTION_PHASE_RUNNING || state.StartedAt.IsZero() || verdict.HasDataSidecar(attempt.Template) {
+	linger := attempts.Linger(r.config.Linger)
+	if !linger.Holds(attempt.Template) || state.Phase != common.ActionPhase_ACTION_PHASE_RUNNING || state.StartedAt.IsZero() {
 		return state
 	}
 	now, l := r.deps.Clock.Now(), &entry.lingering
@@ -46,15 +43,14 @@ func (r *Reconciler) withOutcome(ctx context.Context, entry *entry, attempt *plu
 		case found:
 			l.since = now
 		default:
-			l.pause = min(2*l.pause, longestLook*r.config.Linger)
+			l.pause = linger.After(l.pause)
 		}
 		l.next = now.Add(l.pause)
 	}
 	due := l.next
 	if !l.since.IsZero() {
 		due = l.since.Add(r.config.Linger)
-		state.Reason = "OutcomeWritten"
-		state.Message = "the task has written its outcome, but its process goes on; it is ended " + r.config.Linger.String() + " after that was noticed"
+		state.Reason, state.Message = linger.Words()
 	}
 	if left := due.Sub(now); left > 0 {
 		if state.Recheck == 0 || left < state.Recheck {

@@ -3,15 +3,13 @@ package reconciler
 import (
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
@@ -21,56 +19,46 @@ import (
 func (r *Reconciler) reportLost(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
 	state = r.notAhead(state)
 	transitions := r.missedStart(task, entry, attempt, state)
-	next, lost := r.decide(entry, attempt, state.Failure)
+	next, loss := r.decide(entry, attempt, state.Failure)
 
 	drift := ""
 	if deletedOutside(state.Failure) {
 		drift = driftPod
 	}
-	at := position{attempt: attempt.Number, phase: common.ActionPhase_ACTION_PHASE_FAILED}
-	if lost.TimedOut() {
-		at.phase = common.ActionPhase_ACTION_PHASE_TIMED_OUT
-	}
-	transitions = append(transitions, verdict.Transition(r.observed(task, at, r.endTime(entry, at, state), state), lost))
+	at := position{attempt: attempt.Number, phase: loss.Phase()}
+	ended := verdict.Transition(r.observed(task, at, r.endTime(entry, at, state), state), loss.Failure)
+	transitions = append(transitions, ended)
 	if next == nil {
-		if !lost.TimedOut() && !state.StillRuns { // Then the process still runs.
+		if !loss.Failure.TimedOut() && !state.StillRuns { // Then the process still runs.
 			r.startSealing(entry)
 		}
 		r.report(task, entry, &plan{position: at, end: true, drift: drift}, transitions...)
 		return
 	}
 	queued := position{attempt: next.Attempt, phase: common.ActionPhase_ACTION_PHASE_QUEUED}
-	event := r.event(task, queued, r.eventTime(entry, queued, r.deps.Clock.Now()))
-	event.ClusterEvents = []*workflow.ClusterEvent{clusterEvent(event.GetUpdatedTime().AsTime(), lost.Code, next.Message)}
-	transitions = append(transitions, &enginev1.Transition{Event: event, NotBefore: timestamppb.New(next.NotBefore.Time)})
+	transitions = append(transitions, r.reporter.Queued(ended.GetEvent(), loss, r.eventTime(entry, queued, r.deps.Clock.Now())))
 	r.report(task, entry, &plan{position: queued, status: next, drift: drift}, transitions...)
 }
 
-// decide returns what follows a lost attempt: the status of the next attempt, or none, and the failure as it is reported.
-func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure.Failure) (*v1.TaskActionStatus, *failure.Failure) {
+// decide returns what follows a lost attempt, with the status of the next attempt, if there is one.
+func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure.Failure) (*v1.TaskActionStatus, attempts.Loss) {
 	at := verdict.Count{Attempt: attempt.Number, UserFailures: entry.status.UserFailures, SystemFailures: entry.status.SystemFailures}
-	retry, lost := r.budget().Next(at, attempt.Template, lost)
-	if retry == nil {
-		return nil, lost
+	loss := r.reporter.Lose(at, attempt.Template, lost)
+	if loss.Next == nil {
+		return nil, loss
 	}
-	until := metav1.NewMicroTime(r.deps.Clock.Now().Add(retry.Pause))
+	until := metav1.NewMicroTime(loss.NotBefore)
 	return &v1.TaskActionStatus{
-		Attempt:        retry.Attempt,
-		UserFailures:   retry.UserFailures,
-		SystemFailures: retry.SystemFailures,
+		Attempt:        loss.Next.Attempt,
+		UserFailures:   loss.Next.UserFailures,
+		SystemFailures: loss.Next.SystemFailures,
 		Phase:          phaseName(common.ActionPhase_ACTION_PHASE_QUEUED),
-		Message:        clip.Head(retry.Message, maxStatusMessage),
+		Message:        clip.Head(loss.Next.Message, maxStatusMessage),
 		NotBefore:      &until,
-	}, lost
-}
-
-func (r *Reconciler) budget() verdict.Budget {
-	return verdict.Budget{
-		MaxSystemFailures: r.config.MaxSystemFailures, SystemBackoff: r.config.SystemBackoff, MaxSystemBackoff: r.config.MaxSystemBackoff,
-	}
+	}, loss
 }
 
 // longestPause bounds the pause before the current attempt.
 func (r *Reconciler) longestPause(task *v1.TaskAction, entry *entry) time.Duration {
-	return r.budget().LongestPause(verdict.Count{UserFailures: entry.status.UserFailures}, r.attempt(task, entry).Template)
+	return r.reporter.Budget.LongestPause(verdict.Count{UserFailures: entry.status.UserFailures}, r.attempt(task, entry).Template)
 }

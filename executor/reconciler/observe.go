@@ -1,18 +1,13 @@
 package reconciler
 
 import (
-	"context"
 	"math"
 	"time"
 
-	"github.com/rs/zerolog"
-
-	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
@@ -49,7 +44,7 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 	}
 	event := r.observed(task, at, r.eventTime(entry, at, when), state)
 	if state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && (acked.attempt != at.attempt || acked.phase < state.Phase) {
-		addNotice(event, state.Notice)
+		r.addNotice(event, state.Notice)
 	}
 	r.report(task, entry, &plan{position: at, probe: probe}, &enginev1.Transition{Event: event})
 }
@@ -62,12 +57,14 @@ func (r *Reconciler) nextVersion(last uint32, task *v1.TaskAction) uint32 {
 }
 
 // reportSuccess reports that the attempt succeeded.
-func (r *Reconciler) reportSuccess(ctx context.Context, taskAction *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
+func (r *Reconciler) reportSuccess(
+	taskAction *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State, outputs *task.OutputReferences,
+) {
 	state = r.notAhead(state)
 	transitions := r.missedStart(taskAction, entry, attempt, state)
 	at := position{attempt: attempt.Number, phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED}
 	event := r.observed(taskAction, at, r.endTime(entry, at, state), state)
-	event.Outputs = &task.OutputReferences{OutputUri: attempt.Dir + "/" + blobpath.OutputsFile, ReportUri: r.reportURI(ctx, attempt)}
+	event.Outputs = outputs
 	if !state.StillRuns {
 		r.startSealing(entry)
 	}
@@ -84,22 +81,6 @@ func (r *Reconciler) missedStart(task *v1.TaskAction, entry *entry, attempt *plu
 	started := state
 	started.Message, started.Reason = "", ""
 	event := r.observed(task, at, r.eventTime(entry, at, state.StartedAt), started)
-	addNotice(event, state.Notice)
+	r.addNotice(event, state.Notice)
 	return []*enginev1.Transition{{Event: event}}
-}
-
-// reportURI is the URI of the attempt's report, if its task makes one and wrote it.
-func (r *Reconciler) reportURI(ctx context.Context, attempt *plugin.Attempt) string {
-	if !attempt.Template.GetMetadata().GetGeneratesDeck().GetValue() {
-		return ""
-	}
-	uri := attempt.Dir + "/" + blobpath.ReportFile
-	written, err := verdict.Exists(ctx, r.deps.Store, uri)
-	if err != nil {
-		zerolog.Ctx(ctx).Warn().Err(err).Msg("look for the report")
-	}
-	if !written {
-		return ""
-	}
-	return uri
 }

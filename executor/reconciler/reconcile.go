@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -26,6 +28,7 @@ import (
 type Reconciler struct {
 	config    Config
 	deps      Deps
+	reporter  attempts.Reporter
 	memory    memory
 	wake      func(types.NamespacedName)
 	synced    atomic.Bool // all TaskActions that existed at the start are known
@@ -53,12 +56,18 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 		return nil, err
 	}
 	r := &Reconciler{
-		repairs:  repairs,
-		journal:  drift.NewJournal(deps.Clock, deps.Logger),
-		current:  newReconciles(deps.Clock, deps.Slots),
-		config:   config,
-		deps:     deps,
-		memory:   memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}},
+		repairs: repairs,
+		journal: drift.NewJournal(deps.Clock, deps.Logger),
+		current: newReconciles(deps.Clock, deps.Slots),
+		config:  config,
+		deps:    deps,
+		memory:  memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}},
+		reporter: attempts.Reporter{
+			Source: "executor", Sink: deps.Sink, Assignments: deps.Assignments, Clock: deps.Clock,
+			Budget: verdict.Budget{
+				MaxSystemFailures: config.MaxSystemFailures, SystemBackoff: config.SystemBackoff, MaxSystemBackoff: config.MaxSystemBackoff,
+			},
+		},
 		finishes: make(chan struct{}, maxFinishes),
 		follows:  make(chan struct{}, maxFollows),
 		lifetime: context.Background(),
@@ -136,32 +145,14 @@ func (r *Reconciler) step(ctx context.Context, task *v1.TaskAction, entry *entry
 // advance works on the current attempt: it asks the plugin for its state, judges it, and reports.
 func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *entry) (reconcile.Result, error) {
 	attempt := r.attempt(task, entry)
-	var state plugin.State
-	switch {
-	case entry.invalid != nil:
-		state = plugin.State{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Failure: entry.invalid}
-	case task.Spec.Begun && attempt.Number == task.Spec.Attempt:
-		// Its files are in its directory, and its process may still run: nothing else may run under its number.
-		state = plugin.State{
-			Phase: common.ActionPhase_ACTION_PHASE_FAILED, Failure: failure.New(failure.DeletedExternally, "the TaskAction was deleted"),
-		}
-	default:
-		var err error
-		if state, err = r.ask(ctx, attempt); err == nil && r.keepWord(entry, attempt, state) {
-			return reconcile.Result{}, nil // The write wakes us.
-		}
-		if err == nil {
-			if state.Stopping && entry.followedAttempt != attempt.Number {
-				entry.followedAttempt = attempt.Number
-				r.followLogs(attempt, r.logsOf(ctx, attempt))
-			}
-			state, err = r.outcome(ctx, attempt, r.withOutcome(ctx, entry, attempt, r.withTimeouts(entry, attempt, state)))
-		}
-		if err != nil {
-			return r.advanceFailed(ctx, task, entry, attempt, err), nil
-		}
-		entry.transientErrors = 0
+	state, outputs, err := r.look(ctx, entry, attempt)
+	if err != nil {
+		return r.advanceFailed(ctx, task, entry, attempt, err), nil
 	}
+	if entry.dirty {
+		return reconcile.Result{}, nil // The plugin's word is written first. The write wakes us.
+	}
+	entry.transientErrors = 0
 	defer entry.markObserved()
 	if state.Phase != common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES { // which a cleanup may provide
 		r.cleanups.progressed()
@@ -174,7 +165,7 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 		r.reportLost(task, entry, attempt, state)
 		return reconcile.Result{}, nil
 	case common.ActionPhase_ACTION_PHASE_SUCCEEDED:
-		r.reportSuccess(ctx, task, entry, attempt, state)
+		r.reportSuccess(task, entry, attempt, state, outputs)
 		return reconcile.Result{}, nil
 	default:
 		r.reportProgress(task, entry, attempt, state)

@@ -7,6 +7,7 @@ import (
 	"github.com/rs/zerolog"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -17,9 +18,8 @@ import (
 
 // answer is the result of a report.
 type answer struct {
-	outcomes []enginev1.TransitionOutcome
-	behind   bool // the action has gone on without this TaskAction
-	err      error
+	attempts.Answer
+	err error
 }
 
 // report sends transitions in the background. The reconciler is woken by the answer, and does nothing about the action
@@ -34,11 +34,8 @@ func (r *Reconciler) report(task *v1.TaskAction, entry *entry, next *plan, trans
 
 func (r *Reconciler) send(task *v1.TaskAction, entry *entry, next *plan, transitions []*enginev1.Transition) {
 	given := &answer{}
-	given.outcomes, given.err = r.deps.Sink.Record(r.lifetime, transitions)
+	given.Answer, given.err = r.reporter.Send(r.lifetime, task.Spec.UID, next.queued(), transitions...)
 	failpoint.Here("reconciler.after-report")
-	if given.err == nil && next.status != nil && verdict.Stale(given.outcomes) {
-		given.behind, given.err = r.recount(r.lifetime, task, next.status)
-	}
 	entry.mu.Lock()
 	entry.reporting, entry.answer = false, given
 	entry.mu.Unlock()
@@ -61,7 +58,7 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 	}
 	entry.reportErrors, entry.confirmedLive = 0, true
 	entry.acked, entry.ackedAt = next.position, r.deps.Clock.Now()
-	if verdict.Over(taken.outcomes) {
+	if taken.Over {
 		if next.probe {
 			r.repairedTask(ctx, driftOver, entry.adopted, task, next.position.attempt)
 		}
@@ -74,27 +71,26 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 	if next.end || next.status != nil {
 		r.traceAttempt(task, entry, next.position)
 	}
-	switch {
-	case next.end, taken.behind: // If the action is live, the owner of the TaskAction replaces it.
+	switch waiting := taken.Next; {
+	case next.end:
 		entry.finished = true
-	case next.status != nil:
+	case next.status == nil:
+	case waiting == nil || waiting.Attempt != next.status.Attempt: // The owner of the TaskAction replaces it if the action is live.
+		entry.finished = true
+	default:
 		entry.lost = append(entry.lost, entry.attempt)
 		entry.status, entry.dirty = *next.status, true
+		entry.status.UserFailures, entry.status.SystemFailures = waiting.UserFailures, waiting.SystemFailures
 	}
 	return 0
 }
 
-// recount corrects the failure counts of the next attempt. Behind means that the action does not wait for it.
-func (r *Reconciler) recount(ctx context.Context, task *v1.TaskAction, next *v1.TaskActionStatus) (behind bool, err error) {
-	waiting, err := verdict.Recount(ctx, r.deps.Assignments, task.Spec.UID)
-	switch {
-	case err != nil:
-		return false, err
-	case waiting == nil || waiting.Attempt != next.Attempt:
-		return true, nil
+// queued is the attempt that a report queues; nil if it queues none.
+func (p *plan) queued() *verdict.Count {
+	if p.status == nil {
+		return nil
 	}
-	next.UserFailures, next.SystemFailures = waiting.UserFailures, waiting.SystemFailures
-	return false, nil
+	return &verdict.Count{Attempt: p.status.Attempt, UserFailures: p.status.UserFailures, SystemFailures: p.status.SystemFailures}
 }
 
 // reportProbe repeats what is known, to learn whether the action is still live.

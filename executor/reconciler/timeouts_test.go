@@ -72,8 +72,8 @@ func TestEachTimeoutIsDistinguished(t *testing.T) {
 			require.Equal(t, string(tc.reason), got.Failure.Proto().GetCode())
 			require.Equal(t, core.ExecutionError_USER, got.Failure.Proto().GetKind())
 			require.Contains(t, got.Failure.Message, tc.words)
-			next, lost := r.decide(&entry{}, &plugin.Attempt{Template: withBudget(1), Number: 1}, got.Failure)
-			require.True(t, lost.TimedOut())
+			next, loss := r.decide(&entry{}, &plugin.Attempt{Template: withBudget(1), Number: 1}, got.Failure)
+			require.Equal(t, common.ActionPhase_ACTION_PHASE_TIMED_OUT, loss.Phase())
 			require.Equal(t, tc.reason == failure.RuntimeExceeded, next != nil, "only a timeout of the attempt itself is retried")
 		})
 	}

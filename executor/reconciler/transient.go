@@ -35,7 +35,7 @@ func (r *Reconciler) backOff(ctx context.Context, task *v1.TaskAction, entry *en
 	}
 	at.version = r.nextVersion(at.version, task)
 	event := r.event(task, at, r.eventTime(entry, at, r.deps.Clock.Now()))
-	event.ClusterEvents = []*workflow.ClusterEvent{clusterEvent(event.GetUpdatedTime().AsTime(), "ClusterUnavailable",
+	event.ClusterEvents = []*workflow.ClusterEvent{r.reporter.Warning(event.GetUpdatedTime().AsTime(), "ClusterUnavailable",
 		fmt.Sprintf("%v, next try in %s, further ones at most every %s; this does not use up an attempt", err, verdict.Round(pause), r.config.MaxErrorBackoff))}
 	r.report(task, entry, &plan{position: at}, &enginev1.Transition{Event: event})
 	return pause
