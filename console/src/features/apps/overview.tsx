@@ -3,6 +3,7 @@ import { Button } from "@/design/button";
 import { Facts, Tag } from "@/design/facts";
 import { dateOf } from "@/design/format";
 import { Loading } from "@/design/notice";
+import { Table } from "@/design/table";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
 import { saysTheSame } from "./headline";
@@ -11,7 +12,6 @@ import { Traffic } from "./traffic";
 import { Used } from "./used";
 import { rangeOf, scalingWords } from "./words";
 import css from "./apps.module.css";
-import tables from "@/design/list.module.css";
 
 /** What runs of an app, its load, and what it uses. */
 export function Overview({ explained, onLog }: { readonly explained: ExplainAppResponse | undefined; readonly onLog: (replica: string) => void }) {
@@ -49,7 +49,7 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
   );
 }
 
-/** A replica's state in one word: what matters most to whoever waits for it. */
+/** The state of a replica in one word. The end of a replica matters more than whether it is ready. */
 function stateOf({ ready, draining, gone, phase }: AppReplica): string {
   if (gone) return "Gone";
   if (draining) return "Draining";
@@ -66,44 +66,35 @@ interface ReplicasProps {
 function Replicas({ replicas, said, onLog }: ReplicasProps) {
   if (replicas.length === 0) return <p className={css["muted"]}>No replica runs.</p>;
   return (
-    <table className={tables["tasks"]} aria-label="Replicas">
-      <thead>
-        <tr>
-          <th scope="col">Replica</th>
-          <th scope="col">State</th>
-          <th scope="col">Revision</th>
-          <th scope="col">Restarts</th>
-          <th scope="col">Started</th>
-          <th scope="col">Node</th>
-          <th scope="col">
-            <span className="visually-hidden">Log</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {replicas.map((replica) => (
-          <tr key={replica.name}>
-            <th scope="row">{replica.name}</th>
-            <td data-label="State">
-              <span>
-                <Tag>{stateOf(replica)}</Tag> {replica.reason && !said.some((text) => saysTheSame(text, replica.reason)) && <Message text={replica.reason} />}
-              </span>
-            </td>
-            <td data-label="Revision">{String(replica.revision)}</td>
-            <td data-label="Restarts">{replica.restarts}</td>
-            <td data-label="Started">
-              <When at={dateOf(replica.startedAt)} relative />
-            </td>
-            <td data-label="Node">{replica.node}</td>
-            <td>
-              <Button small aria-label={`Log of ${replica.name}`} onClick={() => onLog(replica.name)}>
-                Log
-              </Button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      label="Replicas"
+      rows={replicas}
+      keyOf={({ name }) => name}
+      columns={[
+        { label: "Replica", cell: ({ name }) => name },
+        {
+          label: "State",
+          cell: (replica) => (
+            <span>
+              <Tag>{stateOf(replica)}</Tag> {replica.reason && !said.some((text) => saysTheSame(text, replica.reason)) && <Message text={replica.reason} />}
+            </span>
+          ),
+        },
+        { label: "Revision", cell: ({ revision }) => String(revision) },
+        { label: "Restarts", cell: ({ restarts }) => restarts },
+        { label: "Started", cell: ({ startedAt }) => <When at={dateOf(startedAt)} relative /> },
+        { label: "Node", cell: ({ node }) => node },
+        {
+          label: "Log",
+          hideLabel: true,
+          cell: ({ name }) => (
+            <Button small aria-label={`Log of ${name}`} onClick={() => onLog(name)}>
+              Log
+            </Button>
+          ),
+        },
+      ]}
+    />
   );
 }
 

@@ -3,11 +3,12 @@ import { ExternalLink } from "lucide-react";
 import { useDeferredValue } from "react";
 import type { App } from "@gen/flyteidl2/app/app_definition_pb.js";
 import { useTitle } from "@/app/title";
-import { Button } from "@/design/button";
 import { Tag } from "@/design/facts";
-import { Input, Select } from "@/design/field";
+import { Select } from "@/design/field";
 import { dateOf } from "@/design/format";
-import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { ListPage, SearchBox } from "@/design/list-page";
+import { Empty } from "@/design/notice";
+import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
 import { addressOf } from "./address";
@@ -17,7 +18,7 @@ import { nameOf } from "./merge";
 import { appStates, type AppsSearch } from "./search";
 import { useApps } from "./use-apps";
 import { rangeOf, shownOf, stateWords } from "./words";
-import css from "@/design/list.module.css";
+import css from "@/design/page.module.css";
 import own from "./apps.module.css";
 
 const firstApp = `app = flyte.app.AppEnvironment(name="hello", args="python -m http.server 8080", port=8080)
@@ -40,106 +41,91 @@ export function AppsPage() {
     });
   };
   return (
-    <div className={css["page"]}>
-      <div className={css["head"]}>
-        <h1>Apps</h1>
-        <Input
-          type="search"
-          data-filter
-          className={css["search"]}
-          aria-label="Find apps"
-          placeholder="Find apps by name"
-          autoComplete="off"
-          value={search.q ?? ""}
-          onChange={(event) => set({ q: event.target.value })}
-        />
-        <Select className={css["versions"]} aria-label="State" value={search.state ?? ""} onChange={(event) => set({ state: event.target.value })}>
-          <option value="">All states</option>
-          {appStates.map((state) => (
-            <option key={state} value={state}>
-              {stateWords(state)}
-            </option>
-          ))}
-        </Select>
-        <Select className={css["versions"]} aria-label="Author" value={search.owner ?? ""} onChange={(event) => set({ owner: event.target.value })}>
-          <option value="">All authors</option>
-          <option value="me">Mine</option>
-          {search.owner !== undefined && search.owner !== "me" && <option value={search.owner}>{search.owner}</option>}
-        </Select>
-        {live && <Tag>Live</Tag>}
-      </div>
-      {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="apps" />}
-      {answer.isSuccess &&
-        apps.length === 0 &&
-        (Object.keys(search).length > 0 ? <Empty title="No apps match" /> : <Empty title="No apps yet" command={firstApp}>Two lines of Python deploy one:</Empty>)}
-      {apps.length > 0 && (
-        <table className={css["tasks"]} aria-label="Apps">
-          <thead>
-            <tr>
-              <th scope="col">App</th>
-              <th scope="col">State</th>
-              <th scope="col">Replicas</th>
-              <th scope="col">Address</th>
-              <th scope="col">Revision</th>
-              <th scope="col">Author</th>
-              <th scope="col">Updated</th>
-            </tr>
-          </thead>
-          <tbody>
-            {apps.map((app) => (
-              <Row key={nameOf(app)} app={app} />
+    <ListPage
+      title="Apps"
+      what="apps"
+      label="Apps"
+      head={
+        <>
+          <SearchBox what="apps" value={search.q ?? ""} onChange={(text) => set({ q: text })} />
+          <Select className={css["select"]} aria-label="State" value={search.state ?? ""} onChange={(event) => set({ state: event.target.value })}>
+            <option value="">All states</option>
+            {appStates.map((state) => (
+              <option key={state} value={state}>
+                {stateWords(state)}
+              </option>
             ))}
-          </tbody>
-        </table>
-      )}
-      {answer.hasNextPage && (
-        <div>
-          <Button disabled={answer.isFetchingNextPage} onClick={() => void answer.fetchNextPage()}>
-            {answer.isFetchingNextPage ? "Loading …" : "More apps"}
-          </Button>
-        </div>
-      )}
-    </div>
+          </Select>
+          <Select className={css["select"]} aria-label="Author" value={search.owner ?? ""} onChange={(event) => set({ owner: event.target.value })}>
+            <option value="">All authors</option>
+            <option value="me">Mine</option>
+            {search.owner !== undefined && search.owner !== "me" && <option value={search.owner}>{search.owner}</option>}
+          </Select>
+          {live && <Tag>Live</Tag>}
+        </>
+      }
+      empty={
+        Object.keys(search).length > 0 ? (
+          <Empty title="No apps match" />
+        ) : (
+          <Empty title="No apps yet" command={firstApp}>
+            Two lines of Python deploy one:
+          </Empty>
+        )
+      }
+      answer={answer}
+      rows={apps}
+      columns={columns}
+      keyOf={nameOf}
+      attributesOf={(app) => ({ "data-testid": "app-row", "data-name": nameOf(app) })}
+    />
   );
 }
 
-function Row({ app: { metadata, spec, status }, app }: { readonly app: App }) {
-  const name = nameOf(app);
-  const address = addressOf(status?.ingress);
-  return (
-    <tr data-testid="app-row" data-name={name}>
-      <th scope="row">
-        <Link
-          to="/domain/$domain/project/$project/apps/$app"
-          params={routeTo({ project: metadata?.id?.project ?? "", domain: metadata?.id?.domain ?? "", name })}
-        >
-          {name}
-        </Link>
-        {spec?.profile?.shortDescription && <span className={css["about"]}>{spec.profile.shortDescription}</span>}
-      </th>
-      <td data-label="State">
-        <AppStatus shown={shownOf(app)} />
-      </td>
-      <td data-label="Replicas">
-        <span className={own["whole"]}>
-          {status?.currentReplicas ?? 0} <span className={css["muted"]}>of {rangeOf(spec?.autoscaling)}</span>
-        </span>
-      </td>
-      <td data-label="Address">
-        {address !== undefined && (
-          <a className={own["whole"]} href={address} target="_blank" rel="noreferrer" title={address}>
-            <span className={own["short"]}>{address.replace(/^https?:\/\//, "")}</span> <ExternalLink size={12} aria-label="opens in a new tab" />
-          </a>
-        )}
-      </td>
-      <td data-label="Revision">{String(metadata?.revision ?? 0n)}</td>
-      <td data-label="Author">{whoIs(spec?.creator)}</td>
-      <td data-label="Updated">
-        <span className={own["whole"]}>
-          <When at={dateOf(status?.lastUpdatedAt)} relative />
-        </span>
-      </td>
-    </tr>
-  );
-}
+const columns: readonly Column<App>[] = [
+  {
+    label: "App",
+    cell: ({ metadata, spec }) => {
+      const { project = "", domain = "", name = "" } = metadata?.id ?? {};
+      return (
+        <>
+          <Link to="/domain/$domain/project/$project/apps/$app" params={routeTo({ project, domain, name })}>
+            {name}
+          </Link>
+          {spec?.profile?.shortDescription && <Note>{spec.profile.shortDescription}</Note>}
+        </>
+      );
+    },
+  },
+  { label: "State", cell: (app) => <AppStatus shown={shownOf(app)} /> },
+  {
+    label: "Replicas",
+    cell: ({ status, spec }) => (
+      <span className={own["whole"]}>
+        {status?.currentReplicas ?? 0} <span className={css["muted"]}>of {rangeOf(spec?.autoscaling)}</span>
+      </span>
+    ),
+  },
+  {
+    label: "Address",
+    cell: ({ status }) => {
+      const address = addressOf(status?.ingress);
+      if (address === undefined) return undefined;
+      return (
+        <a className={own["whole"]} href={address} target="_blank" rel="noreferrer" title={address}>
+          <span className={own["short"]}>{address.replace(/^https?:\/\//, "")}</span> <ExternalLink size={12} aria-label="opens in a new tab" />
+        </a>
+      );
+    },
+  },
+  { label: "Revision", cell: ({ metadata }) => String(metadata?.revision ?? 0n) },
+  { label: "Author", cell: ({ spec }) => whoIs(spec?.creator) },
+  {
+    label: "Updated",
+    cell: ({ status }) => (
+      <span className={own["whole"]}>
+        <When at={dateOf(status?.lastUpdatedAt)} relative />
+      </span>
+    ),
+  },
+];

@@ -1,13 +1,15 @@
-import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { AppInsightService, AppRevisionState, type AppRevision } from "@gen/flytebinary/insight/v1/apps_pb.js";
 import { client } from "@/api/transport";
+import { usePages } from "@/api/use-pages";
 import { Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Diff } from "@/design/diff";
 import { Tag } from "@/design/facts";
 import { Field, Input } from "@/design/field";
 import { dateOf } from "@/design/format";
+import { More } from "@/design/list";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";
@@ -28,17 +30,15 @@ interface RevisionsProps {
 /** The revisions of an app, newest first, with what each changed. */
 export function Revisions({ id, current, onChange }: RevisionsProps) {
   const [chosen, setChosen] = useState<AppRevision>();
-  const answer = useInfiniteQuery({
-    queryKey: ["app-revisions", id, String(current)],
-    initialPageParam: "",
-    queryFn: ({ pageParam, signal }) => client(AppInsightService).listRevisions({ appId: id, limit: 20, token: pageParam }, { signal }),
-    getNextPageParam: (page) => page.token || undefined,
-    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) === 1 ? 5_000 : false),
-  });
+  const { answer, rows: revisions } = usePages(
+    ["app-revisions", id, String(current)],
+    (token, signal) => client(AppInsightService).listRevisions({ appId: id, limit: 20, token }, { signal }),
+    (page) => page.revisions,
+    { refresh: 5_000 },
+  );
   const refetch = () => void answer.refetch();
   if (answer.error) return <ProblemNotice error={answer.error} retry={refetch} />;
   if (!answer.data) return <Loading what="revisions" />;
-  const revisions = answer.data.pages.flatMap((page) => page.revisions);
   const newest = revisions[0];
   const serving = revisions.find(({ state }) => state === AppRevisionState.SERVING)?.revision;
   return (
@@ -53,13 +53,7 @@ export function Revisions({ id, current, onChange }: RevisionsProps) {
           />
         ))}
       </ol>
-      {answer.hasNextPage && (
-        <div>
-          <Button disabled={answer.isFetchingNextPage} onClick={() => void answer.fetchNextPage()}>
-            Older revisions
-          </Button>
-        </div>
-      )}
+      <More answer={answer} label="Older revisions" />
       {chosen && newest && (
         <RollBack
           id={id}

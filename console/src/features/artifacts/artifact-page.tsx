@@ -1,22 +1,23 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import type { Artifact } from "@gen/flyteidl2/artifact/artifact_pb.js";
 import { ArtifactService } from "@gen/flyteidl2/artifact/artifact_service_pb.js";
 import { client } from "@/api/transport";
+import { usePages } from "@/api/use-pages";
 import type { Place } from "@/app/place";
 import { useTitle } from "@/app/title";
-import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Facts } from "@/design/facts";
 import { dateOf } from "@/design/format";
+import { List } from "@/design/list";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
 import { Consumers } from "@/features/apps/consumers";
 import { Lineage } from "./lineage";
 import type { ArtifactSearch } from "./search";
-import { kindOf, partitionsOf, placeOfValue } from "./words";
+import { kindOf, partitionsOf, partitionWords, placeOfValue } from "./words";
+import page from "@/design/page.module.css";
 import css from "./artifacts.module.css";
 
 /** An artifact: one version with its lineage, and all versions. */
@@ -32,8 +33,8 @@ export function ArtifactPage() {
   const found = answer.data?.artifact;
   const version = found?.artifactId?.version ?? "";
   return (
-    <div className={css["page"]}>
-      <div className={css["head"]}>
+    <div className={page["page"]}>
+      <div className={page["head"]}>
         <h1>{artifact}</h1>
         <CopyButton text={artifact} label="Copy artifact name" />
       </div>
@@ -41,20 +42,20 @@ export function ArtifactPage() {
       {answer.isLoading && <Loading what="artifact" />}
       {found && (
         <>
-          <section className={css["section"]} aria-label="Version">
+          <section className={page["section"]} aria-label="Version">
             <Details artifact={found} newest={search.version === undefined} />
           </section>
-          <section className={css["section"]}>
+          <section className={page["section"]}>
             <h2>Lineage</h2>
             <Lineage key={version} place={place} name={artifact} version={version} />
           </section>
-          <section className={css["section"]}>
+          <section className={page["section"]}>
             <h2>Apps</h2>
             <Consumers place={place} name={artifact} version={version} />
           </section>
         </>
       )}
-      <section className={css["section"]}>
+      <section className={page["section"]}>
         <h2>Versions</h2>
         <Versions place={place} name={artifact} chosen={version} />
       </section>
@@ -110,75 +111,54 @@ function Details({ artifact, newest }: { readonly artifact: Artifact; readonly n
   );
 }
 
-function Versions({ place: { project, domain }, name, chosen }: { readonly place: Place; readonly name: string; readonly chosen: string }) {
-  const answer = useInfiniteQuery({
-    queryKey: ["artifact-versions", project, domain, name],
-    initialPageParam: "",
-    queryFn: ({ pageParam, signal }) =>
-      client(ArtifactService).listArtifacts(
-        { request: { limit: 100, token: pageParam }, projectId: { organization: "flyte", name: project, domain }, name },
-        { signal },
-      ),
-    getNextPageParam: (page) => page.token || undefined,
-  });
-  if (answer.error) return <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />;
-  if (!answer.data) return <Loading what="versions" />;
-  const versions = answer.data.pages.flatMap((page) => page.artifacts);
+function Versions({ place, name, chosen }: { readonly place: Place; readonly name: string; readonly chosen: string }) {
+  const { project, domain } = place;
+  const { answer, rows } = usePages(
+    ["artifact-versions", project, domain, name],
+    (token, signal) =>
+      client(ArtifactService).listArtifacts({ request: { limit: 100, token }, projectId: { organization: "flyte", name: project, domain }, name }, { signal }),
+    (page) => page.artifacts,
+  );
   return (
-    <>
-      <table className={css["table"]} aria-label="Versions">
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">Partitions</th>
-            <th scope="col">Created</th>
-            <th scope="col">Made by</th>
-          </tr>
-        </thead>
-        <tbody>
-          {versions.map(({ artifactId, spec, createdAt, createdBy }) => {
-            const version = artifactId?.version ?? "";
+    <List
+      what="versions"
+      label="Versions"
+      answer={answer}
+      rows={rows}
+      keyOf={versionOf}
+      attributesOf={(artifact) => (versionOf(artifact) === chosen ? { "aria-current": true } : {})}
+      columns={[
+        {
+          label: "Version",
+          cell: (artifact) => (
+            <Link
+              to="/domain/$domain/project/$project/artifacts/$artifact"
+              params={{ ...place, artifact: name }}
+              search={{ version: versionOf(artifact) }}
+              className={css["version"]}
+            >
+              {versionOf(artifact)}
+            </Link>
+          ),
+        },
+        { label: "Partitions", cell: ({ spec }) => partitionWords(spec) },
+        { label: "Created", cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
+        {
+          label: "Made by",
+          cell: ({ spec, createdBy }) => {
             const source = spec?.source?.source;
             const run = source?.case === "taskAction" ? source.value.action?.run : undefined;
+            if (!run) return whoIs(createdBy);
             return (
-              <tr key={version} aria-current={version === chosen ? "true" : undefined}>
-                <th scope="row">
-                  <Link
-                    to="/domain/$domain/project/$project/artifacts/$artifact"
-                    params={{ domain, project, artifact: name }}
-                    search={{ version }}
-                    className={css["version"]}
-                  >
-                    {version}
-                  </Link>
-                </th>
-                <td>
-                  {partitionsOf(spec)
-                    .map(([key, value]) => `${key}=${value}`)
-                    .join(", ")}
-                </td>
-                <td>
-                  <When at={dateOf(createdAt)} />
-                </td>
-                <td>
-                  {run ? (
-                    <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain: run.domain, project: run.project, run: run.name }}>
-                      {run.name}
-                    </Link>
-                  ) : (
-                    whoIs(createdBy)
-                  )}
-                </td>
-              </tr>
+              <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain: run.domain, project: run.project, run: run.name }}>
+                {run.name}
+              </Link>
             );
-          })}
-        </tbody>
-      </table>
-      {answer.hasNextPage && (
-        <div>
-          <Button onClick={() => void answer.fetchNextPage()}>More versions</Button>
-        </div>
-      )}
-    </>
+          },
+        },
+      ]}
+    />
   );
 }
+
+const versionOf = ({ artifactId }: Artifact): string => artifactId?.version ?? "";

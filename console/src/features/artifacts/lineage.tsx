@@ -4,6 +4,7 @@ import { ArtifactInsightService, type LineageAction, type LineageNode } from "@g
 import type { Place } from "@/app/place";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { boxHeight, boxWidth, edgeWords, layout } from "./layout";
+import page from "@/design/page.module.css";
 import css from "./artifacts.module.css";
 
 /** What made a version and what used it, as a graph and as a list. */
@@ -13,7 +14,7 @@ export function Lineage({ place: { project, domain }, name, version }: { readonl
   if (answer.error) return <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data) return <Loading what="lineage" />;
   const { boxes, lines, width, height } = layout(answer.data);
-  if (boxes.length < 2) return <p className={css["muted"]}>No run is known to have made this version, and no run or app to use it.</p>;
+  if (boxes.length < 2) return <p className={page["muted"]}>No run is known to have made this version, and no run or app to use it.</p>;
   const open = (href: string) => void navigate({ href });
   return (
     <>
@@ -48,7 +49,7 @@ export function Lineage({ place: { project, domain }, name, version }: { readonl
           ))}
         </svg>
       </div>
-      {answer.data.truncated && <p className={css["muted"]}>There is more than is shown. Open a node to go on from there.</p>}
+      {answer.data.truncated && <p className={page["muted"]}>There is more than is shown. Open a node to go on from there.</p>}
       <details>
         <summary>As a list</summary>
         <ul>

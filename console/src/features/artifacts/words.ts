@@ -20,11 +20,17 @@ export function partitionsOf(spec: ArtifactSpec | undefined): (readonly [key: st
   return found;
 }
 
+/** The partition values of a version on one line. */
+export const partitionWords = (spec: ArtifactSpec | undefined): string =>
+  partitionsOf(spec)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(", ");
+
 /** What the artifact is, as its publisher said; empty if unknown. */
 export const kindOf = (artifact: Artifact | undefined): string =>
   artifact?.spec?.info?.userMetadata["flyte.io/kind"] ?? artifact?.spec?.info?.card?.type ?? "";
 
-/** Where a value lies; empty if it is stored with the artifact. */
+/** The URI of a value; empty if the value is stored with the artifact. */
 export function placeOfValue(value: Literal | undefined): string {
   if (value?.value.case === "offloadedMetadata") return value.value.value.uri;
   if (value?.value.case !== "scalar") return "";

@@ -3,98 +3,87 @@ import { DeliveryState, type Delivery } from "@gen/flytebinary/insight/v1/notifi
 import { Button } from "@/design/button";
 import { dateOf, plural } from "@/design/format";
 import { Phase } from "@/design/phase";
+import { Note, type TableProps } from "@/design/table";
 import { When } from "@/design/time";
+import type { useSendAgain } from "./use-deliveries";
 import { canSend, receiverOf, stateLabel } from "./words";
+import page from "@/design/page.module.css";
 import css from "./notifications.module.css";
 
-export interface DeliveryTableProps {
-  readonly deliveries: readonly Delivery[];
-  /** Whether to show the run of each notification. */
-  readonly withRun?: boolean;
-  /** The id of the notification that is being sent. */
-  readonly sending: string | undefined;
-  readonly onSend: (delivery: Delivery) => void;
+/** The table of notifications with what became of each; with their runs if they are of several. */
+export function deliveryTable(send: ReturnType<typeof useSendAgain>, withRun: boolean): Omit<TableProps<Delivery>, "rows"> {
+  return {
+    label: "Notifications",
+    scroll: "region",
+    keyOf: ({ id }) => id,
+    attributesOf: ({ id }) => ({ "data-testid": "delivery", "data-id": id }),
+    columns: [
+      withRun && { label: "Run", cell: ({ runId }) => runId && <RunCell {...runId} /> },
+      {
+        label: "Phase",
+        cell: ({ phase, action }) => (
+          <>
+            <Phase phase={phase} />
+            {action !== "a0" && <Note>{action}</Note>}
+          </>
+        ),
+      },
+      {
+        label: "Receiver",
+        wrap: true,
+        cell: (delivery) => (
+          <>
+            {receiverOf(delivery)}
+            {delivery.rule && <Note>rule {delivery.rule}</Note>}
+          </>
+        ),
+      },
+      { label: "State", wrap: true, cell: (delivery) => <State {...delivery} /> },
+      { label: "Created", cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
+      {
+        label: "Action",
+        hideLabel: true,
+        cell: (delivery) =>
+          canSend(delivery) && (
+            <Button
+              small
+              disabled={send.isPending && send.variables.deliveryId === delivery.id}
+              onClick={() => send.mutate({ runId: delivery.runId, deliveryId: delivery.id })}
+            >
+              {delivery.state === DeliveryState.DEAD ? "Send again" : "Send now"}
+            </Button>
+          ),
+      },
+    ],
+  };
 }
 
-/** Notifications with what became of them. */
-export function DeliveryTable({ deliveries, withRun = false, sending, onSend }: DeliveryTableProps) {
+function RunCell({ project, domain, name }: { readonly project: string; readonly domain: string; readonly name: string }) {
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls
-    <div className={css["scroll"]} role="region" aria-label="Notifications" tabIndex={0}>
-      <table className={css["table"]}>
-        <thead>
-          <tr>
-            {withRun && <th scope="col">Run</th>}
-            <th scope="col">Phase</th>
-            <th scope="col">Receiver</th>
-            <th scope="col">State</th>
-            <th scope="col">Created</th>
-            <th scope="col">
-              <span className="visually-hidden">Action</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => (
-            <Row key={delivery.id} delivery={delivery} withRun={withRun} sending={sending === delivery.id} onSend={() => onSend(delivery)} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: name }}>
+        {name}
+      </Link>
+      <Note>
+        {project} / {domain}
+      </Note>
+    </>
   );
 }
 
-interface RowProps {
-  readonly delivery: Delivery;
-  readonly withRun: boolean;
-  readonly sending: boolean;
-  readonly onSend: () => void;
-}
-
-function Row({ delivery, withRun, sending, onSend }: RowProps) {
-  const { runId: run, state, tries, lastError, nextAt, createdAt, phase, rule, action } = delivery;
+function State({ state, tries, lastError, nextAt }: Delivery) {
   return (
-    <tr data-testid="delivery" data-id={delivery.id}>
-      {withRun && run && (
-        <th scope="row">
-          <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }}>
-            {run.name}
-          </Link>
-          <div className={css["muted"]}>
-            {run.project} / {run.domain}
-          </div>
-        </th>
+    <>
+      <span className={css["state"]} data-state={DeliveryState[state]}>
+        {stateLabel(state)}
+      </span>{" "}
+      {tries > 0 && <small className={page["muted"]}>after {plural(tries, "try", "tries")}</small>}
+      {lastError && <Note>{lastError}</Note>}
+      {nextAt && tries > 0 && (
+        <Note>
+          next try <When at={dateOf(nextAt)} />
+        </Note>
       )}
-      <td>
-        <Phase phase={phase} />
-        {action !== "a0" && <div className={css["muted"]}>{action}</div>}
-      </td>
-      <td className={css["words"]}>
-        {receiverOf(delivery)}
-        {rule && <div className={css["muted"]}>rule {rule}</div>}
-      </td>
-      <td className={css["words"]}>
-        <span className={css["state"]} data-state={DeliveryState[state]}>
-          {stateLabel(state)}
-        </span>{" "}
-        {tries > 0 && <span className={css["muted"]}>after {plural(tries, "try", "tries")}</span>}
-        {lastError && <div className={css["muted"]}>{lastError}</div>}
-        {nextAt && tries > 0 && (
-          <div className={css["muted"]}>
-            next try <When at={dateOf(nextAt)} />
-          </div>
-        )}
-      </td>
-      <td>
-        <When at={dateOf(createdAt)} relative />
-      </td>
-      <td>
-        {canSend(delivery) && (
-          <Button small disabled={sending} onClick={onSend}>
-            {state === DeliveryState.DEAD ? "Send again" : "Send now"}
-          </Button>
-        )}
-      </td>
-    </tr>
+    </>
   );
 }

@@ -1,8 +1,9 @@
 import { Link, useSearch } from "@tanstack/react-router";
 import { useTitle } from "@/app/title";
-import { Button, buttonClass } from "@/design/button";
-import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
-import { DeliveryTable } from "./delivery-table";
+import { buttonClass } from "@/design/button";
+import { ListPage } from "@/design/list-page";
+import { Empty, Notice } from "@/design/notice";
+import { deliveryTable } from "./delivery-table";
 import type { NotificationsSearch } from "./search";
 import { useDeliveries, useSendAgain } from "./use-deliveries";
 import { stateLooks, stateOf } from "./words";
@@ -16,9 +17,11 @@ export function NotificationsPage() {
   const send = useSendAgain();
   useTitle("Notifications", "");
   return (
-    <div className={css["page"]}>
-      <div className={css["head"]}>
-        <h1>Notifications</h1>
+    <ListPage
+      title="Notifications"
+      what="notifications"
+      more="More"
+      head={
         <nav className={css["filter"]} aria-label="State">
           {stateLooks.map(({ key, label }) => (
             <Link
@@ -32,28 +35,17 @@ export function NotificationsPage() {
             </Link>
           ))}
         </nav>
-      </div>
-      {!found.served && <Notice tone="warning" title="This server sends no notifications" role="status" />}
-      {found.served && found.error && <ProblemNotice error={found.error} retry={found.refetch} />}
-      {found.loading && <Loading what="notifications" />}
-      {!found.loading && !found.error && found.deliveries.length === 0 && (
+      }
+      empty={
         <Empty title={state === "dead" ? "Every notification was delivered" : "No notifications"}>
           <p>Notifications that could not be delivered are listed here, and can be sent again.</p>
         </Empty>
-      )}
-      {found.deliveries.length > 0 && (
-        <DeliveryTable
-          deliveries={found.deliveries}
-          withRun
-          sending={send.isPending ? send.variables.deliveryId : undefined}
-          onSend={({ runId, id }) => send.mutate({ runId, deliveryId: id })}
-        />
-      )}
-      {found.more && (
-        <div>
-          <Button onClick={found.more}>More</Button>
-        </div>
-      )}
-    </div>
+      }
+      answer={found.answer}
+      rows={found.deliveries}
+      {...deliveryTable(send, true)}
+    >
+      {!found.served && <Notice tone="warning" title="This server sends no notifications" role="status" />}
+    </ListPage>
   );
 }

@@ -28,17 +28,18 @@ export function useDeliveries(run: Run | undefined, state: DeliveryState) {
       refetchInterval: (query) => (served(query.state.error) ? every : false),
     },
   );
+  const isServed = served(answer.error);
   return {
     deliveries: answer.data?.pages.flatMap((page) => page.deliveries) ?? [],
-    loading: answer.isLoading,
-    error: answer.error,
-    served: served(answer.error),
-    more: answer.hasNextPage ? () => void answer.fetchNextPage() : undefined,
-    refetch: () => void answer.refetch(),
+    /** False if the server has no notifications, which is not an error. */
+    served: isServed,
+    answer: isServed ? answer : { ...noAnswer, refetch: answer.refetch },
   };
 }
 
-/** Has a notification sent again. */
+const noAnswer = { error: null, isLoading: false, isSuccess: false };
+
+/** Sends a notification again. */
 export function useSendAgain() {
   const queries = useQueryClient();
   const notify = useNotify();

@@ -1,31 +1,29 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { PoolInsightService, WorkerState, type Pool, type Worker, type WorkerAttempt } from "@gen/flytebinary/insight/v1/pools_pb.js";
 import { client } from "@/api/transport";
+import { usePages } from "@/api/use-pages";
 import type { Place } from "@/app/place";
-import { Button } from "@/design/button";
 import { Tag } from "@/design/facts";
 import { count, dateOf } from "@/design/format";
-import { Loading, Notice, ProblemNotice } from "@/design/notice";
+import { List } from "@/design/list";
+import { Notice } from "@/design/notice";
+import { Note, type Column } from "@/design/table";
 import { Span, When } from "@/design/time";
-import css from "@/design/list.module.css";
+import css from "@/design/page.module.css";
 import { every, stateWords } from "./words";
 
 /** The workers of a pool, and what each of them runs. */
 export function Workers({ pool, place }: { readonly pool: Pool; readonly place: Place }) {
-  const answer = useInfiniteQuery({
-    queryKey: ["workers", place, String(pool.id)],
-    initialPageParam: "",
-    queryFn: ({ pageParam, signal }) =>
+  const { answer, rows } = usePages(
+    ["workers", place, String(pool.id)],
+    (token, signal) =>
       client(PoolInsightService).listWorkers(
-        { projectId: { organization: "flyte", name: place.project, domain: place.domain }, poolId: pool.id, limit: 100, token: pageParam },
+        { projectId: { organization: "flyte", name: place.project, domain: place.domain }, poolId: pool.id, limit: 100, token },
         { signal },
       ),
-    getNextPageParam: (page) => page.token || undefined,
-    placeholderData: keepPreviousData,
-    refetchInterval: every,
-  });
-  const workers = answer.data?.pages.flatMap((page) => page.workers) ?? [];
+    (page) => page.workers,
+    { keep: true, refresh: every, refreshAll: true },
+  );
   return (
     <section className={css["section"]} aria-labelledby="workers">
       <h2 id="workers">Workers of {pool.environment}</h2>
@@ -39,70 +37,52 @@ export function Workers({ pool, place }: { readonly pool: Pool; readonly place: 
           )}
         </Notice>
       )}
-      {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="workers" />}
-      {answer.isSuccess && workers.length === 0 && <p className={css["muted"]}>The pool has no workers. One is started for the next action.</p>}
-      {workers.length > 0 && (
-        <table className={css["tasks"]} aria-label="Workers">
-          <thead>
-            <tr>
-              <th scope="col">Worker</th>
-              <th scope="col">State</th>
-              <th scope="col">Runs now</th>
-              <th scope="col">Attempts</th>
-              <th scope="col">Started</th>
-              <th scope="col">Up for</th>
-            </tr>
-          </thead>
-          <tbody>
-            {workers.map((worker) => (
-              <Row key={worker.id} worker={worker} />
-            ))}
-          </tbody>
-        </table>
-      )}
-      {answer.hasNextPage && (
-        <div>
-          <Button disabled={answer.isFetchingNextPage} onClick={() => void answer.fetchNextPage()}>
-            {answer.isFetchingNextPage ? "Loading …" : "More workers"}
-          </Button>
-        </div>
-      )}
+      <List
+        what="workers"
+        label="Workers"
+        empty={<p className={css["muted"]}>The pool has no workers. One is started for the next action.</p>}
+        answer={answer}
+        rows={rows}
+        columns={columns}
+        keyOf={({ id }) => id}
+        attributesOf={({ id }) => ({ "data-testid": "worker-row", "data-id": id })}
+      />
     </section>
   );
 }
 
-function Row({ worker }: { readonly worker: Worker }) {
-  const { id, state, attempts, slots, given, reason, reserve } = worker;
-  return (
-    <tr data-testid="worker-row" data-id={id}>
-      <th scope="row">
-        <code>{id}</code>
-      </th>
-      <td data-label="State">
+const columns: readonly Column<Worker>[] = [
+  { label: "Worker", cell: ({ id }) => <code>{id}</code> },
+  {
+    label: "State",
+    cell: ({ state, reserve, reason }) => (
+      <>
         <Tag>{stateWords[state]}</Tag>
-        {reserve && <span className={css["about"]}>in reserve for nested actions</span>}
-        {reason && <span className={css["about"]}>{reason}</span>}
-      </td>
-      <td data-label="Runs now">
+        {reserve && <Note>in reserve for nested actions</Note>}
+        {reason && <Note>{reason}</Note>}
+      </>
+    ),
+  },
+  {
+    label: "Runs now",
+    cell: ({ state, attempts, slots }) => (
+      <>
         {attempts.length === 0 && "–"}
         {attempts.map((attempt) => (
           <Attempt key={`${attempt.actionId?.run?.name}/${attempt.actionId?.name}/${attempt.attempt}`} attempt={attempt} />
         ))}
         {state === WorkerState.LIVE && slots > 1 && (
-          <span className={css["about"]}>
+          <Note>
             {count(attempts.length)} of {count(slots)} slots
-          </span>
+          </Note>
         )}
-      </td>
-      <td data-label="Attempts">{count(given)}</td>
-      <td data-label="Started">
-        <When at={dateOf(worker.createdAt)} relative />
-      </td>
-      <td data-label="Up for">{worker.connectedAt ? <Span from={dateOf(worker.connectedAt)} to={dateOf(worker.goneAt)} /> : "–"}</td>
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+  { label: "Attempts", cell: ({ given }) => count(given) },
+  { label: "Started", cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
+  { label: "Up for", cell: ({ connectedAt, goneAt }) => (connectedAt ? <Span from={dateOf(connectedAt)} to={dateOf(goneAt)} /> : "–") },
+];
 
 function Attempt({ attempt: { actionId, attempt } }: { readonly attempt: WorkerAttempt }) {
   const run = actionId?.run;

@@ -8,7 +8,7 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input, Select, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
-import css from "@/design/list.module.css";
+import css from "@/design/page.module.css";
 import { scopes, type Scope } from "./search";
 import { dockerConfig, placeOf, scopeWords, variableOf, wrongName } from "./secret";
 

@@ -2,8 +2,8 @@ import { CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
 import type { Component, Repair } from "@gen/flytebinary/insight/v1/system_pb.js";
 import { count, plural } from "@/design/format";
 import { Notice } from "@/design/notice";
+import { Table } from "@/design/table";
 import { repairWords, msOfDuration, shortly } from "./words";
-import { Wide } from "./wide";
 import css from "./system.module.css";
 
 /** The components of the installation, unhealthy ones first, then those that work but not as they should. */
@@ -20,30 +20,19 @@ export function Components({ components }: { readonly components: readonly Compo
       )}
       {unhealthy.length > 0 && <Notice tone="danger" role="alert" title={`${unhealthy.length} of ${plural(components.length, "component")} unhealthy`} />}
       {degraded.length > 0 && <Notice tone="warning" role="alert" title={`${degraded.length} of ${plural(components.length, "component")} degraded`} />}
-      <Wide label="Components">
-        <thead>
-          <tr>
-            <th scope="col">Component</th>
-            <th scope="col">Status</th>
-            <th scope="col" className={css["number"]}>
-              Latency
-            </th>
-            <th scope="col">Details</th>
-          </tr>
-        </thead>
-        <tbody>
-          {[...unhealthy, ...degraded, ...components.filter((one) => one.healthy && !one.degraded)].map((one) => (
-            <tr key={one.name} data-component={one.name}>
-              <th scope="row">{one.name}</th>
-              <td>
-                <Status component={one} />
-              </td>
-              <td className={css["number"]}>{one.latency ? shortly(msOfDuration(one.latency)) : ""}</td>
-              <td className={css["words"]}>{one.message}</td>
-            </tr>
-          ))}
-        </tbody>
-      </Wide>
+      <Table
+        label="Components"
+        scroll="group"
+        rows={[...unhealthy, ...degraded, ...components.filter((one) => one.healthy && !one.degraded)]}
+        keyOf={({ name }) => name}
+        attributesOf={({ name }) => ({ "data-component": name })}
+        columns={[
+          { label: "Component", cell: ({ name }) => name },
+          { label: "Status", cell: (component) => <Status component={component} /> },
+          { label: "Latency", number: true, cell: ({ latency }) => latency && shortly(msOfDuration(latency)) },
+          { label: "Details", wrap: true, cell: ({ message }) => message },
+        ]}
+      />
     </section>
   );
 }

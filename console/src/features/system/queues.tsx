@@ -5,11 +5,11 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { count, dateOf } from "@/design/format";
 import { Phase } from "@/design/phase";
+import { Table } from "@/design/table";
 import { Span } from "@/design/time";
 import { listRequest } from "@/features/runs/request";
 import { titleOf } from "@/entities/action/title";
 import { every } from "./use-system";
-import { Wide } from "./wide";
 import css from "./system.module.css";
 
 /** The queues with their usage and waiting runs. */
@@ -18,40 +18,21 @@ export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
   return (
     <section className={css["section"]} aria-labelledby="queues" data-testid="queues">
       <h2 id="queues">Queues</h2>
-      <Wide label="Queues">
-        <thead>
-          <tr>
-            <th scope="col">Queue</th>
-            {clusters > 1 && <th scope="col">Cluster</th>}
-            <th scope="col">Active actions</th>
-            <th scope="col">Active runs</th>
-            <th scope="col">Waiting</th>
-            <th scope="col">Longest wait</th>
-            <th scope="col" className={css["number"]}>
-              Priority
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {queues.map((queue) => (
-            <tr key={queue.name}>
-              <th scope="row">{queue.name}</th>
-              {clusters > 1 && <td>{queue.cluster}</td>}
-              <td>
-                <Fill used={queue.actions} limit={queue.maxActions} />
-              </td>
-              <td>
-                <Fill used={queue.runs} limit={queue.maxRuns} />
-              </td>
-              <td>
-                <Fill used={queue.depth} limit={queue.maxDepth} />
-              </td>
-              <td>{queue.oldestWaiting ? <Span from={dateOf(queue.oldestWaiting)} to={undefined} /> : "–"}</td>
-              <td className={css["number"]}>{queue.priority}</td>
-            </tr>
-          ))}
-        </tbody>
-      </Wide>
+      <Table
+        label="Queues"
+        scroll="group"
+        rows={queues}
+        keyOf={({ name }) => name}
+        columns={[
+          { label: "Queue", cell: ({ name }) => name },
+          clusters > 1 && { label: "Cluster", cell: ({ cluster }) => cluster },
+          { label: "Active actions", cell: ({ actions, maxActions }) => <Fill used={actions} limit={maxActions} /> },
+          { label: "Active runs", cell: ({ runs, maxRuns }) => <Fill used={runs} limit={maxRuns} /> },
+          { label: "Waiting", cell: ({ depth, maxDepth }) => <Fill used={depth} limit={maxDepth} /> },
+          { label: "Longest wait", cell: ({ oldestWaiting }) => (oldestWaiting ? <Span from={dateOf(oldestWaiting)} to={undefined} /> : "–") },
+          { label: "Priority", number: true, cell: ({ priority }) => priority },
+        ]}
+      />
       <Waiting />
     </section>
   );

@@ -2,9 +2,9 @@ import type { Setting } from "@gen/flytebinary/insight/v1/system_pb.js";
 import { Tag } from "@/design/facts";
 import { Input } from "@/design/field";
 import { plural } from "@/design/format";
+import { Table } from "@/design/table";
 import type { SystemSearch } from "./search";
 import { filterSettings } from "./words";
-import { Wide } from "./wide";
 import css from "./system.module.css";
 
 export interface SettingsProps {
@@ -45,28 +45,18 @@ export function Settings({ settings, search, onSearch }: SettingsProps) {
       {found.length === 0 ? (
         <p className={css["muted"]}>No results</p>
       ) : (
-        <Wide label="Configuration">
-          <thead>
-            <tr>
-              <th scope="col">Key</th>
-              <th scope="col">Value</th>
-              <th scope="col">
-                <span className="visually-hidden">Changed</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {found.map((one) => (
-              <tr key={one.key} data-changed={!one.isDefault || undefined}>
-                <th scope="row">
-                  <code>{one.key}</code>
-                </th>
-                <td className={css["words"]}>{one.value === "" ? <span className={css["muted"]}>(empty)</span> : <code>{one.value}</code>}</td>
-                <td>{!one.isDefault && <Tag>changed</Tag>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </Wide>
+        <Table
+          label="Configuration"
+          scroll="group"
+          rows={found}
+          keyOf={({ key }) => key}
+          attributesOf={({ isDefault }) => ({ "data-changed": isDefault ? undefined : true })}
+          columns={[
+            { label: "Key", cell: ({ key }) => <code>{key}</code> },
+            { label: "Value", wrap: true, cell: ({ value }) => (value === "" ? <span className={css["muted"]}>(empty)</span> : <code>{value}</code>) },
+            { label: "Changed", hideLabel: true, cell: ({ isDefault }) => !isDefault && <Tag>changed</Tag> },
+          ]}
+        />
       )}
     </section>
   );

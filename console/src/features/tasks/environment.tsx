@@ -4,7 +4,7 @@ import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
 import { Facts } from "@/design/facts";
 import { Container, TaskSettings } from "@/features/action/pod/pod";
 import { containersOf } from "@/features/action/pod/specification";
-import css from "@/design/list.module.css";
+import css from "@/design/page.module.css";
 
 /** The environment of a task: image, resources, variables, retries, timeouts and cache. */
 export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {

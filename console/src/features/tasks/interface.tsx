@@ -2,10 +2,11 @@ import type { VariableMap } from "@gen/flyteidl2/core/interface_pb.js";
 import type { Literal } from "@gen/flyteidl2/core/literals_pb.js";
 import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
 import { Notice } from "@/design/notice";
+import { Table } from "@/design/table";
 import { typeWords } from "@/entities/value/type-words";
 import { valueOf } from "@/entities/value/value";
 import { ValueView } from "@/entities/value/value-view";
-import css from "@/design/list.module.css";
+import css from "@/design/page.module.css";
 
 /** The inputs and outputs of a task, with types, defaults and descriptions. */
 export function InterfaceTab({ spec }: { readonly spec: TaskSpec }) {
@@ -40,35 +41,26 @@ function Variables({ title, variables, defaults, empty }: VariablesProps) {
       {all.length === 0 ? (
         <p className={css["muted"]}>{empty}</p>
       ) : (
-        <table className={css["tasks"]} aria-label={title}>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Type</th>
-              {defaults && <th scope="col">Default</th>}
-              <th scope="col">Description</th>
-            </tr>
-          </thead>
-          <tbody>
-            {all.map(({ key, value }) => {
-              const initial = defaults?.get(key);
-              return (
-                <tr key={key}>
-                  <th scope="row">{key}</th>
-                  <td data-label="Type">
-                    <code>{typeWords(value?.type)}</code>
-                  </td>
-                  {defaults && (
-                    <td data-label="Default">{initial ? <ValueView value={valueOf(initial)} /> : <span className={css["muted"]}>required</span>}</td>
-                  )}
-                  <td data-label="Description" className={css["doc"]}>
-                    {value?.description === key ? "" : value?.description}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+        <Table
+          label={title}
+          rows={all}
+          keyOf={({ key }) => key}
+          columns={[
+            { label: "Name", cell: ({ key }) => key },
+            { label: "Type", cell: ({ value }) => <code>{typeWords(value?.type)}</code> },
+            defaults !== undefined && {
+              label: "Default",
+              cell: ({ key }) => {
+                const initial = defaults.get(key);
+                return initial ? <ValueView value={valueOf(initial)} /> : <span className={css["muted"]}>required</span>;
+              },
+            },
+            {
+              label: "Description",
+              cell: ({ key, value }) => value?.description && value.description !== key && <span className={css["doc"]}>{value.description}</span>,
+            },
+          ]}
+        />
       )}
     </section>
   );

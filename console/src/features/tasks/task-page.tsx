@@ -19,7 +19,7 @@ import type { TaskSearch, TaskTab } from "./search";
 import { Undeployed } from "./undeployed";
 import { useSpecOfRuns } from "./use-spec-of-runs";
 import { VersionsTab } from "./versions";
-import css from "@/design/list.module.css";
+import css from "@/design/page.module.css";
 
 const tabNames: readonly (readonly [TaskTab, string])[] = [
   ["runs", "Runs and history"],
@@ -76,7 +76,7 @@ export function TaskPage() {
       <div className={css["head"]}>
         <h1>{task}</h1>
         <CopyButton text={task} label="Copy task name" />
-        <div className={css["do"]}>
+        <div className={css["actions"]}>
           {versions.length > 0 && <VersionSelect versions={versions} version={version} onChange={(next) => go({ version: next })} />}
           {metadata && (
             <Link
@@ -138,7 +138,7 @@ function VersionSelect({
 }) {
   const known = version === undefined || versions.some((one) => one.version === version);
   return (
-    <Select aria-label="Version" className={css["versions"]} value={version ?? ""} onChange={(event) => onChange(event.target.value)}>
+    <Select aria-label="Version" className={css["select"]} value={version ?? ""} onChange={(event) => onChange(event.target.value)}>
       <option value="">All versions</option>
       {!known && <option value={version}>{version}</option>}
       {versions.map((one) => (

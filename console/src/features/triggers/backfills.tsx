@@ -5,11 +5,12 @@ import { TriggerInsightService, type BackfillStatus } from "@gen/flytebinary/ins
 import { Button } from "@/design/button";
 import { Field, Input } from "@/design/field";
 import { dateOf } from "@/design/format";
-import { Loading, ProblemNotice } from "@/design/notice";
+import { List } from "@/design/list";
+import { ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import type { TriggerId } from "./id";
 import { utcOf } from "./words";
-import css from "@/design/list.module.css";
+import css from "@/design/page.module.css";
 
 /** Runs a trigger for slots of the past, and shows how far that is. */
 export function Backfills({ id }: { readonly id: TriggerId }) {
@@ -20,46 +21,30 @@ export function Backfills({ id }: { readonly id: TriggerId }) {
     <>
       <BackfillForm id={id} onDone={refresh} />
       {cancel.error && <ProblemNotice error={cancel.error} />}
-      {answer.error && <ProblemNotice error={answer.error} retry={refresh} />}
-      {answer.isLoading && <Loading what="backfills" />}
-      {answer.data && answer.data.backfills.length > 0 && (
-        <table className={css["tasks"]} aria-label="Backfills">
-          <thead>
-            <tr>
-              <th scope="col">Backfill</th>
-              <th scope="col">From</th>
-              <th scope="col">Until</th>
-              <th scope="col">State</th>
-              <th scope="col">Slots</th>
-              <th scope="col">
-                <span className="visually-hidden">Cancel</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {answer.data.backfills.map((backfill) => (
-              <tr key={String(backfill.id)}>
-                <th scope="row">{String(backfill.id)}</th>
-                <td data-label="From">
-                  <When at={dateOf(backfill.from)} />
-                </td>
-                <td data-label="Until">
-                  <When at={dateOf(backfill.until)} />
-                </td>
-                <td data-label="State">{backfill.canceled ? "Canceled" : backfill.endedAt ? "Done" : "Working"}</td>
-                <td data-label="Slots">{countsOf(backfill)}</td>
-                <td>
-                  {!backfill.endedAt && (
-                    <Button small disabled={cancel.isPending} onClick={() => cancel.mutate({ name: id, id: backfill.id })}>
-                      Cancel
-                    </Button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      <List
+        what="backfills"
+        label="Backfills"
+        answer={answer}
+        rows={answer.data?.backfills ?? []}
+        keyOf={(backfill) => String(backfill.id)}
+        columns={[
+          { label: "Backfill", cell: (backfill) => String(backfill.id) },
+          { label: "From", cell: ({ from }) => <When at={dateOf(from)} /> },
+          { label: "Until", cell: ({ until }) => <When at={dateOf(until)} /> },
+          { label: "State", cell: ({ canceled, endedAt }) => (canceled ? "Canceled" : endedAt ? "Done" : "Working") },
+          { label: "Slots", cell: countsOf },
+          {
+            label: "Cancel",
+            hideLabel: true,
+            cell: (backfill) =>
+              !backfill.endedAt && (
+                <Button small disabled={cancel.isPending} onClick={() => cancel.mutate({ name: id, id: backfill.id })}>
+                  Cancel
+                </Button>
+              ),
+          },
+        ]}
+      />
     </>
   );
 }

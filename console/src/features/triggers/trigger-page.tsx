@@ -18,7 +18,7 @@ import type { TriggerSearch, TriggerTab } from "./search";
 import { Slots } from "./slots";
 import { VersionLink } from "./version-link";
 import { automationWords } from "./words";
-import css from "@/design/list.module.css";
+import css from "@/design/page.module.css";
 
 /** A trigger: when it fires, what its slots became, its revisions and backfills. */
 export function TriggerPage() {
@@ -41,7 +41,7 @@ export function TriggerPage() {
         <h1>{name}</h1>
         <CopyButton text={name} label="Copy trigger name" />
         {trigger && <Tag>{trigger.spec?.active ? "On" : "Off"}</Tag>}
-        <div className={css["do"]}>{trigger && <TriggerActions id={id} active={trigger.spec?.active ?? false} onChange={refresh} />}</div>
+        <div className={css["actions"]}>{trigger && <TriggerActions id={id} active={trigger.spec?.active ?? false} onChange={refresh} />}</div>
       </div>
       {trigger?.description && <p>{trigger.description}</p>}
       {explained.error && <ProblemNotice error={explained.error} retry={refresh} />}

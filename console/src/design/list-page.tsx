@@ -1,0 +1,49 @@
+import type { ReactNode } from "react";
+import { Input } from "./field";
+import { List, type ListProps } from "./list";
+import css from "./page.module.css";
+
+interface ListPageProps<Row> extends ListProps<Row> {
+  readonly title: string;
+  /** Filters and buttons beside the title. */
+  readonly head?: ReactNode;
+  /** What follows the list. */
+  readonly children?: ReactNode;
+}
+
+/** A page with one list. */
+export function ListPage<Row>({ title, head, children, ...list }: ListPageProps<Row>) {
+  return (
+    <div className={css["page"]}>
+      <div className={css["head"]}>
+        <h1>{title}</h1>
+        {head}
+      </div>
+      <List {...list} />
+      {children}
+    </div>
+  );
+}
+
+interface SearchBoxProps {
+  /** What it finds, in the plural. */
+  readonly what: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** The field that filters a list by name. The shortcut / focuses it. */
+export function SearchBox({ what, value, onChange }: SearchBoxProps) {
+  return (
+    <Input
+      type="search"
+      data-filter
+      className={css["search"]}
+      aria-label={`Find ${what}`}
+      placeholder={`Find ${what} by name`}
+      autoComplete="off"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
