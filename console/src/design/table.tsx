@@ -64,7 +64,6 @@ export function Table<Row>({ label, columns, rows, keyOf, attributesOf, scroll }
   );
   if (!scroll) return table;
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable element must be reachable by keyboard
     <div className={css["scroll"]} role={scroll} aria-label={label} tabIndex={0}>
       {table}
     </div>

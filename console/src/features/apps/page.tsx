@@ -11,6 +11,7 @@ import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { UnknownPlace, usePlaceCheck } from "@/entities/project/unknown-place";
 import { addressOf } from "./address";
 import { AppStatus } from "./app-status";
 import { routeTo } from "./id";
@@ -31,6 +32,7 @@ export function AppsPage() {
   const navigate = useNavigate();
   useTitle("Apps", `${project} / ${domain}`);
   const { apps, answer, live } = useApps({ project, domain }, useDeferredValue(search));
+  const check = usePlaceCheck({ project, domain }, answer.isSuccess && apps.length === 0);
   const set = (patch: { readonly [K in keyof AppsSearch]: string }) => {
     const next = Object.entries({ ...search, ...patch }).filter(([, value]) => value !== "");
     void navigate({
@@ -61,11 +63,13 @@ export function AppsPage() {
             <option value="me">Mine</option>
             {search.owner !== undefined && search.owner !== "me" && <option value={search.owner}>{search.owner}</option>}
           </Select>
-          {live && <Tag>Live</Tag>}
+          {live && !check.checking && check.unknown === undefined && <Tag>Live</Tag>}
         </>
       }
       empty={
-        Object.keys(search).length > 0 ? (
+        check.unknown !== undefined ? (
+          <UnknownPlace title={check.unknown} />
+        ) : Object.keys(search).length > 0 ? (
           <Empty title="No apps match" />
         ) : (
           <Empty title="No apps yet" command={firstApp}>

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { AppInsightService, AppRevisionState, ExplainAppResponseSchema, ListRevisionsResponseSchema } from "@gen/flytebinary/insight/v1/apps_pb.js";
 import { Spec_DesiredState, Status_DeploymentStatus as Deployment, Status_Substate as Substate, type App } from "@gen/flyteidl2/app/app_definition_pb.js";
 import { ListResponseSchema, WatchResponseSchema, type ListRequest, type UpdateRequest, type WatchResponse } from "@gen/flyteidl2/app/app_payload_pb.js";
+import { ProjectService } from "@gen/flyteidl2/project/project_service_pb.js";
 import { IdentityService } from "@gen/flyteidl2/auth/identity_pb.js";
 import { Toasts } from "@/design/toast";
 import { AppPage } from "./app-page";
@@ -30,6 +31,7 @@ const server = vi.hoisted(() => ({
   rollBack: vi.fn(),
   listAppEvents: vi.fn(),
   tailLogs: vi.fn(),
+  getProject: vi.fn(),
 }));
 vi.mock("@/api/transport", () => ({ client: () => server, binaryClient: () => server }));
 vi.mock("@tanstack/react-router", () => ({
@@ -81,6 +83,7 @@ const queries = () => new QueryClient({ defaultOptions: { queries: { retry: fals
 function open(page: ReactNode) {
   const transport = createRouterTransport(({ service }) => {
     service(AppInsightService, { explainApp: (request) => server.explainApp(request) as never });
+    service(ProjectService, { getProject: () => server.getProject() as never });
     service(IdentityService, { userInfo: () => ({ subject: "ada" }) });
   });
   render(
@@ -102,6 +105,7 @@ beforeEach(() => {
   server.list.mockResolvedValue(create(ListResponseSchema));
   server.watch.mockImplementation(stream().open);
   server.explainApp.mockImplementation(() => explanation(appOf("hello")));
+  server.getProject.mockReturnValue({ project: { id: "p", domains: [{ id: "d" }] } });
   server.update.mockResolvedValue({});
   server.delete.mockResolvedValue({});
 });
@@ -144,6 +148,17 @@ it("follows the stream: apps come, change and go", async () => {
   events.send(deleted(appOf("b")));
   await waitFor(() => expect(rows()).toEqual(["c", "a"]));
   expect(screen.getByText("pulling the image")).toBeTruthy();
+});
+
+it("is not live in a project that does not exist", async () => {
+  server.getProject.mockImplementation(() => {
+    throw new ConnectError("no such project", Code.NotFound);
+  });
+  server.watch.mockImplementation(stream(create(WatchResponseSchema)).open);
+  open(<AppsPage />);
+  expect(await screen.findByText("There is no project p")).toBeTruthy();
+  expect(screen.queryByText("Live")).toBeNull();
+  expect(screen.queryByText("No apps yet")).toBeNull();
 });
 
 it("asks the server for what the filters say, and changes them", async () => {

@@ -32,12 +32,12 @@ export async function sourceOfRun(run: RunName, action = "a0", signal?: AbortSig
   return { run, action, spec: ran.spec.value, runSpec: details.details?.runSpec, inputs: data.inputs };
 }
 
-/** The entry of the inputs' context that names the input whose value is the start time of the run. */
+/** The key in the context of the inputs whose value is the name of the input that receives the start time of the run. */
 const kickoff = "_u_kickoff_time_input_arg";
 
 /**
- * A source for a form. The start time of a scheduled run is one of its inputs: the form shows it, and a value that somebody enters
- * instead counts, which it would not while the context names the input.
+ * Prepares a source for a form. A scheduled run gets its start time as an input. The form shows this time as a value and removes
+ * the entry from the context, because the entry would override a value that the user enters.
  */
 export function withStartTime(source: Source): Source {
   const name = source.inputs?.context.find(({ key }) => key === kickoff)?.value;

@@ -5,12 +5,13 @@ import { useCommands } from "@/app/commands";
 import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { usePlaceCheck, type PlaceCheck } from "@/entities/project/unknown-place";
+import { isTracked, nameOf } from "@/entities/run/listed";
 import { useColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
 import { NoRuns } from "./no-runs";
 import { PausedBanner } from "./paused-banner";
-import { isTracked, nameOf } from "@/entities/run/listed";
 import { isFiltered, patched, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
 import { useAllRuns } from "./use-all-runs";
@@ -28,6 +29,8 @@ export function RunsPage() {
   const place = { project, domain };
   const runs = useAllRuns(place, search);
   const own = runs.runs.filter((run) => !isTracked(run));
+  const empty = !runs.loading && !runs.problem && runs.runs.length === 0;
+  const check = usePlaceCheck(place, empty);
   const columns = useColumns();
   const selection = useSelection(place, search);
   const onSearch = (next: RunsSearch) => void navigate({ to: "/domain/$domain/project/$project/runs", params: place, search: next });
@@ -42,14 +45,14 @@ export function RunsPage() {
       <div className={css["top"]}>
         <div className={css["title"]}>
           <h1>Runs</h1>
-          <Currency runs={runs} search={search} />
+          {!check.checking && check.unknown === undefined && <Currency runs={runs} search={search} />}
         </div>
         {!search.paused && <PausedBanner place={place} />}
         <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} />
         <SelectionBar place={place} search={search} runs={own} more={runs.more} selection={selection} />
         {runs.problem && <ProblemNotice error={runs.problem} retry={runs.refetch} />}
         {runs.loading && <Loading what="runs" />}
-        {!runs.loading && !runs.problem && runs.runs.length === 0 && <Nothing place={place} search={search} onSearch={onSearch} />}
+        {empty && <Nothing place={place} check={check} search={search} onSearch={onSearch} />}
       </div>
       {runs.runs.length > 0 && (
         <RunList
@@ -93,14 +96,16 @@ function Currency({ runs, search }: { readonly runs: Runs; readonly search: Runs
 
 function Nothing({
   place: { project, domain },
+  check,
   search,
   onSearch,
 }: {
   readonly place: Place;
+  readonly check: PlaceCheck;
   readonly search: RunsSearch;
   readonly onSearch: (search: RunsSearch) => void;
 }) {
-  if (!isFiltered(search)) return <NoRuns place={{ project, domain }} />;
+  if (check.unknown !== undefined || !isFiltered(search)) return <NoRuns place={{ project, domain }} check={check} />;
   const { task, q } = search;
   return (
     <Empty title="No runs match these filters" {...(q !== undefined && !task ? { command: `flyte get run -p ${project} -d ${domain} ${q}` } : {})}>

@@ -3,7 +3,7 @@ import { none, type RunModel } from "@/entities/run/model/run-model";
 import { Recount } from "@/features/run/pacing/recount";
 import type { CriticalPath } from "./critical-path";
 import { placeOf, placesInSight, rowAt, type Order } from "./order";
-import { paintWhole } from "./overview";
+import { paintOverview } from "./overview";
 import { indent, isRunLive, paint } from "./paint";
 import { onThemeChange, paletteOf, prepare, type Palette } from "./palette";
 import { lengthOf, Scale } from "./scale";
@@ -204,7 +204,7 @@ export class Timeline {
   }
 
   /** Centers the visible time on a point of the overview. */
-  lookAt(x: number): void {
+  centerOn(x: number): void {
     this.#viewport.centerOn(x);
     this.#changed();
   }
@@ -279,7 +279,7 @@ export class Timeline {
     const now = model.now;
     const live = isRunLive(model);
     const { order } = survey;
-    const { width, height, gutter, rowHeight, scrolled, scale, stretch } = viewport;
+    const { width, height, gutter, rowHeight, scrolled, scale, range } = viewport;
     const places = placesInSight(scrolled, viewport.rowsHeight, rowHeight, order.length);
     const ticks = viewport.barsWidth / 90;
     const ctx = prepare(stage.canvas, width, height);
@@ -304,24 +304,24 @@ export class Timeline {
         segments: (row) => this.segments(row),
         path: this.#showsPath ? survey.path : undefined,
         stepsOf: (row) => (this.#showsPath ? survey.stepsOf(row) : undefined),
-        ticks: { relative: relativeTicks(stretch, ticks), wall: wallTicks(stretch, ticks, model.createdAt, this.#clock) },
+        ticks: { relative: relativeTicks(range, ticks), wall: wallTicks(range, ticks, model.createdAt, this.#clock) },
       });
     }
     this.#drawOverview(stage, palette, now);
     this.transitions.want(Array.from(order.rows.subarray(places[0], places[1])));
     clearTimeout(this.#tick);
     // Bars of active actions grow by one pixel at a time.
-    if (live) this.#tick = setTimeout(() => this.draw(), Math.min(1000, Math.max(100, lengthOf(stretch) / width)));
+    if (live) this.#tick = setTimeout(() => this.draw(), Math.min(1000, Math.max(100, lengthOf(range) / width)));
   }
 
   #drawOverview(stage: Stage, palette: Palette, now: number): void {
-    const { width, showsAll, stretch } = this.#viewport;
+    const { width, showsAll, range } = this.#viewport;
     const ctx = prepare(stage.overview, width, overviewHeight);
     if (!ctx) return;
     const { order, density, overviewRange } = this.#survey;
     const scale = new Scale(overviewRange, 0, width);
-    const sight: [number, number] = showsAll ? [0, width] : [scale.x(stretch.from), scale.x(stretch.to)];
-    paintWhole(ctx, { model: this.model, order, density, scale, palette, width, height: overviewHeight, now, sight });
+    const visible: [number, number] = showsAll ? [0, width] : [scale.x(range.from), scale.x(range.to)];
+    paintOverview(ctx, { model: this.model, order, density, scale, palette, width, height: overviewHeight, now, visible });
   }
 
   #revealCursor(): void {

@@ -2,7 +2,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import { endOf } from "./segments";
 
-/** A stretch of the run's time, and the action that it was spent on. */
+/** A part of the time of the run, and the action that it was spent on. */
 export interface Step {
   readonly row: number;
   readonly from: number;
@@ -18,7 +18,7 @@ export interface Share {
   readonly waited: number;
   /** How long the run waited for its own work: that of its children is theirs. */
   readonly worked: number;
-  /** Its part of the whole, from 0 to 1. */
+  /** Its share of the total, from 0 to 1. */
   readonly share: number;
 }
 

@@ -1,7 +1,7 @@
 import { isFailure } from "@/design/phases";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import { endOf } from "./segments";
-import type { Stretch } from "./scale";
+import type { TimeRange } from "./scale";
 
 /** How much was going on in each of many equal stretches of time. */
 export interface Density {
@@ -18,10 +18,10 @@ export interface Density {
 const rowsInOneGo = 4096;
 
 /** Counts all actions, in steps. */
-export function* densityOf(model: RunModel, stretch: Stretch, bins: number, now: number): Generator<void, Density> {
+export function* densityOf(model: RunModel, range: TimeRange, bins: number, now: number): Generator<void, Density> {
   const [running, waiting, failed] = [new Float32Array(bins + 1), new Float32Array(bins + 1), new Float32Array(bins + 1)];
-  const perMs = bins / Math.max(1, stretch.to - stretch.from);
-  const bin = (ms: number) => Math.min(bins - 1, Math.max(0, Math.floor((ms - stretch.from) * perMs)));
+  const perMs = bins / Math.max(1, range.to - range.from);
+  const bin = (ms: number) => Math.min(bins - 1, Math.max(0, Math.floor((ms - range.from) * perMs)));
   const add = (counts: Float32Array, from: number, to: number) => {
     const [first, after] = [bin(from), bin(to) + 1];
     counts[first] = (counts[first] ?? 0) + 1;

@@ -1,14 +1,14 @@
 import { placeIn, takePointers } from "@/features/run/drawing/pointers";
 import type { Timeline } from "./controller";
 
-/** What pointers do to the timeline beyond moving it. */
+/** What pointers do beyond moving the timeline. */
 export interface Pointing {
-  /** The pointer is over a row, or over none, at a point of the window. */
+  /** The pointer is over a row, or over no row (-1), at a point of the window. */
   readonly hover: (row: number, x: number, y: number) => void;
   readonly choose: (row: number) => void;
 }
 
-/** Takes pointers and wheels on the canvas, until the returned function is called. */
+/** Handles pointers and wheels on the canvas. The returned function stops it. */
 export function listen(canvas: HTMLElement, timeline: Timeline, pointing: Pointing): () => void {
   const stop = takePointers(canvas, {
     pull: (dx, dy, pointer) => {
@@ -53,30 +53,30 @@ export function listen(canvas: HTMLElement, timeline: Timeline, pointing: Pointi
   };
 }
 
-/** Takes pointers on the picture of the whole run: they move what is in sight. */
+/** Handles pointers on the overview: they move the visible range. */
 export function listenOverview(canvas: HTMLElement, timeline: Timeline): () => void {
   const control = new AbortController();
   const { signal } = control;
-  const look = (event: PointerEvent) => timeline.lookAt(event.clientX - canvas.getBoundingClientRect().left);
+  const center = (event: PointerEvent) => timeline.centerOn(event.clientX - canvas.getBoundingClientRect().left);
   canvas.addEventListener(
     "pointerdown",
     (event) => {
       canvas.setPointerCapture(event.pointerId);
-      look(event);
+      center(event);
     },
     { signal },
   );
   canvas.addEventListener(
     "pointermove",
     (event) => {
-      if (event.buttons & 1) look(event);
+      if (event.buttons & 1) center(event);
     },
     { signal },
   );
   return () => control.abort();
 }
 
-/** What a key does to the timeline; the row to choose, or whether the key meant something. */
+/** Handles a key. Returns the row to choose, or whether the key was handled. */
 export function press(timeline: Timeline, key: string): number | boolean {
   switch (key) {
     case "ArrowDown":

@@ -5,7 +5,7 @@ import { criticalPath } from "./critical-path";
 import { densityOf } from "./density";
 import { modelOf, madeUpRun } from "@/entities/run/model/run-model.fixture";
 import { orderOf, placeOf, placesInSight, rowAt } from "./order";
-import { around, moved, Scale, whole, within, zoomed } from "./scale";
+import { fullRange, moved, Scale, withMargin, within, zoomed } from "./scale";
 
 const everything = () => true;
 function* endless(): Generator<undefined, number> {
@@ -48,7 +48,7 @@ describe("the order of rows", () => {
     expect(await inChunks(endless(), control.signal)).toBeUndefined();
   });
 
-  it("says which rows are in sight", () => {
+  it("says which rows are visible", () => {
     expect(placesInSight(0, 100, 20, 1000)).toEqual([0, 5]);
     expect(placesInSight(50, 100, 20, 1000)).toEqual([2, 8]);
     expect(placesInSight(19_990, 100, 20, 1000)).toEqual([999, 1000]);
@@ -56,20 +56,20 @@ describe("the order of rows", () => {
   });
 });
 
-describe("the stretch of time", () => {
+describe("the visible range", () => {
   const limits = { from: 0, to: 1000 };
   it("stays within its limits", () => {
     expect(within({ from: -50, to: 50 }, limits)).toEqual({ from: 0, to: 100 });
     expect(within({ from: -50, to: 5000 }, limits)).toEqual(limits);
     expect(moved({ from: 800, to: 900 }, 500, limits)).toEqual({ from: 900, to: 1000 });
-    expect(around({ from: 400, to: 500 }, limits)).toEqual({ from: 385, to: 515 });
-    expect(whole(0).to).toBeGreaterThan(0);
+    expect(withMargin({ from: 400, to: 500 }, limits)).toEqual({ from: 385, to: 515 });
+    expect(fullRange(0).to).toBeGreaterThan(0);
   });
   it("keeps what is under the pointer there when it is zoomed", () => {
     const before = new Scale(limits, 100, 500);
     const after = new Scale(zoomed(limits, 4, before.ms(300), limits), 100, 500);
     expect(after.ms(300)).toBeCloseTo(before.ms(300));
-    expect(after.stretch.to - after.stretch.from).toBe(250);
+    expect(after.range.to - after.range.from).toBe(250);
   });
 });
 

@@ -55,7 +55,7 @@ export function* orderOf(model: RunModel, visible: (row: number) => boolean, col
   return { length, rows: rows.subarray(0, length), depths: depths.subarray(0, length), places };
 }
 
-/** The places that are in sight, from the first to before the last. */
+/** The visible places: the first, and the one after the last. */
 export function placesInSight(scrolled: number, height: number, rowHeight: number, length: number): readonly [first: number, last: number] {
   const first = Math.min(length, Math.max(0, Math.floor(scrolled / rowHeight)));
   const last = Math.min(length, Math.max(first, Math.ceil((scrolled + height) / rowHeight)));

@@ -6,8 +6,8 @@ import type { Palette } from "./palette";
 import type { Scale } from "./scale";
 import { endOf } from "./segments";
 
-/** What the picture of the whole run is made from. */
-export interface Whole {
+/** The data that the overview is painted from. */
+export interface OverviewScene {
   readonly model: RunModel;
   readonly order: Order;
   readonly density: Density | undefined;
@@ -16,18 +16,18 @@ export interface Whole {
   readonly width: number;
   readonly height: number;
   readonly now: number;
-  /** What the timeline shows of it: from and to, in pixels. */
-  readonly sight: readonly [number, number];
+  /** The part that the timeline shows: from and to, in pixels. */
+  readonly visible: readonly [number, number];
 }
 
-/** Draws the whole run: its rows as lines where each has a pixel, else the number of active actions over time. */
-export function paintWhole(ctx: CanvasRenderingContext2D, whole: Whole): void {
-  const { palette, width, height, sight, order } = whole;
+/** Draws the whole run: its rows as lines if each gets at least a pixel, else the number of active actions over time. */
+export function paintOverview(ctx: CanvasRenderingContext2D, scene: OverviewScene): void {
+  const { palette, width, height, visible, order } = scene;
   ctx.fillStyle = palette.ground2;
   ctx.fillRect(0, 0, width, height);
-  if (order.length > 0 && order.length * 2 <= height) paintRows(ctx, whole);
-  else if (whole.density) paintDensity(ctx, whole, whole.density);
-  const [from, to] = [Math.max(0, sight[0]), Math.min(width, sight[1])];
+  if (order.length > 0 && order.length * 2 <= height) paintRows(ctx, scene);
+  else if (scene.density) paintDensity(ctx, scene, scene.density);
+  const [from, to] = [Math.max(0, visible[0]), Math.min(width, visible[1])];
   ctx.fillStyle = palette.ground3;
   ctx.globalAlpha = 0.65;
   ctx.fillRect(0, 0, from, height);
@@ -38,7 +38,7 @@ export function paintWhole(ctx: CanvasRenderingContext2D, whole: Whole): void {
   ctx.strokeRect(from + 0.75, 0.75, Math.max(2, to - from - 1.5), height - 1.5);
 }
 
-function paintRows(ctx: CanvasRenderingContext2D, { model, order, scale, palette, height, now }: Whole): void {
+function paintRows(ctx: CanvasRenderingContext2D, { model, order, scale, palette, height, now }: OverviewScene): void {
   const step = Math.min(6, height / order.length);
   for (let place = 0; place < order.length; place++) {
     const row = rowAt(order, place);
@@ -52,7 +52,7 @@ function paintRows(ctx: CanvasRenderingContext2D, { model, order, scale, palette
   }
 }
 
-function paintDensity(ctx: CanvasRenderingContext2D, { palette, width, height }: Whole, density: Density): void {
+function paintDensity(ctx: CanvasRenderingContext2D, { palette, width, height }: OverviewScene, density: Density): void {
   const bins = density.running.length;
   const w = width / bins;
   const room = height - 4;

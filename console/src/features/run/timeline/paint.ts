@@ -10,7 +10,7 @@ import type { Scale } from "./scale";
 import { endOf, type Segment, type Stage } from "./segments";
 import type { Tick } from "./ticks";
 
-/** What a picture of the timeline is made from. Lengths are in CSS pixels. */
+/** The data that the timeline is painted from. Lengths are in CSS pixels. */
 export interface Scene {
   readonly model: RunModel;
   readonly order: Order;
@@ -23,7 +23,7 @@ export interface Scene {
   readonly axis: number;
   readonly rowHeight: number;
   readonly scrolled: number;
-  /** The first place in sight, and the one after the last. */
+  /** The first visible place, and the one after the last. */
   readonly places: readonly [number, number];
   readonly now: number;
   readonly live: boolean;
@@ -38,10 +38,10 @@ export interface Scene {
 
 export const indent = 14;
 
-/** How thick the bars are by what an action does, as a share of the row: a stage is known by its form as well as its colour. */
+/** The thickness of the bars as a share of the row. It differs by stage, so that stages do not differ by colour alone. */
 const thickness: Record<Stage, number> = { queued: 0.12, backoff: 0.12, waiting: 0.22, initializing: 0.38, running: 0.58, paused: 0.38 };
 
-/** Draws what is in sight, and nothing else. */
+/** Draws the visible part. */
 export function paint(ctx: CanvasRenderingContext2D, scene: Scene): void {
   const { palette, width, height, gutter, axis, scale } = scene;
   ctx.fillStyle = palette.ground;
@@ -116,12 +116,12 @@ function paintBars(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y: 
     if (x2 < gutter || x1 > width) continue;
     const [from, to] = [Math.max(x1, gutter - 4), Math.min(x2, width + 4)];
     const thick = Math.max(2, thickness[segment.stage] * rowHeight);
-    ctx.fillStyle = palette.phase(segment.look);
+    ctx.fillStyle = palette.phase(segment.drawnAs);
     if (segment.stage === "running" && to - from > 6 && rowHeight > 12) {
       ctx.beginPath();
       ctx.roundRect(from, middle - thick / 2, to - from, thick, 3);
       ctx.fill();
-      if (isFailure(segment.look)) paintHatching(ctx, palette, from, to, middle, thick);
+      if (isFailure(segment.drawnAs)) paintHatching(ctx, palette, from, to, middle, thick);
     } else if (segment.stage === "backoff") {
       for (let x = from; x < to; x += 6) ctx.fillRect(x, middle - thick / 2, Math.min(3, to - x), thick);
     } else {
@@ -144,7 +144,7 @@ function paintBars(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y: 
   ctx.fillText(model.cached(row) ? "cached" : duration(took), right + 6, middle + 0.5);
 }
 
-/** Lines across the bar of what failed, so that it is told from others without its colour. The bar is the current path. */
+/** Hatches the bar of a failed attempt, so that it does not differ by colour alone. The bar is the current path. */
 function paintHatching(ctx: CanvasRenderingContext2D, palette: Palette, from: number, to: number, middle: number, thick: number): void {
   ctx.save();
   ctx.clip();
@@ -166,23 +166,23 @@ function paintSteps(ctx: CanvasRenderingContext2D, { palette, scale, rowHeight, 
   }
 }
 
-/** More joints than this in sight are a carpet, not a path. */
-const mostJoints = 40;
+/** With more visible joints than this, none are drawn: they would cover the rows. */
+const maxJoints = 40;
 
 /** Joins the steps of the critical path from row to row. */
 function paintJoints(ctx: CanvasRenderingContext2D, scene: Scene, path: CriticalPath): void {
   const { order, scale, palette, rowHeight, places, gutter, width } = scene;
   const joints: { readonly x: number; readonly from: number; readonly to: number }[] = [];
-  const first = firstAfter(path.steps, scale.stretch.from);
+  const first = firstAfter(path.steps, scale.range.from);
   for (let i = Math.max(1, first); i < path.steps.length; i++) {
     const [before, step] = [path.steps[i - 1], path.steps[i]];
-    if (!before || !step || step.from > scale.stretch.to) break;
+    if (!before || !step || step.from > scale.range.to) break;
     const [a, b] = [placeOf(order, before.row), placeOf(order, step.row)];
     const [from, to] = [Math.min(a, b), Math.max(a, b)];
     if (from === none || from === to || to < places[0] || from > places[1]) continue;
     const x = Math.round(scale.x(step.from));
     if (x < gutter || x > width) continue;
-    if (joints.push({ x, from, to }) > mostJoints) return;
+    if (joints.push({ x, from, to }) > maxJoints) return;
   }
   ctx.fillStyle = palette.text2;
   for (const { x, from, to } of joints) {
@@ -202,7 +202,7 @@ function firstAfter(steps: readonly Step[], at: number): number {
   return low;
 }
 
-/** Says on which side of what is in sight the bars of a row are. */
+/** Marks the side on which the bars of a row are, when they are out of view. */
 function paintBeyond(ctx: CanvasRenderingContext2D, { palette, gutter, width }: Scene, right: number, middle: number): void {
   ctx.strokeStyle = palette.lineStrong;
   ctx.lineWidth = 1.4;
@@ -239,7 +239,7 @@ function paintTitle(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y:
   ctx.fillText(shortened(ctx, model.title(row), gutter - left - 6), left, middle + 0.5);
 }
 
-/** As much of a text as there is room for. */
+/** Cuts a text to a width. */
 function shortened(ctx: CanvasRenderingContext2D, text: string, room: number): string {
   const width = ctx.measureText(text).width;
   if (width <= room) return text;
@@ -281,5 +281,5 @@ function paintNowMark(ctx: CanvasRenderingContext2D, { palette, gutter, width, a
   ctx.fill();
 }
 
-/** Whether time passes for the run. */
+/** Whether the run is still active. */
 export const isRunLive = (model: RunModel): boolean => model.size > 0 && isLive(model.phase(0)) && model.phase(0) !== ActionPhase.UNSPECIFIED;

@@ -1,60 +1,60 @@
-/** A stretch of time, in milliseconds after the run was created. */
-export interface Stretch {
+/** A range of time, in milliseconds after the run was created. */
+export interface TimeRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** Nobody looks closer than this, in milliseconds. */
-const shortest = 10;
+/** Minimum zoom span, in milliseconds. */
+const minSpan = 10;
 
-export const lengthOf = (stretch: Stretch): number => stretch.to - stretch.from;
+export const lengthOf = (range: TimeRange): number => range.to - range.from;
 
-/** All there is to see, with a little air around it. */
-export function whole(end: number): Stretch {
-  const length = Math.max(end, shortest);
+/** The full range of a run that ends at a moment, plus a margin. */
+export function fullRange(end: number): TimeRange {
+  const length = Math.max(end, minSpan);
   return { from: -length * 0.015, to: length * 1.04 };
 }
 
-/** Moves and shortens a stretch until it is within what there is to see. */
-export function within(stretch: Stretch, limits: Stretch): Stretch {
-  const length = Math.min(Math.max(lengthOf(stretch), shortest), Math.max(lengthOf(limits), shortest));
-  const from = Math.min(Math.max(stretch.from, limits.from), limits.to - length);
+/** Moves and shortens a range so that it fits into the limits. */
+export function within(range: TimeRange, limits: TimeRange): TimeRange {
+  const length = Math.min(Math.max(lengthOf(range), minSpan), Math.max(lengthOf(limits), minSpan));
+  const from = Math.min(Math.max(range.from, limits.from), limits.to - length);
   return { from, to: from + length };
 }
 
-/** Makes a stretch shorter by a factor, so that a moment stays where it is in sight. */
-export function zoomed(stretch: Stretch, factor: number, at: number, limits: Stretch): Stretch {
-  const length = Math.min(Math.max(lengthOf(stretch) / factor, shortest), Math.max(lengthOf(limits), shortest));
-  const share = (at - stretch.from) / lengthOf(stretch);
+/** Zooms in by a factor; a moment keeps its place on the screen. */
+export function zoomed(range: TimeRange, factor: number, at: number, limits: TimeRange): TimeRange {
+  const length = Math.min(Math.max(lengthOf(range) / factor, minSpan), Math.max(lengthOf(limits), minSpan));
+  const share = (at - range.from) / lengthOf(range);
   const from = at - share * length;
   return within({ from, to: from + length }, limits);
 }
 
-export const moved = (stretch: Stretch, by: number, limits: Stretch): Stretch => within({ from: stretch.from + by, to: stretch.to + by }, limits);
+export const moved = (range: TimeRange, by: number, limits: TimeRange): TimeRange => within({ from: range.from + by, to: range.to + by }, limits);
 
-/** A stretch in which another one is seen well. */
-export function around(stretch: Stretch, limits: Stretch): Stretch {
-  const air = Math.max(lengthOf(stretch) * 0.15, shortest);
-  return within({ from: stretch.from - air, to: stretch.to + air }, limits);
+/** A range with a margin on both sides. */
+export function withMargin(range: TimeRange, limits: TimeRange): TimeRange {
+  const margin = Math.max(lengthOf(range) * 0.15, minSpan);
+  return within({ from: range.from - margin, to: range.to + margin }, limits);
 }
 
-/** Where moments are on the screen. */
+/** Converts between moments and positions on the screen. */
 export class Scale {
   readonly #perMs: number;
 
   constructor(
-    readonly stretch: Stretch,
+    readonly range: TimeRange,
     readonly left: number,
     readonly width: number,
   ) {
-    this.#perMs = width / Math.max(lengthOf(stretch), 1e-9);
+    this.#perMs = width / Math.max(lengthOf(range), 1e-9);
   }
 
   x(ms: number): number {
-    return this.left + (ms - this.stretch.from) * this.#perMs;
+    return this.left + (ms - this.range.from) * this.#perMs;
   }
 
   ms(x: number): number {
-    return this.stretch.from + (x - this.left) / this.#perMs;
+    return this.range.from + (x - this.left) / this.#perMs;
   }
 }

@@ -3,7 +3,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { modelOf } from "@/entities/run/model/run-model.fixture";
 import { coarseSegments, segmentsOf, type Segment } from "./segments";
 
-const told = (segments: readonly Segment[]) => segments.map(({ stage, attempt, from, to, look }) => [stage, attempt, from, to, ActionPhase[look]]);
+const told = (segments: readonly Segment[]) => segments.map(({ stage, attempt, from, to, drawnAs }) => [stage, attempt, from, to, ActionPhase[drawnAs]]);
 
 it("without changes of phase tells waiting and running apart", () => {
   const model = modelOf([{ name: "a0", created: 5, started: 10, ended: 40, phase: ActionPhase.FAILED }]);

@@ -2,7 +2,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { isTerminal } from "@/design/phases";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 
-/** A change of phase, as the server tells it. */
+/** A change of phase, as reported by the server. */
 export interface Change {
   readonly attempt: number;
   readonly phase: ActionPhase;
@@ -10,17 +10,17 @@ export interface Change {
   readonly at: number;
 }
 
-/** What an action does in a stretch of its time. */
+/** What an action does during a segment. */
 export type Stage = "queued" | "waiting" | "initializing" | "running" | "paused" | "backoff";
 
-/** A stretch of an action's time. */
+/** A part of the time of an action. */
 export interface Segment {
   readonly stage: Stage;
   readonly attempt: number;
   readonly from: number;
   readonly to: number;
-  /** The phase whose colour it has: how the attempt ended, once it has. */
-  readonly look: ActionPhase;
+  /** The phase whose colour it gets: the outcome of the attempt, once it ended. */
+  readonly drawnAs: ActionPhase;
 }
 
 const stages: Partial<Record<ActionPhase, Stage>> = {
@@ -46,22 +46,22 @@ export const endOf = (model: RunModel, row: number, now: number): number => {
   return ended === none ? Math.max(now, model.created(row)) : ended;
 };
 
-/** What can be said without the changes of phase. */
+/** The segments of an action whose changes of phase are not loaded. */
 export function coarseSegments(model: RunModel, row: number, now: number): Segment[] {
   const [created, started, phase, attempt] = [model.created(row), model.started(row), model.phase(row), Math.max(1, model.attempt(row))];
   const end = endOf(model, row, now);
   if (started === none) {
     const stage = stages[phase] ?? "queued";
-    return [{ stage, attempt, from: created, to: end, look: isTerminal(phase) && model.cached(row) ? phase : look(stage, phase) }];
+    return [{ stage, attempt, from: created, to: end, drawnAs: isTerminal(phase) && model.cached(row) ? phase : colourPhase(stage, phase) }];
   }
   const stage = stages[phase] ?? "running";
   return [
-    { stage: "queued" as const, attempt: 1, from: created, to: started, look: ActionPhase.QUEUED },
-    { stage: stage === "paused" ? stage : ("running" as const), attempt, from: started, to: end, look: stage === "paused" ? ActionPhase.PAUSED : phase },
+    { stage: "queued" as const, attempt: 1, from: created, to: started, drawnAs: ActionPhase.QUEUED },
+    { stage: stage === "paused" ? stage : ("running" as const), attempt, from: started, to: end, drawnAs: stage === "paused" ? ActionPhase.PAUSED : phase },
   ].filter((segment) => segment.to > segment.from || segment.stage !== "queued");
 }
 
-/** What the changes of phase say. */
+/** The segments of an action by its changes of phase. */
 export function segmentsOf(model: RunModel, row: number, changes: readonly Change[], now: number): Segment[] {
   const first = changes[0];
   if (!first) return coarseSegments(model, row, now);
@@ -69,39 +69,40 @@ export function segmentsOf(model: RunModel, row: number, changes: readonly Chang
   const segments: Segment[] = [];
   const add = (segment: Segment) => {
     const last = segments.at(-1);
-    if (last && last.stage === segment.stage && last.attempt === segment.attempt && last.look === segment.look) {
+    if (last && last.stage === segment.stage && last.attempt === segment.attempt && last.drawnAs === segment.drawnAs) {
       segments[segments.length - 1] = { ...last, to: segment.to };
     } else if (segment.to > segment.from || segment.stage === "running") {
       segments.push(segment);
     }
   };
   const created = model.created(row);
-  if (first.at > created) add({ stage: "queued", attempt: first.attempt, from: created, to: first.at, look: ActionPhase.QUEUED });
+  if (first.at > created) add({ stage: "queued", attempt: first.attempt, from: created, to: first.at, drawnAs: ActionPhase.QUEUED });
   changes.forEach((change, i) => {
     const next = changes[i + 1];
     const to = Math.max(change.at, next?.at ?? (isTerminal(change.phase) ? change.at : end));
     if (isTerminal(change.phase)) {
-      if (next) add({ stage: "backoff", attempt: next.attempt, from: change.at, to, look: ActionPhase.QUEUED });
+      if (next) add({ stage: "backoff", attempt: next.attempt, from: change.at, to, drawnAs: ActionPhase.QUEUED });
       return;
     }
     const stage = stages[change.phase] ?? "queued";
     const outcome = stage === "running" ? outcomeOf(changes, i, model.phase(row)) : change.phase;
-    add({ stage, attempt: change.attempt, from: change.at, to, look: look(stage, outcome) });
+    add({ stage, attempt: change.attempt, from: change.at, to, drawnAs: colourPhase(stage, outcome) });
   });
   return segments.length > 0 ? segments : coarseSegments(model, row, now);
 }
 
-/** How the attempt of a change went on. */
+/** The outcome of the attempt that a change belongs to. */
 function outcomeOf(changes: readonly Change[], at: number, phase: ActionPhase): ActionPhase {
   const attempt = changes[at]?.attempt;
   for (const change of changes.slice(at + 1)) {
-    if (change.attempt !== attempt) return ActionPhase.FAILED; // it was given up for another one
+    if (change.attempt !== attempt) return ActionPhase.FAILED; // another attempt replaced it
     if (isTerminal(change.phase)) return change.phase;
   }
   return isTerminal(phase) ? phase : ActionPhase.RUNNING;
 }
 
-function look(stage: Stage, phase: ActionPhase): ActionPhase {
+/** The phase whose colour a stage gets. */
+function colourPhase(stage: Stage, phase: ActionPhase): ActionPhase {
   switch (stage) {
     case "running":
       return phase;

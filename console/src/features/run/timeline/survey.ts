@@ -3,14 +3,14 @@ import { inChunks } from "@/features/run/pacing/chunks";
 import { criticalPath, type CriticalPath, type Step } from "./critical-path";
 import { densityOf, type Density } from "./density";
 import { emptyOrder, orderOf, type Order } from "./order";
-import { whole, type Stretch } from "./scale";
+import { fullRange, type TimeRange } from "./scale";
 import { endOf } from "./segments";
 
 /** What is derived from all rows of a run: their order, the density of the overview and the critical path. */
 export class Survey {
   #order: Order = emptyOrder;
   #density: Density | undefined;
-  #densityRange: Stretch = whole(1);
+  #densityRange: TimeRange = fullRange(1);
   #path: CriticalPath | undefined;
   #steps = new Map<number, Step[]>();
   #visible: (row: number) => boolean = () => true;
@@ -30,7 +30,7 @@ export class Survey {
     return this.#density;
   }
   /** The time that the overview shows: that of the density, once there is one. */
-  get overviewRange(): Stretch {
+  get overviewRange(): TimeRange {
     return this.#density ? this.#densityRange : this.limits;
   }
   get collapsed(): ReadonlySet<number> {
@@ -42,10 +42,10 @@ export class Survey {
     return this.#steps.get(row);
   }
 
-  /** The whole time of the run. */
-  get limits(): Stretch {
+  /** The full range of the run. */
+  get limits(): TimeRange {
     const { model } = this;
-    return model.size === 0 ? whole(1) : whole(Math.max(this.#lastEnd, endOf(model, 0, model.now)));
+    return model.size === 0 ? fullRange(1) : fullRange(Math.max(this.#lastEnd, endOf(model, 0, model.now)));
   }
 
   /** Sets which rows are visible. Returns whether that changed. */

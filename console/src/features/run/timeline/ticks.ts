@@ -1,12 +1,12 @@
 import type { WallClock } from "@/design/wall-clock";
-import type { Stretch } from "./scale";
+import type { TimeRange } from "./scale";
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Steps that people count in. */
+/** Steps between marks: round numbers. */
 const steps = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
   ...[1, 2, 5, 10, 15, 30].map((n) => n * second),
@@ -24,24 +24,24 @@ export interface Tick {
   readonly strong: boolean;
 }
 
-/** The smallest step with which no more marks than wanted fit. */
+/** The smallest step that gives at most the wanted number of marks. */
 export function stepFor(length: number, wanted: number): number {
   const least = length / Math.max(1, wanted);
   return steps.find((step) => step >= least) ?? Math.ceil(least / (364 * day)) * 364 * day;
 }
 
 /** Marks of the time since the run was created. */
-export function relativeTicks(stretch: Stretch, wanted: number): Tick[] {
-  const step = stepFor(stretch.to - stretch.from, wanted);
+export function relativeTicks(range: TimeRange, wanted: number): Tick[] {
+  const step = stepFor(range.to - range.from, wanted);
   const ticks: Tick[] = [];
-  for (let n = Math.max(0, Math.ceil(stretch.from / step)); n * step <= stretch.to; n++) {
+  for (let n = Math.max(0, Math.ceil(range.from / step)); n * step <= range.to; n++) {
     const at = n * step;
     ticks.push({ at, label: sinceStart(at, step), strong: n === 0 });
   }
   return ticks;
 }
 
-/** A time since the start, as exactly as marks of a step need it: "+1:05", "+2h 30m". */
+/** A time since the start, with the precision that marks of a step need: "1 m 5 s", "2 h 30 m". */
 export function sinceStart(ms: number, step: number): string {
   if (ms === 0) return "0";
   if (step < second) return ms < second ? `${ms} ms` : `${(ms / second).toFixed(step < 10 ? 3 : step < 100 ? 2 : 1)} s`;
@@ -59,17 +59,17 @@ export function sinceStart(ms: number, step: number): string {
   return parts.slice(0, 3).join(" ");
 }
 
-/** Marks of the clock on the wall in a time zone; createdAt is in milliseconds of the epoch. */
-export function wallTicks(stretch: Stretch, wanted: number, createdAt: number, clock: WallClock): Tick[] {
-  const step = stepFor(stretch.to - stretch.from, wanted);
+/** Marks of the local time in a time zone; createdAt is in milliseconds since the epoch. */
+export function wallTicks(range: TimeRange, wanted: number, createdAt: number, clock: WallClock): Tick[] {
+  const step = stepFor(range.to - range.from, wanted);
   const ticks: Tick[] = [];
-  const from = createdAt + stretch.from;
+  const from = createdAt + range.from;
   const ahead = clock.offset(from);
   let before = Number.NEGATIVE_INFINITY;
-  // What the clock shows goes on in steps; the clock may be put forward or back meanwhile, so that moments do not.
+  // The steps are in local time. At a change to or from daylight saving time, the moments between them differ.
   for (let shown = Math.ceil((from + ahead) / step) * step; ; shown += step) {
     const at = shown - clock.offset(shown - ahead);
-    if (at > createdAt + stretch.to) return ticks;
+    if (at > createdAt + range.to) return ticks;
     if (at <= before) continue;
     before = at;
     const midnight = shown % day === 0;
@@ -77,5 +77,5 @@ export function wallTicks(stretch: Stretch, wanted: number, createdAt: number, c
   }
 }
 
-/** The time of day, as exactly as marks of a step need it. */
+/** The time of day, with the precision that marks of a step need. */
 const timeOf = (shown: string, step: number): string => shown.slice(11, step < second ? 23 : step < minute ? 19 : 16);

@@ -21,7 +21,7 @@ interface Known {
   readonly at: number;
 }
 
-/** The changes of phase of the actions that were in sight. What changed meanwhile is shown until the new answer is here. */
+/** The changes of phase of the actions that were visible. Outdated ones are shown until the new answer arrives. */
 export class Transitions {
   readonly #known = new Map<number, Known>(); // by number
   readonly #inquiry = new Inquiry(() => this.#next(), debounce);
@@ -43,13 +43,13 @@ export class Transitions {
     return known.changes;
   }
 
-  /** Says which rows are in sight now. */
+  /** Sets the visible rows. */
   want(rows: number[]): void {
     this.#wanted = rows;
     this.#inquiry.want();
   }
 
-  /** Ends all questions, until rows come into sight again. */
+  /** Cancels all requests, until rows become visible again. */
   stop(): void {
     this.#inquiry.stop();
   }

@@ -1,4 +1,4 @@
-import { around, lengthOf, moved, Scale, within, zoomed, type Stretch } from "./scale";
+import { lengthOf, moved, Scale, withMargin, within, zoomed, type TimeRange } from "./scale";
 
 export const axisHeight = 40;
 const rowHeights = { roomy: 26, compact: 14 } as const;
@@ -10,10 +10,10 @@ export class Viewport {
   height = 0;
   scrolled = 0;
   #rowHeight: number = rowHeights.roomy;
-  #stretch: Stretch | undefined; // undefined while all of the time is visible
+  #range: TimeRange | undefined; // undefined while all of the time is visible
 
-  /** The limits are the whole time of the run. */
-  constructor(readonly limits: () => Stretch) {}
+  /** The limits are the full range of the run. */
+  constructor(readonly limits: () => TimeRange) {}
 
   get rowHeight(): number {
     return this.#rowHeight;
@@ -39,16 +39,16 @@ export class Viewport {
     return this.width - this.gutter;
   }
 
-  get stretch(): Stretch {
-    return this.#stretch ?? this.limits();
+  get range(): TimeRange {
+    return this.#range ?? this.limits();
   }
 
   get showsAll(): boolean {
-    return this.#stretch === undefined;
+    return this.#range === undefined;
   }
 
   get scale(): Scale {
-    return new Scale(this.stretch, this.gutter, Math.max(1, this.barsWidth));
+    return new Scale(this.range, this.gutter, Math.max(1, this.barsWidth));
   }
 
   /** Sets the height of rows, and returns the scroll position that keeps the middle row in place. */
@@ -83,33 +83,33 @@ export class Viewport {
     return y < axisHeight ? -1 : Math.floor((y - axisHeight + this.scrolled) / this.#rowHeight);
   }
 
-  show(stretch: Stretch): void {
-    this.#stretch = lengthOf(stretch) >= lengthOf(this.limits()) * 0.999 ? undefined : stretch;
+  show(range: TimeRange): void {
+    this.#range = lengthOf(range) >= lengthOf(this.limits()) * 0.999 ? undefined : range;
   }
 
   showAll(): void {
-    this.#stretch = undefined;
+    this.#range = undefined;
   }
 
   /** Zooms by a factor; the moment at x stays in place. */
   zoom(factor: number, x: number): void {
-    this.show(zoomed(this.stretch, factor, this.scale.ms(Math.max(x, this.gutter)), this.limits()));
+    this.show(zoomed(this.range, factor, this.scale.ms(Math.max(x, this.gutter)), this.limits()));
   }
 
   /** Moves through time by pixels. */
   pan(pixels: number): void {
-    this.show(moved(this.stretch, (pixels * lengthOf(this.stretch)) / Math.max(1, this.barsWidth), this.limits()));
+    this.show(moved(this.range, (pixels * lengthOf(this.range)) / Math.max(1, this.barsWidth), this.limits()));
   }
 
-  /** Zooms to a stretch, with a margin. */
-  zoomTo(stretch: Stretch): void {
-    this.show(around(stretch, this.limits()));
+  /** Zooms to a range, plus a margin. */
+  zoomTo(range: TimeRange): void {
+    this.show(withMargin(range, this.limits()));
   }
 
   /** Centers the visible time on a point of the overview. */
   centerOn(x: number): void {
     const at = new Scale(this.limits(), 0, this.width).ms(x);
-    const half = lengthOf(this.stretch) / 2;
+    const half = lengthOf(this.range) / 2;
     this.show(within({ from: at - half, to: at + half }, this.limits()));
   }
 }
