@@ -24,6 +24,9 @@ type Definition struct {
 	New func(Deps) (Plugin, error)
 	// AddToScheme registers types that are not built into Kubernetes.
 	AddToScheme func(*runtime.Scheme) error
+	// Rights are what the plugin asks the API server for, in the namespaces of tasks. docs/plugins.md and the chart have
+	// them, which a test compares.
+	Rights []Right
 	// Informers are the types that the plugin reads from the cache or watches, except Pods, which the executor always
 	// caches. While the cluster does not serve one of them, the plugin is not created and its tasks wait; see Absent.
 	Informers []Informer
@@ -32,6 +35,15 @@ type Definition struct {
 	Install string
 	// Indexes are the fields by which the plugin lists cached objects.
 	Indexes []Index
+}
+
+// Right is what may be done with one kind of object.
+type Right struct {
+	// Group is the API group; empty for the core group.
+	Group string
+	// Resource is the name of the kind in URLs, such as pods or pods/log.
+	Resource string
+	Verbs    []string
 }
 
 // Informer says how a type is cached. Only objects with the labels of this installation are.

@@ -21,8 +21,11 @@ const Name = "job"
 // Definition describes the plugin to the executor.
 func Definition(pods podspec.Config, own Config) plugin.Definition {
 	return plugin.Definition{
-		Name:      Name,
-		New:       func(deps plugin.Deps) (plugin.Plugin, error) { return New(pods, own, deps) },
+		Name: Name,
+		New:  func(deps plugin.Deps) (plugin.Plugin, error) { return New(pods, own, deps) },
+		Rights: append(podspec.Rights(), plugin.Right{
+			Group: batchv1.GroupName, Resource: "jobs", Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
+		}),
 		Informers: []plugin.Informer{{Object: &batchv1.Job{}, Strip: strip}},
 		Indexes:   []plugin.Index{members.Index()},
 	}

@@ -22,8 +22,9 @@ const Name = "pod"
 // Definition describes the plugin to the executor. Pods need no informer of their own: the executor always has one.
 func Definition(config podspec.Config) plugin.Definition {
 	return plugin.Definition{
-		Name: Name,
-		New:  func(deps plugin.Deps) (plugin.Plugin, error) { return New(config, deps) },
+		Name:   Name,
+		Rights: append(podspec.Rights(), plugin.Right{Resource: "pods", Verbs: []string{"create"}}),
+		New:    func(deps plugin.Deps) (plugin.Plugin, error) { return New(config, deps) },
 	}
 }
 
