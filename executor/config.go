@@ -7,7 +7,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/pods/logs"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
-	"github.com/flyte-binary/flyte-binary/pools/workerpods"
 )
 
 // Config configures the service.
@@ -20,8 +19,6 @@ type Config struct {
 	Pod podspec.Config `config:"pod"`
 	// Logs says how logs are read and stored.
 	Logs logs.Config `config:"logs"`
-	// Workers says how the pods of workers look, beside what Pod says.
-	Workers workerpods.Config `config:"workers"`
 	// Namespaces limits the executor to some namespaces; empty means all.
 	Namespaces []string `config:"namespaces"`
 	// InstallCRD installs the definition of TaskActions at startup. Default true; false where a chart does it.
@@ -42,9 +39,6 @@ func DefaultConfig() Config {
 		StartupWait: 10 * time.Second,
 	}
 }
-
-// HasWorkerProgram reports whether the pods of workers can get their program.
-func (c Config) HasWorkerProgram() bool { return c.Workers.Program != "" || c.Pod.Copilot.Image != "" }
 
 // Validate lists the fields that are wrong.
 func (c Config) Validate() error {

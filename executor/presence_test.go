@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
+	"github.com/flyte-binary/flyte-binary/pods/plugintest"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
@@ -68,4 +69,11 @@ func TestAPluginWhoseTypeIsMissingStopsNothing(t *testing.T) {
 	setWidget(t, objects, v1.PodName(task.Name, 2), "Succeeded")
 	h.record.awaitPhase(t, waits, 2, state.Succeeded)
 	h.awaitGone(task)
+}
+
+// TestContractOfAnOperatorsPlugin: the suite holds for types without Go structs, too.
+func TestContractOfAnOperatorsPlugin(t *testing.T) {
+	kind := schema.GroupVersionKind{Group: "contract.example.org", Version: "v1", Kind: "Widget"}
+	kubetest.Define(t, kubetest.New(t), kind, "widgets")
+	plugintest.Contract(t, widgetsOf(kind), plugintest.ContainerTask())
 }

@@ -33,6 +33,7 @@ func widgetsOf(kind schema.GroupVersionKind) plugin.Definition {
 	return plugin.Definition{
 		Name: "widget", Install: "the widget operator",
 		Informers: []plugin.Informer{{Object: blank()}},
+		Rights:    []plugin.Right{{Group: kind.Group, Resource: "widgets", Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}}},
 		New: func(deps plugin.Deps) (plugin.Plugin, error) {
 			w := &widgets{kind: kind}
 			w.Keeper = attemptobject.New(attemptobject.Kind[*unstructured.Unstructured]{

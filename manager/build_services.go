@@ -143,7 +143,7 @@ func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 	if p.leader != nil {
 		deps.Leader = p.leader
 	}
-	service, err := executor.New(p.config.Executor, deps)
+	service, err := executor.New(p.config.Executor.service(), deps)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
-	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
@@ -67,7 +66,7 @@ type Config struct {
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
 	Actions actions.Config `config:"actions"`
 	// Executor makes pods of TaskAction objects and reports what becomes of them.
-	Executor executor.Config `config:"executor"`
+	Executor ExecutorConfig `config:"executor"`
 	// Deployer runs apps on the cluster. It comes with target controller.
 	Deployer deployer.Config `config:"deployer"`
 	// Events batches what executors report.
@@ -101,7 +100,7 @@ func DefaultConfig() Config {
 		Runs:          runs.DefaultConfig(),
 		Cache:         cacheservice.DefaultConfig(),
 		Actions:       actions.DefaultConfig(),
-		Executor:      executor.DefaultConfig(),
+		Executor:      DefaultExecutorConfig(),
 		Deployer:      deployer.DefaultConfig(),
 		Events:        events.DefaultConfig(),
 		Notifications: notifications.DefaultConfig(),

@@ -125,7 +125,7 @@ func seams() []seam {
 		{module + "cache_service", []string{"cache_service", "manager", "tests/bench"}, nil, clients},
 		{module + "notifications/cloudevents", []string{"notifications/cloudevents", "manager", "tests/bench"}, nil, clients},
 		{module + "notifications", []string{"notifications", "manager", "tests/bench"}, []string{"notifications/cloudevents"}, clients},
-		{module + "pools/workerpods", []string{"pools/workerpods", "executor", "manager"}, nil, "the pods of workers are started next to a cluster"},
+		{module + "pools/workerpods", []string{"pools/workerpods", "manager"}, nil, "the pods of workers are started next to a cluster"},
 		{module + "pools", []string{"pools", "manager", "tests/bench"}, []string{"pools/workerpods"}, clients},
 		{module + "events", []string{"events", "manager", "tests/bench"}, nil, clients},
 		{"k8s.io/kubernetes", []string{"demo"}, nil, "the API server is linked into the demo binary only"},
