@@ -13,6 +13,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -183,7 +184,7 @@ func (l *deliverer) judge(d *store.Delivery, err error, interrupted bool) string
 	if err == nil {
 		return resultDelivered
 	}
-	d.LastError = shorten(err.Error(), maxShown)
+	d.LastError = clip.Ellipsis(err.Error(), maxShown)
 	var final permanentError
 	if errors.As(err, &final) || d.Tries >= l.config.MaxTries {
 		return resultDead

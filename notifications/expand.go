@@ -239,7 +239,7 @@ func dataOf(o *Occurrence) (*Data, error) {
 		if err := proto.Unmarshal(o.Condition, condition); err != nil {
 			return nil, fmt.Errorf("the stored condition cannot be read: %w", err)
 		}
-		data.Prompt, data.Description = shorten(condition.GetPrompt(), maxError), shorten(condition.GetDescription(), maxError)
+		data.Prompt, data.Description = clip.Ellipsis(condition.GetPrompt(), maxError), clip.Ellipsis(condition.GetDescription(), maxError)
 		data.PromptType = strings.ToLower(strings.TrimPrefix(condition.GetPromptType().String(), "PROMPT_TYPE_"))
 		return data, nil
 	}
@@ -251,13 +251,8 @@ func dataOf(o *Occurrence) (*Data, error) {
 	if data.Error == "" {
 		data.Error = o.AbortReason
 	}
-	data.Error = shorten(data.Error, maxError)
+	data.Error = clip.Ellipsis(data.Error, maxError)
 	return data, nil
-}
-
-// shorten cuts a text, and replaces what JSON in Postgres cannot have.
-func shorten(text string, limit int) string {
-	return clip.Ellipsis(strings.ReplaceAll(text, "\x00", "?"), limit)
 }
 
 // collect deletes what was listed for long enough. What could not be deleted now is deleted the next time.

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -105,8 +107,8 @@ func inLine(value string) string {
 		}
 		return char
 	}, value)
-	if runes := []rune(line); len(runes) > longest {
-		line = string(runes[:longest]) + "…"
+	if utf8.RuneCountInString(line) <= longest {
+		return line
 	}
-	return line
+	return clip.Characters(line, longest) + "…"
 }

@@ -363,7 +363,7 @@ func TestReportedAbort(t *testing.T) {
 	end := f.update("local-1", "a0", 1, 1, aborted)
 	end.Event.ErrorInfo = &workflow.ErrorInfo{Message: "inter\x00rupted" + strings.Repeat("é", 5000)}
 	f.ok("local-1", f.update("local-1", "a0", 1, 0, running), end)
-	require.Equal(t, "interrupted"+strings.Repeat("é", 2042), f.details("local-1", "a0").GetAbortInfo().GetReason())
+	require.Equal(t, "inter?rupted"+strings.Repeat("é", 2042), f.details("local-1", "a0").GetAbortInfo().GetReason())
 }
 
 func TestCreationOfTrackedRuns(t *testing.T) {

@@ -2,7 +2,6 @@ package triggers
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -90,5 +89,5 @@ func message(err error) string {
 		text = own.Public()
 	}
 	const limit = 1000
-	return strings.ReplaceAll(clip.Head(text, limit), "\x00", "?")
+	return clip.Head(text, limit)
 }

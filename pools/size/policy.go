@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -12,6 +11,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 )
 
 // The SDK's defaults and bounds.
@@ -79,12 +79,12 @@ const maxKeyText = 255
 // hash: other texts with the same beginning are other pools.
 func keyText(texts ...string) string {
 	text := cmp.Or(texts...)
-	clean := strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "?"), "?")
+	clean := clip.Head(text, len(text))
 	if clean == text && len(text) <= maxKeyText {
 		return text
 	}
 	hash := sha256.Sum256([]byte(text))
-	return strings.ToValidUTF8(clean[:min(len(clean), maxKeyText-2*len(hash)-1)], "") + "-" + hex.EncodeToString(hash[:])
+	return clip.Head(clean, maxKeyText-2*len(hash)-1) + "-" + hex.EncodeToString(hash[:])
 }
 
 // KeyOf returns the pool of an assigned action: that of the name and version in its reuse policy, else in the older description in

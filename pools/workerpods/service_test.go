@@ -2,6 +2,7 @@ package workerpods_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -352,5 +353,18 @@ func TestWantedWorkersOfAHungServiceAreWatchedAgain(t *testing.T) {
 	f.eventually("the worker has a pod", func() bool {
 		fake.Step(time.Second)
 		return f.Client.Get(t.Context(), client.ObjectKey{Namespace: f.Namespace, Name: "worker-w"}, &corev1.Pod{}) == nil
+	})
+}
+
+// A reason that ended in half a character, or has a zero byte, would make each report fail for ever.
+func TestReasonsOfAnyTextAreReported(t *testing.T) {
+	f := newFixture(t, nil)
+	f.want(worker("w"))
+	pod := f.pod("w")
+	f.status(pod, corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "a\x00" + strings.Repeat("é", 3000),
+	}}})
+	f.reported("w", func(w *enginev1.ObservedWorker) bool {
+		return strings.HasSuffix(w.GetReason(), "éé") && !strings.Contains(w.GetReason(), "\x00")
 	})
 }

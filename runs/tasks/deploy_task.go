@@ -3,13 +3,13 @@ package tasks
 import (
 	"context"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blob/codebundle"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kuberule"
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
@@ -61,8 +61,8 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 		ShortName:         spec.GetShortName(),
 		TaskType:          spec.GetTaskTemplate().GetType(),
 		IsEntrypoint:      spec.GetTaskTemplate().GetMetadata().GetIsEntrypoint(),
-		ShortDescription:  cut(spec.GetDocumentation().GetShortDescription(), maxDescription),
-		EnvDescription:    cut(spec.GetEnvironment().GetDescription(), maxDescription),
+		ShortDescription:  clip.Characters(spec.GetDocumentation().GetShortDescription(), maxDescription),
+		EnvDescription:    clip.Characters(spec.GetEnvironment().GetDescription(), maxDescription),
 		DeployedBy:        deployer,
 		DeployedBySubject: caller.Subject(ctx),
 		CreatedAt:         h.clock.Now(),
@@ -86,14 +86,4 @@ func FunctionName(name, environment string) string {
 		return short
 	}
 	return name[strings.LastIndexByte(name, '.')+1:]
-}
-
-// cut shortens a text to at most limit characters, never inside one. Invalid UTF-8, and NUL, which the database
-// cannot store, are replaced.
-func cut(text string, limit int) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return string([]rune(text)[:limit])
 }

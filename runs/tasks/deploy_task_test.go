@@ -107,7 +107,7 @@ func TestDeployedTask(t *testing.T) {
 		"without one":              {"a.b.main", "", "text", "main", "text"},
 		"of another environment":   {"other.main", "env", "text", "main", "text"},
 		"long, in wide characters": {"env.main", "env", strings.Repeat("é", 300), "main", strings.Repeat("é", 255)},
-		"with NUL":                 {"env.main", "env", "a\x00b", "main", "a\uFFFDb"},
+		"with NUL":                 {"env.main", "env", "a\x00b", "main", "a?b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &registry{}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -113,7 +112,7 @@ func (r *Reporter) report(run ident.Run, update *workflow.TrackedActionUpdate) (
 	}
 	report := store.Reported{Transition: transition}
 	if transition.To.Phase == state.Aborted {
-		report.AbortReason = cmp.Or(reason(event.GetErrorInfo().GetMessage()), "aborted by the client")
+		report.AbortReason = cmp.Or(clip.Head(event.GetErrorInfo().GetMessage(), maxReason), "aborted by the client")
 	}
 	if id.Name == ident.RootAction {
 		return report, nil
@@ -123,11 +122,6 @@ func (r *Reporter) report(run ident.Run, update *workflow.TrackedActionUpdate) (
 	}
 	report.New, err = r.newAction(id, update)
 	return report, err
-}
-
-// reason makes a text of a program fit to be stored as a reason: without zero bytes, and not too long.
-func reason(message string) string {
-	return clip.Head(strings.ReplaceAll(message, "\x00", ""), maxReason)
 }
 
 const (

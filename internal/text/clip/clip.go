@@ -1,6 +1,6 @@
 // Package clip shortens texts without cutting a character in two. What it returns is valid UTF-8, which protobuf and
-// Postgres require: a message with half a character cannot be encoded, and its sender would repeat it for ever. It
-// imports nothing of this repository.
+// Postgres require, and has no NUL, which Postgres cannot store: a sender would repeat such a message for ever. Other bytes become
+// question marks. It imports nothing of this repository.
 package clip
 
 import (
@@ -11,15 +11,15 @@ import (
 // Gap takes the place of what Middle leaves out.
 const Gap = "\n[...]\n"
 
-// Head returns the beginning of a text, at most size bytes of it. Bytes that are not UTF-8 become question marks.
+// Head returns the beginning of a text, at most size bytes of it.
 func Head(text string, size int) string {
 	if len(text) > size {
 		text = text[:Whole(text[:max(size, 0)])]
 	}
-	return strings.ToValidUTF8(text, "?")
+	return storable(text)
 }
 
-// Tail returns the end of a text, at most size bytes of it. Bytes that are not UTF-8 become question marks.
+// Tail returns the end of a text, at most size bytes of it.
 func Tail(text string, size int) string {
 	if len(text) > size {
 		text = text[len(text)-max(size, 0):]
@@ -27,14 +27,14 @@ func Tail(text string, size int) string {
 			text = text[1:]
 		}
 	}
-	return strings.ToValidUTF8(text, "?")
+	return storable(text)
 }
 
 // Middle returns a text of at most size bytes. Of a longer one it keeps the beginning and the end, where tracebacks have
-// their cause, with Gap between them. Bytes that are not UTF-8 become question marks.
+// their cause, with Gap between them.
 func Middle(text string, size int) string {
 	if len(text) <= size {
-		return strings.ToValidUTF8(text, "?")
+		return storable(text)
 	}
 	half := (size - len(Gap)) / 2
 	return Head(text, half) + Gap + Tail(text, half)
@@ -44,9 +44,25 @@ func Middle(text string, size int) string {
 // counted.
 func Ellipsis(text string, size int) string {
 	if len(text) <= size {
-		return strings.ToValidUTF8(text, "?")
+		return storable(text)
 	}
 	return Head(text, size) + "…"
+}
+
+// Characters returns the beginning of a text, at most count characters of it.
+func Characters(text string, count int) string {
+	for i := range text {
+		if count--; count < 0 {
+			text = text[:i]
+			break
+		}
+	}
+	return storable(text)
+}
+
+// storable replaces what protobuf cannot encode or Postgres cannot store.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
 }
 
 // Whole returns the length of a text without the character at its end whose last bytes are missing. It is that of the
