@@ -4,7 +4,6 @@ package store
 
 import (
 	"embed"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,13 +24,7 @@ var migrations embed.FS
 
 // Schema is the service's tables. They share the database of the runs service, since retention must see in one statement
 // what an app uses.
-func Schema() pgdb.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	return pgdb.Schema{Name: "apps", Files: files, Table: "apps_db_version"}
-}
+func Schema() pgdb.Schema { return pgdb.Embedded("apps", migrations) }
 
 // InUse is a condition over the root a of a run, for the retention of the runs service: an app uses outputs of the run.
 // namespace is the Postgres schema of the service's tables.

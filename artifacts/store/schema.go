@@ -2,7 +2,6 @@ package store
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
@@ -15,13 +14,7 @@ var migrations embed.FS
 
 // Schema is the service's tables. They share the database of the runs service, since retention must see in one statement
 // what an artifact points to.
-func Schema() pgdb.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	return pgdb.Schema{Name: "artifacts", Files: files, Table: "artifacts_db_version"}
-}
+func Schema() pgdb.Schema { return pgdb.Embedded("artifacts", migrations) }
 
 // InUse is a condition over the root a of a run, for the retention of the runs service: a version points to something in
 // the run's directory. The bounds are the first text that starts with the directory, and the first after all of those:

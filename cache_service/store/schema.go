@@ -2,7 +2,6 @@ package store
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
@@ -14,10 +13,4 @@ const LeaseTable = "cache_leases"
 var migrations embed.FS
 
 // Schema is the service's tables. They may share a database with those of other services.
-func Schema() pgdb.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	return pgdb.Schema{Name: "cache", Files: files, Table: "cache_db_version"}
-}
+func Schema() pgdb.Schema { return pgdb.Embedded("cache", migrations) }

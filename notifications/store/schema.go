@@ -3,7 +3,6 @@ package store
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
@@ -15,10 +14,4 @@ const LeaseTable = "notification_leases"
 var migrations embed.FS
 
 // Schema is the service's tables. They may share a database with those of other services.
-func Schema() pgdb.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	return pgdb.Schema{Name: "notifications", Files: files, Table: "notifications_db_version"}
-}
+func Schema() pgdb.Schema { return pgdb.Embedded("notifications", migrations) }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -85,13 +84,7 @@ func ParseChange(text string) (c Change, ok bool) {
 var migrations embed.FS
 
 // Schema is the service's tables.
-func Schema() pgdb.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	return pgdb.Schema{Name: "workers", Files: files, Table: "workers_db_version"}
-}
+func Schema() pgdb.Schema { return pgdb.Embedded("workers", migrations) }
 
 // Store reads and writes pools.
 type Store struct{ db *pgxpool.Pool }

@@ -21,11 +21,5 @@ func TrackedSchema() pgdb.Schema {
 	return pgdb.Schema{Name: "tracked", Files: Migrations(), Namespace: TrackedNamespace}
 }
 
-// Migrations are the goose files of the schema, at the root of the file system.
-func Migrations() fs.FS {
-	sub, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	return sub
-}
+// Migrations are the goose files of the schema.
+func Migrations() fs.FS { return migrations }

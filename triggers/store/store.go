@@ -4,7 +4,6 @@ package store
 
 import (
 	"embed"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -24,13 +23,7 @@ const (
 var migrations embed.FS
 
 // Schema is the service's tables. They may share a database with those of other services.
-func Schema() pgdb.Schema {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	return pgdb.Schema{Name: "triggers", Files: files, Table: "triggers_db_version"}
-}
+func Schema() pgdb.Schema { return pgdb.Embedded("triggers", migrations) }
 
 // Store reads and writes triggers.
 type Store struct {

@@ -1,6 +1,9 @@
 package pgdb
 
-import "io/fs"
+import (
+	"embed"
+	"io/fs"
+)
 
 // Schema is one service's set of migrations. Several live in one database, each with a version table of its own.
 type Schema struct {
@@ -12,6 +15,12 @@ type Schema struct {
 	Table string
 	// Namespace is the Postgres schema that has the tables; Migrate creates it. Empty means that of the connection.
 	Namespace string
+}
+
+// Embedded is the schema of a service that shares its database with others: the files that it embeds, and a version table that is
+// named after it.
+func Embedded(name string, files embed.FS) Schema {
+	return Schema{Name: name, Files: files, Table: name + "_db_version"}
 }
 
 const defaultVersionTable = "goose_db_version"
