@@ -77,10 +77,11 @@ func (w *fake) persist(a *workerv1.Assignment, another bool) (next *workerv1.Ass
 	for another && next == nil || w.ended[a.GetId().GetUid()] != nil {
 		select {
 		case m := <-w.messages:
-			for range m.GetAcknowledged().GetIds() {
-				delete(w.ended, a.GetId().GetUid())
+			for _, id := range m.GetAcknowledged().GetIds() { // of an earlier attempt again, too, after a break
+				delete(w.ended, id.GetUid())
 			}
-			if assignment := m.GetAssignment(); assignment != nil {
+			// What could not be recorded is sent again.
+			if assignment := m.GetAssignment(); assignment != nil && assignment.GetId().GetUid() != a.GetId().GetUid() {
 				next = assignment
 				w.running[next.GetId().GetUid()] = &workerv1.Running{Id: next.GetId()}
 			}

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // MaxSystemFailures is how many attempts the system may lose in Losses.
@@ -98,7 +99,7 @@ func Reported(transitions []*enginev1.Transition) []string {
 		if code := transition.GetError().GetCode(); code != "" {
 			line += " " + code
 		}
-		if transition.NotBefore != nil {
+		if transition.GetNotBefore() != nil {
 			line += " " + event.GetClusterEvents()[0].GetReason()
 			if transition.GetNotBefore().AsTime().After(event.GetUpdatedTime().AsTime()) {
 				line += " later"

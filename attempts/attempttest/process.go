@@ -3,12 +3,13 @@ package attempttest
 import (
 	"maps"
 
+	"google.golang.org/protobuf/proto"
+
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"google.golang.org/protobuf/proto"
 )
 
 // Assigned is an action with a command, of a run below a base in the object store. The run sets variables, some of which belong to
