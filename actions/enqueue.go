@@ -39,7 +39,7 @@ func recordRequest(action *actions.Action) (*workflow.RecordActionRequest, error
 	case action.GetActionId().GetName() == ident.RootAction:
 		return nil, rpc.InvalidArgument("action.action_id.name", "%s is the root action", ident.RootAction)
 	case action.GetParentActionName() == action.GetActionId().GetName():
-		return nil, rpc.InvalidArgument("action.parent_action_name", "an action is not its own parent")
+		return nil, rpc.InvalidArgument("action.parent_action_name", "an action cannot be its own parent")
 	}
 	request := &workflow.RecordActionRequest{
 		ActionId:      action.GetActionId(),

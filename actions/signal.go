@@ -19,7 +19,7 @@ func (h *actionsHandler) Signal(ctx context.Context, r *actions.SignalRequest) (
 	switch r.GetValue().GetScalar().GetPrimitive().GetValue().(type) {
 	case *core.Primitive_Boolean, *core.Primitive_Integer, *core.Primitive_FloatValue, *core.Primitive_StringValue:
 	default:
-		return nil, rpc.InvalidArgument("value", "a condition is answered with a boolean, integer, float or string")
+		return nil, rpc.InvalidArgument("value", "must be a boolean, an integer, a float or a string")
 	}
 	err := h.svc.update(ctx, &workflow.UpdateActionStatusRequest{
 		ActionId: r.GetActionId(),

@@ -60,7 +60,7 @@ func (p *pass) run(ctx context.Context) error {
 		return err
 	}
 	for _, cluster := range silent {
-		zerolog.Ctx(ctx).Warn().Str("cluster", cluster).Msg("the deployer of a cluster is silent")
+		zerolog.Ctx(ctx).Warn().Str("cluster", cluster).Msg("deployer of a cluster stopped reporting; its apps are not scaled")
 		if err := p.store.Nudge(ctx, cluster, now); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (p *pass) decideAll(ctx context.Context, ids []int64, by reported, known fa
 		for _, a := range rows {
 			change, changed, err := p.decide(a, p.with(known, a, by))
 			if err != nil {
-				zerolog.Ctx(ctx).Error().Err(err).Str("app", a.Key.String()).Msg("the rollout of an app cannot be decided")
+				zerolog.Ctx(ctx).Error().Err(err).Str("app", a.Key.String()).Msg("cannot decide the rollout of an app; skipping it")
 				a.NextAt = nil
 				changed = true
 			}

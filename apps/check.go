@@ -48,7 +48,7 @@ func (c Config) checkPayload(at string, spec *app.Spec) error {
 	case *app.Spec_Pod:
 		return checkPod(at+".pod", payload.Pod)
 	default:
-		return rpc.InvalidArgument(at, "an app has a container or a pod")
+		return rpc.InvalidArgument(at, "a container or a pod is required")
 	}
 }
 
@@ -57,9 +57,9 @@ func checkContainer(at string, container *core.Container) error {
 	case strings.TrimSpace(container.GetImage()) == "":
 		return rpc.InvalidArgument(at+".image", "the image is required")
 	case len(container.GetPorts()) > 1:
-		return rpc.InvalidArgument(at+".ports", "an app has one port, got %d", len(container.GetPorts()))
+		return rpc.InvalidArgument(at+".ports", "must have exactly one port, got %d", len(container.GetPorts()))
 	case container.GetDataConfig() != nil:
-		return rpc.InvalidArgument(at+".data_config", "apps have no data that are moved for them; give them parameters")
+		return rpc.InvalidArgument(at+".data_config", "is not supported for apps; use parameters")
 	}
 	for i, port := range container.GetPorts() {
 		if err := checkPort(fmt.Sprintf("%s.ports[%d].container_port", at, i), port.GetContainerPort()); err != nil {
@@ -79,7 +79,7 @@ func checkContainer(at string, container *core.Container) error {
 	}
 	for i, entry := range container.GetEnv() {
 		if !variable.MatchString(entry.GetKey()) {
-			return rpc.InvalidArgument(fmt.Sprintf("%s.env[%d].key", at, i), "%q is no name of a variable", entry.GetKey())
+			return rpc.InvalidArgument(fmt.Sprintf("%s.env[%d].key", at, i), "%q is not a valid environment variable name", entry.GetKey())
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func checkContainer(at string, container *core.Container) error {
 func checkPort(at string, port uint32) error {
 	switch {
 	case port < 1 || port > 65535:
-		return rpc.InvalidArgument(at, "a port is from 1 to 65535, got %d", port)
+		return rpc.InvalidArgument(at, "must be from 1 to 65535, got %d", port)
 	case slices.Contains(reservedPorts, port):
 		return rpc.InvalidArgument(at, "port %d is reserved, as are %v; choose another one", port, reservedPorts)
 	}
@@ -97,15 +97,15 @@ func checkPort(at string, port uint32) error {
 
 func checkPod(at string, pod *core.K8SPod) error {
 	if name := pod.GetPrimaryContainerName(); name != "" && name != primary {
-		return rpc.InvalidArgument(at+".primary_container_name", "the container of an app is called %s, got %q", primary, name)
+		return rpc.InvalidArgument(at+".primary_container_name", "must be %s, got %q", primary, name)
 	}
 	container := primaryContainer(pod)
 	if container == nil {
-		return rpc.InvalidArgument(at+".pod_spec.containers", "a container with the name %s is required", primary)
+		return rpc.InvalidArgument(at+".pod_spec.containers", "a container named %s is required", primary)
 	}
 	ports := list(container, "ports")
 	if len(ports) > 1 {
-		return rpc.InvalidArgument(at+".pod_spec.containers.ports", "an app has one port, got %d", len(ports))
+		return rpc.InvalidArgument(at+".pod_spec.containers.ports", "must have exactly one port, got %d", len(ports))
 	}
 	for _, port := range ports {
 		value := port.GetStructValue().GetFields()["containerPort"].GetNumberValue()
@@ -140,7 +140,7 @@ func (c Config) checkScaling(at string, spec *app.Spec) error {
 func checkIngress(at string, spec *app.Spec) error {
 	at += ".ingress"
 	if subdomain := spec.GetIngress().GetSubdomain(); subdomain != "" && !labelRule.MatchString(subdomain) {
-		return rpc.InvalidArgument(at+".subdomain", "%q is no part of a host name: it has up to 63 lower-case letters, digits and dashes", subdomain)
+		return rpc.InvalidArgument(at+".subdomain", "%q is not a valid DNS label: use up to 63 lower-case letters, digits and dashes", subdomain)
 	}
 	host := spec.GetIngress().GetCname()
 	if host == "" {
@@ -149,17 +149,17 @@ func checkIngress(at string, spec *app.Spec) error {
 	labels := strings.Split(host, ".")
 	if len(host) > 253 || len(labels) < 2 || net.ParseIP(host) != nil ||
 		slices.ContainsFunc(labels, func(label string) bool { return !labelRule.MatchString(label) }) {
-		return rpc.InvalidArgument(at+".cname", "%q is no host name; want one such as app.example.com, in lower case and without a port", host)
+		return rpc.InvalidArgument(at+".cname", "%q is not a host name; use lower case and no port, such as app.example.com", host)
 	}
 	return nil
 }
 
 func checkPlacement(at string, spec *app.Spec) error {
 	if cluster := spec.GetCluster(); cluster != "" && !clusterRule.MatchString(cluster) {
-		return rpc.InvalidArgument(at+".cluster", "%q is no id of a cluster: it has up to 32 lower-case letters, digits and dashes", cluster)
+		return rpc.InvalidArgument(at+".cluster", "%q is not a valid cluster id: use up to 32 lower-case letters, digits and dashes", cluster)
 	}
 	if pool := spec.GetClusterPool(); pool != "" && pool != "default" {
-		return rpc.InvalidArgument(at+".cluster_pool", "this installation has the pool default alone, got %q; name a cluster with cluster", pool)
+		return rpc.InvalidArgument(at+".cluster_pool", "must be default or empty, got %q; set cluster to choose a cluster", pool)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func checkInputs(at string, spec *app.Spec) error {
 	seen := map[string]bool{}
 	for i, item := range items {
 		if seen[item.GetName()] {
-			return rpc.InvalidArgument(fmt.Sprintf("%s.inputs.items[%d].name", at, i), "the name %q is taken by another input", item.GetName())
+			return rpc.InvalidArgument(fmt.Sprintf("%s.inputs.items[%d].name", at, i), "%q is used by another input", item.GetName())
 		}
 		seen[item.GetName()] = true
 	}
@@ -189,7 +189,7 @@ func checkLinks(at string, spec *app.Spec) error {
 			strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://") {
 			continue
 		}
-		return rpc.InvalidArgument(fmt.Sprintf("%s.links[%d].path", at, i), "%q is neither a path of the app nor a link with http or https", path)
+		return rpc.InvalidArgument(fmt.Sprintf("%s.links[%d].path", at, i), "%q is neither a path nor an http or https URL", path)
 	}
 	return nil
 }

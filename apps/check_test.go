@@ -53,7 +53,7 @@ func TestSpecsThatAreRefused(t *testing.T) {
 		"security_context.run_as.iam_role": func(s *app.Spec) {
 			s.SecurityContext = &app.SecurityContext{RunAs: &core.Identity{IamRole: "admin"}}
 		},
-		"pod.pod_spec.containers: a container with the name app": func(s *app.Spec) {
+		"pod.pod_spec.containers: a container named app": func(s *app.Spec) {
 			s.AppPayload = pod(t, map[string]any{"containers": []any{map[string]any{"name": "main"}}})
 		},
 		"pod.pod_spec.containers.ports": func(s *app.Spec) {

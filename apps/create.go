@@ -72,7 +72,7 @@ func (h *handler) checkPlace(ctx context.Context, key store.Key) error {
 	}
 	switch answer.GetProject().GetState() {
 	case project.ProjectState_PROJECT_STATE_ARCHIVED, project.ProjectState_PROJECT_STATE_SYSTEM_ARCHIVED:
-		return rpc.FailedPrecondition("project %s is archived and takes no new apps", key.Project)
+		return rpc.FailedPrecondition("cannot create app: project %s is archived", key.Project)
 	default:
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, to *connect.ServerStream[enginev1.WatchAppsResponse]) error {
 	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
 	if !clusterRule.MatchString(cluster) {
-		return rpc.InvalidArgument("cluster", "%q is no id of a cluster", cluster)
+		return rpc.InvalidArgument("cluster", "%q is not a valid cluster id", cluster)
 	}
 	network := &store.Network{Shared: r.GetSharedNetwork(), GivesPorts: r.GetGivesPorts()}
 	if err := h.seen(ctx, cluster, network); err != nil {
@@ -117,7 +117,7 @@ func (h *handler) desired(ctx context.Context, rows []*store.App) ([]*enginev1.D
 func (h *handler) ReportApps(ctx context.Context, r *enginev1.ReportAppsRequest) (*enginev1.ReportAppsResponse, error) {
 	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
 	if !clusterRule.MatchString(cluster) {
-		return nil, rpc.InvalidArgument("cluster", "%q is no id of a cluster", cluster)
+		return nil, rpc.InvalidArgument("cluster", "%q is not a valid cluster id", cluster)
 	}
 	if err := h.seen(ctx, cluster, nil); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (h *handler) ReportApps(ctx context.Context, r *enginev1.ReportAppsRequest)
 			met[a.UID] = true
 			change, changed, err := h.observe(a, reports[a.UID], known)
 			if err != nil {
-				zerolog.Ctx(ctx).Error().Err(err).Str("app", a.Key.String()).Msg("a report about an app cannot be recorded")
+				zerolog.Ctx(ctx).Error().Err(err).Str("app", a.Key.String()).Msg("cannot record the report about an app")
 				continue // the others are well
 			}
 			if changed {

@@ -109,7 +109,7 @@ func parseToken(token string) (int64, error) {
 	}
 	before, err := strconv.ParseInt(token, 10, 64)
 	if err != nil || before < 1 {
-		return 0, rpc.InvalidArgument("token", "it is not a token of this list")
+		return 0, rpc.InvalidArgument("token", "invalid page token")
 	}
 	return before, nil
 }

@@ -202,15 +202,15 @@ func TestGetByAddress(t *testing.T) {
 	other := command("other")
 	other.Spec.Ingress = &app.IngressConfig{Subdomain: "my-web"}
 	_, err := f.api.Create(t.Context(), &app.CreateRequest{App: other})
-	refused(t, err, connect.CodeAlreadyExists, "subdomain my-web belongs to another app")
+	refused(t, err, connect.CodeAlreadyExists, "subdomain my-web is used by another app")
 	other.Spec.Ingress = &app.IngressConfig{Cname: "web.example.com"}
 	_, err = f.api.Create(t.Context(), &app.CreateRequest{App: other})
-	refused(t, err, connect.CodeAlreadyExists, "host name web.example.com belongs to another app")
+	refused(t, err, connect.CodeAlreadyExists, "host name web.example.com is used by another app")
 	other.Spec.Ingress = nil
 	require.NotNil(t, f.create(other).GetSpec().GetIngress(), "the SDK expects it")
 	other.Spec.Ingress = &app.IngressConfig{Cname: "web.example.com"}
 	_, err = f.api.Update(t.Context(), &app.UpdateRequest{App: other})
-	refused(t, err, connect.CodeAlreadyExists, "host name web.example.com belongs to another app")
+	refused(t, err, connect.CodeAlreadyExists, "host name web.example.com is used by another app")
 }
 
 func TestList(t *testing.T) {

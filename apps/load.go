@@ -33,9 +33,9 @@ func (h *handler) ReportLoad(ctx context.Context, r *enginev1.ReportLoadRequest)
 		case !load.GetWindow().IsValid() || window <= 0 || window > maxWindow:
 			return nil, rpc.InvalidArgument(at+".window", "must be more than 0s and at most %s", maxWindow)
 		case !(load.GetConcurrency() >= 0 && load.GetConcurrency() < math.MaxInt32):
-			return nil, rpc.InvalidArgument(at+".concurrency", "must be a number of requests, got %v", load.GetConcurrency())
+			return nil, rpc.InvalidArgument(at+".concurrency", "must be a finite number that is not negative, got %v", load.GetConcurrency())
 		case load.GetRequests() > math.MaxInt32 || load.GetErrors() > load.GetRequests():
-			return nil, rpc.InvalidArgument(at+".requests", "no gateway has so many, or fewer requests than errors")
+			return nil, rpc.InvalidArgument(at+".requests", "must be at most %d and not less than errors", math.MaxInt32)
 		case len(load.GetLatencyBuckets()) > maxBuckets:
 			return nil, rpc.InvalidArgument(at+".latency_buckets", "at most %d, got %d", maxBuckets, len(load.GetLatencyBuckets()))
 		}

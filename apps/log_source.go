@@ -92,7 +92,7 @@ func (l *logs) stored(ctx context.Context, a *store.App, r replica, from *readin
 	})
 	out.add(r, last)
 	if err != nil {
-		out.note(r, "the stored log cannot be read on")
+		out.note(r, "reading the stored log failed")
 	}
 }
 

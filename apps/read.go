@@ -34,7 +34,7 @@ func (h *handler) find(ctx context.Context, r *app.GetRequest) (*store.App, erro
 			return h.visible(ctx, key)
 		}
 		if host == "" && subdomain == "" {
-			return nil, rpc.InvalidArgument("ingress", "%q is no address", address)
+			return nil, rpc.InvalidArgument("ingress", "%q is not a valid URL", address)
 		}
 		a, err := h.store.ByHost(ctx, host, subdomain)
 		if err != nil {

@@ -38,7 +38,7 @@ func (h *handler) TailLogs(ctx context.Context, r *app.TailLogsRequest, to *conn
 	case h.logs.streams <- struct{}{}:
 		defer func() { <-h.logs.streams }()
 	default:
-		return rpc.ResourceExhausted("%d streams of logs are open, which is the limit (apps.logStreams)", cap(h.logs.streams))
+		return rpc.ResourceExhausted("too many log streams: %d are open, which is the limit (apps.logStreams); try again", cap(h.logs.streams))
 	}
 	id, only := r.GetAppId(), ""
 	if replica := r.GetReplicaId(); replica != nil {
@@ -113,7 +113,7 @@ func (t *tailing) run(ctx context.Context) error {
 		return err
 	}
 	if t.only != "" && len(found) == 0 {
-		return rpc.NotFound("app %s has no replica %s, and its log was not kept", t.app.Name, t.only)
+		return rpc.NotFound("app %s has no replica %s, and its log was not stored", t.app.Name, t.only)
 	}
 	if err := t.out.announce(found); err != nil {
 		return err

@@ -23,7 +23,7 @@ func (h *handler) Update(ctx context.Context, r *app.UpdateRequest) (*app.Update
 	}
 	updated, err := h.update(ctx, meta.GetId(), func(a *store.App) (declaration, error) {
 		if wanted := meta.GetRevision(); wanted != 0 && wanted != uint64(a.Revision) { //nolint:gosec // counts from 1
-			return declaration{}, rpc.Aborted("app %s is at revision %d, not at %d any more; read it again", a.Name, a.Revision, wanted)
+			return declaration{}, rpc.Aborted("app %s is at revision %d, not %d: it was changed; read it again", a.Name, a.Revision, wanted)
 		}
 		return declaration{meta: meta, spec: spec, reason: r.GetReason()}, nil
 	})

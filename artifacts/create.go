@@ -134,7 +134,7 @@ func (w *writer) encode(row *store.NewVersion, spec *artifact.ArtifactSpec) (err
 		return rpc.InvalidArgument("spec", "cannot be encoded: %s", err.Error())
 	}
 	if len(row.Spec) > w.maxSpec {
-		return rpc.InvalidArgument("spec", "has %d bytes, more than the %d that are allowed; put the value into the object store", len(row.Spec), w.maxSpec)
+		return rpc.InvalidArgument("spec", "must have at most %[2]d bytes, got %[1]d; store large values in the object store", len(row.Spec), w.maxSpec)
 	}
 	if spec.GetPartitions() == nil {
 		return nil
@@ -151,9 +151,9 @@ func checkIdentifier(id *artifact.ArtifactIdentifier) error {
 	}
 	switch version := id.GetVersion(); {
 	case version == "" || len(version) > 255:
-		return rpc.InvalidArgument("artifact_id.version", "has 1 to 255 bytes, got %d", len(version))
+		return rpc.InvalidArgument("artifact_id.version", "must have 1 to 255 bytes, got %d", len(version))
 	case version == latest:
-		return rpc.InvalidArgument("artifact_id.version", "%q is how clients ask for the newest version", latest)
+		return rpc.InvalidArgument("artifact_id.version", "version name %q is reserved", latest)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func checkName(field string, name *artifact.ArtifactName) error {
 	case name.GetDomain() == "":
 		return rpc.InvalidArgument(field+".domain", "is required")
 	case !artifactName.MatchString(name.GetName()):
-		return rpc.InvalidArgument(field+".name", "has up to 255 letters, digits, dots, dashes and underscores; got %q", name.GetName())
+		return rpc.InvalidArgument(field+".name", "must have 1 to 255 letters, digits, dots, dashes and underscores, got %q", name.GetName())
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func checkName(field string, name *artifact.ArtifactName) error {
 func mismatch(fixed store.Fixed, actual store.PartitionSchema, strict bool) ([]byte, error) {
 	words := fmt.Sprintf("the artifact has %s, this version %s", describe(fixed.PartitionSchema), describe(actual))
 	if strict && fixed.Declared {
-		return nil, rpc.InvalidArgument("spec.partitions", "do not match what was declared: %s", words)
+		return nil, rpc.InvalidArgument("spec.partitions", "do not match the declared partition keys: %s", words)
 	}
 	return proto.Marshal(&artifact.PartitionSchemaMismatch{
 		Expected: schemaToProto(fixed.PartitionSchema), Actual: schemaToProto(actual), Message: words,
@@ -188,7 +188,7 @@ func addMetadata(row *store.NewVersion, info *core.ArtifactInfo) error {
 	}
 	for key, value := range info.GetUserMetadata() {
 		if key == "" || len(key) > maxMetadataKey || strings.ContainsRune(key+value, 0) {
-			return rpc.InvalidArgument("spec.info.user_metadata", "a key has 1 to %d bytes, and nothing has the character NUL; got %q", maxMetadataKey, key)
+			return rpc.InvalidArgument("spec.info.user_metadata", "keys must have 1 to %d bytes, and keys and values must not contain NUL; got %q", maxMetadataKey, key)
 		}
 		if len(value) <= maxValue {
 			row.Labels = append(row.Labels, store.Label{Kind: store.LabelMetadata, Key: key, Value: value})
@@ -218,7 +218,7 @@ func addParents(row *store.NewVersion, spec *artifact.ArtifactSpec) error {
 			key.Name = row.Name.Name
 		}
 		if key.GetProject() == "" || key.GetDomain() == "" || !artifactName.MatchString(key.GetName()) {
-			return rpc.InvalidArgument(field+".key", "has a project and a domain, or neither, and a valid name")
+			return rpc.InvalidArgument(field+".key", "must have a valid name, and both project and domain or neither")
 		}
 		row.Parents = append(row.Parents, store.VersionKey{
 			Name: store.Name{Project: key.GetProject(), Domain: key.GetDomain(), Name: key.GetName()}, Version: parent.GetVersion(),
@@ -239,7 +239,7 @@ func (w *writer) addSource(
 		run := id.GetRun()
 		if run.GetProject() != name.GetProject() || run.GetDomain() != name.GetDomain() ||
 			run.GetOrg() != "" && name.GetOrg() != "" && run.GetOrg() != name.GetOrg() {
-			return nil, rpc.InvalidArgument(field+".run", "an artifact names an action of its own project and domain")
+			return nil, rpc.InvalidArgument(field+".run", "must be in the project and domain of the artifact")
 		}
 		action := ident.ActionOf(id)
 		storage, err := w.data.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: action.Proto()})
@@ -253,7 +253,7 @@ func (w *writer) addSource(
 		return storage, nil
 	case *artifact.ArtifactSource_ExternalRef:
 		if len(source.ExternalRef) > 1024 || strings.ContainsRune(source.ExternalRef, 0) {
-			return nil, rpc.InvalidArgument("spec.source.external_ref", "has at most 1024 bytes without the character NUL")
+			return nil, rpc.InvalidArgument("spec.source.external_ref", "must have at most 1024 bytes and must not contain NUL")
 		}
 		row.SourceExternalRef = source.ExternalRef
 	}

@@ -30,7 +30,7 @@ func (h *handler) DeclareArtifact(ctx context.Context, r *artifact.DeclareArtifa
 		return nil, err
 	}
 	if other != nil {
-		return nil, rpc.FailedPrecondition("artifact %s has %s already; other keys need another name", name.Name, describe(other.PartitionSchema))
+		return nil, rpc.FailedPrecondition("artifact %s already has %s; use a new name for other keys", name.Name, describe(other.PartitionSchema))
 	}
 	return &artifact.DeclareArtifactResponse{PartitionSchema: schemaToProto(schema)}, nil
 }
@@ -59,10 +59,10 @@ func schemaOf(given *artifact.ArtifactPartitionSchema) (store.PartitionSchema, e
 	for i, key := range keys {
 		field := fmt.Sprintf("partition_schema.partition_keys[%d]", i)
 		if key == "" || len(key) > maxKey || strings.ContainsRune(key, 0) {
-			return store.PartitionSchema{}, rpc.InvalidArgument(field, "has 1 to %d bytes, got %q", maxKey, key)
+			return store.PartitionSchema{}, rpc.InvalidArgument(field, "must have 1 to %d bytes, got %q", maxKey, key)
 		}
 		if slices.Contains(keys[:i], key) {
-			return store.PartitionSchema{}, rpc.InvalidArgument(field, "%q is there twice", key)
+			return store.PartitionSchema{}, rpc.InvalidArgument(field, "duplicate key %q", key)
 		}
 	}
 	schema := store.PartitionSchema{Keys: keys}

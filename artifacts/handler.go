@@ -145,7 +145,7 @@ func (h *handler) ListPartitionValues(ctx context.Context, r *artifact.ListParti
 	case schema == nil:
 		return nil, noArtifact(name)
 	case r.GetKey() != schema.TimeKey && !slices.Contains(schema.Keys, r.GetKey()):
-		return nil, rpc.InvalidArgument("key", "artifact %s has %s, and no key %q", name.Name, describe(schema.PartitionSchema), r.GetKey())
+		return nil, rpc.InvalidArgument("key", "artifact %s has no partition key %q; it has %s", name.Name, describe(schema.PartitionSchema), r.GetKey())
 	}
 	limit := cmp.Or(int(r.GetRequest().GetLimit()), stdValues)
 	if limit > maxValues {

@@ -47,9 +47,9 @@ func partitionsOf(spec *artifact.ArtifactSpec) (*partitions, error) {
 		case key == "" || len(key) > maxKey:
 			return nil, rpc.InvalidArgument("spec.partitions", "a key has 1 to %d bytes, got %q", maxKey, key)
 		case !isStatic:
-			return nil, rpc.InvalidArgument(field, "must be a text; a time belongs into spec.time_partition, and a version has no bindings")
+			return nil, rpc.InvalidArgument(field, "must be a string; set a time in spec.time_partition, and bindings are not allowed in a version")
 		case len(value.StaticValue) > maxValue || strings.ContainsRune(key+value.StaticValue, 0):
-			return nil, rpc.InvalidArgument(field, "must be a text of at most %d bytes without the character NUL", maxValue)
+			return nil, rpc.InvalidArgument(field, "must be a string of at most %d bytes without NUL", maxValue)
 		}
 		p.schema.Keys = append(p.schema.Keys, key)
 		p.labels = append(p.labels, store.Label{Kind: store.LabelPartition, Key: key, Value: value.StaticValue})
@@ -86,9 +86,9 @@ func (p *partitions) addTime(spec *artifact.ArtifactSpec) error {
 func checkTimeKey(field, key string, granularity core.Granularity, others []string) error {
 	switch {
 	case key == "" || len(key) > maxKey || strings.ContainsRune(key, 0):
-		return rpc.InvalidArgument(field+".key", "has 1 to %d bytes, got %q", maxKey, key)
+		return rpc.InvalidArgument(field+".key", "must have 1 to %d bytes, got %q", maxKey, key)
 	case slices.Contains(others, key):
-		return rpc.InvalidArgument(field+".key", "%q is another partition key, too", key)
+		return rpc.InvalidArgument(field+".key", "%q is already a partition key", key)
 	case granularity == core.Granularity_UNSET || core.Granularity_name[int32(granularity)] == "":
 		return rpc.InvalidArgument(field+".granularity", "must be one of MINUTE, HOUR, DAY, WEEK and MONTH")
 	}

@@ -28,7 +28,7 @@ func (p places) check(ctx context.Context, name *artifact.ArtifactName, open boo
 	}
 	switch response.GetProject().GetState() {
 	case project.ProjectState_PROJECT_STATE_ARCHIVED, project.ProjectState_PROJECT_STATE_SYSTEM_ARCHIVED:
-		return rpc.FailedPrecondition("project %s is archived and takes no new artifacts", id)
+		return rpc.FailedPrecondition("cannot create artifact version: project %s is archived", id)
 	default:
 		return nil
 	}

@@ -81,9 +81,9 @@ func (g *registrar) read(ctx context.Context, uri string) (*task.Outputs, error)
 	body, err := g.blobs.ReadAll(ctx, path, g.maxOutputs)
 	switch {
 	case errors.Is(err, blobstore.ErrNotExist):
-		return nil, rpc.NotFound("there are no outputs at %s", path)
+		return nil, rpc.NotFound("no outputs exist at %s", path)
 	case errors.Is(err, blobstore.ErrForbiddenPath):
-		return nil, rpc.InvalidArgument("output_uri", "is outside of the storage of this installation")
+		return nil, rpc.InvalidArgument("output_uri", "is outside the storage of this installation")
 	case errors.Is(err, blobstore.ErrTooLarge):
 		return nil, rpc.FailedPrecondition("the outputs at %s are larger than %d bytes (artifacts.maxOutputsBytes)", path, g.maxOutputs)
 	case err != nil:

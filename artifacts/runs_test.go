@@ -90,7 +90,7 @@ func TestOutputsThatAreNotThereAreGivenUp(t *testing.T) {
 	w.succeed("r", &task.Outputs{})
 	w.eventually("nothing is left", func() bool { return w.count(`SELECT count(*) FROM produced_outputs`) == 0 })
 	_, err := w.registry.RegisterOutputs(t.Context(), &enginev1.RegisterOutputsRequest{ActionId: actionID("r", "a0"), Attempt: 1, OutputUri: w.dir("r", "a0") + "0"})
-	refused(t, err, connect.CodeNotFound, "no outputs")
+	refused(t, err, connect.CodeNotFound, "no outputs exist")
 }
 
 // TestAnArtifactMayPointToWhatItsRunWasHanded, and only with that run as its source.

@@ -25,17 +25,17 @@ func (s *Service) get(ctx context.Context, in scope, r *cachev1.GetCacheRequest)
 		return nil, err
 	}
 	if found == nil {
-		return nil, rpc.NotFound("no entry")
+		return nil, rpc.NotFound("the cache has no entry for this key")
 	}
 	there, err := s.outputsExist(ctx, found.URI)
 	if err != nil {
-		return nil, rpc.Unavailable(err, "the storage does not say whether the outputs of the entry exist")
+		return nil, rpc.Unavailable(err, "cannot check whether the outputs of the entry exist")
 	}
 	if !there {
 		if err := s.store.Drop(ctx, key, found); err != nil {
 			return nil, err
 		}
-		return nil, rpc.NotFound("outputs gone: %s no longer exists; its entry is removed", blobpath.OutputsPath(found.URI))
+		return nil, rpc.NotFound("the outputs at %s no longer exist; the cache entry was removed", blobpath.OutputsPath(found.URI))
 	}
 	metadata := &cachev1.Metadata{}
 	if err := proto.Unmarshal(found.Metadata, metadata); err != nil {

@@ -26,16 +26,16 @@ func (s *Service) put(ctx context.Context, in scope, r *cachev1.PutCacheRequest)
 	}
 	uri := r.GetOutput().GetOutputUri()
 	if uri == "" {
-		return nil, rpc.InvalidArgument(in.prefix+"output.output_uri", "is required; literals are not kept here")
+		return nil, rpc.InvalidArgument(in.prefix+"output.output_uri", "is required; the cache does not store literals")
 	}
 	_, err = s.blobs.Stat(ctx, blobpath.OutputsPath(uri))
 	switch {
 	case errors.Is(err, blobstore.ErrForbiddenPath):
-		return nil, rpc.InvalidArgument(in.prefix+"output.output_uri", "is outside of the storage of this installation")
+		return nil, rpc.InvalidArgument(in.prefix+"output.output_uri", "is outside the storage of this installation")
 	case errors.Is(err, blobstore.ErrNotExist):
-		return nil, rpc.FailedPrecondition("there are no outputs at %s", blobpath.OutputsPath(uri))
+		return nil, rpc.FailedPrecondition("no outputs exist at %s", blobpath.OutputsPath(uri))
 	case err != nil:
-		return nil, rpc.Unavailable(err, "the storage does not say whether the outputs exist")
+		return nil, rpc.Unavailable(err, "cannot check whether the outputs exist")
 	}
 	metadata, err := encodeMetadata(in, r.GetOutput().GetMetadata())
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Service) put(ctx context.Context, in scope, r *cachev1.PutCacheRequest)
 		return nil, err
 	}
 	if !stored {
-		return nil, rpc.AlreadyExists("the key has other outputs")
+		return nil, rpc.AlreadyExists("the key already has an entry with other outputs")
 	}
 	return &cachev1.PutCacheResponse{}, nil
 }

@@ -18,7 +18,7 @@ func (s *Service) remove(ctx context.Context, in scope, r *cachev1.DeleteCacheRe
 		return nil, err
 	}
 	if !existed {
-		return nil, rpc.NotFound("no entry")
+		return nil, rpc.NotFound("the cache has no entry for this key")
 	}
 	return &cachev1.DeleteCacheResponse{}, nil
 }

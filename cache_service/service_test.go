@@ -24,7 +24,7 @@ func TestPutAndGet(t *testing.T) {
 		c.blobs.set(uri, true)
 	}
 	_, err := c.get(here, "k")
-	refused(t, err, connect.CodeNotFound, "no entry")
+	refused(t, err, connect.CodeNotFound, "the cache has no entry for this key")
 	require.NoError(t, c.put(here, "k", "/out/1", nil))
 	c.has(here, "k", "/out/1")
 
@@ -43,7 +43,7 @@ func TestPutAndGet(t *testing.T) {
 	c.has(here, "k", "/out/1")
 
 	require.NoError(t, c.remove("k"))
-	refused(t, c.remove("k"), connect.CodeNotFound, "no entry")
+	refused(t, c.remove("k"), connect.CodeNotFound, "the cache has no entry for this key")
 }
 
 func TestMetadataIsKept(t *testing.T) {
@@ -74,7 +74,7 @@ func TestScopesCannotMeet(t *testing.T) {
 		c.has(scope, "c-k", uri)
 	}
 	_, err := c.get(in("a", "b"), "k")
-	refused(t, err, connect.CodeNotFound, "no entry")
+	refused(t, err, connect.CodeNotFound, "the cache has no entry for this key")
 }
 
 // I8: an entry whose outputs are gone is not served and does not block new ones.
@@ -91,12 +91,12 @@ func TestOutputsThatAreGone(t *testing.T) {
 
 	c.blobs.set("/out/1", false)
 	_, err = c.get(here, "k")
-	refused(t, err, connect.CodeNotFound, "outputs gone: /out/1/outputs.pb")
+	refused(t, err, connect.CodeNotFound, "the outputs at /out/1/outputs.pb no longer exist")
 	_, err = c.get(here, "k")
-	refused(t, err, connect.CodeNotFound, "no entry")
+	refused(t, err, connect.CodeNotFound, "the cache has no entry for this key")
 	require.NoError(t, c.put(here, "k", "/out/2", nil))
 	c.has(here, "k", "/out/2")
-	refused(t, c.put(here, "other", "/out/1", nil), connect.CodeFailedPrecondition, "no outputs at")
+	refused(t, c.put(here, "other", "/out/1", nil), connect.CodeFailedPrecondition, "no outputs exist at")
 }
 
 func TestBadRequests(t *testing.T) {

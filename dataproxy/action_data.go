@@ -82,7 +82,7 @@ func (s *Service) withoutInputs(ctx context.Context, id *common.ActionIdentifier
 		response.Outputs.Literals = append(response.Outputs.Literals, &task.NamedLiteral{Name: conditionOutput, Value: value})
 	}
 	if details.GetMetadata().GetActionType() == workflow.ActionType_ACTION_TYPE_TASK && ended(details.GetStatus().GetPhase()) {
-		return rpc.NotFound("the inputs of action %s are no longer in storage", id.GetName())
+		return rpc.NotFound("the inputs of action %s are no longer stored", id.GetName())
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func checkAttempt(field string, id *common.ActionIdentifier, attempt uint32) err
 	case id.GetRun() == nil || id.GetName() == "":
 		return rpc.InvalidArgument(field+".action_id", "the run and the name are required")
 	case attempt == 0:
-		return rpc.InvalidArgument(field+".attempt", "attempts count from 1")
+		return rpc.InvalidArgument(field+".attempt", "must be at least 1")
 	}
 	return nil
 }

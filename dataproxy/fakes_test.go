@@ -138,7 +138,7 @@ func (p *podLogs) TailContainer(ctx context.Context, r *enginev1.TailContainerRe
 	call := p.calls
 	p.mu.Unlock()
 	if p.tail == nil {
-		return rpc.NotFound("pod %s is gone", r.GetPod())
+		return rpc.NotFound("pod %s does not exist", r.GetPod())
 	}
 	return p.tail(ctx, call, r, func(texts ...string) {
 		_ = stream.Send(&enginev1.TailContainerResponse{Lines: logLines(texts...)})

@@ -121,7 +121,7 @@ func TestWhyThereIsNoCode(t *testing.T) {
 		"command":       {ranWith("sh", "-c", "true"), "command of its image"},
 		"image":         {ranWith(append([]string{"a0"}, loader...)...), "python:3.12"},
 		"pickle":        {ranWith("a0", "--pkl", uploads+"x.pkl.gz"), "pickled"},
-		"gone":          {ranWith("a0", "--tgz", uploads+"none.tar.gz"), "no longer in storage"},
+		"gone":          {ranWith("a0", "--tgz", uploads+"none.tar.gz"), "no longer stored"},
 		"text":          {ranWith("a0", "--tgz", uploads+"text"), "damaged"},
 		"large":         {ranWith("a0", "--tgz", uploads+"large"), "1 MiB"},
 		"empty":         {ranWith("a0", "--tgz", uploads+"empty"), "no files"},

@@ -32,15 +32,15 @@ func checkSegment(field, name string) error {
 func checkRelative(field, path string) error {
 	switch {
 	case len(path) > maxPath:
-		return rpc.InvalidArgument(field, "is longer than %d bytes", maxPath)
+		return rpc.InvalidArgument(field, "must have at most %d bytes", maxPath)
 	case !utf8.ValidString(path):
-		return rpc.InvalidArgument(field, "is not UTF-8")
+		return rpc.InvalidArgument(field, "must be valid UTF-8")
 	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }):
-		return rpc.InvalidArgument(field, "has a character that paths must not have")
+		return rpc.InvalidArgument(field, "must not contain control characters or backslashes")
 	}
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "" || part == "." || part == ".." {
-			return rpc.InvalidArgument(field, "must be a relative path without empty parts, . and ..")
+			return rpc.InvalidArgument(field, "must be a relative path without empty segments, . or ..")
 		}
 	}
 	return nil
@@ -71,12 +71,12 @@ func storeError(err error, field, uri string) error {
 	case errors.Is(err, blobstore.ErrForbiddenPath):
 		return rpc.FailedPrecondition("%s is outside the storage of this server", uri)
 	case errors.Is(err, blobstore.ErrExists):
-		return rpc.AlreadyExists("%s exists with other content, and uploads replace nothing; choose another filename_root or filename", uri)
+		return rpc.AlreadyExists("%s already exists with other content; uploads never replace an object: choose another filename_root or filename", uri)
 	case errors.Is(err, blobstore.ErrNotExist):
-		return rpc.NotFound("%s is not in storage", uri)
+		return rpc.NotFound("%s does not exist in the object store", uri)
 	case errors.Is(err, blobstore.ErrTooLarge):
-		return rpc.FailedPrecondition("%s is too large for a message; read it from the object store", uri)
+		return rpc.FailedPrecondition("%s is too large for one message; read it from the object store", uri)
 	default:
-		return rpc.Unavailable(err, "the object store failed for %s", uri)
+		return rpc.Unavailable(err, "the object store failed to read %s", uri)
 	}
 }

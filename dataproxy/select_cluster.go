@@ -20,7 +20,7 @@ func (clusterHandler) SelectCluster(_ context.Context, r *cluster.SelectClusterR
 		return nil, rpc.InvalidArgument("resource", "is required")
 	}
 	if _, known := cluster.SelectClusterRequest_Operation_name[int32(r.GetOperation())]; !known || r.GetOperation() == 0 {
-		return nil, rpc.InvalidArgument("operation", "is not known")
+		return nil, rpc.InvalidArgument("operation", "unknown value")
 	}
 	return &cluster.SelectClusterResponse{}, nil
 }

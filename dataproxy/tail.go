@@ -47,9 +47,9 @@ func (t *tail) run(ctx context.Context) error {
 			return err
 		case t.delivered == 0 && rpc.IsNotFound(liveErr):
 			// The client retries by itself.
-			return rpc.NotFound("the log of container %s is not available yet, or was not kept", t.container.name)
+			return rpc.NotFound("the log of container %s is not available yet, or was not stored", t.container.name)
 		case t.svc.clock.Now().After(deadline):
-			return rpc.Unavailable(liveErr, "the log broke off after %d lines and was not kept", t.delivered)
+			return rpc.Unavailable(liveErr, "the log ended unexpectedly after %d lines and was not stored", t.delivered)
 		case clock.Sleep(ctx, t.svc.clock, t.svc.config.Logs.SealPoll) != nil:
 			return ctx.Err()
 		}
@@ -69,7 +69,7 @@ func gone(err error) bool {
 // live follows the pod's log. nil means that the container has ended and all was sent.
 func (t *tail) live(ctx context.Context) error {
 	if t.container.namespace == "" { // of an attempt that shares the pod of a worker, which stores the log of each
-		return rpc.NotFound("the attempt has no pod of its own")
+		return rpc.NotFound("the attempt does not have its own pod")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -97,7 +97,7 @@ func (t *tail) live(ctx context.Context) error {
 }
 
 // errClient marks a failure of the client's end, after which no source helps.
-var errClient = errors.New("the client does not read")
+var errClient = errors.New("the client is too slow: it does not read the stream")
 
 func (t *tail) deliver(lines []*dataplane.LogLine) error {
 	if len(lines) == 0 {

@@ -30,7 +30,7 @@ func (s *Service) tailLogs(ctx context.Context, r *dataproxy.TailLogsRequest, se
 	case id.GetRun() == nil || id.GetName() == "":
 		return rpc.InvalidArgument("action_id", "the run and the name are required")
 	case attempt == 0:
-		return rpc.InvalidArgument("attempt", "attempts count from 1")
+		return rpc.InvalidArgument("attempt", "must be at least 1")
 	}
 	logs, err := s.deps.Runs.GetActionLogContext(ctx, &workflow.GetActionLogContextRequest{ActionId: id, Attempt: attempt})
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) tailAll(ctx context.Context, out *logSink, containers []contai
 	stop()
 	heart.Wait()
 	if ctx.Err() != nil {
-		return rpc.Unavailable(nil, "the stream was cut off")
+		return rpc.Unavailable(nil, "stream interrupted")
 	}
 	return err
 }
@@ -135,7 +135,7 @@ func selectContainers(r *dataproxy.TailLogsRequest, logs *core.LogContext) ([]co
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, rpc.NotFound("the attempt has no such pod, or none yet")
+		return nil, rpc.NotFound("the attempt has no such pod, or has not created it yet")
 	}
 	return chosen, nil
 }

@@ -101,7 +101,7 @@ func (s *Service) ownedLiterals(ctx context.Context, r *workflow.LiteralsToLaunc
 			return s.readLiterals(ctx, in)
 		}
 	default:
-		return nil, rpc.InvalidArgument("owner", "literals_uri needs the action_id or the trigger_id that it belongs to")
+		return nil, rpc.InvalidArgument("owner", "literals_uri requires the action_id or the trigger_id that owns it")
 	}
 	return nil, rpc.InvalidArgument("literals_uri", "does not belong to its owner")
 }
@@ -111,7 +111,7 @@ func (s *Service) readLiterals(ctx context.Context, uri string) ([]*task.NamedLi
 	outputs := &task.Outputs{}
 	found, err := s.readMessage(ctx, uri, outputs)
 	if err == nil && !found {
-		err = rpc.NotFound("%s is not in storage", uri)
+		err = rpc.NotFound("%s does not exist in the object store", uri)
 	}
 	return outputs.GetLiterals(), err
 }

@@ -45,7 +45,7 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 		return nil, rpc.InvalidArgument("inputs", "cannot be encoded")
 	}
 	if int64(len(body)) > s.config.MaxInlineBytes {
-		return nil, rpc.InvalidArgument("inputs", "have %d bytes, more than the %d that are allowed", len(body), s.config.MaxInlineBytes)
+		return nil, rpc.InvalidArgument("inputs", "must have at most %[2]d bytes, got %[1]d", len(body), s.config.MaxInlineBytes)
 	}
 	base, err := s.baseDir(ctx, r.GetBaseDir(), project, domain)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Service) triggerSpec(ctx context.Context, name *common.TriggerName) (*t
 
 func (s *Service) trigger(ctx context.Context, field string, name *common.TriggerName) (*trigger.TriggerDetails, error) {
 	if s.deps.Triggers == nil {
-		return nil, rpc.Unimplemented("triggers are not served here")
+		return nil, rpc.Unimplemented("this server does not run triggers")
 	}
 	if name == nil {
 		return nil, rpc.InvalidArgument(field, "is required")

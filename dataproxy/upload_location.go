@@ -37,7 +37,7 @@ func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateU
 	case length < 0:
 		return nil, rpc.InvalidArgument("content_length", "must not be negative")
 	case length > limit:
-		return nil, rpc.InvalidArgument("content_length", "must not be more than %d bytes", limit)
+		return nil, rpc.InvalidArgument("content_length", "must be at most %d", limit)
 	case length > 0:
 		limit = length
 	}
@@ -45,7 +45,7 @@ func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateU
 		return nil, err
 	}
 	if r.GetProject() == blobpath.UploadsName {
-		return nil, rpc.FailedPrecondition("project %s takes no uploads: its name is reserved", r.GetProject())
+		return nil, rpc.FailedPrecondition("cannot upload to project %s: its name is reserved", r.GetProject())
 	}
 	replaceable, err := s.replaceable(ctx, r, path)
 	if err != nil {
@@ -72,14 +72,14 @@ func uploadPath(r *dataproxy.CreateUploadLocationRequest) (string, error) {
 		return "", rpc.InvalidArgument("content_md5", "must have %d bytes", md5.Size)
 	}
 	if len(digest) == 0 && root == "" {
-		return "", rpc.InvalidArgument("content_md5", "is required, or filename_root")
+		return "", rpc.InvalidArgument("content_md5", "one of content_md5 and filename_root is required")
 	}
 	if root == "" {
 		root = digestRoot(digest)
 	}
 	if name == "" {
 		if len(digest) == 0 {
-			return "", rpc.InvalidArgument("filename", "is required, or content_md5")
+			return "", rpc.InvalidArgument("filename", "one of filename and content_md5 is required")
 		}
 		name = hex.EncodeToString(digest)
 	}
@@ -97,9 +97,9 @@ func checkRoot(root string, digest []byte) error {
 	first, _, _ := strings.Cut(strings.ToLower(root), "/") // some file systems take no note of case
 	switch {
 	case first == blobpath.OffloadedInputsName:
-		return rpc.InvalidArgument("filename_root", "%q is reserved for what UploadInputs stores; choose another", root)
+		return rpc.InvalidArgument("filename_root", "%q is reserved for UploadInputs; choose another", root)
 	case digestName.MatchString(first) && first != digestRoot(digest):
-		return rpc.InvalidArgument("filename_root", "%q is a name for content with that MD5 in base 32, and content_md5 is another; choose another", root)
+		return rpc.InvalidArgument("filename_root", "%q is the base-32 MD5 of other content than content_md5; choose another", root)
 	}
 	return nil
 }

@@ -30,8 +30,8 @@ func (d *demo) cleanClientCache(ctx context.Context) {
 	count, err := clientcache.Forget(ctx, filepath.Join(d.opts.python.Dir, "bin", "python"))
 	switch {
 	case err != nil:
-		d.log.Warn().Err(err).Msg("the SDK's cache may name code that is gone; if a task cannot load its code, delete the cache")
+		d.log.Warn().Err(err).Msg("cannot clean the SDK's cache, which may name deleted code; if a task cannot load its code, delete the cache")
 	case count > 0:
-		d.log.Info().Int("entries", count).Msg("removed what is gone from the SDK's cache")
+		d.log.Info().Int("entries", count).Msg("removed entries of deleted code from the SDK's cache")
 	}
 }

@@ -197,7 +197,7 @@ func (d *demo) build(programs postgres.Programs) error {
 	d.postgres, err = pgembed.New(pgembed.Config{
 		DataDir: d.dir.Postgres(), BinDir: programs.BinDir, Ephemeral: d.opts.Ephemeral, Restart: true, Clock: d.clock, Waiting: d.waiting,
 		Log:    d.log.With().Str("child", "postgres").Logger(),
-		OnExit: func(err error) { d.log.Error().Err(err).Msg("postgres died; restarting") },
+		OnExit: func(err error) { d.log.Error().Err(err).Msg("postgres exited; restarting") },
 	})
 	return err
 }

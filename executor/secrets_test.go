@@ -55,7 +55,7 @@ func (s *secretValues) GetSecretValues(_ context.Context, request *enginev1.GetS
 	defer s.mu.Unlock()
 	s.calls++
 	if s.sealed {
-		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the backend vault of secrets is not available: Vault is sealed"))
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("secret backend vault is not available: Vault is sealed"))
 	}
 	answer := &enginev1.GetSecretValuesResponse{Searched: []string{"project " + request.GetProject() + " in domain " + request.GetDomain(), "domain d", "the organization"}}
 	for _, name := range request.GetNames() {

@@ -248,7 +248,7 @@ func (s *Service) Start(ctx context.Context) error {
 	select {
 	case <-ready:
 	case <-timer.C():
-		s.deps.Logger.Warn().Msg("the cluster does not answer yet")
+		s.deps.Logger.Warn().Msg("cluster not reachable yet; retrying")
 	case <-ctx.Done():
 		cancel()
 		<-s.done

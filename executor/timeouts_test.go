@@ -59,7 +59,7 @@ func TestDeadlineDuringTheBackoff(t *testing.T) {
 		case event.GetAttempt() == 1 && event.GetPhase() == 6:
 			require.Equal(t, "ValueError", transition.GetError().GetCode(), "the lost attempt keeps its own error")
 		case event.GetAttempt() == 2 && event.GetPhase() == 1:
-			require.Contains(t, event.GetClusterEvents()[0].GetMessage(), "ValueError, next try in 3600 s, retry 1 of 2")
+			require.Contains(t, event.GetClusterEvents()[0].GetMessage(), "ValueError; retrying in 3600 s (retry 1 of 2")
 			require.WithinDuration(t, event.GetUpdatedTime().AsTime().Add(time.Hour), transition.GetNotBefore().AsTime(), time.Second)
 		}
 	}

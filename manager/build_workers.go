@@ -27,7 +27,7 @@ func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	if p.config.Workers.Enabled && !p.config.workersRun() {
-		p.log.Info().Msg("each attempt of a reusable environment has its own pod: workers require executor.pod.copilot.image")
+		p.log.Info().Msg("executor.pod.copilot.image is not set; reusable environments run one pod per attempt")
 	}
 	service.Mount(p.mux)
 	return service, nil

@@ -83,7 +83,7 @@ type Config struct {
 	Secrets secret.Config `config:"secrets"`
 }
 
-// DefaultConfig is the configuration of a process that nothing was said to. Database and storage must be given.
+// DefaultConfig returns the default configuration. Database and storage have no default and are required.
 func DefaultConfig() Config {
 	return Config{
 		Target:        TargetAll,

@@ -56,6 +56,6 @@ func (l logLevel) change(body io.Reader) (status int, err error) {
 	if err := l.level.Set(strings.TrimSpace(string(text))); err != nil {
 		return http.StatusBadRequest, err
 	}
-	l.log.WithLevel(zerolog.WarnLevel).Str("from", before).Str("to", l.level.Current()).Msg("the level of the log was changed until the next restart")
+	l.log.WithLevel(zerolog.WarnLevel).Str("from", before).Str("to", l.level.Current()).Msg("log level changed until the next restart")
 	return http.StatusOK, nil
 }

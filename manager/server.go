@@ -32,7 +32,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	flushing, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	if lost := s.telemetry.Shutdown(flushing); lost != nil {
-		s.log.Warn().Err(lost).Msg("the last spans and metrics could not be sent")
+		s.log.Warn().Err(lost).Msg("sending the last spans and metrics failed")
 	}
 	return errors.Join(err, s.close(ctx))
 }
@@ -66,7 +66,7 @@ func (s *Server) releaseStart(ctx context.Context) {
 		return
 	}
 	if err := resident.Release(); err != nil {
-		s.log.Debug().Err(err).Msg("the pages of the program that only the start used stay in memory")
+		s.log.Debug().Err(err).Msg("cannot release the memory that only the start used")
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *Server) Instruments() []obs.Instrument { return s.telemetry.Instruments
 func (s *Server) warnUnready(ctx context.Context) {
 	for _, one := range s.checks.run(ctx, s.clock) {
 		if one.err != nil && ctx.Err() == nil {
-			s.log.Warn().Err(one.err).Str("check", one.name).Msg("does not work yet; the server tries again")
+			s.log.Warn().Err(one.err).Str("check", one.name).Msg("check failed; retrying")
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 	group.Go(func() error {
 		seen, err := s.vitals(asking)
 		if err != nil {
-			s.log.Warn().Err(err).Msg("some vitals of the runs service cannot be read")
+			s.log.Warn().Err(err).Msg("reading the vitals of the runs service failed")
 		}
 		vitals = &seen
 		return nil
@@ -71,7 +71,7 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 	group.Go(func() error {
 		answer, err := s.queues.ListQueues(asking, &insightv1.ListQueuesRequest{})
 		if err != nil {
-			s.log.Warn().Err(err).Msg("the queues cannot be read")
+			s.log.Warn().Err(err).Msg("reading the queues failed")
 			return nil
 		}
 		queues = answer.GetQueues()

@@ -22,7 +22,7 @@ func (s *system) gather() metricSet {
 	set := metricSet{}
 	families, err := s.gatherer.Gather()
 	if err != nil {
-		s.log.Warn().Err(err).Msg("some metrics cannot be read")
+		s.log.Warn().Err(err).Msg("reading some metrics failed")
 	}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {

@@ -54,7 +54,7 @@ func checkWebhook(field string, hook *notification.WebhookDeliveryTemplate, paus
 	// Whatever a variable says, the host is the one that was written down.
 	if start := placeholder.FindStringIndex(hook.GetUrl()); start != nil {
 		if strings.Count(hook.GetUrl()[:start[0]], "/") < 3 && !strings.Contains(hook.GetUrl()[:start[0]], "?") {
-			return rpc.InvalidArgument(field+".url", "has a variable before the path")
+			return rpc.InvalidArgument(field+".url", "must not contain a template variable before the path")
 		}
 	}
 	if method, ok := methodName(hook.GetMethod()); !ok {
@@ -66,7 +66,7 @@ func checkWebhook(field string, hook *notification.WebhookDeliveryTemplate, paus
 			return err
 		}
 		if canonical := textproto.CanonicalMIMEHeaderKey(name); seen[canonical] {
-			return rpc.InvalidArgument(field+".headers", "has %s twice", canonical)
+			return rpc.InvalidArgument(field+".headers", "has header %s more than once", canonical)
 		} else {
 			seen[canonical] = true
 		}
@@ -119,7 +119,7 @@ func checkEmail(field string, email *notification.EmailDeliveryTemplate, paused 
 		return rpc.InvalidArgument(field, "has %d receivers; at most %d are allowed", receivers, maxReceivers)
 	}
 	if email.GetProviderTemplate() != nil {
-		return rpc.InvalidArgument(field+".provider_template", "this server sends mail itself, and knows no templates of a mail provider; use inline")
+		return rpc.InvalidArgument(field+".provider_template", "is not supported: this server sends mail itself; use inline")
 	}
 	inline := email.GetInline()
 	if strings.ContainsAny(inline.GetSubject(), "\r\n") {

@@ -150,7 +150,7 @@ func (l *deliverer) deliver(ctx context.Context, d *store.Delivery) {
 	result := l.judge(d, err, interrupted)
 	l.metrics.count(recording, result, d.Kind)
 	if err != nil {
-		log.Info().Err(err).Int("tries", d.Tries).Str("result", result).Msg("a notification was not delivered")
+		log.Info().Err(err).Int("tries", d.Tries).Str("result", result).Msg("delivering a notification failed")
 	}
 	retries := backoff.New(50*time.Millisecond, time.Second)
 	for {

@@ -129,7 +129,7 @@ func (e *expander) expand(ctx context.Context) (int, error) {
 		ids[i] = found[i].ID
 		deliveries, err := e.deliveries(&found[i])
 		if err != nil { // it would fail again
-			e.logger.Error().Err(err).Str("run", found[i].Action.Run.Name).Msg("dropped the notifications of a run")
+			e.logger.Error().Err(err).Str("run", found[i].Action.Run.Name).Msg("notifications of a run dropped: they cannot be built")
 		}
 		list = append(list, deliveries...)
 	}

@@ -335,11 +335,11 @@ func TestRulesThatCannotBeDelivered(t *testing.T) {
 		template *notification.DeliveryConfigTemplate
 		words    string
 	}{
-		"variable":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Run.Title}}" }), "webhook.body_template: there is no template variable .Run.Title"},
-		"pipeline":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Error | js}}" }), "there is no template variable .Error | js"},
-		"paused":    {hook(func(w *hooked) { w.BodyTemplate = "{{.Prompt}}" }), "there is no template variable .Prompt"},
+		"variable":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Run.Title}}" }), "webhook.body_template: unknown template variable .Run.Title"},
+		"pipeline":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Error | js}}" }), "unknown template variable .Error | js"},
+		"paused":    {hook(func(w *hooked) { w.BodyTemplate = "{{.Prompt}}" }), "unknown template variable .Prompt"},
 		"url":       {hook(func(w *hooked) { w.Url = "file:///etc/passwd" }), "must be an http or https URL"},
-		"host":      {hook(func(w *hooked) { w.Url = "https://{{.Run.Name}}.example.com/" }), "has a variable before the path"},
+		"host":      {hook(func(w *hooked) { w.Url = "https://{{.Run.Name}}.example.com/" }), "must not contain a template variable before the path"},
 		"user":      {hook(func(w *hooked) { w.Url = "https://a:b@example.com/" }), "must not have a user"},
 		"connect":   {hook(func(w *hooked) { w.Method = notification.HttpMethod_HTTP_METHOD_CONNECT }), "CONNECT is not supported"},
 		"injection": {hook(func(w *hooked) { w.Headers = map[string]string{"X-A": "b\r\nX-Evil: c"} }), "must be one line"},
@@ -352,7 +352,7 @@ func TestRulesThatCannotBeDelivered(t *testing.T) {
 		"name":      {email(func(e *mailed, _ *inlined) { e.To[0].Name = "a\r\nBcc: b@c.d" }), ""},
 		"provider": {email(func(e *mailed, _ *inlined) {
 			e.Content = &notification.EmailDeliveryTemplate_ProviderTemplate{ProviderTemplate: &notification.ProviderEmailTemplate{TemplateId: "x"}}
-		}), "knows no templates of a mail provider"},
+		}), "this server sends mail itself"},
 	} {
 		_, err := f.runs.CreateRun(t.Context(), request("bad-"+name, rules(template(tc.template, failed))))
 		require.Equal(t, connect.CodeInvalidArgument, codeOf(err), "%s: %v", name, err)

@@ -61,7 +61,7 @@ func checkTemplate(field, text string, paused bool) error {
 			}
 		}
 		if !slices.Contains(known, found[1]) {
-			return rpc.InvalidArgument(field, "there is no template variable %s; there are %s", found[1], strings.Join(known, ", "))
+			return rpc.InvalidArgument(field, "unknown template variable %s; known variables are %s", found[1], strings.Join(known, ", "))
 		}
 	}
 	return nil

@@ -92,7 +92,7 @@ func (h *handler) IssueWorkerToken(ctx context.Context, r *enginev1.IssueWorkerT
 		return nil, err
 	}
 	if !found {
-		return nil, rpc.NotFound("worker %s is not wanted, or has begun", r.GetId())
+		return nil, rpc.NotFound("worker %s does not exist, is draining or has already started", r.GetId())
 	}
 	return &enginev1.IssueWorkerTokenResponse{Token: token}, nil
 }

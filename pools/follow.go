@@ -116,7 +116,7 @@ func (s *session) follow(a *attempt, send bool) {
 		if err == nil || s.ctx.Err() != nil {
 			return
 		}
-		zerolog.Ctx(s.ctx).Warn().Err(err).Stringer("action", a.row.Action).Msg("an attempt of a worker cannot be recorded; retrying")
+		zerolog.Ctx(s.ctx).Warn().Err(err).Stringer("action", a.row.Action).Msg("recording an attempt failed; retrying")
 		select {
 		case <-a.gone:
 			return

@@ -149,7 +149,7 @@ func (k *keeper) resize(ctx context.Context) (time.Duration, error) {
 		if err := k.store.Resize(ctx, pool.ID, create, d.Drain, reserve); err != nil {
 			return 0, err
 		}
-		zerolog.Ctx(ctx).Info().Int64("pool", pool.ID).Strs("create", create).Strs("drain", d.Drain).Int("waiting", pool.Waiting).Msg("a pool is resized")
+		zerolog.Ctx(ctx).Info().Int64("pool", pool.ID).Strs("create", create).Strs("drain", d.Drain).Int("waiting", pool.Waiting).Msg("resizing pool")
 	}
 	return next, nil
 }

@@ -76,11 +76,11 @@ func (h *handler) Work(ctx context.Context, stream *connect.BidiStream[workerv1.
 	}
 	hello := first.GetHello()
 	if hello == nil {
-		return rpc.InvalidArgument("message", "the first message of a session is hello")
+		return rpc.InvalidArgument("message", "the first message of a session must be hello")
 	}
 	token, ok := strings.CutPrefix(stream.RequestHeader().Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
-		return rpc.Unauthenticated("a worker needs the bearer token that it was started with")
+		return rpc.Unauthenticated("the bearer token of the worker is required")
 	}
 	s := &session{
 		handler: h, stream: stream, id: rand.Text(), held: map[attemptKey]*attempt{}, reported: map[attemptKey]bool{}, results: make(chan result),
@@ -196,7 +196,7 @@ func (s *session) receive(beats chan<- *workerv1.Heartbeat, failed chan<- error)
 		}
 		beat := m.GetHeartbeat()
 		if beat == nil {
-			failed <- rpc.InvalidArgument("message", "a session has one hello")
+			failed <- rpc.InvalidArgument("message", "hello must be sent only once per session")
 			return
 		}
 		select {

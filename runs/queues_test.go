@@ -47,7 +47,7 @@ func TestUnknownQueuesAreRefusedByName(t *testing.T) {
 	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err))
 	require.ErrorContains(t, err, "run_spec.queue")
 	require.ErrorContains(t, err, "default, gpu, mine")
-	require.ErrorContains(t, c.refused(queuedRun("r", "mine")), "queue mine is not for project flytesnacks in domain development")
+	require.ErrorContains(t, c.refused(queuedRun("r", "mine")), "queue mine does not accept runs of project flytesnacks in domain development")
 	c.create(queuedRun("r", "gpu"))
 	for queue, want := range map[string]connect.Code{"cpu": connect.CodeInvalidArgument, "default": 0, "gpu": 0, "": 0, "mine": connect.CodeInvalidArgument} {
 		request := childTask("r", "a0", "c-"+queue)
@@ -98,7 +98,7 @@ func TestWhyAnActionWaits(t *testing.T) {
 	require.Equal(t, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, w.GetCause())
 	require.Equal(t, []int64{1, 1, 1}, []int64{w.GetLimit(), w.GetUsed(), w.GetAhead()})
 	require.Equal(t, "actions", w.GetQueue())
-	require.Equal(t, "1 of the 1 actions that queue actions may have at once are live; one action goes before it in queue actions", w.GetMessage())
+	require.Equal(t, "1 of the 1 actions that queue actions may have at once are live; one action is ahead of it in queue actions", w.GetMessage())
 	events := c.details("q3", "a0").GetAttempts()[0].GetClusterEvents()
 	require.Len(t, events, 1)
 	require.Equal(t, "waits: "+w.GetMessage(), events[0].GetMessage())
@@ -150,7 +150,7 @@ func TestWhyAnActionWaits(t *testing.T) {
 	c.create(queuedRun("s", "short"))
 	err = c.refused(queuedRun("t", "short"))
 	require.Equal(t, connect.CodeResourceExhausted, connect.CodeOf(err))
-	require.ErrorContains(t, err, "queue short is full: it has 1 of the 1 actions")
+	require.ErrorContains(t, err, "queue short is full: 1 actions are waiting and its limit is 1")
 	_, err = c.insight.ExplainAction(t.Context(), &insightv1.ExplainActionRequest{ActionId: actionID("none", "a0")})
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 }

@@ -91,7 +91,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"no key":                 {nil, &settings.Settings{}, connect.CodeInvalidArgument, "key"},
 		"no settings":            {wholeKey, nil, connect.CodeInvalidArgument, "settings"},
 		"no queue": {wholeKey, &settings.Settings{Run: &settings.RunSettings{DefaultQueue: textSetting("nope")}},
-			connect.CodeInvalidArgument, "settings.run.default_queue: there is no queue nope"},
+			connect.CodeInvalidArgument, "settings.run.default_queue: queue nope does not exist"},
 		"no quantity": {wholeKey, &settings.Settings{TaskResource: &settings.TaskResourceSettings{
 			Max: &settings.TaskResourceDefaults{Memory: quantitySetting("lots")},
 		}}, connect.CodeInvalidArgument, "settings.task_resource.max.memory"},

@@ -41,7 +41,7 @@ func isTracked(source workflow.RunSource) bool {
 	return source == workflow.RunSource_RUN_SOURCE_TRACKED
 }
 
-func errNotTracked() error { return rpc.Unimplemented("this server stores no tracked runs") }
+func errNotTracked() error { return rpc.Unimplemented("this server does not store tracked runs") }
 
 // heardTracked handles notifications about tracked runs.
 func (l *loops) heardTracked(n pgdb.Notification) {

@@ -22,7 +22,7 @@ func (s *Service) CreateSecret(ctx context.Context, request *secretpb.CreateSecr
 	var answer *rpc.Error
 	switch backend, _, err := s.find(ctx, id); {
 	case err == nil:
-		return nil, rpc.AlreadyExists("%s exists already, in the backend %s", id, backend.Name)
+		return nil, rpc.AlreadyExists("%s already exists in backend %s", id, backend.Name)
 	case !errors.As(err, &answer) || answer.Kind != rpc.KindNotFound:
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (s *Service) GetSecretValues(ctx context.Context, request *enginev1.GetSecr
 			continue
 		}
 		if total += content.Value.Len(); total > maxAnswer {
-			return nil, rpc.InvalidArgument("names", "name secrets of more than %d bytes together", maxAnswer)
+			return nil, rpc.InvalidArgument("names", "name secrets with more than %d bytes in total; request fewer names per call", maxAnswer)
 		}
 		response.Values = append(response.Values, &enginev1.SecretValue{
 			Name: name, Value: content.Value.Reveal(), ImagePull: content.Type == entry.ImagePull,
@@ -46,7 +46,7 @@ func (s *Service) GetSecretValues(ctx context.Context, request *enginev1.GetSecr
 	}
 	config, err := s.pullConfig(ctx, chain, request.GetImages())
 	if total += len(config); err == nil && total > maxAnswer {
-		return nil, rpc.InvalidArgument("names", "name secrets that have more than %d bytes, together with those of the registries", maxAnswer)
+		return nil, rpc.InvalidArgument("names", "name secrets with more than %d bytes in total, including image pull secrets; request fewer names per call", maxAnswer)
 	}
 	response.PullConfig = config
 	return response, err

@@ -43,7 +43,7 @@ func (s *Service) ListSecrets(ctx context.Context, request *secretpb.ListSecrets
 		backend := s.deps.Backends[at.backend]
 		page, err := backend.List(ctx, scope, at.token, limit-len(response.GetSecrets()))
 		if errors.Is(err, entry.ErrBadToken) {
-			return nil, rpc.OutOfRange("the token is too old: begin with the first page")
+			return nil, rpc.OutOfRange("page token expired; restart from the first page")
 		}
 		if err != nil {
 			return nil, problem(backend.Name, entry.ID{}, entry.Content{}, err)
@@ -103,7 +103,7 @@ func (s *Service) positionOf(token string) (position, error) {
 	index, rest, found := strings.Cut(string(text), " ")
 	backend, notNumber := strconv.Atoi(index)
 	if err != nil || !found || notNumber != nil || backend < 0 || backend >= len(s.deps.Backends) {
-		return position{}, rpc.InvalidArgument("token", "is none that a page of secrets had")
+		return position{}, rpc.InvalidArgument("token", "invalid page token")
 	}
 	return position{backend: backend, token: rest}, nil
 }

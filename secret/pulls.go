@@ -64,7 +64,7 @@ func (p *pullIndex) get(ctx context.Context, clk clock.Clock, read func(context.
 	found, err := read(ctx)
 	if err != nil {
 		p.until = clk.Now().Add(pullsPause)
-		zerolog.Ctx(ctx).Warn().Err(err).Msg("cannot list the image pull secrets; pods get those that were known before")
+		zerolog.Ctx(ctx).Warn().Err(err).Msg("listing image pull secrets failed; using the last known list")
 		return p.secrets
 	}
 	p.secrets, p.seen, p.until = found, changes, clk.Now().Add(pullsFresh)

@@ -22,7 +22,7 @@ func idOf(named *secretpb.SecretIdentifier) (entry.ID, error) {
 		return entry.ID{}, err
 	}
 	if !ident.IsSecretName(id.Name) {
-		return entry.ID{}, rpc.InvalidArgument("id.name", "cannot name a secret: a name %s, got %d characters", ident.SecretNameRule, len(id.Name))
+		return entry.ID{}, rpc.InvalidArgument("id.name", "is not a valid secret name: a name %s, got %d characters", ident.SecretNameRule, len(id.Name))
 	}
 	return id, nil
 }
@@ -46,9 +46,9 @@ func contentOf(spec *secretpb.SecretSpec) (entry.Content, error) {
 	}
 	switch {
 	case len(value) == 0:
-		return entry.Content{}, rpc.InvalidArgument("secret_spec.value", "is required: a text or bytes, and not empty")
+		return entry.Content{}, rpc.InvalidArgument("secret_spec.value", "is required: a string or bytes that are not empty")
 	case len(value) > MaxValue:
-		return entry.Content{}, rpc.InvalidArgument("secret_spec.value", "has at most %d bytes, got %d", MaxValue, len(value))
+		return entry.Content{}, rpc.InvalidArgument("secret_spec.value", "must have at most %d bytes, got %d", MaxValue, len(value))
 	}
 	content := entry.Content{Value: entry.NewValue(value)}
 	switch spec.GetType() {
@@ -86,17 +86,17 @@ func problem(backend string, id entry.ID, content entry.Content, err error) erro
 	case err == nil:
 		return nil
 	case errors.Is(err, entry.ErrNotFound):
-		return rpc.NotFound("there is no %s", id)
+		return rpc.NotFound("%s does not exist", id)
 	case errors.Is(err, entry.ErrExists):
-		return rpc.AlreadyExists("%s exists already", id)
+		return rpc.AlreadyExists("%s already exists", id)
 	case errors.Is(err, entry.ErrConflict):
-		return rpc.Aborted("%s was changed at the same time; try again", id)
+		return rpc.Aborted("%s was changed concurrently; try again", id)
 	case errors.As(err, &large):
-		return rpc.InvalidArgument("secret_spec.value", "has at most %d bytes in the backend %s, got %d", large.Limit, backend, content.Value.Len())
+		return rpc.InvalidArgument("secret_spec.value", "must have at most %d bytes in backend %s, got %d", large.Limit, backend, content.Value.Len())
 	case errors.As(err, &unavailable):
-		return rpc.Unavailable(withoutValue(err, content.Value), "the backend %s of secrets is not available: %s", backend, unavailable.Words)
+		return rpc.Unavailable(withoutValue(err, content.Value), "secret backend %s is not available: %s", backend, unavailable.Words)
 	}
-	return rpc.Unavailable(withoutValue(err, content.Value), "the backend %s of secrets is not available", backend)
+	return rpc.Unavailable(withoutValue(err, content.Value), "secret backend %s is not available", backend)
 }
 
 // withoutValue replaces an error that quotes the value, as libraries may do.

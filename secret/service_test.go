@@ -306,7 +306,7 @@ func TestAnOutageOfABackend(t *testing.T) {
 	require.NoError(t, b.backends[1].Create(t.Context(), entry.ID{Name: "key"}, entry.Content{Value: entry.NewValue([]byte("wider"))}))
 	b.backends[0].fail = &entry.UnavailableError{Words: "Vault is sealed", Err: errors.New("details")}
 	_, err := b.service.GetSecretValues(t.Context(), &enginev1.GetSecretValuesRequest{Project: "p", Domain: "d", Names: []string{"key"}})
-	require.Contains(t, requireKind(t, rpc.KindUnavailable, err).Message, "the backend backend-0 of secrets is not available: Vault is sealed")
+	require.Contains(t, requireKind(t, rpc.KindUnavailable, err).Message, "secret backend backend-0 is not available: Vault is sealed")
 	_, err = b.service.GetSecret(t.Context(), &secretpb.GetSecretRequest{Id: id("", "", "key")})
 	refused(t, rpc.KindUnavailable, err)
 	refused(t, rpc.KindUnavailable, b.create(t, id("", "", "new"), text("x")))

@@ -23,7 +23,7 @@ func (s *Service) UpdateSecret(ctx context.Context, request *secretpb.UpdateSecr
 		return nil, err
 	}
 	if about.Type != content.Type {
-		return nil, rpc.InvalidArgument("secret_spec.type", "is %s for this secret, and cannot change; delete the secret and create it again", typeOf(about.Type))
+		return nil, rpc.InvalidArgument("secret_spec.type", "cannot be changed: this secret is %s; delete the secret and create it again", typeOf(about.Type))
 	}
 	defer s.pulls.changed(content.Type)
 	if err := backend.Update(ctx, id, content); err != nil {

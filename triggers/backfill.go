@@ -44,7 +44,7 @@ func (h *handler) Backfill(ctx context.Context, r *insightv1.BackfillRequest) (*
 	}
 	switch {
 	case d.schedule == nil:
-		return nil, rpc.FailedPrecondition("trigger %s has no schedule, so no slots to run", t.Name)
+		return nil, rpc.FailedPrecondition("trigger %s has no schedule", t.Name)
 	case !from.Before(*until):
 		return nil, rpc.InvalidArgument("until", "must be after from")
 	case until.After(h.clock.Now()):
@@ -97,7 +97,7 @@ func (h *handler) CancelBackfill(ctx context.Context, r *insightv1.CancelBackfil
 // moment reads a time of a request.
 func moment(field string, at *timestamppb.Timestamp) (*time.Time, error) {
 	if err := at.CheckValid(); err != nil {
-		return nil, rpc.InvalidArgument(field, "is no valid time")
+		return nil, rpc.InvalidArgument(field, "is not a valid timestamp")
 	}
 	t := at.AsTime().Truncate(time.Microsecond)
 	if y := t.Year(); y < 1900 || y > 2200 {

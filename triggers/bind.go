@@ -37,7 +37,7 @@ func (s *starter) version(ctx context.Context, d *decoded, f *store.Fire) (*arti
 	case err != nil:
 		return nil, err
 	case !answer.GetArtifact().GetCreatedAt().AsTime().Equal(f.Slot):
-		return nil, rpc.FailedPrecondition("version %s was deleted and created again, which fires the trigger by itself", f.Cause)
+		return nil, rpc.FailedPrecondition("version %s was deleted and created again; the new version fires the trigger itself", f.Cause)
 	}
 	return answer.GetArtifact(), nil
 }
@@ -90,7 +90,7 @@ func bindings(wanted *task.ArtifactTrigger, version string, spec *artifact.Artif
 		case isText:
 			primitive.Value = &core.Primitive_StringValue{StringValue: value.GetStaticValue()}
 		default:
-			return nil, rpc.FailedPrecondition("version %s has no partition %s, which is to be the input %s", version, key, input)
+			return nil, rpc.FailedPrecondition("version %s has no partition %s for input %s", version, key, input)
 		}
 		inputs = append(inputs, &task.NamedLiteral{Name: input, Value: &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{
 			Value: &core.Scalar_Primitive{Primitive: primitive},

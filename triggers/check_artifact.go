@@ -29,7 +29,7 @@ func (d *deployment) checkArtifact() error {
 	case wanted == nil:
 		return d.invalid(field, "is required for TYPE_ARTIFACT")
 	case !artifactName.MatchString(wanted.GetArtifactName()):
-		return d.invalid(field+".artifact_name", "has up to 255 letters, digits, dots, dashes and underscores; got %q", wanted.GetArtifactName())
+		return d.invalid(field+".artifact_name", "must have 1 to 255 letters, digits, dots, dashes and underscores, got %q", wanted.GetArtifactName())
 	case version == "latest":
 		return d.invalid(field+".version", "no version is called latest; leave it empty to wait for each new version")
 	case len(version) > 255 || strings.ContainsRune(version, 0):

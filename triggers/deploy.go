@@ -64,7 +64,7 @@ func byName(triggers []*store.Trigger, task store.Task, name string) *store.Trig
 func (h *handler) deploy(ctx context.Context, existing *store.Trigger, in *deployment, now time.Time) (store.Change, error) {
 	alive := existing != nil && existing.DeletedAt == nil
 	if in.revision != 0 && (!alive || uint64(existing.Revision) != in.revision) { //nolint:gosec // from 1
-		return store.Change{}, rpc.Aborted("trigger %s is not at revision %d any more; read it again", in.name, in.revision)
+		return store.Change{}, rpc.Aborted("trigger %s is no longer at revision %d: it was changed; read it again", in.name, in.revision)
 	}
 	spec, automated, err := encode(in)
 	if err != nil {

@@ -29,7 +29,7 @@ func (h *handler) GetTriggerRevisionDetails(ctx context.Context, r *triggerpb.Ge
 		return nil, err
 	}
 	if r.GetId().GetRevision() > math.MaxInt64 {
-		return nil, rpc.InvalidArgument("id.revision", "is too large")
+		return nil, rpc.InvalidArgument("id.revision", "is out of range")
 	}
 	revision, err := h.store.Revision(ctx, t, int64(r.GetId().GetRevision())) //nolint:gosec // checked
 	if err != nil {

@@ -38,7 +38,7 @@ func TestNotificationsOfATriggerAreReviewed(t *testing.T) {
 	}
 	const field = "spec.run_spec.notification_rules.rules[0].delivery_template.webhook"
 	for text, change := range map[string]func(*task.InlineRule){
-		field + ".body_template: there is no template variable .foo": func(r *task.InlineRule) { r.Delivery = template("https://example.com", "{{.foo}}") },
+		field + ".body_template: unknown template variable .foo": func(r *task.InlineRule) { r.Delivery = template("https://example.com", "{{.foo}}") },
 		field + ".headers": func(r *task.InlineRule) {
 			r.GetDeliveryTemplate().GetWebhook().Headers = map[string]string{"X-A": "a\r\nX-Admin: yes"}
 		},

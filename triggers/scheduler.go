@@ -164,7 +164,7 @@ func (s *scheduler) take(ctx context.Context, now time.Time) error {
 		count, err := s.store.TakeDue(ctx, now, takeBatch, func(t *store.Trigger) store.Change {
 			d, err := s.planner.decode(t)
 			if err != nil {
-				s.logger.Error().Err(err).Str("trigger", t.Name).Str("task", t.Task.Name).Msg("a trigger cannot be scheduled")
+				s.logger.Error().Err(err).Str("trigger", t.Name).Str("task", t.Task.Name).Msg("trigger not scheduled: it cannot be read")
 				later := now.Add(undecodable)
 				t.NextFireAt = &later
 				return store.Change{Trigger: t}

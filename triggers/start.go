@@ -123,7 +123,7 @@ func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, e
 		} else if there {
 			return true, s.store.Settle(ctx, f, store.Started, "", tracked)
 		}
-		s.logger.Warn().Err(err).Str("trigger", d.Name).Str("task", d.Task.Name).Time("slot", f.Slot).Msg("the run of a slot was refused")
+		s.logger.Warn().Err(err).Str("trigger", d.Name).Str("task", d.Task.Name).Time("slot", f.Slot).Msg("run of a slot refused; skipping the slot")
 		s.meters.settled(ctx, "failed")
 		return true, s.store.Settle(ctx, f, store.Failed, message(err), false)
 	}
@@ -182,7 +182,7 @@ func (s *starter) failed(ctx context.Context, f *store.Fire, err error) error {
 		return ctx.Err()
 	}
 	pause := backoff.After(time.Second, s.config.RetryMax, int(f.Attempts)+1)
-	s.logger.Info().Err(err).Time("slot", f.Slot).Dur("pause", pause).Msg("the run of a slot could not be created; retrying")
+	s.logger.Info().Err(err).Time("slot", f.Slot).Dur("pause", pause).Msg("creating the run of a slot failed; retrying")
 	s.meters.settled(ctx, "retried")
 	return s.store.Postpone(ctx, f, s.clock.Now().Add(pause), message(err))
 }

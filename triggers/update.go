@@ -95,7 +95,7 @@ func (h *handler) change(ctx context.Context, tasks []store.Task, decide func([]
 // changeNamed changes triggers in one transaction. It returns NotFound if one of them does not exist.
 func (h *handler) changeNamed(ctx context.Context, names []*common.TriggerName, change func(*store.Trigger) (store.Change, error)) error {
 	if len(names) > maxNames {
-		return rpc.InvalidArgument("names", "at most %d triggers are changed at once, got %d", maxNames, len(names))
+		return rpc.InvalidArgument("names", "at most %d triggers are allowed per call, got %d", maxNames, len(names))
 	}
 	tasks := make([]store.Task, 0, len(names))
 	for _, name := range names {

@@ -58,7 +58,7 @@ func (v *versions) work(ctx context.Context) {
 		switch {
 		case err != nil && ctx.Err() == nil:
 			pause = retries.Next()
-			v.logger.Warn().Err(err).Dur("pause", pause).Msg("taking up new versions of artifacts failed; retrying")
+			v.logger.Warn().Err(err).Dur("pause", pause).Msg("reading new artifact versions failed; retrying")
 		case more:
 			continue
 		default:
@@ -95,7 +95,7 @@ func (v *versions) take(ctx context.Context) (more bool, err error) {
 	for _, w := range found {
 		d, err := v.planner.decode(&w.Trigger)
 		if err != nil {
-			v.logger.Error().Err(err).Str("trigger", w.Name).Str("task", w.Task.Name).Msg("a trigger cannot be fired")
+			v.logger.Error().Err(err).Str("trigger", w.Name).Str("task", w.Task.Name).Msg("trigger not fired: it cannot be read")
 			continue
 		}
 		name := store.Artifact{Project: w.Project, Domain: w.Domain, Name: w.Artifact}

@@ -353,7 +353,7 @@ func TestAVersionThatCannotBePassedIsAReason(t *testing.T) {
 		return slots[at].GetReason()
 	}
 	require.Contains(t, reason("gone", 1), "deleted and created again")
-	require.Contains(t, reason("zone", 0), "version m@2 has no partition zone, which is to be the input at")
+	require.Contains(t, reason("zone", 0), "version m@2 has no partition zone for input at")
 	require.Len(t, f.allRuns(), 1)
 }
 

@@ -116,7 +116,7 @@ func (k *logKeeper) take(uid string, one sealing) {
 		}
 		k.taken[uid][one.name()] = &sealed{pod: one.pod.Name, attempt: one.attempt, busy: true}
 	default:
-		k.logger.Warn().Str("pod", one.pod.Name).Msg("too many replicas end at once; the log of this one may not be kept")
+		k.logger.Warn().Str("pod", one.pod.Name).Msg("too many replicas ended at once; the log of this one may be lost")
 	}
 }
 
@@ -221,11 +221,11 @@ func (k *logKeeper) copy(ctx context.Context, one sealing) string {
 			return ""
 		case err == nil:
 			count(ctx, k.meters.logs, "lost")
-			k.logger.Warn().Str("pod", pod.Name).Msg("a replica vanished before its log could be read; it is not kept")
+			k.logger.Warn().Str("pod", pod.Name).Msg("replica was deleted before its log could be read; log lost")
 			return ""
 		case retries.Failures() == sealTries-1:
 			count(ctx, k.meters.logs, "lost")
-			k.logger.Warn().Err(err).Str("pod", pod.Name).Msg("the log of an ended replica is not kept")
+			k.logger.Warn().Err(err).Str("pod", pod.Name).Msg("cannot store the log of an ended replica; log lost")
 			return ""
 		}
 		if retries.Wait(ctx, k.clock) != nil {

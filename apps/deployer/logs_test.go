@@ -211,7 +211,7 @@ func TestAnObjectStoreThatIsAway(t *testing.T) {
 	l.letGo()
 	l.end <- 1
 	require.Eventually(t, func() bool { return l.pod(pod) == nil }, waitLimit, look)
-	require.Contains(t, l.log.String(), "the log of an ended replica is not kept")
+	require.Contains(t, l.log.String(), "cannot store the log of an ended replica; log lost")
 	require.Contains(t, l.log.String(), errStore.Error())
 	l.notKept("uid-l6", pod)
 }
@@ -250,7 +250,7 @@ func TestTheLogOfAPodThatVanishesIsNotKept(t *testing.T) {
 	l.delete(busy, 0)
 	l.letGo()
 	l.kept(busy)
-	require.Eventually(t, func() bool { return strings.Contains(l.log.String(), "vanished before its log could be read") }, waitLimit, look)
+	require.Eventually(t, func() bool { return strings.Contains(l.log.String(), "was deleted before its log could be read") }, waitLimit, look)
 	l.notKept("uid-l7", pod)
 	require.Empty(t, l.store.read("/store/p/d/_apps/uid-l7/logs/vanishes-l7.log"))
 }

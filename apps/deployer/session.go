@@ -99,7 +99,7 @@ func (s *session) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if s.image == "" && !s.config.SharedNetwork {
-		s.logger.Warn().Msg("executor.pod.copilot.image is not set: apps that listen on 127.0.0.1 only, as those that the SDK serves, cannot be reached")
+		s.logger.Warn().Msg("executor.pod.copilot.image is not set; apps that listen on 127.0.0.1 only (the SDK's default) cannot be reached")
 	}
 	for _, kind := range s.kinds() {
 		informer, err := s.cache.GetInformer(ctx, kind, cache.BlockUntilSynced(false))

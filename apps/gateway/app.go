@@ -152,7 +152,7 @@ func (a *app) queue(w *waiter) (*list.Element, error) {
 	case err != nil:
 		return nil, err
 	case a.waiting.Len() >= a.line.perApp || a.line.waiting.Load() >= int64(a.line.total):
-		return nil, rpc.ResourceExhausted("%d requests already wait for a replica of the app, which is the limit; try again", a.waiting.Len())
+		return nil, rpc.ResourceExhausted("too many requests: %d are already waiting for a replica of the app, which is the limit; try again", a.waiting.Len())
 	}
 	a.line.waiting.Add(1)
 	element := a.waiting.PushBack(w)

@@ -136,7 +136,7 @@ func (at *attendant) wake(a *app) error {
 	_, err := at.waker.WakeApp(ctx, &enginev1.WakeAppRequest{Uid: a.uid})
 	at.meters.woke(ctx, err)
 	if err != nil && at.ctx.Err() == nil {
-		at.log.Warn().Err(err).Str("app", pathKey(a.route.Load())).Msg("an app could not be woken; trying again while requests wait")
+		at.log.Warn().Err(err).Str("app", pathKey(a.route.Load())).Msg("waking an app failed; retrying while requests wait")
 	}
 	return err
 }

@@ -246,7 +246,7 @@ func (h *handler) arrived(response *http.Response) error {
 func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
 	if errors.Is(err, slowbody.ErrTooSlow) {
-		refuse(w, r, rpc.InvalidArgument("", "the body of the request arrives too slowly"))
+		refuse(w, r, rpc.InvalidArgument("", "timed out while reading the request body"))
 		return
 	}
 	if cause := context.Cause(r.Context()); errors.Is(cause, context.Canceled) {
@@ -258,7 +258,7 @@ func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 		if x.target != nil {
 			event = event.Str("replica", x.target.replica)
 		}
-		event.Msg("a request got no answer of its app")
+		event.Msg("app did not respond")
 	}
 	refuse(w, r, told)
 }

@@ -152,7 +152,7 @@ func TestTheRoutesSurviveTheAppsService(t *testing.T) {
 		d.Apps = enginev1connect.NewAppRouteServiceClient(rpc.InProcess(mux), rpc.InProcessURL)
 	}})
 	close(broken.cut)
-	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "the stream of routes broke") }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "route stream failed") }, time.Minute, time.Millisecond)
 	_, _, body := f.get(t, "/apps/p/d/one/", nil)
 	require.Equal(t, "one", body)
 	a.mu.Lock()
@@ -221,7 +221,7 @@ func TestBeforeTheRoutesAreKnown(t *testing.T) {
 	address := replica(t, service.Handler(everyone{}, http.NotFoundHandler()).ServeHTTP)
 	status, body := raw(t, address, "GET /apps/p/d/one/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Contains(t, body, "does not know yet")
+	require.Contains(t, body, "still loading the routes")
 	require.Eventually(t, func() bool {
 		fake.Step(time.Minute)
 		return service.Check(t.Context()) != nil

@@ -14,12 +14,12 @@ import (
 
 var (
 	errGone      = rpc.NotFound("the app has been deleted")
-	errUnknown   = rpc.NotFound("no app has this address; look at the list of apps for its name, project and domain")
-	errNotLoaded = rpc.Unavailable(nil, "the server has just started and does not know yet where apps run; try again")
+	errUnknown   = rpc.NotFound("no app has this address; check its name, project and domain in the list of apps")
+	errNotLoaded = rpc.Unavailable(nil, "the server has just started and is still loading the routes of apps; try again")
 	errPrivate   = rpc.PermissionDenied("the app is private: only tasks and apps of the installation may call it")
-	errForeign   = rpc.PermissionDenied("a page of another site must not send this request to an app that requires a caller")
+	errForeign   = rpc.PermissionDenied("cross-origin request refused: the app requires a caller")
 	errSignIn    = rpc.Unauthenticated("the app requires a caller; sign in")
-	errAddress   = rpc.InvalidArgument("", "the address is not a path")
+	errAddress   = rpc.InvalidArgument("", "the request target must be a path")
 )
 
 // statusOf is the status of an error.
@@ -42,7 +42,7 @@ func statusOf(err error) int {
 	}
 }
 
-// refuse answers a request that got no answer of its app, in the form that the client reads.
+// refuse answers a request that its app did not answer, in the form that the client reads.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var known *rpc.Error
 	if !errors.As(err, &known) {

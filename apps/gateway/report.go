@@ -73,7 +73,7 @@ type reporter struct {
 func (r *reporter) run(ctx context.Context) {
 	for clock.Sleep(ctx, r.clock, reportEvery) == nil {
 		if err := r.report(ctx); err != nil && ctx.Err() == nil {
-			r.log.Debug().Err(err).Msg("the load could not be reported; the next report has it")
+			r.log.Debug().Err(err).Msg("reporting load failed; the next report includes it")
 		}
 	}
 }

@@ -159,7 +159,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	full := func(name string) {
 		status, _, body := f.get(t, "/apps/p/d/"+name+"/", nil)
 		require.Equal(t, http.StatusServiceUnavailable, status)
-		require.Contains(t, body, "already wait for a replica")
+		require.Contains(t, body, "already waiting for a replica")
 	}
 	hold("one", 3)
 	require.Eventually(t, func() bool { return f.service.Waiting() == 3 }, time.Minute, time.Millisecond)

@@ -77,7 +77,7 @@ func (w *watcher) broke(err error) {
 		w.since = w.clock.Now()
 	}
 	if suppressed, ok := w.lines.Allow("routes"); ok {
-		w.log.Warn().Err(err).Int("suppressed", suppressed).Msg("the stream of routes broke; the last ones stay in force")
+		w.log.Warn().Err(err).Int("suppressed", suppressed).Msg("route stream failed; using the last known routes")
 	}
 }
 

@@ -66,11 +66,11 @@ func taken(err error, a *App) error {
 	}
 	switch refused.ConstraintName {
 	case "apps_subdomain_key":
-		return rpc.AlreadyExists("the subdomain %s belongs to another app; choose another one with spec.ingress.subdomain", a.Subdomain)
+		return rpc.AlreadyExists("subdomain %s is used by another app; choose another one in spec.ingress.subdomain", a.Subdomain)
 	case "apps_cname_key":
-		return rpc.AlreadyExists("the host name %s belongs to another app", *a.CName)
+		return rpc.AlreadyExists("host name %s is used by another app", *a.CName)
 	default:
-		return rpc.AlreadyExists("app %s exists in %s/%s", a.Name, a.Project, a.Domain)
+		return rpc.AlreadyExists("app %s already exists in %s/%s", a.Name, a.Project, a.Domain)
 	}
 }
 

@@ -245,7 +245,7 @@ func ofOneTime(filters []*common.Filter) bool {
 func label(b *listquery.Builder, at string, scope labelScope, filter *common.Filter) error {
 	kind, key := labelOf(filter.GetField())
 	if key == "" || strings.ContainsRune(key, 0) {
-		return rpc.InvalidArgument(at+".field", "%q names no key", filter.GetField())
+		return rpc.InvalidArgument(at+".field", "%q does not name a partition key", filter.GetField())
 	}
 	function, not := filter.GetFunction(), ""
 	if opposite, ok := negations[function]; ok {

@@ -110,14 +110,14 @@ func memoryOf(entries []*core.Resources_ResourceEntry) string {
 
 // retryWords say why an attempt was lost, when the next one begins, and how much of which budget is used.
 func retryWords(lost *failure.Failure, pause time.Duration, used, budget int32) string {
-	when := "next try at once"
+	when := "retrying now"
 	if pause > 0 {
-		when = "next try in " + Round(pause)
+		when = "retrying in " + Round(pause)
 	}
 	if lost.IsUsers() {
-		return fmt.Sprintf("%s, %s, retry %d of %d of the task", lost.Code, when, used, budget)
+		return fmt.Sprintf("%s; %s (retry %d of %d of the task)", lost.Code, when, used, budget)
 	}
-	return fmt.Sprintf("%s, %s, %d of %d attempts that the system may lose", lost.Code, when, used, budget)
+	return fmt.Sprintf("%s; %s (system retry %d of %d)", lost.Code, when, used, budget)
 }
 
 // Round formats a pause for users.

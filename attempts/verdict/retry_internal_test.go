@@ -24,9 +24,9 @@ func TestRetriesBackOffAsTheTaskWants(t *testing.T) {
 
 // Story R12: quota, throttling and preemption used up the retries that a task had declared for its own errors.
 func TestRetryWords(t *testing.T) {
-	require.Equal(t, "NodeLost, next try in 4 s, 2 of 3 attempts that the system may lose",
+	require.Equal(t, "NodeLost; retrying in 4 s (system retry 2 of 3)",
 		retryWords(failure.New(failure.NodeLost, ""), 3500*time.Millisecond, 2, 3))
-	require.Equal(t, "ContainerFailed, next try at once, retry 1 of 5 of the task",
+	require.Equal(t, "ContainerFailed; retrying now (retry 1 of 5 of the task)",
 		retryWords(failure.New(failure.ContainerFailed, ""), 0, 1, 5))
 }
 

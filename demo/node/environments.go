@@ -19,7 +19,7 @@ func (n *Node) collect() {
 			n.log.Warn().Err(err).Msg("cannot remove environments")
 		}
 		if len(removed) > 0 {
-			n.log.Info().Strs("tags", removed).Msg("removed environments that were not used lately")
+			n.log.Info().Strs("tags", removed).Msg("removed unused environments")
 		}
 		if clock.Sleep(n.ctx, n.clk, collectEvery) != nil {
 			return

@@ -25,7 +25,7 @@ func (b *binder) explain(pod *corev1.Pod, message string) {
 	_, err = b.n.client.CoreV1().Pods(pod.Namespace).Patch(
 		b.n.ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && b.n.ctx.Err() == nil {
-		b.n.log.Warn().Err(err).Str("pod", pod.Namespace+"/"+pod.Name).Msg("cannot write why a pod waits")
+		b.n.log.Warn().Err(err).Str("pod", pod.Namespace+"/"+pod.Name).Msg("cannot write the condition of a waiting pod")
 		return
 	}
 	b.n.recorder.Event(pod, corev1.EventTypeWarning, "FailedScheduling", message)

@@ -90,14 +90,14 @@ func (w *worker) attach(c *container, run int32) {
 		_ = os.RemoveAll(dir) // the run is created again
 		return
 	case err != nil:
-		w.log.Error().Err(err).Str("container", c.spec.Name).Msg("an earlier run counts as lost")
+		w.log.Error().Err(err).Str("container", c.spec.Name).Msg("container of an earlier run is lost")
 		w.lose(c, metav1.Time{}, err.Error())
 		return
 	}
 	c.proc, c.found, c.port = p, true, port
 	if p.State().Phase == shim.Running && !closed(p.Done()) {
 		c.plan = w.n.mounter.Hold(mountPaths(c.spec))
-		w.log.Info().Str("container", c.spec.Name).Int("pid", p.State().PID).Msg("found a process of the node before")
+		w.log.Info().Str("container", c.spec.Name).Int("pid", p.State().PID).Msg("adopted a process of the previous node")
 	}
 }
 

@@ -39,7 +39,7 @@ func (r *Reconciler) withOutcome(ctx context.Context, entry *entry, attempt *plu
 		found, err := verdict.Written(ctx, r.deps.Store, attempt.Dir)
 		switch {
 		case err != nil:
-			zerolog.Ctx(ctx).Warn().Err(err).Msg("look for what a running task has written; retrying")
+			zerolog.Ctx(ctx).Warn().Err(err).Msg("checking the outputs of a running task failed; retrying")
 		case found:
 			l.since = now
 		default:

@@ -68,7 +68,7 @@ func (a *attempt) run() *workerv1.Ended {
 	enough()
 	follower.Wait()
 	if err := log.finish(context.Background()); err != nil {
-		w.log.Warn().Err(err).Stringer("attempt", a.id).Msg("the log of an attempt is not kept")
+		w.log.Warn().Err(err).Stringer("attempt", a.id).Msg("cannot store the log of an attempt; log lost")
 	}
 	return ended
 }

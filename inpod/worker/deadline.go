@@ -31,6 +31,6 @@ func (w *Worker) guard() {
 		err = w.cfg.Deadline.Set(until - w.now())
 	}
 	if err != nil {
-		w.log.Warn().Err(err).Msg("cannot set the time at which the kernel ends this worker")
+		w.log.Warn().Err(err).Msg("cannot set the kernel timer that kills this worker when its lease expires")
 	}
 }

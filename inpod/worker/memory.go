@@ -1,6 +1,6 @@
 package worker
 
-// shortage says whether the kernel has killed for want of memory.
+// shortage reports whether the kernel has killed processes because memory ran out (OOM kills).
 type shortage int
 
 const (
@@ -9,7 +9,7 @@ const (
 	machines          // one of the machine, or that is not known
 )
 
-// kills counts processes that the kernel has killed for want of memory; -1 if that is not known.
+// kills counts OOM kills; -1 if unknown.
 type kills struct{ container, machine int64 }
 
 // since compares with the counts of before.

@@ -164,7 +164,7 @@ func (r *runner) warm(ctx context.Context, c command, output *os.File) (process,
 		if err == nil || ctx.Err() != nil {
 			return p, err
 		}
-		r.log.Warn().Err(err).Msg("an attempt is not forked from the process that has its code")
+		r.log.Warn().Err(err).Msg("forking an attempt from the process with its code failed; using the base process")
 		r.unfit[l.bundle] = struct{}{}
 		r.unload()
 	}
@@ -207,7 +207,7 @@ func (r *runner) startBase(ctx context.Context, script string) (*server, error) 
 		}
 		return nil, fmt.Errorf("load the Python environment: %w", err)
 	}
-	r.log.Info().Dur("took", time.Since(began)).Int("pid", pid).Str("script", script).Msg("the Python environment is loaded")
+	r.log.Info().Dur("took", time.Since(began)).Int("pid", pid).Str("script", script).Msg("Python environment loaded")
 	r.base = base
 	return base, nil
 }
@@ -247,7 +247,7 @@ func (r *runner) load(ctx context.Context, base *server, c command) *loaded {
 	if err != nil {
 		if ctx.Err() == nil {
 			r.unfit[bundle.key()] = struct{}{}
-			r.log.Warn().Err(err).Str("bundle", bundle.tgz).Msg("the code is loaded by each attempt")
+			r.log.Warn().Err(err).Str("bundle", bundle.tgz).Msg("preloading code failed; each attempt loads it")
 		}
 		return nil
 	}

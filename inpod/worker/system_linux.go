@@ -77,7 +77,7 @@ func childrenOf(pid int) []int {
 	return found
 }
 
-// memoryKills counts what the kernel has killed for want of memory: processes of this container's cgroup (v2), and of the machine.
+// memoryKills counts the OOM kills in this container's cgroup (v2) and on the whole machine.
 func memoryKills() kills {
 	return kills{container: ofCgroup(), machine: oomKills("/proc/vmstat")}
 }

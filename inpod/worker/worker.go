@@ -78,12 +78,12 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-leaving:
 			leaving = nil
 			until = w.now() + max(w.cfg.Grace-farewell, w.cfg.Grace/2)
-			w.log.Info().Dur("grace", w.cfg.Grace).Msg("the worker is asked to end: it takes no more attempts")
+			w.log.Info().Dur("grace", w.cfg.Grace).Msg("termination requested; draining")
 			w.drain()
 		case err := <-linked:
 			w.killAll("the server has given up the worker")
 			w.work.Wait()
-			w.log.Info().Err(err).Msg("the server does not know this worker: it ends")
+			w.log.Info().Err(err).Msg("unknown worker id; exiting")
 			return nil
 		case <-ticker.C:
 			w.look()
@@ -107,7 +107,7 @@ func (w *Worker) look() {
 	broken := w.broken
 	w.mu.Unlock()
 	if lost {
-		w.log.Warn().Msg("the lease is over: all work ends, because the server gives it to others")
+		w.log.Warn().Msg("lease expired; stopping all attempts, which will be reassigned")
 		w.killAll("the worker had not heard from the server in time")
 	}
 	if silent && broken != nil {
@@ -161,7 +161,7 @@ func (w *Worker) connect(ctx context.Context) error {
 			pauses.Reset()
 		}
 		pause := pauses.Next()
-		w.log.Warn().Err(err).Dur("pause", pause).Msg("the stream to the server broke")
+		w.log.Warn().Err(err).Dur("pause", pause).Msg("stream to the server failed; reconnecting")
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -206,7 +206,7 @@ func (w *Worker) take(m *workerv1.WorkResponse) {
 			one.stop(d.stop.GetGrace().AsDuration())
 		}
 	case d.drain != "":
-		w.log.Info().Str("reason", d.drain).Msg("the server wants this worker no more: it takes no more attempts")
+		w.log.Info().Str("reason", d.drain).Msg("server asked this worker to drain")
 	}
 	w.guard()
 	if changed {

@@ -87,7 +87,7 @@ func runWorker(ctx context.Context) (failure error) {
 		log.Warn().Err(concealed).Msg("attempts may be able to read the worker's token")
 	}
 	if config.Deadline, err = worker.NewDeadline(); err != nil {
-		log.Warn().Err(err).Msg("attempts go on if this process alone is stopped past its lease")
+		log.Warn().Err(err).Msg("cannot set up the kernel timer; attempts keep running if this process is stopped past its lease")
 	}
 	store, err := workerStore(ctx, os.Getenv(worker.EnvStorage))
 	if err != nil {

@@ -62,7 +62,7 @@ func (e *Election) leave(ctx context.Context) {
 			return
 		}
 		if !idle.IsZero() && now.Sub(idle) >= e.config.renewal() {
-			e.logger.Warn().Err(err).Str("lease", e.config.Name).Msg("cannot give the shards of this replica away; others take them when it counts as dead")
+			e.logger.Warn().Err(err).Str("lease", e.config.Name).Msg("releasing shards failed; other replicas take over when the lease expires")
 			return
 		}
 		e.wait(ctx, e.config.retry())

@@ -67,7 +67,7 @@ func (e *Election) begin(shards []int) {
 	if len(shards) == 0 {
 		return
 	}
-	e.logger.Info().Str("identity", e.identity).Str("lease", e.config.Name).Ints("shards", shards).Msg("this replica works on shards")
+	e.logger.Info().Str("identity", e.identity).Str("lease", e.config.Name).Ints("shards", shards).Msg("shards acquired")
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, shard := range shards {
@@ -84,7 +84,7 @@ func (e *Election) end(shards []int) {
 	if len(shards) == 0 {
 		return
 	}
-	e.logger.Info().Str("identity", e.identity).Str("lease", e.config.Name).Ints("shards", shards).Msg("this replica stops its work on shards")
+	e.logger.Info().Str("identity", e.identity).Str("lease", e.config.Name).Ints("shards", shards).Msg("shards released")
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, shard := range shards {

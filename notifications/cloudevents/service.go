@@ -234,7 +234,7 @@ func (s *Service) send(ctx context.Context, sink string) (int, error) {
 	s.sent.Add(ctx, done.sent, label)
 	if done.lost > 0 {
 		s.lost.Add(ctx, done.lost, label)
-		s.deps.Logger.Warn().Str("sink", sink).Int64("events", done.lost).Msg("events were not published, since their runs were deleted before")
+		s.deps.Logger.Warn().Str("sink", sink).Int64("events", done.lost).Msg("events lost: their runs were deleted before they were published")
 	}
 	return len(ranges), failure
 }
@@ -244,7 +244,7 @@ func (s *Service) encode(events []Event) []*message {
 	for i := range events {
 		one, err := messageOf(s.config.Source, &events[i])
 		if err != nil { // it would fail again
-			s.deps.Logger.Error().Err(err).Msg("an event cannot be published")
+			s.deps.Logger.Error().Err(err).Msg("event dropped: it cannot be published")
 			continue
 		}
 		batch = append(batch, one)
@@ -266,7 +266,7 @@ func (s *Service) expire(ctx context.Context) error {
 		}
 		if n > 0 {
 			s.lost.Add(ctx, int64(n))
-			s.deps.Logger.Error().Int("changes", n).Msg("events were dropped that no sink had taken for eventStream.keep")
+			s.deps.Logger.Error().Int("changes", n).Msg("events dropped: no sink accepted them within eventStream.keep")
 		}
 		if err == nil && n == expireBatch {
 			continue

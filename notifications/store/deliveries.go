@@ -191,7 +191,7 @@ func (s *Store) refusal(ctx context.Context, run ident.Run, key string) error {
 	case err != nil:
 		return fmt.Errorf("retry a delivery: %w", err)
 	case there:
-		return rpc.FailedPrecondition("the notification %s was delivered", key)
+		return rpc.FailedPrecondition("notification %s was already delivered", key)
 	}
 	return rpc.NotFound("run %s has no notification %s", run, key)
 }

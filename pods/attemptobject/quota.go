@@ -48,7 +48,7 @@ func (k *Keeper[T]) awaitQuota(key types.NamespacedName, refused error) plugin.S
 	return plugin.State{
 		Phase:   common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES,
 		Reason:  "QuotaExceeded",
-		Message: fmt.Sprintf("the namespace's quota is used up, next try in about %.0f s; this does not use up an attempt: %v", pause.Seconds(), refused),
+		Message: fmt.Sprintf("the quota of the namespace is exhausted; retrying in about %.0f s, which does not count as an attempt: %v", pause.Seconds(), refused),
 		Recheck: pause*3/4 + rand.N(pause/2), //nolint:gosec // spreads load
 	}
 }

@@ -54,11 +54,11 @@ func (s *Service) TailContainer(
 	pod, err := s.pods.Pods(request.GetNamespace()).Get(ctx, request.GetPod(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return rpc.NotFound("pod %s is gone", request.GetPod())
+		return rpc.NotFound("pod %s does not exist", request.GetPod())
 	case err != nil:
 		return rpc.Unavailable(err, "read pod %s", request.GetPod())
 	case pod.Labels[v1.LabelManaged] != v1.ManagedValue:
-		return rpc.NotFound("pod %s is gone", request.GetPod())
+		return rpc.NotFound("pod %s does not exist", request.GetPod())
 	}
 	log, err := s.open(ctx, request)
 	if err != nil || log == nil {
@@ -84,7 +84,7 @@ func (s *Service) ended(ctx context.Context, request *enginev1.TailContainerRequ
 		case !runs(pod, request.GetContainer()):
 			return nil
 		case s.clock.Now().After(deadline):
-			return rpc.Unavailable(nil, "the log of pod %s broke off while its container runs", request.GetPod())
+			return rpc.Unavailable(nil, "the log stream of pod %s ended while its container is running", request.GetPod())
 		}
 		if err := clock.Sleep(ctx, s.clock, statusPause); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (s *Service) open(ctx context.Context, request *enginev1.TailContainerReque
 		case err == nil:
 			return log, nil
 		case apierrors.IsNotFound(err):
-			return nil, rpc.NotFound("the log of pod %s is gone", request.GetPod())
+			return nil, rpc.NotFound("the log of pod %s no longer exists", request.GetPod())
 		case !notStarted(err):
 			return nil, rpc.Unavailable(err, "read log of pod %s", request.GetPod())
 		case !request.GetFollow() || s.clock.Now().After(deadline):
@@ -164,7 +164,7 @@ func (s *Service) copy(ctx context.Context, log io.Reader, out *connect.ServerSt
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return rpc.Unavailable(err, "the log broke off")
+		return rpc.Unavailable(err, "the log stream ended unexpectedly")
 	}
 	return nil
 }

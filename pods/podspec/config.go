@@ -74,7 +74,7 @@ type Config struct {
 	DefaultServiceAccount string `config:"defaultServiceAccount"`
 	// DefaultLabels are on every pod; those of the run win.
 	DefaultLabels map[string]string `config:"defaultLabels"`
-	// DefaultAnnotations are likewise. By default they ask the cluster autoscaler not to evict tasks.
+	// DefaultAnnotations are added to every pod. The default tells the cluster autoscaler not to evict tasks.
 	DefaultAnnotations map[string]string `config:"defaultAnnotations"`
 	// ImagePullPolicy of all containers that have none: Always, IfNotPresent, Never, or empty for the cluster's default.
 	ImagePullPolicy string `config:"imagePullPolicy"`
@@ -83,7 +83,7 @@ type Config struct {
 
 	// InterruptibleNodeSelector is added to interruptible pods.
 	InterruptibleNodeSelector map[string]string `config:"interruptibleNodeSelector"`
-	// InterruptibleTolerations are likewise.
+	// InterruptibleTolerations are added to the pods of interruptible tasks.
 	InterruptibleTolerations []corev1.Toleration `config:"interruptibleTolerations"`
 	// InterruptibleFailures is how many attempts of an action the system may lose before the next ones run on nodes that
 	// are not preemptible; 0 means any number. Default 2.

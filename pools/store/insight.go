@@ -33,7 +33,7 @@ func (s *Store) Standing(ctx context.Context, uid int64) (*Standing, error) {
 		return nil, fmt.Errorf("read an action of a pool: %w", err)
 	}
 	if len(found) == 0 {
-		return nil, rpc.NotFound("no pool has action %d", uid)
+		return nil, rpc.NotFound("action %d is not in any pool", uid)
 	}
 	a := &Standing{Action: found[0]}
 	sizes, err := s.sizes(ctx, `p.id = $1`, a.Action.Pool)
@@ -41,7 +41,7 @@ func (s *Store) Standing(ctx context.Context, uid int64) (*Standing, error) {
 		return nil, err
 	}
 	if len(sizes) == 0 {
-		return nil, rpc.NotFound("no pool has action %d", uid)
+		return nil, rpc.NotFound("action %d is not in any pool", uid)
 	}
 	a.Sized = sizes[0]
 	err = s.db.QueryRow(ctx, `
@@ -124,7 +124,7 @@ func before(b *listquery.Builder, column, token string) error {
 	}
 	id, err := strconv.ParseInt(token, 10, 64)
 	if err != nil || id < 1 {
-		return rpc.InvalidArgument("token", "it is not a token of this list")
+		return rpc.InvalidArgument("token", "invalid page token")
 	}
 	b.Where(column + " < " + b.Arg(id, "bigint"))
 	return nil
@@ -152,7 +152,7 @@ func (s *Store) ListWorkers(ctx context.Context, project, domain string, id int6
 		return nil, "", fmt.Errorf("read a pool: %w", err)
 	}
 	if !known {
-		return nil, "", rpc.NotFound("%s/%s has no pool %d, or it was forgotten", project, domain, id)
+		return nil, "", rpc.NotFound("pool %[3]d does not exist in %[1]s/%[2]s", project, domain, id)
 	}
 	offset, err := parseOffset(token)
 	if err != nil {
@@ -185,7 +185,7 @@ func parseOffset(token string) (int, error) {
 	}
 	offset, err := strconv.ParseUint(token, 10, 31)
 	if err != nil {
-		return 0, rpc.InvalidArgument("token", "it is not a token of this list")
+		return 0, rpc.InvalidArgument("token", "invalid page token")
 	}
 	return int(offset), nil
 }

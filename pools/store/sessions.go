@@ -13,7 +13,7 @@ import (
 
 // notKnown is the answer to a worker that must end.
 func notKnown(id string) error {
-	return rpc.NotFound("worker %s is not known, or was given up", id)
+	return rpc.NotFound("worker %s does not exist", id)
 }
 
 const workerColumns = `w.id, w.pool_id, w.state, w.session, w.reason, least(w.slots, p.concurrency), w.reserve`

@@ -70,7 +70,7 @@ func (t *term) work(ctx context.Context) {
 			return
 		}
 		if err := t.compare(ctx); err != nil && ctx.Err() == nil {
-			t.deps.Logger.Warn().Err(err).Msg("the pods of workers cannot be compared; retrying")
+			t.deps.Logger.Warn().Err(err).Msg("comparing worker pods failed; retrying")
 			t.wake()
 		}
 		pause := t.deps.Clock.NewTimer(settle)

@@ -33,7 +33,7 @@ var _ enginev1connect.ActionStateServiceHandler = (*Handler)(nil)
 // PutActionState implements enginev1connect.ActionStateServiceHandler.
 func (h *Handler) PutActionState(ctx context.Context, r *enginev1.PutActionStateRequest) (*enginev1.PutActionStateResponse, error) {
 	if size := len(r.GetState()); size > maxBytes {
-		return nil, rpc.InvalidArgument("state", "has %d bytes; at most %d are stored", size, maxBytes)
+		return nil, rpc.InvalidArgument("state", "must have at most %[2]d bytes, got %[1]d", size, maxBytes)
 	}
 	if err := h.States.Put(ctx, ident.ActionOf(r.GetActionId()), r.GetState(), h.Clock.Now()); err != nil {
 		return nil, err

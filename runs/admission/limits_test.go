@@ -184,7 +184,7 @@ func TestQueueDepthIsEnforced(t *testing.T) {
 	require.NoError(t, f.tryChild("r", root, "held", "short", func(a *schema.Action) { a.Hold = schema.HoldCache }), "one that the cache holds waits too")
 	err := f.tryChild("r", root, "late", "short", nil)
 	require.Equal(t, rpc.KindResourceExhausted, rpc.KindOf(err))
-	require.ErrorContains(t, err, "queue short is full: it has 3 of the 3 actions that may wait in it")
+	require.ErrorContains(t, err, "queue short is full: 3 actions are waiting and its limit is 3")
 	require.Equal(t, rpc.KindResourceExhausted, rpc.KindOf(f.tryRun("s", "short", nil)))
 	require.NoError(t, f.tryChild("r", root, "a0-0", "short", nil), "an existing action is not a new one")
 	f.run("elsewhere", "", nil)

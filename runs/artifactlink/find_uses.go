@@ -96,7 +96,7 @@ func (u *unread) read(ctx context.Context, size int) (int, error) {
 	}
 	failpoint.Here("artifacts.before-uses")
 	if len(later) > 0 {
-		u.deps.Logger.Warn().Int("actions", len(later)).Msg("inputs could not be read for the artifacts among them; retrying")
+		u.deps.Logger.Warn().Int("actions", len(later)).Msg("reading inputs to find their artifacts failed; retrying")
 		if err := u.deps.List.Postpone(ctx, later, next); err != nil {
 			return 0, err
 		}

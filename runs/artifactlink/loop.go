@@ -163,13 +163,13 @@ func (l *Loop) register(ctx context.Context, outputs *worklists.ProducedOutputs)
 		l.count(ctx, "existing", int64(response.GetExisting()))
 		l.count(ctx, "refused", int64(len(response.GetRefused())))
 		for _, reason := range response.GetRefused() {
-			log.Warn().Str("reason", reason).Msg("a declared artifact cannot be registered")
+			log.Warn().Str("reason", reason).Msg("artifact not registered: its declaration is invalid")
 		}
 		failpoint.Here("artifacts.after-register")
 		err = l.deps.List.Done(ctx, outputs.ID)
 	case permanent(err):
 		l.count(ctx, "refused", 1)
-		log.Warn().Err(err).Msg("declared artifacts cannot be registered")
+		log.Warn().Err(err).Msg("registering declared artifacts failed permanently; giving up")
 		err = l.deps.List.Done(ctx, outputs.ID)
 	default:
 		l.count(ctx, "failed", 1)

@@ -114,7 +114,7 @@ func (t *Tasks) prepare(ctx context.Context, action *worklists.DueAction, templa
 			Code: "BadTaskInputs", Message: wrong.words, Kind: core.ExecutionError_USER, Recoverability: core.ContainerError_NON_RECOVERABLE,
 		}}
 	default:
-		t.logger.Warn().Err(err).Str("run", action.RunName).Str("action", action.Name).Msg("an action cannot start yet; retrying")
+		t.logger.Warn().Err(err).Str("run", action.RunName).Str("action", action.Name).Msg("starting a built-in action failed; retrying")
 		return postponed()
 	}
 }

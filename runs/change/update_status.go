@@ -52,7 +52,7 @@ func (u *Updater) update(ctx context.Context, request *workflow.UpdateActionStat
 		AbortReason: cmp.Or(request.GetAbortReason(), defaultAbortReason),
 	}
 	if !state.Known(update.To.Phase) {
-		return rpc.InvalidArgument("status.phase", "the phase %d is not known", update.To.Phase)
+		return rpc.InvalidArgument("status.phase", "unknown phase %d", update.To.Phase)
 	}
 	if update.Output != nil {
 		if err := u.Conditions.check(ctx, "output", update.Action, update.Output); err != nil {

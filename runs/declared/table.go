@@ -36,7 +36,7 @@ var table = map[protoreflect.FullName]decision{
 	"flyteidl2.notification.WebhookDeliveryTemplate": {honoured: "url method headers body_template"},
 	"flyteidl2.notification.EmailDeliveryTemplate": {
 		honoured: "to cc bcc inline",
-		refused:  map[protoreflect.Name]string{"provider_template": "this server sends mail itself, and knows no templates of a mail provider; use inline"},
+		refused:  map[protoreflect.Name]string{"provider_template": "is not supported: this server sends mail itself; use inline"},
 	},
 	"flyteidl2.notification.EmailRecipient":      {honoured: "name address"},
 	"flyteidl2.notification.InlineEmailTemplate": {honoured: "subject html_template text_template"},

@@ -46,7 +46,7 @@ func (e *Errors) ListErrors(ctx context.Context, request *insightv1.ListErrorsRe
 	case limit == 0:
 		limit = defaultErrorGroups
 	case limit > maxErrorGroups:
-		return nil, rpc.InvalidArgument("limit", "is at most %d, got %d", maxErrorGroups, limit)
+		return nil, rpc.InvalidArgument("limit", "must be at most %d, got %d", maxErrorGroups, limit)
 	}
 	birth, err := e.Failures.RunBirth(ctx, ident.RunOf(request.GetRunId()))
 	if err != nil {

@@ -31,7 +31,7 @@ type Searcher struct {
 func (s *Searcher) Search(ctx context.Context, request *insightv1.SearchRequest) (*insightv1.SearchResponse, error) {
 	text := strings.TrimSpace(request.GetQuery())
 	if text == "" {
-		return nil, rpc.InvalidArgument("query", "has nothing but blanks")
+		return nil, rpc.InvalidArgument("query", "must not be blank")
 	}
 	if strings.ContainsRune(text, 0) {
 		return nil, rpc.InvalidArgument("query", "must not contain NUL")

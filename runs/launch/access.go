@@ -98,7 +98,7 @@ func bundleOf(body []byte, err error) (string, error) {
 // checkBases refuses directories of a run in which it must not write.
 func (c *Creator) checkBases(ctx context.Context, run ident.Run, spec *task.RunSpec) error {
 	if run.Project == blobpath.UploadsName {
-		return rpc.FailedPrecondition("project %s takes no runs: the object store keeps uploads of all projects below this name", run.Project)
+		return rpc.FailedPrecondition("cannot create run: project name %s is reserved for uploads in the object store", run.Project)
 	}
 	if base := spec.GetRunBaseDir(); base != "" {
 		if err := c.Access.Base("run_spec.run_base_dir", base, placeOf(run)); err != nil {

@@ -259,7 +259,7 @@ func (c *Creator) runIdent(ctx context.Context, request *workflow.CreateRunReque
 	}
 	switch project.ProjectState(found.State) {
 	case project.ProjectState_PROJECT_STATE_ARCHIVED, project.ProjectState_PROJECT_STATE_SYSTEM_ARCHIVED:
-		return id, rpc.FailedPrecondition("project %s is archived and takes no new runs", id.Project)
+		return id, rpc.FailedPrecondition("cannot create run: project %s is archived", id.Project)
 	}
 	return id, nil
 }
@@ -267,10 +267,10 @@ func (c *Creator) runIdent(ctx context.Context, request *workflow.CreateRunReque
 // checkRunSpec validates what protovalidate cannot check.
 func checkRunSpec(spec *task.RunSpec) error {
 	if spec.GetMaxActionConcurrency() == 1 {
-		return rpc.InvalidArgument("run_spec.max_action_concurrency", "is 0 for no limit, or at least 2")
+		return rpc.InvalidArgument("run_spec.max_action_concurrency", "must be 0 (no limit) or at least 2")
 	}
 	if spec.GetMaxActionConcurrency() > 1<<30 {
-		return rpc.InvalidArgument("run_spec.max_action_concurrency", "is too large")
+		return rpc.InvalidArgument("run_spec.max_action_concurrency", "is out of range")
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (c *Creator) storeInputs(
 		return "", nil, rpc.InvalidArgument("inputs", "cannot be encoded: %s", err.Error())
 	}
 	if int64(len(body)) > c.Config.MaxInlineInputs {
-		return "", nil, rpc.InvalidArgument("inputs", "inputs of %d bytes are too large to be sent inline; upload them", len(body))
+		return "", nil, rpc.InvalidArgument("inputs", "inline inputs of %d bytes are too large; upload them", len(body))
 	}
 	sum := sha256.Sum256(body)
 	root.InputURI = blobpath.RootInputs(root.RunOutputBase) + "/" + hex.EncodeToString(sum[:])
@@ -52,7 +52,7 @@ func (c *Creator) storeInputs(
 	defer cancel()
 	if err := c.Inputs.WriteAll(ctx, blobpath.InputsPath(root.InputURI), body); err != nil {
 		if errors.Is(err, blobstore.ErrForbiddenPath) {
-			return "", nil, rpc.InvalidArgument("run_spec.run_base_dir", "is outside of the storage of this installation")
+			return "", nil, rpc.InvalidArgument("run_spec.run_base_dir", "is outside the storage of this installation")
 		}
 		return "", nil, rpc.Unavailable(err, "the inputs could not be stored")
 	}
@@ -67,17 +67,17 @@ func (c *Creator) uploadedInputs(ctx context.Context, uri string) (*task.Inputs,
 	body, err := c.Inputs.ReadAll(ctx, blobpath.InputsPath(uri), c.Config.MaxInlineInputs)
 	switch {
 	case errors.Is(err, blobstore.ErrNotExist):
-		return nil, rpc.InvalidArgument(field, "there are no inputs at %s any more", uri)
+		return nil, rpc.InvalidArgument(field, "no inputs exist at %s; they were deleted", uri)
 	case errors.Is(err, blobstore.ErrTooLarge):
-		return nil, rpc.InvalidArgument(field, "the inputs have more than %d bytes, too many to replace one of them", c.Config.MaxInlineInputs)
+		return nil, rpc.InvalidArgument(field, "must have at most %d bytes to replace one of them", c.Config.MaxInlineInputs)
 	case errors.Is(err, blobstore.ErrForbiddenPath):
-		return nil, rpc.InvalidArgument(field, "is outside of the storage of this installation")
+		return nil, rpc.InvalidArgument(field, "is outside the storage of this installation")
 	case err != nil:
 		return nil, rpc.Unavailable(err, "the inputs could not be read")
 	}
 	inputs := &task.Inputs{}
 	if err := proto.Unmarshal(body, inputs); err != nil {
-		return nil, rpc.InvalidArgument(field, "what lies at %s are no inputs", uri)
+		return nil, rpc.InvalidArgument(field, "the object at %s does not contain inputs", uri)
 	}
 	return inputs, nil
 }

@@ -71,7 +71,7 @@ func (c *Creator) fromTrigger(ctx context.Context, request *workflow.CreateRunRe
 	project := cmp.Or(request.GetRunId().GetProject(), request.GetProjectId().GetName())
 	domain := cmp.Or(request.GetRunId().GetDomain(), request.GetProjectId().GetDomain())
 	if name.GetProject() != project || name.GetDomain() != domain {
-		return nil, from, rpc.InvalidArgument("trigger_name", "trigger %s is not in project %s and domain %s, as the new run is", name.GetName(), project, domain)
+		return nil, from, rpc.InvalidArgument("trigger_name", "trigger %s is not in project %s and domain %s of the new run", name.GetName(), project, domain)
 	}
 	if c.Triggers == nil {
 		return nil, from, rpc.NotFound("trigger %s of task %s does not exist", name.GetName(), name.GetTaskName())

@@ -16,7 +16,7 @@ const maxCacheKey = 512
 // with the cache.
 func (p *Planner) planCache(_ context.Context, a *schema.Action, planned *plannedTask, run *runContext) error {
 	if len(a.CacheKey) > maxCacheKey {
-		return rpc.InvalidArgument("task.cache_key", "has at most %d bytes", maxCacheKey)
+		return rpc.InvalidArgument("task.cache_key", "must have at most %d bytes", maxCacheKey)
 	}
 	if !planned.spec.GetTaskTemplate().GetMetadata().GetDiscoverable() {
 		a.CacheKey = "" // a key alone does not make outputs reusable

@@ -44,13 +44,13 @@ func (p *Planner) planQueue(_ context.Context, a *schema.Action, _ *plannedTask,
 // checkQueue returns InvalidArgument when the queue does not exist or the run's project may not use it.
 func (p *Planner) checkQueue(field, name string, run *runContext) error {
 	if len(name) > maxQueueName {
-		return rpc.InvalidArgument(field, "has at most %d characters", maxQueueName)
+		return rpc.InvalidArgument(field, "must have at most %d characters", maxQueueName)
 	}
 	if !p.Queues.Known(name) {
-		return rpc.InvalidArgument(field, "there is no queue %s; the queues are %s", name, strings.Join(p.Queues.Names(), ", "))
+		return rpc.InvalidArgument(field, "queue %s does not exist; queues: %s", name, strings.Join(p.Queues.Names(), ", "))
 	}
 	if !p.Queues.Of(name).Serves(run.ID.Project, run.ID.Domain) {
-		return rpc.InvalidArgument(field, "queue %s is not for project %s in domain %s", name, run.ID.Project, run.ID.Domain)
+		return rpc.InvalidArgument(field, "queue %s does not accept runs of project %s in domain %s", name, run.ID.Project, run.ID.Domain)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func runPriority(spec *task.RunSpec) (int32, error) {
 	}
 	n, err := strconv.ParseInt(value, 10, 32)
 	if err != nil || n < -maxPriority || n > maxPriority {
-		return 0, rpc.InvalidArgument("run_spec.labels", "%s is an integer from %d to %d, got %q", ident.LabelPriority, -maxPriority, maxPriority, value)
+		return 0, rpc.InvalidArgument("run_spec.labels", "%s must be an integer from %d to %d, got %q", ident.LabelPriority, -maxPriority, maxPriority, value)
 	}
 	return int32(n), nil
 }

@@ -24,7 +24,7 @@ func TestQueueOfAChild(t *testing.T) {
 		"none":                       {},
 		"its own":                    {own: "gpu", run: "default", want: "gpu"},
 		"that of its run":            {run: "gpu", want: "gpu"},
-		"unknown":                    {own: "none", refused: "there is no queue none"},
+		"unknown":                    {own: "none", refused: "queue none does not exist"},
 		"of another project":         {own: "closed", refused: "queue closed is not for project p"},
 		"that of its run, long gone": {own: "gone", run: "gone", want: "gone"},
 	} {

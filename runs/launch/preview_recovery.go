@@ -54,7 +54,7 @@ func (v *Previewer) PreviewRecovery(ctx context.Context, request *insightv1.Prev
 	case limit == 0:
 		limit = defaultPreview
 	case limit > maxPreview:
-		return nil, rpc.InvalidArgument("limit", "is at most %d, got %d", maxPreview, limit)
+		return nil, rpc.InvalidArgument("limit", "must be at most %d, got %d", maxPreview, limit)
 	}
 	skip, err := previewToken(request.GetToken())
 	if err != nil {
@@ -86,7 +86,7 @@ func previewToken(token string) (int, error) {
 	}
 	skip, err := strconv.Atoi(token)
 	if err != nil || skip < 0 {
-		return 0, rpc.InvalidArgument("token", "is none of ours")
+		return 0, rpc.InvalidArgument("token", "invalid page token")
 	}
 	return skip, nil
 }

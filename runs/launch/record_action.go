@@ -140,7 +140,7 @@ func describeCondition(condition *workflow.ConditionAction, action *store.NewAct
 	switch condition.GetType().GetSimple() {
 	case core.SimpleType_BOOLEAN, core.SimpleType_INTEGER, core.SimpleType_FLOAT, core.SimpleType_STRING:
 	default:
-		return rpc.InvalidArgument("condition.type", "a condition's value is a boolean, an integer, a float or a string")
+		return rpc.InvalidArgument("condition.type", "must be a boolean, an integer, a float or a string")
 	}
 	a := &action.Action
 	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_CONDITION)
@@ -150,7 +150,7 @@ func describeCondition(condition *workflow.ConditionAction, action *store.NewAct
 	}
 	if condition.GetTimeout() != nil {
 		if a.Limits.Deadline = condition.GetTimeout().AsDuration(); a.Limits.Deadline <= 0 {
-			return rpc.InvalidArgument("condition.timeout", "must be positive, or left out for no limit")
+			return rpc.InvalidArgument("condition.timeout", "must be positive; omit it for no limit")
 		}
 	}
 	action.Webhook = condition.GetWebhook() != nil
@@ -173,7 +173,7 @@ func (r *Recorder) describeTrace(ctx context.Context, id ident.Action, trace *wo
 	case 0, state.Succeeded, state.Recovered:
 		a.Phase = state.Succeeded
 	default:
-		return rpc.InvalidArgument("trace.phase", "a trace is recorded when it has ended")
+		return rpc.InvalidArgument("trace.phase", "must be terminal: a trace is recorded after it has ended")
 	}
 	if a.Phase == state.Failed {
 		if a.Error, err = r.traceError(ctx, id); err != nil {

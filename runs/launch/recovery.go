@@ -191,7 +191,7 @@ func (rs *Recoveries) there(ctx context.Context, uri string) (bool, error) {
 	case errors.Is(err, blobstore.ErrNotExist), errors.Is(err, blobstore.ErrForbiddenPath):
 		return false, nil
 	default:
-		return false, rpc.Unavailable(err, "the object store does not say whether %s is there", uri)
+		return false, rpc.Unavailable(err, "cannot check whether %s exists", uri)
 	}
 }
 

@@ -28,9 +28,9 @@ func (c *Creator) describeRelation(ctx context.Context, root *schema.Root, spec 
 	case related.GetName() == "":
 		return rpc.InvalidArgument(field+".name", "is required")
 	case cmp.Or(related.GetProject(), run.Project) != run.Project, cmp.Or(related.GetDomain(), run.Domain) != run.Domain:
-		return rpc.InvalidArgument(field, "run %s is not in project %s and domain %s, as the new run is", related.GetName(), run.Project, run.Domain)
+		return rpc.InvalidArgument(field, "run %s is not in project %s and domain %s of the new run", related.GetName(), run.Project, run.Domain)
 	case run.Name == root.RunName:
-		return rpc.InvalidArgument(field+".name", "a run is not related to itself")
+		return rpc.InvalidArgument(field+".name", "must name another run")
 	}
 	if _, err := c.Storage.Storage(ctx, run.Root()); rpc.IsNotFound(err) {
 		switch _, repeated := c.Storage.Storage(ctx, ident.Run{Project: root.Project, Domain: root.Domain, Name: root.RunName}.Root()); {
@@ -38,7 +38,7 @@ func (c *Creator) describeRelation(ctx context.Context, root *schema.Root, spec 
 		case !rpc.IsNotFound(repeated):
 			return repeated
 		case needsSource(relation.GetRelationType()):
-			return rpc.NotFound("run %s, which %s names, does not exist", run, field)
+			return rpc.NotFound("run %s in %s does not exist", run, field)
 		default:
 			return nil
 		}
@@ -64,14 +64,14 @@ func relationOf(spec *task.RunSpec) (*common.Relation, error) {
 	case relation == nil && older != nil:
 		relation = &common.Relation{RelatedTo: proto.CloneOf(older), RelationType: common.RelationType_RELATION_TYPE_RERUN}
 	case older != nil && older.GetName() != relation.GetRelatedTo().GetName():
-		return nil, rpc.InvalidArgument("run_spec.related_to", "names another run than run_spec.relation.related_to")
+		return nil, rpc.InvalidArgument("run_spec.related_to", "must name the same run as run_spec.relation.related_to")
 	}
 	kind := relation.GetRelationType()
 	switch {
 	case relation != nil && (kind == 0 || common.RelationType_name[int32(kind)] == ""):
-		return nil, rpc.InvalidArgument("run_spec.relation.relation_type", "%d is no known type of relation", kind)
+		return nil, rpc.InvalidArgument("run_spec.relation.relation_type", "unknown relation type %d", kind)
 	case spec.GetRecover() != nil && kind != common.RelationType_RELATION_TYPE_RECOVER:
-		return nil, rpc.InvalidArgument("run_spec.recover", "is only for a run whose run_spec.relation is of type RECOVER")
+		return nil, rpc.InvalidArgument("run_spec.recover", "requires run_spec.relation.relation_type RECOVER")
 	case relation == nil:
 		return nil, nil //nolint:nilnil // most runs come from no other
 	}

@@ -266,12 +266,12 @@ func (k *Keeper) deleteBlobs(ctx context.Context, of kind, d deletions.Deletion)
 		return nil
 	}
 	if !of.owns(k.deps.Blobs.Root(), d) {
-		k.deps.Logger.Warn().Stringer("run", d.Run).Str("place", d.OutputBase).Msg("left the blobs of a deleted run: their place is not the run's own directory")
+		k.deps.Logger.Warn().Stringer("run", d.Run).Str("place", d.OutputBase).Msg("keeping the blobs of a deleted run: they are not in the run's own directory")
 		return nil
 	}
 	err := k.deps.Blobs.DeletePrefix(ctx, d.OutputBase)
 	if errors.Is(err, blobstore.ErrForbiddenPath) {
-		k.deps.Logger.Warn().Err(err).Stringer("run", d.Run).Msg("left the blobs of a deleted run: they are outside of the storage")
+		k.deps.Logger.Warn().Err(err).Stringer("run", d.Run).Msg("keeping the blobs of a deleted run: they are outside the storage")
 		return nil
 	}
 	return err

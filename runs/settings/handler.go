@@ -73,7 +73,7 @@ func (h *Handler) key(ctx context.Context, key *settingspb.SettingsKey) (catalog
 	case key == nil:
 		return scope, rpc.InvalidArgument("key", "is required")
 	case scope.Project != "" && scope.Domain == "":
-		return scope, rpc.InvalidArgument("key.domain", "is required with a project: settings of a project are settings in one domain")
+		return scope, rpc.InvalidArgument("key.domain", "is required with a project: settings of a project belong to one domain")
 	case scope.Project != "":
 		return scope, h.checkPlace(ctx, scope)
 	case scope.Domain != "":

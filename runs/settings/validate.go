@@ -62,7 +62,7 @@ func normalizeGroup(group protoreflect.Message, scope settings.ScopeLevel) {
 // base directory is within the storage.
 func Validate(given *settings.Settings) error {
 	if size := proto.Size(given); size > MaxSize {
-		return &FieldError{"", fmt.Sprintf("have %d bytes, more than the %d that are allowed", size, MaxSize)}
+		return &FieldError{"", fmt.Sprintf("must have at most %[2]d bytes, got %[1]d", size, MaxSize)}
 	}
 	return validateGroup(given.ProtoReflect(), "")
 }

@@ -31,7 +31,7 @@ func checkMap(path string, entries map[string]string) string {
 			}
 		}
 		if problem == "" && strings.ContainsRune(value, 0) {
-			problem = "may not contain the character NUL"
+			problem = "must not contain NUL"
 		}
 		if problem != "" {
 			return fmt.Sprintf("%q: %s", shown(name), problem)

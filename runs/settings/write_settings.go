@@ -34,7 +34,7 @@ func (h *Handler) UpdateSettings(
 ) (*settingspb.UpdateSettingsResponse, error) {
 	version := request.GetVersion()
 	if version == 0 || version > math.MaxInt64 {
-		return nil, rpc.InvalidArgument("version", "is required: the version of the settings that are to be replaced")
+		return nil, rpc.InvalidArgument("version", "is required: send the version of the settings that you replace")
 	}
 	record, err := h.write(ctx, request.GetKey(), request.GetSettings(), func(key catalog.SettingsKey, body []byte) (int64, error) {
 		return h.store.Update(ctx, key, int64(version), body, h.clock.Now()) //nolint:gosec // versions count from 1
@@ -93,7 +93,7 @@ func (h *Handler) check(ctx context.Context, key catalog.SettingsKey, given *set
 		}
 	}
 	if queue := given.GetRun().GetDefaultQueue(); queue.GetState() == settingspb.SettingState_SETTING_STATE_VALUE && !h.queues.Known(queue.GetStringValue()) {
-		return rpc.InvalidArgument("settings.run.default_queue", "there is no queue %s; the queues are %s",
+		return rpc.InvalidArgument("settings.run.default_queue", "queue %s does not exist; queues: %s",
 			queue.GetStringValue(), strings.Join(h.queues.Names(), ", "))
 	}
 	rows, err := h.store.Levels(ctx, key)

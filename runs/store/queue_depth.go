@@ -71,7 +71,7 @@ func (b *batch) enter(r, root *row) error {
 		return nil // operations that create actions declare the queues they add to
 	}
 	if depth >= q.MaxDepth {
-		return rpc.ResourceExhausted("queue %s is full: it has %d of the %d actions that may wait in it, try again later", q.Name, depth, q.MaxDepth)
+		return rpc.ResourceExhausted("queue %s is full: %d actions are waiting and its limit is %d; try again later", q.Name, depth, q.MaxDepth)
 	}
 	b.depths[q]++
 	return nil

@@ -121,9 +121,9 @@ func (w *Writer) submit(ctx context.Context, op operation) error {
 	case errors.Is(err, groupcommit.ErrStopped):
 		return errStopping()
 	case errors.Is(err, groupcommit.ErrFull):
-		return rpc.ResourceExhausted("%d changes wait to be stored, try again later", w.config.MaxQueue)
+		return rpc.ResourceExhausted("the server is overloaded: %d changes are waiting to be stored; try again later", w.config.MaxQueue)
 	case errors.Is(err, groupcommit.ErrAbandoned):
-		return rpc.Unavailable(context.Cause(ctx), "the change was not confirmed in time")
+		return rpc.Unavailable(context.Cause(ctx), "timed out while storing the change")
 	}
 	return err
 }

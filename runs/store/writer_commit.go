@@ -45,7 +45,7 @@ func (w *Writer) commit(ctx context.Context, requests []*request) {
 		case errors.Is(err, errSlow):
 			w.deps.Logger.Error().Err(err).Int("operations", len(requests)).Dur("limit", w.config.CommitTimeout).
 				Msg("a transaction took too long")
-			w.split(ctx, requests, rpc.Unavailable(err, "the change was not stored within %s", w.config.CommitTimeout))
+			w.split(ctx, requests, rpc.Unavailable(err, "storing the change timed out after %s", w.config.CommitTimeout))
 			return
 		case transient(err):
 			pause := retries.Next()
@@ -154,7 +154,7 @@ func waiting(requests []*request, cause error) []*request {
 		if r.Ctx.Err() == nil {
 			kept = append(kept, r)
 		} else {
-			r.Answer(struct{}{}, rpc.Unavailable(cause, "the change was not stored in time"))
+			r.Answer(struct{}{}, rpc.Unavailable(cause, "timed out while storing the change"))
 		}
 	}
 	return kept
@@ -178,7 +178,7 @@ func transient(err error) bool {
 func refused(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && len(pg.Code) == 5 && pg.Code[:2] == "22" {
-		return rpc.InvalidArgument("", "the request has text or numbers that cannot be stored")
+		return rpc.InvalidArgument("", "the request contains text or numbers that the database cannot store")
 	}
 	return rpc.Internal(err, "the change could not be stored")
 }

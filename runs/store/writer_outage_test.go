@@ -188,5 +188,5 @@ func TestOutageEndsCallsAtTheirDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	err := w.RecordAction(ctx, newChild("r", "a0", "c"))
-	require.ErrorContains(t, err, "not confirmed in time")
+	require.ErrorContains(t, err, "timed out while storing the change")
 }

@@ -43,7 +43,7 @@ func (l *lane) expect(at time.Time) {
 func (l *lane) run(ctx context.Context, grace store.ExecutorGrace) {
 	for ctx.Err() == nil {
 		if err := l.drain(ctx, grace); err != nil && ctx.Err() == nil {
-			l.loop.deps.Logger.Warn().Err(err).Str("lane", l.name).Msg("handling due actions failed; retrying")
+			l.loop.deps.Logger.Warn().Err(err).Str("lane", l.name).Msg("handling due timers failed; retrying")
 		}
 		l.await(ctx)
 	}

@@ -100,7 +100,7 @@ func (c *Creator) ident(ctx context.Context, request *workflow.CreateTrackedRunR
 		case !ident.IsName(id.Name):
 			return id, rpc.InvalidArgument("run_id.name", "the name of a run %s; got %q", ident.NameRule, id.Name)
 		case id.Name[0] == 'u' || id.Name[0] == 'r':
-			return id, rpc.InvalidArgument("run_id.name", "names of tracked runs do not begin with u or r, which are reserved; got %q", id.Name)
+			return id, rpc.InvalidArgument("run_id.name", "must not begin with u or r, which are reserved; got %q", id.Name)
 		}
 	case *workflow.CreateTrackedRunRequest_ProjectId:
 		field = "project_id"
@@ -118,7 +118,7 @@ func (c *Creator) ident(ctx context.Context, request *workflow.CreateTrackedRunR
 	}
 	switch project.ProjectState(found.State) {
 	case project.ProjectState_PROJECT_STATE_ARCHIVED, project.ProjectState_PROJECT_STATE_SYSTEM_ARCHIVED:
-		return id, rpc.FailedPrecondition("project %s is archived and takes no new runs", id.Project)
+		return id, rpc.FailedPrecondition("cannot create run: project %s is archived", id.Project)
 	}
 	return id, nil
 }

@@ -98,7 +98,7 @@ func (r *Reporter) report(run ident.Run, update *workflow.TrackedActionUpdate) (
 	id := ident.ActionOf(event.GetId())
 	switch {
 	case id.Run != run:
-		return store.Reported{}, rpc.InvalidArgument("event.id.run", "is another run than that of the request: %s", id.Run)
+		return store.Reported{}, rpc.InvalidArgument("event.id.run", "must be the run of the request, got %s", id.Run)
 	case !ident.IsName(id.Name):
 		return store.Reported{}, rpc.InvalidArgument("event.id.name", "the name of an action %s; got %q", ident.NameRule, id.Name)
 	case event.GetAttempt() == 0 || event.GetAttempt() > maxAttempts:
@@ -134,7 +134,7 @@ const (
 func (r *Reporter) newAction(id ident.Action, update *workflow.TrackedActionUpdate) (*store.NewAction, error) {
 	parent := cmp.Or(update.GetParentName(), ident.RootAction)
 	if !ident.IsName(parent) || parent == id.Name {
-		return nil, rpc.InvalidArgument("parent_name", "is not the name of another action: %q", parent)
+		return nil, rpc.InvalidArgument("parent_name", "must be the name of another action, got %q", parent)
 	}
 	began := cmp.Or(update.GetStatus().GetStartTime(), update.GetEvent().GetUpdatedTime(), update.GetEvent().GetReportedTime())
 	action := schema.Action{

@@ -39,7 +39,7 @@ func parseGroups(req *workflow.WatchGroupsRequest, highest int) (groupQuery, err
 	}
 	if asked := req.GetRequest().GetLimit(); asked > 0 {
 		if int64(asked) > int64(highest) {
-			return groupQuery{}, rpc.InvalidArgument("request.limit", "at most %d groups are possible, got %d", highest, asked)
+			return groupQuery{}, rpc.InvalidArgument("request.limit", "must be at most %d, got %d", highest, asked)
 		}
 		q.limit = int(asked)
 	}

@@ -34,7 +34,7 @@ func limited[T any](ctx context.Context, r *reads, read func() (T, error)) (T, e
 	defer func() { <-r.tokens }()
 	value, err := read()
 	if err != nil && rpc.KindOf(err) == rpc.KindInternal {
-		err = rpc.Unavailable(fmt.Errorf("read for a watch: %w", err), "the stream was interrupted, subscribe again")
+		err = rpc.Unavailable(fmt.Errorf("read for a watch: %w", err), "stream interrupted; subscribe again")
 	}
 	return value, err
 }

@@ -51,7 +51,7 @@ func parseTreeFilter(filters []*common.Filter) (treeFilter, error) {
 				out.names = append(out.names, name)
 			}
 		default:
-			return treeFilter{}, rpc.InvalidArgument(field+".field", "cannot filter by %q; PHASE and NAME are possible", filter.GetField())
+			return treeFilter{}, rpc.InvalidArgument(field+".field", "unknown field %q; use PHASE or NAME", filter.GetField())
 		}
 	}
 	return out, nil

@@ -197,7 +197,7 @@ func (l *Loop) again(ctx context.Context, call *worklists.PendingWebhook, host s
 	pause := backoff.After(l.config.Backoff.First, l.config.Backoff.Max, try)
 	if try == 1 {
 		n := note{try: try, reason: "WebhookFailed", message: fmt.Sprintf(
-			"the webhook at %s was not taken: %v; next try in %s, at most %d tries", host, failure, pause.Round(time.Millisecond), l.config.MaxTries)}
+			"calling the webhook at %s failed: %v; retrying in %s, at most %d calls", host, failure, pause.Round(time.Millisecond), l.config.MaxTries)}
 		if err := l.note(ctx, call, n); err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ func (s *Store) Run(ctx context.Context) {
 	for {
 		if s.due() {
 			if err := s.Rotate(); err != nil {
-				s.log.Error().Err(err).Msg("the key of the stored secrets was not rotated; trying again later")
+				s.log.Error().Err(err).Msg("rotating the encryption key of secrets failed; retrying later")
 			}
 		}
 		if clock.Sleep(ctx, s.clock, min(lookEvery, s.config.RotateKeyAfter)) != nil {
@@ -73,6 +73,6 @@ func (s *Store) reseal() error {
 		return err
 	}
 	s.keys = only
-	s.log.Info().Int("secrets", len(s.known)).Msg("the key of the stored secrets was rotated")
+	s.log.Info().Int("secrets", len(s.known)).Msg("rotated the encryption key of secrets")
 	return nil
 }

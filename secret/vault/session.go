@@ -151,7 +151,7 @@ func (s *session) upkeep(ctx context.Context) time.Duration {
 	}
 	err := s.renew(ctx)
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn().Err(err).Msg("the token of Vault was not renewed; trying again")
+		s.log.Warn().Err(err).Msg("renewing the Vault token failed; retrying")
 		return retryPause
 	}
 	if s.renewAt.IsZero() {

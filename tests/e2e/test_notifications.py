@@ -110,7 +110,7 @@ def test_what_is_refused_is_given_up_and_can_be_sent_again(server: Server, sink:
 @pytest.mark.usefixtures("sdk")
 def test_rules_that_cannot_be_delivered():
     wrong = notify.Webhook(on_phase=ActionPhase.FAILED, url="https://example.com", body={"a": "{{.Nothing}}"})
-    with pytest.raises(Exception, match="there is no template variable .Nothing"):
+    with pytest.raises(Exception, match="unknown template variable .Nothing"):
         flyte.with_runcontext(notifications=wrong).run(distributed.notifies)
 
 

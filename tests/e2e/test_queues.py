@@ -115,11 +115,11 @@ def test_a_full_queue_and_unknown_ones(limited, tmp_path):
     first = flyte.with_runcontext(queue="short").run(storm.waits, str(tmp_path / "go"))
     eventually(lambda: queue(limited, "short").get("actions") == "1", what="the first is live")
     second = flyte.with_runcontext(queue="short").run(basic.hello, "you")
-    with pytest.raises(Exception, match="queue short is full: it has 1 of the 1 actions that may wait in it"):
+    with pytest.raises(Exception, match="queue short is full: 1 actions are waiting and its limit is 1"):
         flyte.with_runcontext(queue="short").run(basic.hello, "them")
-    with pytest.raises(Exception, match="there is no queue sohrt; the queues are default, elsewhere, narrow, nightly, short"):
+    with pytest.raises(Exception, match="queue sohrt does not exist; queues: default, elsewhere, narrow, nightly, short"):
         flyte.with_runcontext(queue="sohrt").run(basic.hello, "you")
-    with pytest.raises(Exception, match="queue elsewhere is not for project flytesnacks"):
+    with pytest.raises(Exception, match="queue elsewhere does not accept runs of project flytesnacks"):
         flyte.with_runcontext(queue="elsewhere").run(basic.hello, "you")
     (tmp_path / "go").touch()
     succeeded(first)

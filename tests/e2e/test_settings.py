@@ -60,7 +60,7 @@ def test_inheritance_and_versions(settings):
 
     stale = remote.Settings.get_settings_for_edit(domain=DOMAIN, project=PROJECT)
     scope.update_settings({"labels": {"team": "first"}})
-    with pytest.raises(Exception, match="they were changed in the meantime"):
+    with pytest.raises(Exception, match="they were changed; read them again"):
         stale.update_settings({"labels": {"team": "second"}})
     with pytest.raises(Exception, match="settings.task_resource.max.memory"):
         scope.update_settings({"task_resource.max.memory": "lots"})

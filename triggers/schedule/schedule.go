@@ -150,7 +150,7 @@ func newRate(spec *task.FixedRate, anchor time.Time) (*rate, error) {
 	r := &rate{start: anchor.UTC().Truncate(time.Second), period: time.Duration(spec.GetValue()) * unit.length}
 	if start := spec.GetStartTime(); start != nil {
 		if err := start.CheckValid(); err != nil {
-			return nil, wrong("rate.start_time", "is no valid time")
+			return nil, wrong("rate.start_time", "is not a valid timestamp")
 		}
 		r.start, r.first = start.AsTime().Truncate(time.Microsecond), true
 		if y := r.start.Year(); y < 1900 || y > 2200 {

@@ -75,7 +75,7 @@ func (s *Store) AddBackfill(ctx context.Context, b *Backfill, limit int) (*Backf
 			return err
 		}
 		if working >= limit {
-			return rpc.ResourceExhausted("the trigger has %d backfills that have not ended, which is the limit", working)
+			return rpc.ResourceExhausted("the trigger already has %d unfinished backfills, which is the limit; wait or cancel one", working)
 		}
 		if _, err := tx.Exec(ctx, `SELECT pg_notify($1, '')`, Channel); err != nil {
 			return err

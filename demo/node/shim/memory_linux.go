@@ -61,7 +61,7 @@ func sumKiB(path string, names ...string) int64 {
 	return sum
 }
 
-// kernelKills is how many processes of the machine the kernel has killed for want of memory; -1 if that is not known.
+// kernelKills returns the number of OOM kills on this machine; -1 if unknown.
 func kernelKills() int64 {
 	raw, err := os.ReadFile("/proc/vmstat")
 	if err != nil {

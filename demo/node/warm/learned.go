@@ -109,10 +109,10 @@ func (p *Pool) renew(ctx context.Context, m *member, of program) *parent {
 		}
 		var refused *refusal
 		if !errors.As(err, &refused) {
-			p.log.Warn().Err(err).Strs("packages", of.learned).Msg("the warm parent does not learn packages: it stays as it is")
+			p.log.Warn().Err(err).Strs("packages", of.learned).Msg("updating the warm parent's packages failed; keeping the current parent")
 			return nil
 		}
-		p.log.Info().Str("package", refused.name).Str("why", refused.why).Msg("a warm parent does not import this package")
+		p.log.Info().Str("package", refused.name).Str("why", refused.why).Msg("package excluded from warm parents")
 		m.unfit[refused.name] = struct{}{}
 		of.learned = m.wanted(of.learned)
 	}

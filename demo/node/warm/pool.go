@@ -177,7 +177,7 @@ func (p *Pool) condition(m *member, now time.Time) Reason {
 		return Failed
 	}
 	if path := m.parent.files.changed(); path != "" {
-		p.log.Info().Str("file", path).Msg("a file of a warm parent has changed: the parent is renewed")
+		p.log.Info().Str("file", path).Msg("file of a warm parent changed; restarting the parent")
 		return Failed
 	}
 	return None
@@ -221,7 +221,7 @@ func (p *Pool) start(m *member, of program) {
 	}
 	if err != nil {
 		m.failed = p.clk.Now()
-		p.log.Warn().Err(err).Str("script", of.script).Dur("pause", p.cfg.Pause).Msg("no warm parent: tasks start cold")
+		p.log.Warn().Err(err).Str("script", of.script).Dur("pause", p.cfg.Pause).Msg("no warm parent; tasks start cold")
 	}
 }
 
@@ -299,7 +299,7 @@ func (f *Fork) Result(warm bool, failure string) {
 	case warm:
 		f.pool.count.add(None)
 	case failure != "":
-		f.pool.log.Warn().Str("why", failure).Msg("a warm start failed: the process was started cold")
+		f.pool.log.Warn().Str("why", failure).Msg("warm start failed; process started cold")
 		f.pool.count.add(Failed)
 	}
 }

@@ -171,12 +171,12 @@ func TestRefusals(t *testing.T) {
 	require.Nil(t, state.Failure)
 	require.Equal(t, common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, state.Phase)
 	require.Contains(t, state.Message, "exceeded quota")
-	require.Contains(t, state.Message, "next try in about 1 s")
+	require.Contains(t, state.Message, "retrying in about 1 s")
 	pause := state.Recheck
 	for range 4 {
 		state = b.advance(t, attempt)
 	}
-	require.Contains(t, state.Message, "next try in about 16 s")
+	require.Contains(t, state.Message, "retrying in about 16 s")
 	require.Greater(t, state.Recheck, pause)
 	b.advance(t, attempt)
 	require.Equal(t, b.advance(t, attempt).Message, b.advance(t, attempt).Message, "a long wait is not reported again")

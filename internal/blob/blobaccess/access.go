@@ -121,7 +121,7 @@ func (r *Rules) RawBase(field, base string, place Place) error {
 	}
 	for step := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		if step == "." || step == ".." || step == "" && path != "" {
-			return rpc.InvalidArgument(field, "%q has a step that leads elsewhere or nowhere; name the directory itself", base)
+			return rpc.InvalidArgument(field, "%q contains a symbolic link, . or ..; name the directory itself", base)
 		}
 	}
 	if _, err := r.store.Canonical(strings.TrimRight(base, "/") + "/base"); errors.Is(err, blobstore.ErrForbiddenPath) {
@@ -133,7 +133,7 @@ func (r *Rules) RawBase(field, base string, place Place) error {
 func (r *Rules) canonical(field, uri string) (string, error) {
 	canonical, err := r.store.Canonical(uri)
 	if errors.Is(err, blobstore.ErrForbiddenPath) {
-		return "", rpc.InvalidArgument(field, "%q is outside of the storage of this installation", uri)
+		return "", rpc.InvalidArgument(field, "%q is outside the storage of this installation", uri)
 	}
 	return canonical, err
 }

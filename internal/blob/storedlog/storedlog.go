@@ -79,7 +79,7 @@ func Read(log io.Reader, batch int, emit func([]*dataplane.LogLine) error) error
 		line, err := reader.Next()
 		ended := errors.Is(err, io.EOF)
 		if err != nil && !ended {
-			return rpc.Unavailable(err, "the stored log cannot be read on")
+			return rpc.Unavailable(err, "reading the stored log failed")
 		}
 		if line != nil {
 			lines = append(lines, line)

@@ -44,12 +44,12 @@ func (p *patient) RoundTrip(request *http.Request) (*http.Response, error) {
 		response, err := p.next.RoundTrip(request)
 		if err == nil && !notReady(response.StatusCode) || request.Context().Err() != nil {
 			if retries.Failures() > 0 {
-				p.log.Info().Str("path", request.URL.Path).Msg("the API server answers; watch resumed")
+				p.log.Info().Str("path", request.URL.Path).Msg("API server answered; watch resumed")
 			}
 			return response, err
 		}
 		if retries.Failures() == 0 { // once for each outage
-			p.log.Warn().Err(reason(response, err)).Str("path", request.URL.Path).Msg("the API server does not answer a watch; retrying")
+			p.log.Warn().Err(reason(response, err)).Str("path", request.URL.Path).Msg("API server did not answer a watch; retrying")
 		}
 		if err == nil {
 			_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection is used again

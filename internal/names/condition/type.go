@@ -4,7 +4,7 @@ package condition
 import "github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 
 // TypeRule says in an error which types TypeAllowed accepts.
-const TypeRule = "a condition is answered with a boolean, integer, float or string"
+const TypeRule = "must be a boolean, an integer, a float or a string"
 
 // TypeAllowed reports whether a condition may be answered with a value of a type.
 func TypeAllowed(t *core.LiteralType) bool {

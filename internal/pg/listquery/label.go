@@ -12,7 +12,7 @@ import (
 // supports. A negated function holds if the label is missing.
 func (s Schema) labelFilter(b *Builder, at, key string, filter *common.Filter) error {
 	if strings.ContainsRune(key, 0) {
-		return rpc.InvalidArgument(s.path(at+".field"), "a label may not contain the character NUL")
+		return rpc.InvalidArgument(s.path(at+".field"), "a label must not contain NUL")
 	}
 	function := filter.GetFunction()
 	values, err := s.values(at, Field{Type: Text}, filter)

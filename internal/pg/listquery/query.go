@@ -32,7 +32,7 @@ func (s Schema) Compile(b Builder, scope []string, request *common.ListRequest) 
 	limit, highest := s.limits()
 	if asked := request.GetLimit(); asked > 0 {
 		if int64(asked) > int64(highest) {
-			return nil, rpc.InvalidArgument(s.path("limit"), "a page has at most %d entries, got %d", highest, asked)
+			return nil, rpc.InvalidArgument(s.path("limit"), "must be at most %d, got %d", highest, asked)
 		}
 		limit = int(asked)
 	}

@@ -31,7 +31,7 @@ func (f Field) parse(text string) (any, error) {
 		return value, nil
 	default:
 		if strings.ContainsRune(text, 0) {
-			return nil, fmt.Errorf("a text may not contain the character NUL")
+			return nil, fmt.Errorf("a text must not contain NUL")
 		}
 		if !utf8.ValidString(text) {
 			return nil, fmt.Errorf("a text must be UTF-8")

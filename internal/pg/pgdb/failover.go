@@ -168,7 +168,7 @@ func (f *Failover) find(ctx context.Context) *pgconn.PgConn {
 				timelines[i], err = readTimeline(asked, lines[i])
 			}
 			if err != nil && ctx.Err() == nil {
-				f.logger.Debug().Err(err).Str("host", one.host).Msg("a database server is not the primary")
+				f.logger.Debug().Err(err).Str("host", one.host).Msg("database server is not the primary")
 			}
 		})
 	}
@@ -207,7 +207,7 @@ func (f *Failover) settle(primary server, timeline uint64) bool {
 	if !moved {
 		return true
 	}
-	f.logger.Warn().Str("host", primary.host).Uint64("timeline", timeline).Int("cut", len(f.open)).Msg("another database server is the primary now")
+	f.logger.Warn().Str("host", primary.host).Uint64("timeline", timeline).Int("cut", len(f.open)).Msg("primary database server changed; closing connections to the old one")
 	for conn := range f.open {
 		_ = conn.Conn.Close() // it may be half dead; whoever uses it gets an error
 	}

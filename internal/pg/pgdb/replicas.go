@@ -132,9 +132,9 @@ func (r *Replicas) attend(ctx context.Context, one *replica) {
 			return
 		}
 		if changed := one.set(err == nil); changed && err == nil {
-			r.logger.Info().Str("host", one.host).Msg("lists are read from this standby")
+			r.logger.Info().Str("host", one.host).Msg("standby is current; reading lists from it")
 		} else if changed {
-			r.logger.Warn().Err(err).Str("host", one.host).Msg("a standby does not answer; lists are read elsewhere")
+			r.logger.Warn().Err(err).Str("host", one.host).Msg("standby did not answer; reading lists elsewhere")
 		}
 		if clock.Sleep(ctx, r.clock, askReplicaEvery) != nil {
 			return

@@ -29,7 +29,7 @@ func answer(ctx context.Context, err error) error {
 	case kind == KindCanceled && errors.Is(context.Cause(ctx), ErrShuttingDown):
 		return toConnect(Unavailable(err, "%s", ErrShuttingDown))
 	case kind == KindCanceled && ctx.Err() == nil:
-		// Something of ours was cancelled, not the request. Clients would take canceled for their own wish.
+		// An internal operation was canceled, not the request. Do not report Canceled: clients treat it as their own cancellation.
 		err = Unavailable(err, "the work was interrupted; try again")
 		call.note(ctx, err)
 		return toConnect(err)
@@ -41,10 +41,10 @@ func answer(ctx context.Context, err error) error {
 		wire := toConnect(err)
 		return connect.NewError(wire.Code(), errors.New(wire.Message()+" (error id "+id+")"))
 	case kind == KindCanceled:
-		log.Debug().Err(err).Msg("the caller has gone")
+		log.Debug().Err(err).Msg("client disconnected")
 	case kind == KindUnavailable && errors.Is(context.Cause(ctx), context.Canceled):
-		// Nobody listens any more; the end of a client is no failure of ours.
-		log.Debug().Err(err).Msg("the caller has gone")
+		// The client disconnected; this is not a server error.
+		log.Debug().Err(err).Msg("client disconnected")
 	default:
 		call.note(ctx, err)
 	}

@@ -41,7 +41,7 @@ func (l *Loop) Start(ctx context.Context) error {
 func While(leases Leases, name string, length time.Duration, work func(context.Context) error) func(context.Context) {
 	return func(ctx context.Context) {
 		if err := leases.Hold(ctx, name, length, work); err != nil {
-			zerolog.Ctx(ctx).Error().Err(err).Str("lease", name).Msg("the loop stopped")
+			zerolog.Ctx(ctx).Error().Err(err).Str("lease", name).Msg("loop stopped")
 		}
 	}
 }
@@ -71,7 +71,7 @@ func Every(clk clock.Clock, pause time.Duration, pass func(context.Context) erro
 	return func(ctx context.Context) error {
 		for {
 			if err := pass(ctx); err != nil && ctx.Err() == nil {
-				zerolog.Ctx(ctx).Warn().Err(err).Dur("next_in", pause).Msg("a pass failed; retrying")
+				zerolog.Ctx(ctx).Warn().Err(err).Dur("next_in", pause).Msg("pass failed; retrying")
 			}
 			if clock.Sleep(ctx, clk, pause) != nil {
 				return nil //nolint:nilerr // the context has ended, as it was asked to

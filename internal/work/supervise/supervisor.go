@@ -144,7 +144,7 @@ func (s *Supervisor) run(ctx context.Context, process *Process, done chan<- stru
 			retries.Reset()
 		}
 		err := fmt.Errorf("%s died: %w%s", s.config.Name, process.Err(), process.lastOutput())
-		s.config.Log.Error().Err(err).Str("child", s.config.Name).Bool("restart", !s.config.Once).Msg("child died")
+		s.config.Log.Error().Err(err).Str("child", s.config.Name).Bool("restart", !s.config.Once).Msg("child exited unexpectedly")
 		if s.config.OnExit != nil {
 			s.config.OnExit(err)
 		}

@@ -61,7 +61,7 @@ func (s *Projects) Create(ctx context.Context, p Project, now time.Time) error {
 		return err
 	}
 	if !inserted {
-		return rpc.AlreadyExists("project %s exists", p.ID)
+		return rpc.AlreadyExists("project %s already exists", p.ID)
 	}
 	return nil
 }

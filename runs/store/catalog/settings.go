@@ -68,7 +68,7 @@ func (s *Settings) Create(ctx context.Context, key SettingsKey, body []byte, now
 		return fmt.Errorf("store settings of %s: %w", key, err)
 	}
 	if tag.RowsAffected() == 0 {
-		return rpc.AlreadyExists("settings of %s exist", key)
+		return rpc.AlreadyExists("settings of %s already exist", key)
 	}
 	return nil
 }
@@ -94,5 +94,5 @@ func (s *Settings) Update(ctx context.Context, key SettingsKey, version int64, b
 	case err != nil:
 		return 0, fmt.Errorf("read settings of %s: %w", key, err)
 	}
-	return 0, rpc.FailedPrecondition("settings of %s are at version %d, not %d: they were changed in the meantime", key, stored, version)
+	return 0, rpc.FailedPrecondition("settings of %s are at version %d, not %d: they were changed; read them again", key, stored, version)
 }
