@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// Enqueue implements ActionsService: it records the action as a child of its parent. Doing so again is no error. The
+// Enqueue implements ActionsService: it records the action as a child of its parent. Doing so again is not an error. The
 // environment, labels and limits of the run are the root's; a child's request has none.
 func (h *actionsHandler) Enqueue(ctx context.Context, r *actions.EnqueueRequest) (*actions.EnqueueResponse, error) {
 	if err := h.svc.enqueue(ctx, r.GetAction()); err != nil {

@@ -57,7 +57,7 @@ type Deps struct {
 	Executor taskactions.Executor
 	// Leader divides the TaskActions among replicas; nil means that this one owns all.
 	Leader taskactions.Leader
-	// Installation is the id of this installation, by which its TaskActions are known; empty means that all are ours.
+	// Installation is the id of this installation, that labels its TaskActions; empty means that all TaskActions belong to it.
 	Installation string
 	// OwnNamespace is that of this process, where tasks run only if the configuration names it; empty for none.
 	OwnNamespace string

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// perPass is how many due apps one pass takes up; the rest follows in the next.
+	// perPass is how many due apps one pass picks up; the rest follows in the next.
 	perPass = 1000
 	// cleanEvery is how often old traffic is deleted.
 	cleanEvery = time.Minute
 )
 
-// autoscaler decides anew about apps whose time has come and about those that have requests. It runs on the replica that
+// autoscaler decides again about apps whose time has come and about those that have requests. It runs on the replica that
 // has its lease.
 type autoscaler struct {
 	*handler

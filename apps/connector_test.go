@@ -84,7 +84,7 @@ func TestAConnectorOnASharedNetwork(t *testing.T) {
 }
 
 // TestAClusterThatGivesPortsRunsReplicasSideBySide: on one network, an app with its port in its arguments has as many replicas as
-// it declares, and its new revision starts beside the old one. A node that can no longer do so is believed at once.
+// it declares, and its new revision starts alongside the old one. A node that can no longer do so is believed at once.
 func TestAClusterThatGivesPortsRunsReplicasSideBySide(t *testing.T) {
 	f := newFixture(t, nil)
 	d := f.deployerOf(&enginev1.WatchAppsRequest{SharedNetwork: true, GivesPorts: true})

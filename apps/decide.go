@@ -56,7 +56,7 @@ func decodeObserved(a *store.App) (*enginev1.ObservedApp, error) {
 	return observed, nil
 }
 
-// decide decides the rollout of an app anew and writes the result to its row. It reports whether anything has changed.
+// decide decides the rollout of an app again and writes the result to its row. It reports whether anything has changed.
 func (d decider) decide(a *store.App, known facts) (change store.Change, changed bool, err error) {
 	change.App = a
 	if a.Foreign {
@@ -112,7 +112,7 @@ func event(c rollout.Condition, now time.Time) store.Event {
 	}
 }
 
-// judged is what has become of revisions.
+// judged are the new states of revisions.
 func judged(before, after rollout.State) []store.Revision {
 	var judged []store.Revision
 	add := func(number uint64, state insightv1.AppRevisionState, message string) {

@@ -177,7 +177,7 @@ func (g *gateway) next(fits func(*enginev1.AppRoute) bool) *enginev1.AppRoute {
 }
 
 // TestAStartForgetsReplicasOfThisMachine: the machine may have stopped with the server, and another program may have the port by now.
-// On a cluster, replicas go on without the server, and requests reach them at once.
+// On a cluster, replicas continue without the server, and requests reach them at once.
 func TestAStartForgetsReplicasOfThisMachine(t *testing.T) {
 	f := newFixture(t, nil)
 	here, elsewhere := f.deployer("", true), f.deployer("elsewhere", false)

@@ -96,7 +96,7 @@ func (l *logs) stored(ctx context.Context, a *store.App, r replica, from *readin
 	}
 }
 
-// within reports whether a URI lies in the directory of an app: a report can make the server read nothing else.
+// within reports whether a URI is in the directory of an app: a report can make the server read nothing else.
 func within(root string, a *store.App, uri string) bool {
 	dir := blobpath.AppDir(root, a.Project, a.Domain, a.UID) + "/"
 	rest, inside := strings.CutPrefix(uri, dir)

@@ -48,7 +48,7 @@ func (h *handler) find(ctx context.Context, r *app.GetRequest) (*store.App, erro
 	return nil, rpc.InvalidArgument("ingress", "public_url or cname_url is required")
 }
 
-// visible reads an app by a name that the request does not give as such, so that nobody has checked it.
+// visible reads an app by a name that the request does not give as such, so that no one has checked it.
 func (h *handler) visible(ctx context.Context, key store.Key) (*store.App, error) {
 	a, err := h.store.Get(ctx, key)
 	if err == nil && !sees(ctx, a) {
@@ -57,7 +57,7 @@ func (h *handler) visible(ctx context.Context, key store.Key) (*store.App, error
 	return a, err
 }
 
-// sees reports whether an app lies within the scope of the call.
+// sees reports whether an app is within the scope of the call.
 func sees(ctx context.Context, a *store.App) bool {
 	scope := authz.ScopeFrom(ctx)
 	if scope.All {
@@ -71,7 +71,7 @@ func sees(ctx context.Context, a *store.App) bool {
 	return false
 }
 
-// Delete implements appconnect.AppServiceHandler. To delete what does not exist is no error.
+// Delete implements appconnect.AppServiceHandler. To delete what does not exist is not an error.
 func (h *handler) Delete(ctx context.Context, r *app.DeleteRequest) (*app.DeleteResponse, error) {
 	_, err := h.store.Delete(ctx, keyOf(r.GetAppId()))
 	return &app.DeleteResponse{}, err

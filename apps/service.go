@@ -65,7 +65,7 @@ type Deps struct {
 	PodLogs   map[string]PodLogs
 	Blobs     Blobs
 	Addresses Addresses
-	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
+	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
 	Listener *pgdb.Listener
 	Clock    clock.Clock
 	Logger   zerolog.Logger

@@ -134,7 +134,7 @@ func (t *tailing) limit() int {
 	return backlog
 }
 
-// follow sends lines, and takes up replicas that start, until there is nothing more to come.
+// follow sends lines, and picks up replicas that start, until there is nothing more to come.
 func (t *tailing) follow(ctx context.Context) error {
 	pause, poll := t.h.clock.NewTimer(gather), t.h.clock.NewTimer(t.h.config.Heartbeat)
 	defer pause.Stop()
@@ -198,7 +198,7 @@ func (t *tailing) finish(ctx context.Context) error {
 	}
 }
 
-// look takes up replicas that are new, and reports whether nothing more is to come.
+// look picks up replicas that are new, and reports whether nothing more is to come.
 func (t *tailing) look(ctx context.Context) (over bool, err error) {
 	found, exists, err := t.replicas(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// rulings says for each field of a spec, and of the messages that only specs have, what becomes of it. A test walks the
+// rulings says how each field of a spec, and of the messages that only specs have, is treated. A test walks the
 // contract and fails when a field is missing. An empty text means that the field has its effect, or is shown as it is;
 // other fields are refused with the text.
 var rulings = map[protoreflect.FullName]map[protoreflect.Name]string{

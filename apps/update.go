@@ -92,7 +92,7 @@ func (h *handler) redeclare(ctx context.Context, a *store.App, declared declarat
 	case a.DesiredState == before.DesiredState && sameMeta(a, &before):
 		return nil, nil
 	}
-	if a.Cluster != before.Cluster { // it starts anew elsewhere
+	if a.Cluster != before.Cluster { // it starts again elsewhere
 		a.State, a.Observed, a.ObservedAt, a.Ready, a.Foreign = nil, nil, nil, 0, false
 	}
 	if !maps.Equal(a.Labels, before.Labels) {

@@ -53,7 +53,7 @@ func (h *handler) Watch(ctx context.Context, r *app.WatchRequest, to *connect.Se
 	return s.run(ctx)
 }
 
-// oneAppAge is how many times longer than others a stream about one app goes on.
+// oneAppAge is how many times longer than others a stream about one app continues.
 const oneAppAge = 6
 
 func changed(a *app.App, known bool) *app.WatchResponse {

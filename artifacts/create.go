@@ -68,7 +68,7 @@ type candidate struct {
 
 // create checks and stores a version. It returns store.ErrExists when the version exists.
 func (w *writer) create(ctx context.Context, c candidate) (*artifact.Artifact, error) {
-	// The value must not claim to be another artifact, and what is stored is ours to change.
+	// The value must not claim to be another artifact, and the stored value may be changed.
 	spec := proto.CloneOf(c.spec)
 	if spec.GetValue() == nil || spec.GetType() == nil {
 		return nil, rpc.InvalidArgument("spec", "a value and its type are required")
@@ -108,8 +108,8 @@ func (w *writer) create(ctx context.Context, c candidate) (*artifact.Artifact, e
 	return w.save(ctx, row, source != nil)
 }
 
-// save stores a version. A run that is being deleted at this moment takes its data along, so the source is looked up once
-// more when retention can see the version.
+// save stores a version. A run that is being deleted at this moment takes its data along, so the source is looked up
+// again when retention can see the version.
 func (w *writer) save(ctx context.Context, row store.NewVersion, hasSource bool) (*artifact.Artifact, error) {
 	stored, err := w.store.Create(ctx, row)
 	if err != nil {

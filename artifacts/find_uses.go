@@ -147,7 +147,7 @@ func uses(action ident.Action, of inputs, pointing map[string][]store.Pointer) [
 	return ids
 }
 
-// within yields a URI and the directories that it lies in, each with and without the slash at its end.
+// within yields a URI and the directories that it is in, each with and without the slash at its end.
 func within(uri string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		root := 0
@@ -162,7 +162,7 @@ func within(uri string) func(yield func(string) bool) {
 	}
 }
 
-// canonical is the form in which the data of versions are stored: that of the store, or the URI itself if it lies outside.
+// canonical is the form in which the data of versions are stored: that of the store, or the URI itself if it is outside.
 func canonical(blobs Blobs, uri string) string {
 	if own, err := blobs.Canonical(uri); err == nil {
 		return own

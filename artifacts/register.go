@@ -107,7 +107,7 @@ func specOf(r *enginev1.RegisterOutputsRequest, declared *task.ProducedArtifact,
 }
 
 // versions names the versions of declarations that have none: by the attempt that made them, so that a repeated
-// registration finds what it created. Two outputs under one name are told apart by the output.
+// registration finds what it created. The output distinguishes two outputs under one name.
 type versions struct {
 	action  ident.Action
 	attempt uint32

@@ -83,7 +83,7 @@ func TestATaskThatDeclaresWrongPartitionsKeepsItsOutput(t *testing.T) {
 	require.Equal(t, []string{"region"}, got.GetPartitionSchemaMismatch().GetExpected().GetPartitionKeys())
 }
 
-// TestOutputsThatAreNotThereAreGivenUp: the loop does not try for ever, and others are not held up.
+// TestOutputsThatAreNotThereAreGivenUp: the loop does not try forever, and others are not held up.
 func TestOutputsThatAreNotThereAreGivenUp(t *testing.T) {
 	w := newWorld(t)
 	w.launch("r")

@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// handlerV2 serves keys of one project and domain. There is one organisation, so its name makes no difference.
+// handlerV2 serves keys of one project and domain. There is one organization, so its name makes no difference.
 type handlerV2 struct{ svc *Service }
 
 func scopeOf(id *cachev2.Identifier) (scope, error) {

@@ -14,7 +14,7 @@ export default defineConfig({
     alias: [
       { find: "@", replacement: here("src") },
       { find: "@gen", replacement: here("../gen/ts") },
-      // The generated code lies outside this package, where no node_modules is found.
+      // The generated code is outside this package, where no node_modules is found.
       { find: /^@bufbuild\/protobuf$/, replacement: here("node_modules/@bufbuild/protobuf/dist/esm/index.js") },
       { find: /^@bufbuild\/protobuf\/(codegenv2|wkt|reflect|wire)$/, replacement: here("node_modules/@bufbuild/protobuf/dist/esm/$1/index.js") },
     ],

@@ -21,7 +21,7 @@ import (
 const conditionOutput = "o0"
 
 // GetActionData implements DataProxyService: it returns the inputs and outputs of an action. Outputs that do not
-// exist yet are empty. Missing inputs return NotFound with a message that names them, by which clients recognise the
+// exist yet are empty. Missing inputs return NotFound with a message that names them, by which clients recognize the
 // loss.
 func (s *Service) GetActionData(ctx context.Context, r *dataproxy.GetActionDataRequest) (*dataproxy.GetActionDataResponse, error) {
 	id := r.GetActionId()

@@ -28,7 +28,7 @@ func checkSegment(field, name string) error {
 }
 
 // checkRelative refuses what is not a plain relative path: of at least one part, none of them empty or made of dots, and
-// without characters that mean something to somebody.
+// without characters that mean something to someone.
 func checkRelative(field, path string) error {
 	switch {
 	case len(path) > maxPath:

@@ -34,7 +34,7 @@ type machineImages struct {
 
 var _ images.Catalog = machineImages{}
 
-// Find implements images.Catalog. An environment that is broken does not exist, so that clients have it built anew.
+// Find implements images.Catalog. An environment that is broken does not exist, so that clients have it built again.
 func (m machineImages) Find(_ context.Context, project, domain, name string) (*images.Built, error) {
 	if m.node.Mapped(name) {
 		return &images.Built{Reference: name}, nil

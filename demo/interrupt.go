@@ -13,7 +13,7 @@ import (
 )
 
 // sameSignal is the time within which a second signal counts as a copy of the first: the terminal signals the whole
-// group, and a wrapper forwards its signal once more.
+// group, and a wrapper forwards its signal again.
 const sameSignal = 300 * time.Millisecond
 
 // interruptible is a context that ends at the first SIGINT, SIGTERM or SIGHUP. The second one kills the children and

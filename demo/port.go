@@ -44,7 +44,7 @@ func (d *demo) authority() string {
 }
 
 // hostFor is the name of an address that is listened on: host is what the options say of it. A loopback address becomes localhost, or
-// Debian's other name, where that name leads to it: the SDK defaults to plain text there, reads an organisation out of the first part
+// Debian's other name, where that name leads to it: the SDK defaults to plain text there, reads an organization out of the first part
 // of other names, and cannot print links with brackets. lookup returns the addresses of a name.
 func hostFor(host string, ip net.IP, lookup func(name string) ([]net.IP, error)) string {
 	const local = "localhost"

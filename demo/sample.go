@@ -33,7 +33,7 @@ func (d *demo) runSample(ctx context.Context) {
 		return
 	}
 	page := d.url() + "/v2/domain/development/project/flytesnacks/runs/" + run
-	// The command succeeds when it could follow the run, whatever became of it.
+	// The command succeeds when it could follow the run, whatever its outcome.
 	switch phase, err := d.endOf(ctx, run); {
 	case ctx.Err() != nil:
 		return

@@ -100,7 +100,7 @@ func TestADemoRefusesTheNamesOfNeighbours(t *testing.T) {
 	}
 }
 
-// A demo that cannot start for want of space says so, and nothing else.
+// A demo that cannot start for lack of space says so, and nothing else.
 func TestAFullDiskIsExplainedAtTheFirstStart(t *testing.T) {
 	disk := filepath.Dir(demotest.DataDir(t))
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=40m,mode=711"); err != nil {
@@ -116,7 +116,7 @@ func TestAFullDiskIsExplainedAtTheFirstStart(t *testing.T) {
 	require.NotContains(t, output, "goroutine")
 }
 
-// A directory of somebody else that is closed to Postgres is the demo's problem to explain, with the code for it.
+// A directory of someone else that is closed to Postgres is the demo's problem to explain, with the code for it.
 func TestAClosedDataDirectoryIsExplained(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root runs Postgres as another user")

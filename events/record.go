@@ -12,7 +12,7 @@ type handler struct{ sink *Sink }
 
 var _ workflowconnect.EventsProxyServiceHandler = (*handler)(nil)
 
-// Record implements EventsProxyService. Events that do not advance their action are no error.
+// Record implements EventsProxyService. Events that do not advance their action are not an error.
 func (h *handler) Record(ctx context.Context, r *workflow.RecordRequest) (*workflow.RecordResponse, error) {
 	transitions := make([]*enginev1.Transition, len(r.GetEvents()))
 	for i, event := range r.GetEvents() {

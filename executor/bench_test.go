@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkFanOut measures finished actions per second, with the API server, its store, the node and the executor on this
-// machine, logs kept. ACTIONS sets how many; 64 creators stand for the owner of TaskActions.
+// machine, logs kept. ACTIONS sets how many; 64 creators represent the owner of TaskActions.
 func BenchmarkFanOut(b *testing.B) {
 	zerolog.SetGlobalLevel(zerolog.ErrorLevel)
 	actions := 500

@@ -28,7 +28,7 @@ func selector(installation string, shard int) labels.Selector {
 	return labels.SelectorFromSet(marks)
 }
 
-// cacheOptions limits informers to our objects and strips what nobody reads, so that memory grows little,
+// cacheOptions limits informers to our objects and strips what no one reads, so that memory grows little,
 // and only with live work. Besides the types of plugins, TaskActions and Pods are always cached, since the orphan sweep
 // lists Pods whatever plugins are enabled. Cached objects are shared and must not be changed.
 func cacheOptions(namespaces []string, ours labels.Selector, informers []plugin.Informer) cache.Options {

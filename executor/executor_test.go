@@ -234,7 +234,7 @@ func TestAbortDuringAnOutageStopsThePodWhenItEnds(t *testing.T) {
 	}
 }
 
-// Story R1: a run that no page showed was reconciled for 17 days, and its pod was recreated each time somebody
+// Story R1: a run that no page showed was reconciled for 17 days, and its pod was recreated each time someone
 // deleted it.
 func TestTaskActionOfATerminalActionIsDeleted(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {

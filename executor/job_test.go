@@ -142,7 +142,7 @@ func TestARunningJobSurvivesARestart(t *testing.T) {
 	require.Len(t, controller.pods(), 1)
 }
 
-// If somebody deletes the pod of a Job, the Job fails, and the attempt is lost as a system failure.
+// If someone deletes the pod of a Job, the Job fails, and the attempt is lost as a system failure.
 func TestDeletingThePodOfAJobLosesTheAttempt(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		if pod.Labels["flyte.org/attempt"] == "1" {

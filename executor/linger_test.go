@@ -22,7 +22,7 @@ func hangs(program kubetest.Program) kubetest.Program {
 	}
 }
 
-// A parent with 1,000 children uploaded its error and then hung in the SDK's shutdown: its run stayed RUNNING until somebody aborted it.
+// A parent with 1,000 children uploaded its error and then hung in the SDK's shutdown: its run stayed RUNNING until someone aborted it.
 func TestAProcessThatHangsAfterItsOutcomeIsEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		program kubetest.Program

@@ -59,7 +59,7 @@ type Deps struct {
 	Clock  clock.Clock
 	Logger zerolog.Logger
 	// Installation is the id of this installation; objects of others in the same cluster are not seen. Empty means
-	// that all objects in the cluster are ours.
+	// that all objects in the cluster belong to it.
 	Installation string
 	// Cluster is the id of the cluster, for reports; empty means the default one.
 	Cluster string

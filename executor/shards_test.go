@@ -33,7 +33,7 @@ func (o owns) While(ctx context.Context, work func(ctx context.Context, shard in
 }
 
 // TestReplicasReconcileTheirShards: two replicas share the objects of a version that had no shards. Each adopts those of its
-// shards, with their pods, which go on; new ones get an owner as well, and each action is reported once.
+// shards, with their pods, which continue; new ones get an owner as well, and each action is reported once.
 func TestReplicasReconcileTheirShards(t *testing.T) {
 	const tasks = 12
 	let := make(chan struct{})

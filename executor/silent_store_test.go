@@ -78,7 +78,7 @@ func TestReadsThatHangDoNotStopOtherWork(t *testing.T) {
 	}
 }
 
-// A link that a task leaves in the place of its outputs leads nowhere: the attempt ends, and is not judged for ever.
+// A link that a task leaves in the place of its outputs leads nowhere: the attempt ends, and is not judged forever.
 func TestLinksAreNoOutputs(t *testing.T) {
 	for name, target := range map[string]string{"out of the store": "/etc/hostname", "to itself": blobpath.OutputsFile, "to nothing": "nothing"} {
 		t.Run(name, func(t *testing.T) {

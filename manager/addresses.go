@@ -28,7 +28,7 @@ func (c *Config) fillAddresses(bound net.Addr) {
 	}
 }
 
-// authority is the host and port at which processes on this machine reach the server. The SDK reads an organisation out of
+// authority is the host and port at which processes on this machine reach the server. The SDK reads an organization out of
 // a numeric address, so loopback addresses become localhost.
 func (c *Config) authority(bound net.Addr) string {
 	host, port, err := net.SplitHostPort(bound.String())

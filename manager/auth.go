@@ -12,7 +12,7 @@ import (
 // AuthOpen is the mode without authentication: every caller is anonymous and may do everything.
 const AuthOpen = "open"
 
-// AuthConfig configures authentication and authorisation.
+// AuthConfig configures authentication and authorization.
 type AuthConfig struct {
 	// Mode is how callers authenticate. The only mode is open: there is no authentication, and every client that reaches
 	// the port may do everything except call internal procedures. Defaults to open.

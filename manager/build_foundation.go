@@ -45,7 +45,7 @@ func buildDatabase(ctx context.Context, p *process) (lifecycle.Part, error) {
 	p.check("database", func(ctx context.Context) error {
 		return diagnose.Schema(p.config.Database, pgdb.CheckSchema(ctx, pool, Schemas()...))
 	})
-	p.notices = pgdb.NewListener(pool, p.clock, p.log, nil) // services add what they hear
+	p.notices = pgdb.NewListener(pool, p.clock, p.log, nil) // services add their channels
 	return lifecycle.NewGroup(
 		lifecycle.Named{Name: "failover", Part: failover}, lifecycle.Named{Name: "read replicas", Part: replicas},
 		lifecycle.Named{Name: "notifications", Part: p.notices},

@@ -22,7 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/images"
 )
 
-// Options are what a caller hands over beside the configuration. The zero value works.
+// Options are what a caller passes in addition to the configuration. The zero value works.
 type Options struct {
 	// Logger is the log; the zero value drops everything.
 	Logger zerolog.Logger
@@ -54,7 +54,7 @@ type Options struct {
 	Metrics prometheus.Gatherer
 }
 
-// metrics are the registries beside the server's own.
+// metrics are the registries in addition to the server's own.
 func (o Options) metrics() prometheus.Gatherers {
 	all := prometheus.Gatherers{ctrlmetrics.Registry}
 	if o.Metrics != nil {

@@ -19,8 +19,8 @@ type ServerConfig struct {
 	// Always allowed: IP addresses, localhost, names without a dot (in the demo only that of the machine), names of Kubernetes
 	// services (not in the demo), and the hosts of storage.publicURL, runs.webhooks.publicURL and executor.pod.endpoint.
 	AllowedHosts []string `config:"allowedHosts"`
-	// AllowedOrigins are the web origins whose pages may call the API, such as https://console.example. A * stands
-	// for one part, as in http://localhost:*. Default none: only the built-in console may.
+	// AllowedOrigins are the web origins whose pages may call the API, such as https://console.example. A * means
+	// one part, as in http://localhost:*. Default none: only the built-in console may.
 	AllowedOrigins []string `config:"allowedOrigins"`
 	// MaxRequestBytes bounds one request message, unpacked, of the procedures that carry specs, values or batches. Those
 	// of all others have 1 MiB at most. Decoded, a message may take four times as much memory. Defaults to 64 MiB.
@@ -41,7 +41,7 @@ type ServerConfig struct {
 	// RequestsPerClient bounds the requests from one address that are in flight, streams included; more are refused with
 	// resource_exhausted. A proxy in front is one address. Defaults to 20000.
 	RequestsPerClient int `config:"requestsPerClient"`
-	// DrainDelay is how long a process that was told to stop still serves, with /readyz at 503, before it closes its port: for
+	// DrainDelay is how long a process still serves after SIGTERM, with /readyz at 503, before it closes its port: for
 	// balancers that learn late that it goes. 0, the default, suits a single process. With several behind a Kubernetes Service,
 	// 5s; terminationGracePeriodSeconds must exceed it and shutdownGrace together.
 	DrainDelay time.Duration `config:"drainDelay"`

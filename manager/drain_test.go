@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager"
 )
 
-// TestAStoppingProcessServesWhileItDrains: readiness fails at once, so that nobody new comes, and calls are answered until
+// TestAStoppingProcessServesWhileItDrains: readiness fails at once, so that no one new comes, and calls are answered until
 // the delay is over.
 func TestAStoppingProcessServesWhileItDrains(t *testing.T) {
 	config := apiConfig(t)

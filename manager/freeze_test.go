@@ -27,7 +27,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 )
 
-// TestAFrozenReplicaLosesItsShards: one of three replicas is stopped in the middle of its work, for longer than its lease, and goes on
+// TestAFrozenReplicaLosesItsShards: one of three replicas is stopped in the middle of its work, for longer than its lease, and continues
 // then. The others take over its shards meanwhile, no task runs twice, and the first thing that the thawed replica writes to the
 // cluster is its renewal. Then it gets its share again.
 func TestAFrozenReplicaLosesItsShards(t *testing.T) {

@@ -34,7 +34,7 @@ const (
 )
 
 // TestNoRequestBreaksTheServer sends requests that follow the descriptors, damaged bytes and JSON to every rpc: as a
-// stranger, and as a service that knows the internal token. `make fuzz` does it for longer.
+// anonymous caller, and as a service that knows the internal token. `make fuzz` does it for longer.
 func TestNoRequestBreaksTheServer(t *testing.T) {
 	for name, token := range map[string]string{"stranger": "", "service": "of-the-fuzzer"} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A disk that is full takes no writes, and whoever looks is told so until there is room again.
+// A full disk accepts no writes, and health checks report it until there is room again.
 func TestAFullDiskIsSeen(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {

@@ -112,7 +112,7 @@ func (s serverLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// guard refuses what web pages of strangers send, and sets the CORS policy: only the given origins are allowed, without
+// guard refuses what foreign web pages send, and sets the CORS policy: only the given origins are allowed, without
 // credentials such as cookies, which the API does not use.
 func guard(origins []string, hosts browserguard.Hosts, next http.Handler) http.Handler {
 	options := cors.Options{

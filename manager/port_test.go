@@ -169,7 +169,7 @@ func origins(t *testing.T, url string) {
 	}
 }
 
-// hosts calls the server under names of its own and of strangers.
+// hosts calls the server under its own names and under foreign ones.
 func hosts(t *testing.T, url string) {
 	for host, want := range map[string]int{
 		"flyte.example": http.StatusOK, "flyte.flyte.svc:8090": http.StatusOK, "localhost": http.StatusOK, "evil.example:8088": http.StatusMisdirectedRequest,

@@ -98,7 +98,7 @@ func pingCluster(ctx context.Context, config *rest.Config) error {
 	return diagnose.Cluster(config.Host, "get the version", err)
 }
 
-// servesTaskActions checks that the API server has the definition of TaskActions that somebody else installs. Discovery needs no
+// servesTaskActions checks that the API server has the definition of TaskActions that someone else installs. Discovery needs no
 // permission of its own.
 func servesTaskActions(ctx context.Context, config *rest.Config) error {
 	client, err := discovery.NewDiscoveryClientForConfig(config)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// hidden stands for a secret that is set.
+// hidden represents a secret that is set.
 const hidden = "(secret)"
 
 // Redacted is the configuration as it may be logged or printed: a tree by key, with fields tagged sensitive

@@ -63,7 +63,7 @@ func (r *Remote) Insight() insightv1connect.InsightServiceClient {
 	return insightv1connect.NewInsightServiceClient(r.client, r.url, rpc.WithInternalToken(r.token))
 }
 
-// Get writes what a plain route answers to w, and returns the status. An answer of any status is no error.
+// Get writes what a plain route answers to w, and returns the status. An answer of any status is not an error.
 func (r *Remote) Get(ctx context.Context, path string, w io.Writer) (status int, err error) {
 	return r.ask(ctx, http.MethodGet, path, "", w)
 }

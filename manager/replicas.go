@@ -26,8 +26,8 @@ type ReplicasConfig struct {
 	Namespace string `config:"namespace"`
 	// Lease is the Lease that says which replica works on which TaskActions.
 	Lease LeaseConfig `config:"lease"`
-	// Installation is the label by which objects in the cluster are known as ours. Defaults to an id that is kept in
-	// the database. To change it makes TaskActions that exist somebody else's.
+	// Installation is the label that marks the objects of this installation in the cluster. Defaults to an id that is kept in
+	// the database. To change it makes TaskActions that exist someone else's.
 	Installation string `config:"installation"`
 }
 

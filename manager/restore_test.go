@@ -36,9 +36,9 @@ func drill(t *testing.T, name string, args ...string) {
 	require.NoError(t, err, "%s", output)
 }
 
-// TestARestoredDatabaseMeetsTheClusterOfToday: the database is that of the backup, and the cluster and the object store went
-// on. What the database does not know is removed from the cluster; what ended meanwhile runs again, since its end is lost; what
-// still runs goes on; and a result that nobody knows of is not taken for that of a new run.
+// TestARestoredDatabaseMeetsTheClusterOfToday: the database is that of the backup, and the cluster and the object store
+// continued. What the database does not know is removed from the cluster; what ended meanwhile runs again, since its end is lost; what
+// still runs continues; and a result that no one knows of is not taken for that of a new run.
 func TestARestoredDatabaseMeetsTheClusterOfToday(t *testing.T) {
 	cluster := kubetest.New(t)
 	var mu sync.Mutex

@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// OpenRetention opens only the part that deletes old runs. It uses the database and the object store, and is safe beside
+// OpenRetention opens only the part that deletes old runs. It uses the database and the object store, and is safe alongside
 // running servers. Whether retention is enabled does not matter here. close must be called.
 func OpenRetention(ctx context.Context, c Config, log zerolog.Logger) (keeper *retention.Keeper, closing func(), failure error) {
 	for _, section := range []struct {

@@ -127,7 +127,7 @@ func TestATraceGoesFromTheClientToTheTask(t *testing.T) {
 	})
 }
 
-// traceOfAClient: a client's trace goes on through CreateRun, admission and the attempt, into the process of the task, and from there through the
+// traceOfAClient: a client's trace continues through CreateRun, admission and the attempt, into the process of the task, and from there through the
 // child that the attempt enqueues into the child's process.
 func traceOfAClient(t *testing.T, receiver *traceReceiver, address string) {
 	t.Helper()

@@ -26,14 +26,14 @@ import (
 )
 
 // mountUnbuilt serves every public service that no part has mounted, with handlers that answer unimplemented in the
-// protocol of the caller: clients then know that the server works and go on without the service.
+// protocol of the caller: clients then know that the server works and continue without the service.
 func mountUnbuilt(mux *rpc.Mux) {
 	mount := func(path string, handler http.Handler) {
 		if service := path[1 : len(path)-1]; !mux.Has(service) {
 			mux.Handle(path, handler)
 		}
 	}
-	// They do nothing, so there is nothing to authorise or validate.
+	// They do nothing, so there is nothing to authorize or validate.
 	limit := connect.WithReadMaxBytes(1 << 20)
 	mount(actionsconnect.NewActionsServiceHandler(actionsconnect.UnimplementedActionsServiceHandler{}, limit))
 	mount(appconnect.NewAppLogsServiceHandler(appconnect.UnimplementedAppLogsServiceHandler{}, limit))

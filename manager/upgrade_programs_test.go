@@ -40,7 +40,7 @@ func oldProgram(t *testing.T) string {
 	return cmp.Or(os.Getenv("FLYTE_UPGRADE_OLD"), newProgram(t))
 }
 
-// fleet is replicas of the real program behind what stands for a Kubernetes Service: callers use those that are ready.
+// fleet is replicas of the real program behind what represents a Kubernetes Service: callers use those that are ready.
 type fleet struct {
 	t      *testing.T
 	config string

@@ -30,7 +30,7 @@ import (
 
 // TestARollingUpgradeUnderLoad: three replicas of the real program are replaced one after the other while runs are created,
 // execute and are watched. Every call is answered, if only by "unavailable, try again", every stream ends cleanly or with
-// that, a watch goes on where it was on another replica, and every run succeeds.
+// that, a watch continues where it was on another replica, and every run succeeds.
 //
 // FLYTE_UPGRADE_ACTIONS is how many actions are in flight; FLYTE_UPGRADE_OLD the program of the version before. See
 // `make upgrade-test`.
@@ -150,7 +150,7 @@ func (f *fleet) succeeded() (count int) {
 				count++
 			case common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
 				f.t.Errorf("%s ended as %s", run.GetAction().GetId().GetRun().GetName(), phase)
-			default: // it goes on
+			default: // it continues
 			}
 		}
 		if request.Request.Token = page.GetToken(); request.Request.GetToken() == "" {
@@ -170,7 +170,7 @@ func sleeper(name string) *workflow.CreateRunRequest {
 	}
 }
 
-// follow watches a run until it ends, from replica to replica by its cursor, and sends how often it went on where it was.
+// follow watches a run until it ends, from replica to replica by its cursor, and sends how often it continued where it was.
 func follow(t *testing.T, f *fleet, name string) <-chan int {
 	t.Helper()
 	resumed, done := 0, make(chan int, 1)

@@ -27,7 +27,7 @@ const (
 	// clockSlack is how much the clocks of replicas may differ, and how old a time may be when a statement uses it, before
 	// a claim of another replica looks like one from before the clock was set back.
 	clockSlack = time.Minute
-	// stopGrace is how long tries in flight go on after the process was told to stop.
+	// stopGrace is how long tries in flight continue after SIGTERM.
 	stopGrace = 2 * time.Second
 )
 

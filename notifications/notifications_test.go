@@ -256,7 +256,7 @@ func TestDeadLetters(t *testing.T) {
 	require.Equal(t, connect.CodeNotFound, codeOf(err), "the run is part of the name")
 }
 
-// TestASlowSinkHoldsUpNoOther: it takes a quarter of the places, whatever it has to be told.
+// TestASlowSinkHoldsUpNoOther: it takes a quarter of the places, however much it has to receive.
 func TestASlowSinkHoldsUpNoOther(t *testing.T) {
 	f := newFixture(t, func(c *notifications.Config) { c.Parallel = 4 })
 	release := make(chan struct{})

@@ -25,7 +25,7 @@ import (
 type Deps struct {
 	Pool   *pgxpool.Pool
 	Outbox Outbox
-	// Listener hears OutboxChannel of Postgres, on which new entries of the outbox are announced; nil means that they are found by
+	// Listener receives OutboxChannel of Postgres, on which new entries of the outbox are announced; nil means that they are found by
 	// looking every Config.Poll.
 	Listener      *pgdb.Listener
 	OutboxChannel string
@@ -35,7 +35,7 @@ type Deps struct {
 	Meter metric.MeterProvider
 }
 
-// Service has the loops that deliver notifications, and answers what became of them.
+// Service has the loops that deliver notifications, and answers calls about their outcome.
 type Service struct {
 	lifecycle.Background
 	config  Config

@@ -25,12 +25,12 @@ type Config struct {
 	SystemBackoff time.Duration `config:"systemBackoff"`
 	// MaxSystemBackoff is the longest such pause. Defaults to 1m.
 	MaxSystemBackoff time.Duration `config:"maxSystemBackoff"`
-	// Linger is how long the process of an attempt may go on after it wrote its outcome, as executor.reconciler.linger for pods. 0 lets it go
-	// on for ever. Defaults to 5m.
+	// Linger is how long the process of an attempt may continue after it wrote its outcome, as executor.reconciler.linger for pods. 0 sets
+	// no limit. Defaults to 5m.
 	Linger time.Duration `config:"linger"`
 	// KeeperLease is how long the replica that sizes pools may be silent before another takes over. Defaults to 15s.
 	KeeperLease time.Duration `config:"keeperLease"`
-	// Poll is how often everything is looked at that nobody was told of. Defaults to 30s.
+	// Poll is how often pools look for changes without a notification. Defaults to 30s.
 	Poll time.Duration `config:"poll"`
 	// Heartbeat is the pause after which an idle stream to a controller sends a sign of life. A controller takes 90s
 	// without any for a failure. Defaults to 15s.

@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/pools/store"
 )
 
-// TestAServerThatDiesBetweenClaimAndAssignment leaves an attempt that its worker has never heard of. The next session gives it.
+// TestAServerThatDiesBetweenClaimAndAssignment leaves an attempt that its worker has never received. The next session gives it.
 func TestAServerThatDiesBetweenClaimAndAssignment(t *testing.T) {
 	f := newFixture(t, nil)
 	f.run("r")
@@ -58,7 +58,7 @@ func TestTheDatabaseIsAwayWhileALeaseIsHeld(t *testing.T) {
 	w.ended[uid] = &workerv1.Ended{Id: a.GetId(), End: workerv1.End_END_EXITED}
 	_ = w.stream.Send(&workerv1.WorkRequest{Message: &workerv1.WorkRequest_Heartbeat{Heartbeat: w.state()}})
 	cut()
-	// The session goes on, or the worker opens another one, as it does after each break.
+	// The session continues, or the worker opens another one, as it does after each break.
 	second := w.persist(a, true)
 	require.Equal(t, succeeded, f.phase("r", "c1"))
 	require.Len(t, f.details("r", "c1").GetAttempts(), 1)
@@ -243,7 +243,7 @@ func TestAKillBetweenTheRecordAndTheRowIsCompleted(t *testing.T) {
 	w.ended[uid] = &workerv1.Ended{Id: a.GetId(), End: workerv1.End_END_EXITED}
 	w.connect()
 	for m := w.next(); m.GetAcknowledged() == nil; m = w.next() {
-		require.NotNil(t, m.GetStop(), "%v", m) // the new server may have heard first that the action has ended
+		require.NotNil(t, m.GetStop(), "%v", m) // the new server may have learned first that the action has ended
 	}
 	f.eventually("nothing is left", func() bool { return f.count(`SELECT count(*) FROM pool_actions`) == 0 })
 	require.Len(t, f.details("r", "c").GetAttempts(), 1)

@@ -47,7 +47,7 @@ const (
 	tick = 5 * time.Millisecond
 )
 
-// fixture is the workers service beside the real runs service, on one database.
+// fixture is the workers service alongside the real runs service, on one database.
 type fixture struct {
 	t        testing.TB
 	db       *pgxpool.Pool

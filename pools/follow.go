@@ -19,7 +19,7 @@ const (
 	retryLast  = 10 * time.Second
 )
 
-// attempt is one that the worker of a session has. The loop says what happens to it; follow, beside the loop, records it.
+// attempt is one that the worker of a session has. The loop says what happens to it; follow, alongside the loop, records it.
 type attempt struct {
 	row store.Action // as it was claimed
 
@@ -27,7 +27,7 @@ type attempt struct {
 	stop    store.Stop      // GUARDED_BY(mu)
 	begun   chan struct{}   // closed when the process has begun
 	ended   chan struct{}   // closed when the process has ended
-	gone    chan struct{}   // closed when somebody else has the attempt
+	gone    chan struct{}   // closed when someone else has the attempt
 	beganAt time.Time       // GUARDED_BY(mu)
 	warm    bool            // GUARDED_BY(mu)
 	end     *workerv1.Ended // GUARDED_BY(mu)
@@ -209,7 +209,7 @@ func (a *attempt) endsSoon(s *session) bool {
 	return true
 }
 
-// over returns what tells the loop that the worker has the attempt no more, but others instead.
+// over is closed when the worker no longer has the attempt, but another one instead.
 func (s *session) over(a *attempt) func(claimed []store.Action, err error) error {
 	return func(claimed []store.Action, err error) error {
 		if err == nil {

@@ -13,7 +13,7 @@ type hub struct {
 	keepers  map[*subscription]struct{}                  // GUARDED_BY(mu): of any change
 	fleets   map[*subscription]struct{}                  // GUARDED_BY(mu): of other workers that should run
 	sessions map[int64]map[*sessionSubscription]struct{} // GUARDED_BY(mu): by pool
-	missed   map[int64]bool                              // GUARDED_BY(mu): pools with work for which nobody had a slot
+	missed   map[int64]bool                              // GUARDED_BY(mu): pools with work for which no one had a slot
 }
 
 // subscription has a token in ready when something may have changed.
@@ -82,7 +82,7 @@ func (h *hub) heard(n pgdb.Notification) {
 }
 
 // offer wakes as many sessions with free slots as there is new work. Those in reserve may find nothing, and do not count. Work
-// for which nobody has a slot waits for the first that has one: a session whose claim was too early for it may be about to say so.
+// for which no one has a slot waits for the first that has one: a session whose claim was too early for it may be about to say so.
 func (h *hub) offer(pool int64, work int) { //nolint:gocritic // the lock is held
 	for s := range h.sessions[pool] {
 		switch {

@@ -23,7 +23,7 @@ const (
 	pause = 100 * time.Millisecond
 )
 
-// keeper does for all replicas what no session does: it takes up assigned actions, sizes pools, and gives up what is over.
+// keeper does for all replicas what no session does: it picks up assigned actions, sizes pools, and gives up what is over.
 type keeper struct{ *handler }
 
 // work makes a pass after each change, and when something is due.

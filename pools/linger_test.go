@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/pools"
 )
 
-// TestAnAttemptThatHangsAfterItsOutcomeIsStopped: its slot was taken for ever. What it wrote counts.
+// TestAnAttemptThatHangsAfterItsOutcomeIsStopped: its slot was taken forever. What it wrote counts.
 func TestAnAttemptThatHangsAfterItsOutcomeIsStopped(t *testing.T) {
 	f := newFixture(t, func(c *pools.Config) { c.Linger = 50 * time.Millisecond })
 	f.run("r")

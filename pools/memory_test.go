@@ -19,7 +19,7 @@ func memory(limit, request string) func(*core.TaskTemplate) {
 	}
 }
 
-// runsOut reports that a worker's container has ended for want of memory.
+// runsOut reports that a worker's container has been killed because it ran out of memory.
 func (f *fixture) runsOut(w *fake) {
 	f.t.Helper()
 	w.cut()

@@ -119,7 +119,7 @@ func (k *keeper) compare(ctx context.Context, live map[int64]bool) error {
 	return nil
 }
 
-// offer gives actions to their pools. One that has begun without a row of ours was run by somebody who is gone.
+// offer gives actions to their pools. One that has begun without a row was run by a worker that is gone.
 func (k *keeper) offer(ctx context.Context, assigned []*enginev1.Assignment) error {
 	if len(assigned) == 0 {
 		return nil

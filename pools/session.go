@@ -52,14 +52,14 @@ type session struct {
 	renewed   int // how often
 }
 
-// result is what became of the work on an attempt beside the loop.
+// result is the outcome of the work on an attempt outside the loop.
 type result struct {
 	attempt *attempt
 	// assignment is to be sent.
 	assignment *workerv1.Assignment
 	// stop says that the worker is to stop it.
 	stop bool
-	// over says that the worker has the attempt no more.
+	// over says that the worker no longer has the attempt.
 	over bool
 	// claimed is what it has instead.
 	claimed []store.Action
@@ -157,7 +157,7 @@ func (s *session) run(state *workerv1.Heartbeat) error {
 	}
 }
 
-// renew answers a heartbeat with a lease. The database hears of one that is due, or brings news of slots: by a timer, which does
+// renew answers a heartbeat with a lease. It is written to the database when one is due, or brings news of slots: by a timer, which does
 // not run while the machine sleeps, and by the time of day, which may jump. Others get what is left for sure.
 func (s *session) renew(state *workerv1.Heartbeat) error {
 	now, every := s.deps.Clock.Now(), s.config.Lease/renewals
@@ -175,7 +175,7 @@ func (s *session) renew(state *workerv1.Heartbeat) error {
 		return err
 	}
 	s.renewed++
-	if state.GetSlots() == s.slots && s.renewed%renewals != 0 { // now and then it looks for what nobody told it
+	if state.GetSlots() == s.slots && s.renewed%renewals != 0 { // now and then it looks for what no one told it
 		return nil
 	}
 	s.slots = state.GetSlots()
@@ -327,7 +327,7 @@ func (s *session) adopt(got []store.Action) (last *attempt) {
 // apply sends what came of the work on an attempt. What ended has made room for what was claimed.
 func (s *session) apply(r result) error {
 	if r.assignment != nil {
-		if r.attempt.stopped() { // it was told to stop what it did not have
+		if r.attempt.stopped() { // it was asked to stop what it did not have
 			r.attempt.finish(&workerv1.Ended{End: workerv1.End_END_STOPPED})
 			return nil
 		}

@@ -72,7 +72,7 @@ func allowed() []string {
 	}
 }
 
-// check returns an error for a part that must not be in a release: with no license text, or with a license that nobody has
+// check returns an error for a part that must not be in a release: with no license text, or with a license that no one has
 // allowed yet.
 func (c component) check() error {
 	if len(c.texts) == 0 {

@@ -84,7 +84,7 @@ func TestNestedParentsDoNotDeadlock(t *testing.T) {
 		c.child("r", "a0", parent)
 	}
 	c.eventuallyLive("r/a0", "r/p0", "r/p1")
-	// Both places are taken by parents; each wants a child before it goes on.
+	// Both places are taken by parents; each wants a child before it continues.
 	c.child("r", "p0", "p0c")
 	c.child("r", "p1", "p1c")
 	require.Eventually(t, func() bool {

@@ -72,7 +72,7 @@ func TestPoolsTakePlacesOfTheInstallation(t *testing.T) {
 	require.ElementsMatch(t, []string{"release r/c1", "assign r/c2"}, []string{pools.next(), pools.next()}, "in any order")
 }
 
-// TestPoolsLeaveTimeLimitsOfTheWaitToRuns: nobody else would end an action that waits for a slot.
+// TestPoolsLeaveTimeLimitsOfTheWaitToRuns: no one else would end an action that waits for a slot.
 func TestPoolsLeaveTimeLimitsOfTheWaitToRuns(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))

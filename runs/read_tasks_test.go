@@ -93,7 +93,7 @@ func TestDeployTask(t *testing.T) {
 	})
 }
 
-// TestConcurrentDeployments: whoever deploys at the same time, a task has exactly one latest version.
+// TestConcurrentDeployments: concurrent deployments leave a task with exactly one latest version.
 func TestConcurrentDeployments(t *testing.T) {
 	r := newReadFixture(t, nil)
 	var group errgroup.Group

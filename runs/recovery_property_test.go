@@ -77,7 +77,7 @@ func (c *writeFixture) execute(rt *rapid.T, run string, tree calls, ends func(na
 }
 
 // TestWhateverIsRecoveredNeverRuns recovers random runs with random lists of what must run again, and recovers the
-// result once more.
+// result again.
 func TestWhateverIsRecoveredNeverRuns(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	round := 0

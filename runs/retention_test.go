@@ -55,7 +55,7 @@ func (c *writeFixture) count(query string, args ...any) (n int) {
 	return n
 }
 
-// gone asserts that nobody can see a run.
+// gone asserts that no one can see a run.
 func (c *writeFixture) gone(name string) {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -358,7 +358,7 @@ func TestTheLoopDeletesUnderItsLease(t *testing.T) {
 	require.Zero(t, c.count(`SELECT count(*) FROM action_states`))
 }
 
-// Whoever creates a run chooses its name and its base directory, and must not choose with them what retention deletes.
+// The creator of a run chooses its name and its base directory, and must not choose with them what retention deletes.
 func TestRetentionDeletesOnlyWhatHasTheRunsMark(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	root := c.blobs.Root()

@@ -72,7 +72,7 @@ type Deps struct {
 	Replicas lists.Replicas
 	// Several says that other processes may serve the same database.
 	Several bool
-	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
+	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
 	Listener *pgdb.Listener
 	Blobs    Blobs
 	Clock    clock.Clock
@@ -133,7 +133,7 @@ func (p onPrimary) Read(ctx context.Context, read func(context.Context, *pgxpool
 	return read(ctx, p.pool)
 }
 
-// Service has the handlers of the Connect services and the loops behind them. It only composes: the behaviour is in
+// Service has the handlers of the Connect services and the loops behind them. It only composes: the behavior is in
 // the packages below.
 type Service struct {
 	pool     *pgxpool.Pool

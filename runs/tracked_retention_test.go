@@ -138,7 +138,7 @@ func TestAnInterruptedDeletionOfATrackedRunContinues(t *testing.T) {
 	require.Equal(t, 1, f.number(`SELECT count(*) FROM tracked.run_deletions WHERE rows_gone_at IS NOT NULL`))
 }
 
-// A run of either kind may have been started with inputs that lie in the directory of a run of the other.
+// A run of either kind may have been started with inputs that are in the directory of a run of the other.
 func TestInputsOfTheOtherKindAreKept(t *testing.T) {
 	t.Parallel()
 	f := newTrackedFixture(t)

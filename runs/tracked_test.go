@@ -279,7 +279,7 @@ func TestReportsOfTrackedActionsNeverGoBack(t *testing.T) {
 	f.ok("local-1", begin, more, end, f.update("local-1", "c", 1, 0, running), f.update("local-1", "c", 1, 9, running))
 	require.Equal(t, succeeded, f.phase("local-1", "c"))
 	require.Equal(t, events, f.number(`SELECT count(*) FROM tracked.action_events`))
-	// A client that sent everything again, since it did not hear the answer.
+	// A client that sent everything again, since it did not receive the answer.
 	f.ok("local-1", begin, more, end)
 	require.Equal(t, events, f.number(`SELECT count(*) FROM tracked.action_events`))
 }

@@ -13,7 +13,7 @@ type Backend interface {
 	Create(ctx context.Context, id entry.ID, content entry.Content) error
 	// Update replaces the value of a secret. Its type stays.
 	Update(ctx context.Context, id entry.ID, content entry.Content) error
-	// Describe returns what may be told about a secret.
+	// Describe returns the metadata of a secret.
 	Describe(ctx context.Context, id entry.ID) (entry.Metadata, error)
 	// Delete deletes a secret; entry.ErrNotFound if there is none.
 	Delete(ctx context.Context, id entry.ID) error

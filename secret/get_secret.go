@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 )
 
-// GetSecret implements secretconnect.SecretServiceHandler: it returns what may be told about a secret, and never its value.
+// GetSecret implements secretconnect.SecretServiceHandler: it returns the metadata of a secret, and never its value.
 func (s *Service) GetSecret(ctx context.Context, request *secretpb.GetSecretRequest) (*secretpb.GetSecretResponse, error) {
 	id, err := idOf(request.GetId())
 	if err != nil {

@@ -84,7 +84,7 @@ func (s *Service) shadowed(ctx context.Context, backend int, id entry.ID) (bool,
 	return false, nil
 }
 
-// position is where a list goes on: the index of the backend, and the backend's own token.
+// position is where a list continues: the index of the backend, and the backend's own token.
 type position struct {
 	backend int
 	token   string

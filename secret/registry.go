@@ -56,7 +56,7 @@ func repositoryOf(image string) (host, repository string) {
 	return host, repository
 }
 
-// sameHost compares hosts part by part, so that a wildcard stands for one part. Ports must be the same.
+// sameHost compares hosts part by part, so that a wildcard represents one part. Ports must be the same.
 func sameHost(pattern, host string) bool {
 	pattern, wanted, _ := strings.Cut(pattern, ":")
 	host, port, _ := strings.Cut(host, ":")

@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".cache" / "test"
 
 # Lint has run vet already, with more of its checks. The packages that take longest start first, and the demo's module, which
-# waits for demos to start, runs beside them; its report follows that of the product. The upgrade test starts from the commit before, of which the cache has most packages.
+# waits for demos to start, runs alongside them; its report follows that of the product. The upgrade test starts from the commit before, of which the cache has most packages.
 GO = f"""
 (cd demo && go test -json -vet=off -ldflags='-s -w' -p 1 -timeout 60m ./... >{LOGS}/go-demo.json) & demo=$!
 (cd release/image && go test -json -vet=off -p 1 ./... >{LOGS}/go-image.json) & image=$!

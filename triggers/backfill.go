@@ -115,7 +115,7 @@ func backfillMessage(b *store.Backfill) *insightv1.BackfillStatus {
 	}
 }
 
-// advanceBackfills takes up slots of backfills, as many as their unfinished runs leave room for. It returns how
+// advanceBackfills picks up slots of backfills, as many as their unfinished runs leave room for. It returns how
 // many backfills there are.
 func (s *scheduler) advanceBackfills(ctx context.Context, now time.Time) (int, error) {
 	working, err := s.store.WorkingBackfills(ctx, workingBackfills)

@@ -48,7 +48,7 @@ func sourceOf(version *artifact.Artifact) *common.RunIdentifier {
 }
 
 // circular is why a version must not fire a trigger: a run of this trigger led to it, through the runs that made it and the
-// versions for which those were started. Without this, a task that publishes what its trigger waits for would run for ever.
+// versions for which those were started. Without this, a task that publishes what its trigger waits for would run forever.
 func (s *starter) circular(ctx context.Context, d *decoded, version *artifact.Artifact) (string, error) {
 	run := sourceOf(version)
 	for range maxChain {
@@ -64,7 +64,7 @@ func (s *starter) circular(ctx context.Context, d *decoded, version *artifact.Ar
 		}
 		metadata := answer.GetDetails().GetAction().GetMetadata()
 		if by := metadata.GetTriggerId().GetName(); by.GetName() == d.Name && by.GetTaskName() == d.Task.Name {
-			return fmt.Sprintf("the version comes from run %s, which this trigger started: it would go on for ever", run.GetName()), nil
+			return fmt.Sprintf("the version comes from run %s, which this trigger started: it would trigger itself forever", run.GetName()), nil
 		}
 		if metadata.GetRelation().GetRelationType() != common.RelationType_RELATION_TYPE_ON_ARTIFACT {
 			return "", nil

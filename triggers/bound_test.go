@@ -32,7 +32,7 @@ func (f *fixture) startedRuns(of string) int {
 	return len(times)
 }
 
-// A run that publishes a version of what its trigger waits for, without a word of where it comes from, feeds its own trigger.
+// A run that publishes a version of what its trigger waits for, silently of where it comes from, feeds its own trigger.
 func TestATriggerThatFeedsItselfIsSlow(t *testing.T) {
 	f := newFixture(t, nil)
 	f.deploy("v1", triggered("loop", onArtifact("m")), triggered("other", onArtifact("n")))

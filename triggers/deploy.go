@@ -60,7 +60,7 @@ func byName(triggers []*store.Trigger, task store.Task, name string) *store.Trig
 	return nil
 }
 
-// deploy is what becomes of a trigger that exists, or of none. Without an action, nothing changes.
+// deploy decides the change of a trigger that exists, or creates it. Without an action, nothing changes.
 func (h *handler) deploy(ctx context.Context, existing *store.Trigger, in *deployment, now time.Time) (store.Change, error) {
 	alive := existing != nil && existing.DeletedAt == nil
 	if in.revision != 0 && (!alive || uint64(existing.Revision) != in.revision) { //nolint:gosec // from 1
@@ -119,7 +119,7 @@ func (h *handler) deploy(ctx context.Context, existing *store.Trigger, in *deplo
 	}, nil
 }
 
-// remaining takes up the slots of a trigger that were due before it changes, so that a change loses none.
+// remaining picks up the slots of a trigger that were due before it changes, so that a change loses none.
 func (h *handler) remaining(t *store.Trigger, now time.Time) ([]store.Fire, error) {
 	if t.NextSlot == nil || t.NextSlot.After(now) {
 		return nil, nil

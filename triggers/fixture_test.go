@@ -119,7 +119,7 @@ func newFixture(t testing.TB, change func(*triggers.Config)) *fixture {
 	return f
 }
 
-// nobody is an installation without apps.
+// no one is an installation without apps.
 type nobody struct{}
 
 func (nobody) ListAppUses(context.Context, *enginev1.ListAppUsesRequest) (*enginev1.ListAppUsesResponse, error) {

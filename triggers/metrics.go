@@ -24,7 +24,7 @@ func newMeters(provider metric.MeterProvider, rows *store.Store) (*meters, error
 	meter := provider.Meter("github.com/flyte-binary/flyte-binary/triggers")
 	m := &meters{}
 	var err error
-	if m.slots, err = meter.Int64Counter("flyte.triggers.slots", metric.WithDescription("slots of triggers, by what became of them")); err != nil {
+	if m.slots, err = meter.Int64Counter("flyte.triggers.slots", metric.WithDescription("slots of triggers, by outcome")); err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}
 	if m.lateness, err = meter.Float64Histogram("flyte.triggers.lateness", metric.WithUnit("s"),

@@ -59,7 +59,7 @@ func (d *decoded) arm(after time.Time) {
 	}
 }
 
-// due takes up the slots of a trigger that are due, if any, and arms the next one.
+// due picks up the slots of a trigger that are due, if any, and arms the next one.
 func (d *decoded) due(now time.Time, lateAfter time.Duration) []store.Fire {
 	if d.schedule == nil || d.NextSlot == nil || d.NextFireAt.After(now) {
 		return nil

@@ -22,14 +22,14 @@ const (
 	annotationJitter       = annotationPrefix + "jitter"
 )
 
-// What becomes of slots that were missed while nothing could fire them.
+// What happens to slots that were missed while nothing could fire them.
 const (
 	catchUpNone   = "none"
 	catchUpLatest = "latest"
 	catchUpAll    = "all"
 )
 
-// What becomes of a slot while the run of an earlier one is unfinished.
+// What happens to a slot while the run of an earlier one is unfinished.
 const (
 	concurrencyAllow   = "allow"
 	concurrencySkip    = "skip"

@@ -50,7 +50,7 @@ func (f *fixture) cacheKey(run string) (key string) {
 	return key
 }
 
-// Whoever repairs yesterday's run does not want today's data.
+// A rerun of yesterday's run must not use today's data.
 func TestARerunOfASlotHasTheTimeOfTheSlot(t *testing.T) {
 	f := newFixture(t, nil)
 	f.deploy("v1", triggered("minutely", onCron("* * * * *", "UTC")), triggered("on_m", onArtifact("m")))

@@ -55,7 +55,7 @@ func TestNotificationsOfATriggerAreReviewed(t *testing.T) {
 	require.Contains(t, fmt.Sprint(f.explain("t").GetNotes()), `no delivery "pager"`)
 }
 
-// The run of a slot belongs to whoever has deployed its revision, not to the server.
+// The run of a slot belongs to the user who deployed its revision, not to the server.
 func TestRunsBelongToWhoDeployedTheTrigger(t *testing.T) {
 	f := newFixture(t, nil)
 	_, err := f.tasks.DeployTask(f.as("ada"), deploy("v1", triggered("minutely", onCron("* * * * *", "UTC"))))

@@ -19,7 +19,7 @@ import (
 const (
 	// leaseName is the lease of the scheduler.
 	leaseName = "scheduler"
-	// takeBatch is how many due triggers one transaction takes up.
+	// takeBatch is how many due triggers one transaction picks up.
 	takeBatch = 500
 	// forgetEvery is how often old slots are deleted.
 	forgetEvery = 10 * time.Minute
@@ -29,7 +29,7 @@ const (
 	undecodable = time.Hour
 )
 
-// scheduler takes up the slots of due triggers and has their runs created, on one replica. Everything it knows is in the
+// scheduler picks up the slots of due triggers and has their runs created, on one replica. Everything it knows is in the
 // database: a slot is recorded in the transaction that moves its trigger on, its run is created afterwards, under a name
 // that follows from the slot, and the slot is settled at last. After a crash, any step may be repeated.
 type scheduler struct {
@@ -38,7 +38,7 @@ type scheduler struct {
 	store   *store.Store
 	planner planner
 	starter *starter
-	// versions takes up new versions of artifacts beside the loop: an outage of the artifact service delays no schedule.
+	// versions picks up new versions of artifacts alongside the loop: an outage of the artifact service delays no schedule.
 	versions *versions
 	leases   leased.Leases
 	clock    clock.Clock
@@ -157,7 +157,7 @@ func (s *scheduler) look(ctx context.Context, starts *sync.WaitGroup, forgotten 
 	return pause, nil
 }
 
-// take takes up the slots of all due triggers.
+// take picks up the slots of all due triggers.
 func (s *scheduler) take(ctx context.Context, now time.Time) error {
 	for {
 		skipped := 0

@@ -52,7 +52,7 @@ type Deps struct {
 	// ArtifactChannel is the channel of Postgres on which new versions are announced; without it, they are found by looking
 	// every Config.Poll.
 	ArtifactChannel string
-	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
+	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
 	Listener *pgdb.Listener
 	Clock    clock.Clock
 	Logger   zerolog.Logger
@@ -141,5 +141,5 @@ func (s *Service) Mount(r rpc.Registrar) {
 // Start starts the scheduler.
 func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
 
-// Stop ends it. Slots that are taken up and have no run yet are started by the next holder of the lease.
+// Stop ends it. Slots that are picked up and have no run yet are started by the next holder of the lease.
 func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }

@@ -69,7 +69,7 @@ func (s *starter) startAll(ctx context.Context, id int64) error {
 	}
 }
 
-// revision reads what a trigger was when it took up a slot.
+// revision reads what a trigger was when it picked up a slot.
 func (s *starter) revision(ctx context.Context, t *store.Trigger, revision int64) (*decoded, error) {
 	row := t
 	if t.Revision != revision {
@@ -155,7 +155,7 @@ func (s *starter) held(ctx context.Context, d *decoded, f *store.Fire, version *
 	return reason, time.Time{}, err
 }
 
-// create creates the run, or finds that it exists. It belongs to whoever has deployed the revision.
+// create creates the run, or finds that it exists. It belongs to the user who deployed the revision.
 func (s *starter) create(ctx context.Context, d *decoded, f *store.Fire, version *artifact.Artifact) error {
 	inputs, err := bindings(d.automation.GetArtifact(), f.Cause, version.GetSpec())
 	if err != nil {

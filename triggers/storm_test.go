@@ -61,7 +61,7 @@ func storm(t *testing.T, random *rand.Rand) {
 			versions = append(versions, "m@"+fmt.Sprint(step))
 		case 1:
 			f.outage.Store(!f.outage.Load())
-		case 2: // a scheduler dies, or another begins beside it
+		case 2: // a scheduler dies, or another begins alongside it
 			if stop, ok := stops[0]; ok {
 				stop()
 				delete(stops, 0)
@@ -131,7 +131,7 @@ func storm(t *testing.T, random *rand.Rand) {
 		return len(slots) >= len(versions)
 	}, 30*time.Second, 20*time.Millisecond, "all slots and versions fire")
 	f.drained()
-	// The scheduler goes on: stopped between a run and the record of it, it would leave that to the next one.
+	// The scheduler continues: stopped between a run and the record of it, it would leave that to the next one.
 	total, fired := 0, len(f.fired("on_m", versions...))
 	require.Eventually(t, func() bool {
 		total = 0

@@ -27,7 +27,7 @@ const (
 	maxFires = 10_000
 )
 
-// versions takes up new versions of artifacts, on the replica that schedules. The events stay with the artifact service
+// versions picks up new versions of artifacts, on the replica that schedules. The events stay with the artifact service
 // until the fires of all triggers that waited are recorded. Which triggers waited depends on the number of the event
 // alone, so the same event again has the same fires, each of which is recorded once.
 type versions struct {
@@ -74,7 +74,7 @@ func (v *versions) work(ctx context.Context) {
 	}
 }
 
-// take takes up a batch of versions, and reports whether there are more.
+// take picks up a batch of versions, and reports whether there are more.
 func (v *versions) take(ctx context.Context) (more bool, err error) {
 	answer, err := v.events.ListArtifactEvents(ctx, &enginev1.ListArtifactEventsRequest{Limit: versionBatch})
 	if err != nil || len(answer.GetEvents()) == 0 {

@@ -91,7 +91,7 @@ func (f *fixture) fired(of string, want ...string) []*insightv1.Slot {
 	return slots
 }
 
-// drained waits until every version is taken up.
+// drained waits until every version is picked up.
 func (f *fixture) drained() {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool {

@@ -46,8 +46,8 @@ func (c *cluster) adopt(ctx context.Context, object client.Object) error {
 	return nil
 }
 
-// unmarked looks at objects without the label of an installation, of an older version of ours or of another installation.
-// Those of actions that exist in our database are ours; the comparison that follows handles them. The others are left
+// unmarked looks at objects without the label of an installation, of an older version or of another installation.
+// Those of actions in this database belong to this installation; the comparison that follows handles them. The others are left
 // alone. The session of the first shard does so for all.
 func (s *session) unmarked(ctx context.Context) {
 	if s.installation == "" || s.shard > 0 {

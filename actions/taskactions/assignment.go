@@ -56,7 +56,7 @@ func FromAssignment(a *enginev1.Assignment, namespace string) *v1.TaskAction {
 			Attempt:        max(1, int32(a.GetAttempt())), //nolint:gosec // attempts are small
 			Begun:          a.GetBegun(),
 			UserFailures:   int32(a.GetUserFailures()),   //nolint:gosec // as few as attempts
-			SystemFailures: int32(a.GetSystemFailures()), //nolint:gosec // likewise
+			SystemFailures: int32(a.GetSystemFailures()), //nolint:gosec // bounded, as above
 			RunStartTime:   microTime(a.GetRunStartTime()),
 			QueuedAt:       microTime(a.GetQueuedAt()),
 		},

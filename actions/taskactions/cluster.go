@@ -44,7 +44,7 @@ func newCluster(config Config, deps Deps) (*cluster, error) {
 		config.Namespaces(deps.OwnNamespace), c, deps.Clock)}, nil
 }
 
-// create creates the object and, if required, the namespace of the place. An object that exists already is no error
+// create creates the object and, if required, the namespace of the place. An object that exists already is not an error
 // unless it is being deleted; created tells the two apart.
 func (c *cluster) create(ctx context.Context, object *v1.TaskAction, p namespaces.Place) (created bool, err error) {
 	if err := c.namespaces.Ensure(ctx, p); err != nil {
@@ -91,7 +91,7 @@ func isOfNamespace(err error) bool {
 	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// remove deletes exactly this object, not another of the same name. One that is gone is no error.
+// remove deletes exactly this object, not another of the same name. One that is gone is not an error.
 func (c *cluster) remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	target := &v1.TaskAction{ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name}}
 	err := c.client.Delete(ctx, target, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))

@@ -15,9 +15,9 @@ const (
 	driftDeleted = "task_action_deleted"
 	// driftFinished: an action had ended, and its TaskAction still existed.
 	driftFinished = "task_action_finished"
-	// driftUnknown: a TaskAction of ours belonged to no action.
+	// driftUnknown: a TaskAction of this installation belonged to no action.
 	driftUnknown = "task_action_unknown"
-	// driftUnmarked: a TaskAction of ours was from before there were labels of installations.
+	// driftUnmarked: a TaskAction had no label of an installation, because an older version created it.
 	driftUnmarked = "task_action_unmarked"
 )
 

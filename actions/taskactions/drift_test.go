@@ -51,7 +51,7 @@ func (f *fixture) eventuallyRepaired(reader *metric.ManualReader, want map[strin
 
 // TestEveryDriftIsRepaired creates one of each kind, between the database and TaskActions.
 //
-// Story R1: a run that no page showed was reconciled for 17 days, and its pod was recreated each time somebody
+// Story R1: a run that no page showed was reconciled for 17 days, and its pod was recreated each time someone
 // deleted it.
 func TestEveryDriftIsRepaired(t *testing.T) {
 	f := newFixture(t)

@@ -64,7 +64,7 @@ type Deps struct {
 	// Leader divides the shards among replicas; nil means that this one owns all.
 	Leader Leader
 	// Installation is the id of this installation; objects of others in the same cluster are left alone. Empty means
-	// that all objects in the cluster are ours.
+	// that all objects in the cluster belong to it.
 	Installation string
 	// OwnNamespace is that of this process, where tasks run only if the configuration names it; empty for none.
 	OwnNamespace string

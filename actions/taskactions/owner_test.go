@@ -345,7 +345,7 @@ func TestAbortsDuringAnOutageTakeEffectWhenItEnds(t *testing.T) {
 	require.Empty(t, f.events.all(), "no action fails because of it")
 }
 
-// Story R1: a run that no page showed was reconciled for 17 days, and its pod was recreated each time somebody
+// Story R1: a run that no page showed was reconciled for 17 days, and its pod was recreated each time someone
 // deleted it.
 func TestThePeriodicComparisonRepairs(t *testing.T) {
 	f := newFixture(t)

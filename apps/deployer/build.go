@@ -100,7 +100,7 @@ func declared(spec *app.Spec) *core.TaskTemplate {
 	return result
 }
 
-// labelsOf are the labels of an app as far as Kubernetes can have them. Those with our prefix are ours alone.
+// labelsOf are the labels of an app as far as Kubernetes can have them. Labels with our prefix are reserved.
 func labelsOf(given map[string]string) map[string]string {
 	result := map[string]string{}
 	for name, value := range given {
@@ -120,7 +120,7 @@ func portOf(t *target) int32 {
 }
 
 // listen settles where a replica accepts requests, and how that is known. Programs that the SDK serves listen on 127.0.0.1
-// only, where nothing outside of their pod reaches them, neither gateways nor probes. So a forwarder beside the app listens
+// only, where nothing outside of their pod reaches them, neither gateways nor probes. So a forwarder alongside the app listens
 // for it, wherever pods have networks of their own; it knows whether the app listens.
 func (s *session) listen(t *target, pod *corev1.PodTemplateSpec) {
 	port := portOf(t)

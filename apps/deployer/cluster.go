@@ -94,7 +94,7 @@ func oursOf(installation string) (labels.Selector, error) {
 	return labels.SelectorFromSet(marks).Add(*ofApp), nil
 }
 
-// strip removes what nobody reads from objects that enter the cache. Cached objects are shared and must not be changed.
+// strip removes what no one reads from objects that enter the cache. Cached objects are shared and must not be changed.
 func strip(object any) (any, error) {
 	switch object := object.(type) {
 	case *corev1.Pod:

@@ -22,7 +22,7 @@ type Config struct {
 	GivesPorts bool `config:"givesPorts"`
 	// Route is the way from outside of the cluster to apps, past the gateway of the API.
 	Route Route `config:"route"`
-	// Forwarder is the container beside every app that makes programs reachable which listen on 127.0.0.1 only.
+	// Forwarder is the container alongside every app that makes programs reachable which listen on 127.0.0.1 only.
 	Forwarder Forwarder `config:"forwarder"`
 	// Workers is how many apps are worked on at once. Default 4.
 	Workers int `config:"workers"`
@@ -69,7 +69,7 @@ type Route struct {
 	Annotations map[string]string `config:"annotations"`
 }
 
-// Forwarder configures the container beside every app. Its image is executor.pod.copilot.image; without one, there is none,
+// Forwarder configures the container alongside every app. Its image is executor.pod.copilot.image; without one, there is none,
 // and programs that listen on 127.0.0.1 cannot be reached. On a shared network there is none either.
 type Forwarder struct {
 	// CPU is its request. Default 10m.

@@ -148,7 +148,7 @@ func TestForeignObjectsAreLeftAlone(t *testing.T) {
 	f.fleet.want(hello("uid-6", revision(1, 1)), false)
 	f.start()
 	seen := f.awaitReport("uid-6", 1, "the name is taken", func(r *enginev1.ObservedRevision) bool { return r.GetProblem() != nil })
-	require.Contains(t, seen.GetProblem().GetMessage(), "belongs to somebody else")
+	require.Contains(t, seen.GetProblem().GetMessage(), "is not managed by flyte-binary")
 	f.fleet.drop("uid-6", true)
 	require.Eventually(t, func() bool {
 		f.fleet.mu.Lock()

@@ -155,7 +155,7 @@ func (f *fleet) revision(uid string, number uint64) *enginev1.ObservedRevision {
 	return nil
 }
 
-// memory keeps logs. Some writes fail: as many beginnings, and then as many ends, as it is told.
+// memory keeps logs. Some writes fail: as many beginnings, and then as many ends, as configured.
 type memory struct {
 	mu        sync.Mutex
 	blobs     map[string]string // GUARDED_BY(mu)

@@ -42,8 +42,8 @@ type sealed struct {
 	uri     string // where it is kept; empty until it is
 }
 
-// logKeeper copies the logs of replicas that end into the object store. It begins to read when a pod is told to stop, and
-// reads on until its container has ended: afterwards the cluster has the log no more. Hence nothing is kept of a pod that
+// logKeeper copies the logs of replicas that end into the object store. It begins to read when a pod receives its termination signal, and
+// reads on until its container has ended: afterwards the log is deleted. So nothing is kept of a pod that
 // vanishes at once, with its node or by force. The log of a container that is started again is copied while the next run is the
 // current one.
 type logKeeper struct {
@@ -78,7 +78,7 @@ func newLogKeeper(s *Service, c client.Client, changed func(uid string)) *logKee
 	return k
 }
 
-// watch takes up the pods of an app that end, and the earlier runs of those that go on, and forgets those that are gone.
+// watch picks up the pods of an app that end, and the earlier runs of those that continue, and forgets those that are gone.
 func (k *logKeeper) watch(uid string, pods []corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 
 const words = "2026-01-02T03:04:05.000000006Z hello\n2026-01-02T03:04:06Z bye\n"
 
-// logging is a cluster whose pods run until they are told to end, and go only when the test says so.
+// logging is a cluster whose pods run until they are asked to stop, and go only when the test says so.
 type logging struct {
 	*fixture
 

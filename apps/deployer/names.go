@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 )
 
-// Labels of the objects of apps, besides those that mark what is ours.
+// Labels of the objects of apps, in addition to those of the installation.
 const (
 	labelApp      = v1.Group + "/app"
 	labelUID      = v1.Group + "/app-uid"

@@ -28,7 +28,7 @@ type reports struct {
 	mu      sync.Mutex
 	pending map[string]*enginev1.ObservedApp // GUARDED_BY(mu)
 	sent    map[string]*enginev1.ObservedApp // GUARDED_BY(mu): as the apps service has them
-	done    func(*enginev1.ObservedApp)      // is told of each state that was received
+	done    func(*enginev1.ObservedApp)      // called for each state that was received
 }
 
 func newReports(config Config, deps Deps, figures *meters, done func(*enginev1.ObservedApp)) *reports {
@@ -56,7 +56,7 @@ func (r *reports) put(state *enginev1.ObservedApp) {
 	}
 }
 
-// again reports all apps once more: the apps service may have started anew, and then discards what it had of a shared network.
+// again reports all apps again: the apps service may have started again, and then discards what it had of a shared network.
 func (r *reports) again() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -32,7 +32,7 @@ func (e *noRouteKindError) Error() string {
 func (e *noRouteKindError) Unwrap() error { return e.err }
 
 // route makes the route of an app lead to its Service. It is read and written only when it changes, and once in each term:
-// routes are not watched, so one that somebody deleted comes back with the next term or change.
+// routes are not watched, so one that someone deleted comes back with the next term or change.
 func (s *session) route(ctx context.Context, wanted *enginev1.DesiredApp, namespace string) error {
 	if s.config.Route.Kind == RouteNone {
 		return nil
@@ -80,7 +80,7 @@ func absent(err error) bool {
 	return apierrors.IsNotFound(err) && !strings.Contains(err.Error(), "namespaces ")
 }
 
-// removeRoute deletes the route of an app, by the label of its uid, and no route of somebody else.
+// removeRoute deletes the route of an app, by the label of its uid, and no route of someone else.
 func (s *session) removeRoute(ctx context.Context, namespace, name, uid string) error {
 	s.routed.Delete(uid)
 	if s.config.Route.Kind == RouteNone {

@@ -123,7 +123,7 @@ func TestARouteComesBackWithItsApp(t *testing.T) {
 	found.one("nice.apps.example.com")
 }
 
-// Somebody's changes of a route last until the route changes or the deployer starts.
+// Someone's changes of a route last until the route changes or the deployer starts.
 func TestARouteThatSomebodyDeletesComesBack(t *testing.T) {
 	f := newFixture(t)
 	found := f.gatewayAPI()
@@ -159,7 +159,7 @@ func TestAForeignHTTPRouteIsLeftAlone(t *testing.T) {
 	f.fleet.want(hello("uid-r4", revision(1, 1)), false)
 	f.start()
 	seen := f.awaitReport("uid-r4", 1, "says so", func(r *enginev1.ObservedRevision) bool { return r.GetProblem() != nil })
-	require.Contains(t, seen.GetProblem().GetMessage(), "belongs to somebody else")
+	require.Contains(t, seen.GetProblem().GetMessage(), "is not managed by flyte-binary")
 	require.False(t, seen.GetProblem().GetPermanent(), "the app runs nevertheless")
 	f.awaitDeployments("1×1")
 	f.fleet.drop("uid-r4", true)

@@ -204,7 +204,7 @@ func replicasOf(deployment *appsv1.Deployment) int32 {
 	return *deployment.Spec.Replicas
 }
 
-// create creates a Deployment. One of the same name that is ours is in the cache soon.
+// create creates a Deployment. If one of the same name is managed by this deployer, it is in the cache soon.
 func (s *session) create(ctx context.Context, made *appsv1.Deployment) error {
 	err := s.client.Create(ctx, made)
 	if !apierrors.IsAlreadyExists(err) {
@@ -213,14 +213,14 @@ func (s *session) create(ctx context.Context, made *appsv1.Deployment) error {
 	return s.checkOwn(ctx, made, &appsv1.Deployment{})
 }
 
-// checkOwn explains why an object exists that is not in the cache: it is new, or somebody else's, which is left alone.
+// checkOwn explains why an object exists that is not in the cache: it is new, or someone else's, which is left alone.
 func (s *session) checkOwn(ctx context.Context, wanted, into client.Object) error {
 	if err := s.client.Get(ctx, client.ObjectKeyFromObject(wanted), into); err != nil {
 		return fmt.Errorf("read the existing object %s: %w", wanted.GetName(), err)
 	}
 	for name, value := range wanted.GetLabels() {
 		if strings.HasPrefix(name, labelApp) && into.GetLabels()[name] != value {
-			return failure.New(failure.ObjectRefused, "%s/%s exists and belongs to somebody else; delete or rename it", wanted.GetNamespace(), wanted.GetName())
+			return failure.New(failure.ObjectRefused, "%s/%s exists and is not managed by flyte-binary; delete or rename it", wanted.GetNamespace(), wanted.GetName())
 		}
 	}
 	return fmt.Errorf("%w: %s/%s exists", errWait, wanted.GetNamespace(), wanted.GetName())
@@ -235,7 +235,7 @@ func (s *session) scale(ctx context.Context, have *appsv1.Deployment, replicas i
 	return client.IgnoreNotFound(s.client.Patch(ctx, blank(have), patch))
 }
 
-// sleep stops all replicas and deletes the secrets of the revision, which are written anew when it starts.
+// sleep stops all replicas and deletes the secrets of the revision, which are written again when it starts.
 func (s *session) sleep(ctx context.Context, have *appsv1.Deployment) error {
 	s.checked.Delete(have.Namespace + "/" + have.Name)
 	if replicasOf(have) == 0 {

@@ -33,7 +33,7 @@ type place struct {
 // sent: what is escaped or has dots names no app, and whatever follows the name of an app goes to that app and to no other.
 func find(r *http.Request, t *table, domain string, own Hosts) (found place, ours bool) {
 	if label, ok := below(r.Host, domain); ok && !own.Listed(r.Host) {
-		// All names below the domain are ours, so that a page of a deleted app never finds the console in its place.
+		// All names below the domain are reserved for apps, so that a page of a deleted app never finds the console in its place.
 		return place{app: t.subdomain(label), path: sentPath(r)}, true
 	}
 	if a := t.host(r.Host); a != nil && !serverName(r.Host, own) {
@@ -48,7 +48,7 @@ func find(r *http.Request, t *table, domain string, own Hosts) (found place, our
 }
 
 // sentPath is the path of a request as it was sent. url.URL has it only if it has no byte that should be escaped, and else
-// escapes anew what it has unescaped, so that an escaped slash would become a plain one.
+// escapes again what it has unescaped, so that an escaped slash would become a plain one.
 func sentPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if !strings.HasPrefix(path, "/") { // an absolute address, or the star of OPTIONS

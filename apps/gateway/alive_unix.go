@@ -8,7 +8,7 @@ import (
 )
 
 // closed reports whether the other side has closed a connection. Nothing is read from it. Between the end of a replica and
-// the moment that the transport notices it, requests on kept connections would be written to nobody.
+// the moment that the transport notices it, requests on kept connections would be written to no one.
 func closed(conn net.Conn) bool {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

@@ -19,7 +19,7 @@ type app struct {
 	// series are its metrics, from its first request on.
 	series atomic.Pointer[series]
 	line   *line
-	// attend looks after the app until attended says that nobody needs it; see attendant.
+	// attend looks after the app until attended says that no one needs it; see attendant.
 	attend func(*app)
 	nudge  chan struct{} // tells the attendant of a new route
 
@@ -160,7 +160,7 @@ func (a *app) queue(w *waiter) (*list.Element, error) {
 	return element, nil
 }
 
-// tooLate says why a request has waited in vain.
+// tooLate says why a request has waited without success.
 func (a *app) tooLate(limit time.Duration) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -220,7 +220,7 @@ func (a *app) serve() {
 	}
 }
 
-// needed reports whether the app needs its attendant: somebody waits, or a replica that is ready took no connection. The
+// needed reports whether the app needs its attendant: someone waits, or a replica that is ready took no connection. The
 // caller holds mu.
 func (a *app) needed() bool {
 	if a.waiting.Len() > 0 {

@@ -26,7 +26,7 @@ const (
 
 // attendant looks after apps whose requests wait: it wakes those that sleep, and tries to connect to replicas, since one may
 // accept requests before that is reported, and one that refused a connection may accept the next. There is at most one
-// goroutine for an app, and none for an app that nobody waits for.
+// goroutine for an app, and none for an app that no one waits for.
 type attendant struct {
 	waker  Waker
 	dialer *net.Dialer

@@ -26,7 +26,7 @@ func (c *closing) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestAWholeBodyIsReadNoFurther: whoever has the last byte may read on, although the server has closed the body meanwhile.
+// TestAWholeBodyIsReadNoFurther: the reader may read on after the last byte, although the server has closed the body meanwhile.
 func TestAWholeBodyIsReadNoFurther(t *testing.T) {
 	source := &closing{text: "hello"}
 	b := &body{source: source, moved: func() {}, ended: func() {}}

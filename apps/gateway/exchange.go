@@ -58,7 +58,7 @@ type silence struct {
 	running bool        // GUARDED_BY(mu)
 }
 
-// start begins to measure, or begins anew.
+// start begins to measure, or begins again.
 func (s *silence) start() {
 	s.touch()
 	s.mu.Lock()
@@ -103,7 +103,7 @@ type pausable interface {
 	Resume()
 }
 
-// unmeasured is a body that nobody measures.
+// unmeasured is a body that no one measures.
 type unmeasured struct{}
 
 // Pause implements pausable.
@@ -188,7 +188,7 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 		r.at += n
 		return n, nil
 	}
-	// The transport reads once more after the last byte. The server has closed the body by then if the answer has begun, and
+	// The transport reads again after the last byte. The server has closed the body by then if the answer has begun, and
 	// an error would make the transport close the connection, in the middle of that answer.
 	if b.done.Load() {
 		return 0, io.EOF

@@ -47,7 +47,7 @@ func newMortal(t *testing.T, address string) *mortal {
 
 func (m *mortal) kill() { _ = m.server.Close() }
 
-// TestAReplicaIsKilledUnderLoad kills one of two replicas, again and again, while requests go on. Only those that were in
+// TestAReplicaIsKilledUnderLoad kills one of two replicas, again and again, while requests continue. Only those that were in
 // flight at that moment can break; all that come later are answered, although the route still names the dead one.
 func TestAReplicaIsKilledUnderLoad(t *testing.T) {
 	const workers, rounds = 8, 10
@@ -159,7 +159,7 @@ func TestATargetThatLeavesTheRoute(t *testing.T) {
 	require.Equal(t, "old", <-answered)
 }
 
-// TestRoutesChange changes the routes of some apps all the time, while requests go on.
+// TestRoutesChange changes the routes of some apps all the time, while requests continue.
 func TestRoutesChange(t *testing.T) {
 	const count = 10
 	var routes []*enginev1.AppRoute

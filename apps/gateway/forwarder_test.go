@@ -29,7 +29,7 @@ type pod struct {
 	probe   string
 }
 
-// private is an address on which nothing listens, and whose port nobody gets by asking for any: those begin above.
+// private is an address on which nothing listens, and whose port no one gets by asking for any: those begin above.
 func private(t testing.TB) string {
 	t.Helper()
 	for {
@@ -138,7 +138,7 @@ func TestProtocolsPassTheForwarder(t *testing.T) {
 }
 
 // TestARequestWaitsForTheProgram: the forwarder runs before the program does. A request that wakes the app gets the program's
-// answer, and not the end of a connection that nobody has taken.
+// answer, and not the end of a connection that no one has taken.
 func TestARequestWaitsForTheProgram(t *testing.T) {
 	p, woken := newPod(t), make(chan struct{})
 	a := newApps(asleep("one"))
@@ -178,7 +178,7 @@ func TestAProgramBehindTheForwarderStartsAgain(t *testing.T) {
 	require.Equal(t, "200 first", post("first"))
 	stop()
 	p.awaits(http.StatusServiceUnavailable)
-	// The forwarder learns from a connection that the program is gone, and listens no more.
+	// The forwarder learns from a connection that the program is gone, and stops listening.
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("tcp", p.address)
 		if err != nil {

@@ -51,7 +51,7 @@ func resultOf(status int, cancelled bool) result {
 	}
 }
 
-// load counts the requests of an app. Its counters grow for ever; reports have the differences.
+// load counts the requests of an app. Its counters grow forever; reports have the differences.
 type load struct {
 	results [results]atomic.Uint64
 	buckets [len(bounds) + 1]atomic.Uint64

@@ -142,7 +142,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	require.NotContains(t, counted(), "flyte.gateway.requests app=p/d/app0 result=ok")
 }
 
-// TestTheRoutesSurviveTheAppsService: requests go on while the apps service is down, and changes arrive when it is back.
+// TestTheRoutesSurviveTheAppsService: requests continue while the apps service is down, and changes arrive when it is back.
 func TestTheRoutesSurviveTheAppsService(t *testing.T) {
 	a := newApps(route("one", replica(t, says("one"))), route("old", replica(t, says("old"))))
 	broken := &breakable{apps: a, cut: make(chan struct{})}
@@ -156,7 +156,7 @@ func TestTheRoutesSurviveTheAppsService(t *testing.T) {
 	_, _, body := f.get(t, "/apps/p/d/one/", nil)
 	require.Equal(t, "one", body)
 	a.mu.Lock()
-	delete(a.routes, "uid-old") // nobody was told
+	delete(a.routes, "uid-old") // no notification was sent
 	a.routes["uid-new"] = route("new", replica(t, says("new")))
 	a.mu.Unlock()
 	broken.repair()

@@ -37,11 +37,11 @@ func newMeters(provider metric.MeterProvider, limit int, line *line) (*meters, e
 	meter := provider.Meter("github.com/flyte-binary/flyte-binary/apps/gateway")
 	m := &meters{limit: limit, series: map[*app]*series{}, other: series{label: otherApps}}
 	var err error
-	if m.wakes, err = meter.Int64Counter("flyte.gateway.wakes", metric.WithDescription("calls that woke a sleeping app, by what became of them")); err != nil {
+	if m.wakes, err = meter.Int64Counter("flyte.gateway.wakes", metric.WithDescription("calls that woke a sleeping app, by outcome")); err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}
 	if m.waits, err = meter.Float64Histogram("flyte.gateway.wait", metric.WithUnit("s"),
-		metric.WithDescription("how long requests that found no replica with room waited for one, by what became of them"),
+		metric.WithDescription("how long requests that found no replica with room waited for one, by outcome"),
 		metric.WithExplicitBucketBoundaries(.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300)); err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}

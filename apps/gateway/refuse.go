@@ -76,7 +76,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = io.WriteString(w, text) // the client may have gone
 }
 
-// rpcMessage is the text of an error that has a code and comes from a client of ours.
+// rpcMessage is the text of an error that has a code and comes from one of our clients.
 func rpcMessage(err error) string {
 	var public interface{ Message() string }
 	if errors.As(err, &public) {
@@ -96,7 +96,7 @@ func page(status int, message string) string {
 		html.EscapeString(message) + `</p></body></html>`
 }
 
-// failure is what the client is told of a request that its replica did not answer.
+// failure is the error for a request that its replica did not answer.
 func failure(ctx context.Context, err error) error {
 	var silent errTooSilent
 	var ours *rpc.Error

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Next decides anew. It is a function of its arguments alone, and the same arguments twice change nothing more.
+// Next decides again. It is a function of its arguments alone, and the same arguments twice change nothing more.
 func Next(before State, in Input) State {
 	s := before
 	s.clamp(in.Now)

@@ -22,7 +22,7 @@ const (
 	keptReplicas = 50
 )
 
-// Change is what becomes of an app.
+// Change is a decided change of an app.
 type Change struct {
 	// App is the new row; with ID 0 it is inserted. Its version grows.
 	App *App

@@ -37,7 +37,7 @@ func (s *Store) ByHost(ctx context.Context, host, subdomain string) (*App, error
 		return nil, fmt.Errorf("read app by host: %w", err)
 	}
 	if len(found) == 0 {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // none is not an error
 	}
 	return found[0], nil
 }

@@ -24,7 +24,7 @@ func one(row pgx.Row) (*Version, error) {
 	v := &Version{}
 	err := row.Scan(v.targets()...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // none is not an error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read artifact: %w", err)

@@ -37,7 +37,7 @@ func (s *Store) Schema(ctx context.Context, name Name) (*Fixed, error) {
 	f, err := scanSchema(s.pool.QueryRow(ctx, `SELECT `+schemaColumns+` FROM artifact_names n
 		WHERE project = $1 AND domain = $2 AND name = $3 AND has_schema`, name.Project, name.Domain, name.Name))
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // none is not an error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read partition schema: %w", err)

@@ -46,9 +46,9 @@ func New(reason Reason, detail string, args ...any) *Failure {
 	return &Failure{Reason: reason, Class: row.Class, Recoverable: row.Recoverable, Code: string(reason), Message: clip.Middle(message, maxMessage)}
 }
 
-// FromTask returns the failure that the task reported in its error document. Whoever the document blames, the task
+// FromTask returns the failure that the task reported in its error document. Whatever the document blames, the task
 // failed, and only its own retries apply. The exception is a document that the co-pilot wrote because it failed itself: the task
-// had no part in that. copilot says that the task has one; without it, nobody but the task can have written the document.
+// had no part in that. copilot says that the task has one; without it, no one but the task can have written the document.
 func FromTask(reported *core.ContainerError, copilot bool) *Failure {
 	if copilot && reported.GetCode() == string(CopilotFailed) && reported.GetOrigin() == core.ExecutionError_SYSTEM {
 		return New(CopilotFailed, "%s", reported.GetMessage())

@@ -107,7 +107,7 @@ func Table() map[Reason]Row {
 		DeadlineExceeded:          {User, false, "the action did not end within its deadline over all attempts"},
 		QueuedTooLong:             {User, false, "the attempt did not begin to start within its queued timeout"},
 		DeletedExternally:         {System, true, "the pod disappeared before it was done"},
-		UnexpectedDeletion:        {System, true, "the pod was deleted by somebody else before it was done"},
+		UnexpectedDeletion:        {System, true, "the pod was deleted by another client before it finished"},
 		PrimaryContainerNotFound:  {User, false, "the pod has no container of the primary container's name"},
 		ImagePullBackOff:          {User, true, "the image could not be pulled; check its name and the credentials of the registry"},
 		ImageRegistryBusy:         {System, true, "the registry cannot serve the image for now"},

@@ -1,3 +1,3 @@
 // Package rendering fills the templates in the commands of tasks: with what an attempt is about, and with input values as text,
-// for tasks that know no literals, such as raw containers. It stands beside the plugins and knows no pods.
+// for tasks that know no literals, such as raw containers. It does not depend on pods.
 package rendering

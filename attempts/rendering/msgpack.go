@@ -7,7 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/values/msgpackjson"
 )
 
-// msgpackText is the JSON of a packed value. A packed string stands for itself, without quotes.
+// msgpackText is the JSON of a packed value. A packed string represents itself, without quotes.
 func msgpackText(body []byte) (string, error) {
 	value, err := msgpackjson.Decode(body, finite)
 	if err != nil {

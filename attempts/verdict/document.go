@@ -18,7 +18,7 @@ const (
 	keptEnd = 16 << 10
 )
 
-var errNoDocument = errors.New("it is no error document")
+var errNoDocument = errors.New("not an error document")
 
 // readLarge reads an error document of any size without holding it: of its message, the beginning and the end are kept. What the
 // document says after maxErrorRead bytes is unknown; the task may be retried then.

@@ -170,7 +170,7 @@ func (r *brokenReader) Read(p []byte) (int, error) {
 }
 
 func unreadable(uri string) *failure.Failure {
-	return failure.New(failure.ErrorUnreadable, "%s is no error document", uri)
+	return failure.New(failure.ErrorUnreadable, "%s is not a valid error document", uri)
 }
 
 // Exists reports whether there is an object. What leads out of the store, such as a link, is none.

@@ -14,7 +14,7 @@ import (
 // Budget is how many attempts of one action the system may lose, and the pauses after them. The task itself says how often
 // it may fail.
 type Budget struct {
-	// MaxSystemFailures is how many attempts the system may lose, beside the task's own retries.
+	// MaxSystemFailures is how many attempts the system may lose, in addition to the task's own retries.
 	MaxSystemFailures int32
 	// SystemBackoff is the first pause after a loss by the system, MaxSystemBackoff the longest.
 	SystemBackoff, MaxSystemBackoff time.Duration

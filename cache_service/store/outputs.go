@@ -23,7 +23,7 @@ func (s *Store) Get(ctx context.Context, key Key) (*Outputs, error) {
 	var o Outputs
 	err := s.pool.QueryRow(ctx, query, key.Project, key.Domain, key.Key).Scan(&o.URI, &o.Metadata, &o.CreatedAt, &o.UpdatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // none is not an error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read cache entry: %w", err)

@@ -55,7 +55,7 @@ func scanReservation(row pgx.Row) (r Reservation, err error) {
 	return r, err
 }
 
-// Release releases a key. It is no error when the owner did not have it.
+// Release releases a key. It is not an error when the owner did not have it.
 func (s *Store) Release(ctx context.Context, key Key, owner string) error {
 	const query = `DELETE FROM cache_reservations WHERE project = $1 AND domain = $2 AND key = $3 AND owner = $4`
 	if _, err := s.pool.Exec(ctx, query, key.Project, key.Domain, key.Key, owner); err != nil {

@@ -4,7 +4,7 @@ import { preparedApp } from "./setup";
 import { expect, expectAccessible, place, test } from "./test";
 
 const tab = (page: Page, name: string) => page.getByRole("tab", { name }).click();
-/** The state beside the title. */
+/** The state alongside the title. */
 const state = (page: Page): Locator => page.getByRole("main").locator("[data-phase]").first();
 
 test("an app is followed from its deployment to its deletion", async ({ page, request, baseURL, home }) => {

@@ -10,7 +10,7 @@ for (const { name, open } of screens) {
       await open(page, runs);
       await expect(page.locator("html")).toHaveAttribute("data-theme", "light");
       await expectAccessible(page);
-      // What is dark differs in nothing but its colours.
+      // What is dark differs in nothing but its colors.
       await page.emulateMedia({ colorScheme: "dark" });
       await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
       await expectAccessible(page, ["color-contrast"]);

@@ -47,7 +47,7 @@ test("a launch keeps its name, queue, limit, labels and environment", async ({ p
     await page.getByLabel(`${group}: value 1`).fill(value);
   }
   await page.getByRole("button", { name: "Launch", exact: true }).click();
-  await expect(page.getByLabel("Max parallel actions")).toBeFocused(); // a parent would wait for its children for ever
+  await expect(page.getByLabel("Max parallel actions")).toBeFocused(); // a parent would wait for its children forever
   await page.getByLabel("Max parallel actions").fill("2");
   await page.getByRole("button", { name: "Launch", exact: true }).click();
   await expect(page).toHaveURL(new RegExp(`${place}/runs/${name}`));

@@ -30,7 +30,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 // interruptible stops with the context, which readers of files do not, and marks failures of the store.
 type interruptible struct {
-	over func() error // why to stop; nil to go on
+	over func() error // why to stop; nil to continue
 	from io.Reader
 }
 

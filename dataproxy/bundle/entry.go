@@ -22,7 +22,7 @@ type Entry struct {
 // best is the rank of the file that the interpreter would take.
 const best = 5
 
-// rank says how well a file fits the entry; 0 when it does not. Code may lie below a directory that is put on the
+// rank says how well a file fits the entry; 0 when it does not. Code may are below a directory that is put on the
 // interpreter's path, so that the end of a path fits, too.
 func (e Entry) rank(path string) int {
 	if e.File != "" && path == e.File {

@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// editedLiteral is the literal of JSON that was changed, of which the unchanged parts stay what they were: somebody who changes one
+// editedLiteral is the literal of JSON that was changed, of which the unchanged parts stay what they were: someone who changes one
 // entry of a dict does not turn the floats of the others into integers. It returns nil for a literal that has no such parts.
 func editedLiteral(path string, t *core.LiteralType, was *core.Literal, value any) (*core.Literal, error) {
 	binary := was.GetScalar().GetBinary()

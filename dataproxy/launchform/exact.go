@@ -11,7 +11,7 @@ import (
 
 // The keys of a value whose JSON alone would give another literal back, such as a pickle or the variant of a union that is not the
 // first to fit: the literal itself, encoded, and the JSON to show. While the JSON is as it was, the value is that literal. Of JSON that
-// was changed, the other parts stay what they were where that can be told.
+// was changed, the other parts keep their values where that can be determined.
 const (
 	keyLiteral = "$literal"
 	keyShown   = "$value"

@@ -132,7 +132,7 @@ func valuesOf(form *structpb.Struct) *structpb.Struct {
 	return values
 }
 
-// Whatever somebody looks at in a form and sends back unchanged is the value that it was, in both ways of sending it back; or the
+// Whatever someone looks at in a form and sends back unchanged is the value that it was, in both ways of sending it back; or the
 // form is refused with the reason.
 func TestEveryValueSurvivesItsForm(t *testing.T) {
 	refusals := 0
@@ -180,7 +180,7 @@ func TestFormsGiveBackWhatTheyWereMadeFrom(t *testing.T) {
 	for name, tc := range map[string]struct {
 		of      *core.LiteralType
 		literal *core.Literal
-		// plain values need no literal beside them.
+		// plain values need no literal.
 		plain bool
 	}{
 		"pickle":               {simple(core.SimpleType_BINARY), scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: []byte{1}, Tag: "pickle"}}}), false},
@@ -221,7 +221,7 @@ func TestFormsGiveBackWhatTheyWereMadeFrom(t *testing.T) {
 	require.ErrorContains(t, err, `inputs.x: the value is not msgpack: two keys of a map are both "1" in JSON`)
 }
 
-// An edited value counts, and not the literal beside it.
+// An edited value counts, and not the literal alongside it.
 func TestEditedValuesReplaceTheirLiterals(t *testing.T) {
 	of := simple(core.SimpleType_STRUCT)
 	shown, err := exactJSON("x", of, of, packedLiteral(t, entries{{"b", 1.0}, {"a", 1}}))
@@ -265,7 +265,7 @@ func TestEditedValuesReplaceTheirLiterals(t *testing.T) {
 	require.ErrorContains(t, err, "x: $literal is not a literal")
 }
 
-// JSON has 9007199254740993 and its reader 9007199254740992: nobody knows which one was meant.
+// JSON has 9007199254740993 and its reader 9007199254740992: no one knows which one was meant.
 func TestWholeNumbersThatArriveChangedAreRefused(t *testing.T) {
 	for _, of := range []*core.LiteralType{simple(core.SimpleType_INTEGER), simple(core.SimpleType_STRUCT), simple(core.SimpleType_BINARY), pointType(t)} {
 		var value any = 9007199254740993.0

@@ -43,7 +43,7 @@ func property(name string, variable *core.Variable, value *core.Literal) (schema
 	return s, nil
 }
 
-// setDefault makes a value the default of a property. Whoever reads the form has the type from the property alone.
+// setDefault makes a value the default of a property. Readers of the form get the type from the property alone.
 func setDefault(path string, property schema, t *core.LiteralType, value *core.Literal) error {
 	encoded, err := toStruct(property)
 	if err != nil {

@@ -92,7 +92,7 @@ func (s shape) number(path string, v float64) (any, error) {
 	}
 }
 
-// numberInText is what stands for a number that JSON cannot hold.
+// numberInText is what represents a number that JSON cannot hold.
 func (s shape) numberInText(v string) any {
 	if s.has("string") {
 		return v

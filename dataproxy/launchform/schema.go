@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// Formats and titles by which a schema is recognised.
+// Formats and titles by which a schema is recognized.
 const (
 	formatFloat    = "float"
 	formatDatetime = "datetime"
@@ -89,7 +89,7 @@ func simpleSchema(path string, simple core.SimpleType, t *core.LiteralType) (sch
 	}
 }
 
-// structSchema is the schema that the type carries, marked as one of ours. Without additionalProperties, or a map
+// structSchema is the schema that the type carries, marked as generated here. Without additionalProperties, or a map
 // would be seen in it.
 func structSchema(metadata *structpb.Struct) schema {
 	if len(metadata.GetFields()) == 0 {

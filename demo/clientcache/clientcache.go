@@ -1,7 +1,7 @@
 // Package clientcache keeps the SDK's cache in the home directory from naming data of demos that no longer exists.
 //
 // The SDK remembers for a day what it has uploaded and which images exist, by endpoint, project and domain. Two demos with
-// different data usually have the same endpoint, so the second would be told to run code from a directory that was deleted with
+// different data usually have the same endpoint, so the second would run code from a directory that was deleted with
 // the first.
 package clientcache
 

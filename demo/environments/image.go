@@ -8,7 +8,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 )
 
-// Image is an image of a project and domain. Clients compute its tag from its layers, and nobody else can: so the tag of one project
+// Image is an image of a project and domain. Clients compute its tag from its layers, and no one else can: so the tag of one project
 // says nothing about that of another, and each has environments of its own.
 type Image struct{ Project, Domain, Name string }
 

@@ -16,7 +16,7 @@ func imageOf(project, name string) environments.Image {
 	return environments.Image{Project: project, Domain: "d", Name: name}
 }
 
-// Whoever builds first does not decide what the tag of another project means.
+// The first build does not decide what the tag means in another project.
 func TestEachProjectHasItsOwnEnvironmentOfATag(t *testing.T) {
 	t.Parallel()
 	store := environments.New(t.TempDir(), clock.System{})

@@ -19,7 +19,7 @@ type BrokenError struct {
 
 // Error implements error.
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("the environment of image %s is broken: %s. Run the client again: it has the image built anew", e.Image, e.Problem)
+	return fmt.Sprintf("the environment of image %s is broken: %s. Run the client again to rebuild the image", e.Image, e.Problem)
 }
 
 // Entry is the program of the SDK that starts tasks, in the bin directory.

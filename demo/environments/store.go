@@ -56,7 +56,7 @@ func (s *Store) Find(tag string) (*Environment, error) {
 	return found, nil
 }
 
-// Sound is Find for those who can have the environment made anew: it compares every file with the list that was written when
+// Sound is Find for those who can have the environment made again: it compares every file with the list that was written when
 // the environment was made, and returns nil for an environment that has lost some.
 func (s *Store) Sound(tag string) (*Environment, error) {
 	found, err := s.Find(tag)
@@ -134,7 +134,7 @@ func (s *Store) Make(ctx context.Context, tag string, wanted Wanted, waiting fun
 }
 
 // prepare creates the directories. Tasks may run as other users and must reach their environment by its name, but those users need
-// not list the environments, and have no business with cache and locks: whoever can open a lock can hold it.
+// not list the environments, and must not reach the cache and the locks: a process that can open a lock can hold it.
 func (s *Store) prepare() error {
 	if err := os.MkdirAll(s.dir, 0o711); err != nil { //nolint:gosec // as said above
 		return fmt.Errorf("create the directory of environments: %w", err)

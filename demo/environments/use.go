@@ -64,7 +64,7 @@ func (e *Environment) CopyInto(dir string) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) > 0 {
-		return err // a container that is started again goes on with what it has
+		return err // a container that is started again continues with what it has
 	}
 	return os.CopyFS(dir, os.DirFS(source))
 }

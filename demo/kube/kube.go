@@ -36,7 +36,7 @@ type Config struct {
 	Kubelet KubeletAccess
 	// Profiling serves profiles of the child at /debug/pprof of the API server. Only for measurements.
 	Profiling bool
-	// Waiting, where set, is told every few seconds of a slow start what is waited for.
+	// Waiting, where set, is called every few seconds of a slow start with what it waits for.
 	Waiting func(text string)
 }
 

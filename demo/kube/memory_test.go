@@ -19,7 +19,7 @@ import (
 )
 
 // TestTheHeapDoesNotKeepTheHistory writes one object again and again. The API server kept every version for 75 seconds, or
-// for ever when nothing more was written, and etcd the last 10,000 writes. A fixed limit of the heap then made an idle server
+// forever when nothing more was written, and etcd the last 10,000 writes. A fixed limit of the heap then made an idle server
 // collect garbage without a pause: 46 times in two minutes.
 func TestTheHeapDoesNotKeepTheHistory(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "512MiB") // of the user's shell

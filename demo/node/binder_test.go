@@ -116,7 +116,7 @@ func TestWhoHoldsTheCPUsIsSaid(t *testing.T) {
 	require.Equal(t, who, said(of("flyte.org/run", "else", "1")))
 	require.Equal(t, who, said(of("flyte.org/run", "parent", "2")), "a parent and its child fit together once the others have ended")
 	require.Equal(t, who+" Its own run holds 2 of cpu: a parent that waits for this action keeps its share, and with the 3 that this action requests "+
-		"they do not fit on this machine together. Request less of it for one of them: it may wait for ever.", said(of("flyte.org/run", "parent", "3")))
+		"they do not fit on this machine together. Request less for one of them; otherwise it may wait forever.", said(of("flyte.org/run", "parent", "3")))
 }
 
 // Parents that wait for their children hold their CPUs. Nested deeper than there are CPUs, they would wait forever.

@@ -34,7 +34,7 @@ type container struct {
 	found    bool             // proc is of an earlier node and not followed yet
 	plan     *podvolume.Plan  // mounts of this run
 	lost     bool             // how it ended is unknown, or is the machine's fault
-	byItself bool             // it ended as by a signal that nobody else can have sent
+	byItself bool             // it ended as by a signal that no one else can have sent
 	unready  bool             // a probe says so
 	command  *process.Command // of this run; nil for a process of an earlier node
 	port     string           // that this run has; empty for none

@@ -87,7 +87,7 @@ func (n *Node) removeTemporary(link string) error {
 	return errors.Join(os.RemoveAll(temp), os.Remove(link))
 }
 
-// unpackedSuffix ends the name of the empty file with which the SDK notes that an archive of code beside it is unpacked.
+// unpackedSuffix ends the name of the empty file with which the SDK notes that an archive of code alongside it is unpacked.
 const unpackedSuffix = ".extracted"
 
 // removeBundle removes an archive of code from a working directory, and its files that are as they were unpacked.

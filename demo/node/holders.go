@@ -120,5 +120,5 @@ func (b *binder) relief(name corev1.ResourceName) string {
 	if b.n.cfg.Relief > 0 && (name == corev1.ResourceCPU || name == corev1.ResourceMemory) {
 		return "It starts in spite of that once the machine is idle and has the memory; request less of it for the parent to start at once."
 	}
-	return "Request less of it for one of them: it may wait for ever."
+	return "Request less for one of them; otherwise it may wait forever."
 }

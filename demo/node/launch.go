@@ -58,7 +58,7 @@ func later(err error, reason, event string) error {
 func (w *worker) start(ctx context.Context, c *container) (*process.Process, error) {
 	volumes, err := w.makeVolumes(ctx)
 	if err != nil {
-		return nil, later(err, "CreateContainerConfigError", "FailedMount") // as for variables: it does not wait for ever
+		return nil, later(err, "CreateContainerConfigError", "FailedMount") // as for variables: it does not wait forever
 	}
 	w.mu.Lock()
 	run := c.restarts

@@ -19,7 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 )
 
-// eagerProbe is how often a container that has never been ready is probed: a probe is cheap here, and somebody may wait.
+// eagerProbe is how often a container that has never been ready is probed: a probe is cheap here, and someone may wait.
 const eagerProbe = 100 * time.Millisecond
 
 // probed is a container's probes while one process of it runs.

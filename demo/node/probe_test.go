@@ -72,7 +72,7 @@ func newProbing(t *testing.T, script string, age time.Duration, spec corev1.Cont
 	return g
 }
 
-// waits is a process that does nothing and ends when it is told to.
+// waits is a process that does nothing and ends on SIGTERM.
 const waits = "exec sleep 1000"
 
 // begin follows the process as the node does.
@@ -342,7 +342,7 @@ func TestStartupComesFirst(t *testing.T) {
 	})
 	g.begin()
 	g.settle(1)
-	g.step(299 * time.Second) // nobody asks whether it lives
+	g.step(299 * time.Second) // no one asks whether it lives
 	require.False(t, g.ready())
 	start.listen()
 	g.clk.Step(100 * time.Millisecond)
@@ -398,7 +398,7 @@ func TestAProcessThatDoesNotAnswerIsEnded(t *testing.T) {
 	require.Contains(t, event, "500 Internal Server Error")
 }
 
-// A process that does not end when it is told to is killed after the grace period of its pod.
+// A process that does not end on SIGTERM is killed after the grace period of its pod.
 func TestAStubbornProcessIsKilled(t *testing.T) {
 	x := newTarget(t)
 	dir := t.TempDir()
@@ -447,7 +447,7 @@ func TestTheInitialDelayBeginsWithTheProcess(t *testing.T) {
 	})
 }
 
-// After a restart of the node nobody knows the variables of the container.
+// After a restart of the node no one knows the variables of the container.
 func TestAProbeByCommandOfAFoundProcessSucceeds(t *testing.T) {
 	g := newProbing(t, waits, 0, corev1.Container{ReadinessProbe: &corev1.Probe{ProbeHandler: command("false")}})
 	g.c.command = nil

@@ -204,7 +204,7 @@ func parent(t *testing.T, pid string) string {
 	return strings.Fields(rest)[0]
 }
 
-// A container that stops its supervisor with a signal goes on, and its pod says so. One that does nothing else ends by its own fault.
+// A container that stops its supervisor with a signal continues, and its pod says so. One that does nothing else ends by its own fault.
 func TestAContainerThatStopsItsSupervisor(t *testing.T) {
 	b := setup(t)
 	once := b.run(t, b.shell("kill -STOP $PPID; exit 3"))

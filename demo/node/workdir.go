@@ -75,7 +75,7 @@ func (n *Node) runWork(project, domain, run string) string {
 }
 
 // RemoveRun removes the working directories of a run's pods, once nothing names files in them. The pods
-// themselves must be gone. Removing what is not there is no error.
+// themselves must be gone. Removing what is not there is not an error.
 func (n *Node) RemoveRun(project, domain, run string) error {
 	if run == "" {
 		return errors.New("remove the files of a run: it has no name")

@@ -4,5 +4,5 @@ package postgres
 
 import "embed"
 
-// bundle is empty: nobody publishes Postgres programs for this platform.
+// bundle is empty: no one publishes Postgres programs for this platform.
 var bundle embed.FS

@@ -40,7 +40,7 @@ func Check(dir string) error {
 const commandTotal = time.Hour
 
 // Ensure creates the environment unless it is complete. progress receives the output of the commands; waiting, where
-// set, is told every few seconds what is waited for. A command that makes no progress is given up.
+// set, is called every few seconds with what it waits for. A command that makes no progress is given up.
 func Ensure(ctx context.Context, dir string, progress io.Writer, clk clock.Clock, waiting func(text string)) error {
 	if Check(dir) == nil {
 		return nil

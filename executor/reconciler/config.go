@@ -11,7 +11,7 @@ type Config struct {
 	// Workers is how many TaskActions are reconciled at once. Those that wait for the object store do not count.
 	// Default 32.
 	Workers int `config:"workers"`
-	// MaxSystemFailures is how many attempts the system may lose of one action, beside the task's own retries.
+	// MaxSystemFailures is how many attempts the system may lose of one action, in addition to the task's own retries.
 	// Default 3.
 	MaxSystemFailures int32 `config:"maxSystemFailures"`
 	// SystemBackoff is the pause before the first attempt that follows a fault of the system. It doubles with each
@@ -27,9 +27,9 @@ type Config struct {
 	StatusDelay time.Duration `config:"statusDelay"`
 	// Resync is how often the unchanged state of an action is reported again, to learn whether it is still live. Default 10 m.
 	Resync time.Duration `config:"resync"`
-	// Linger is how long the process of an attempt may go on after it wrote its outcome. Then the outcome counts, and the process is
-	// stopped. A process is looked at when it has run for as long, and then with pauses that double up to three times Linger. 0 lets it go on
-	// for ever. Default 5 m.
+	// Linger is how long the process of an attempt may continue after it wrote its outcome. Then the outcome counts, and the process is
+	// stopped. A process is looked at when it has run for as long, and then with pauses that double up to three times Linger. 0 lets it continue
+	// forever. Default 5 m.
 	Linger time.Duration `config:"linger"`
 	// Sweep is how often pods without a TaskAction are looked for. Default 5 m.
 	Sweep time.Duration `config:"sweep"`

@@ -85,7 +85,7 @@ func controllingTaskAction(object client.Object) (types.NamespacedName, bool) {
 	return types.NamespacedName{Namespace: object.GetNamespace(), Name: owner.Name}, true
 }
 
-// storeWaits is how many reconciles may wait for the object store beside those that work.
+// storeWaits is how many reconciles may wait for the object store alongside those that work.
 func (r *Reconciler) storeWaits() int {
 	if r.deps.OneShard {
 		return maxStoreWaits / ident.Shards

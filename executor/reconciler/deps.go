@@ -24,7 +24,7 @@ type Store interface {
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 }
 
-// Sealer copies the log of a container to the object store. The log of a pod that does not exist is no error.
+// Sealer copies the log of a container to the object store. The log of a pod that does not exist is not an error.
 type Sealer interface {
 	Seal(ctx context.Context, log plugin.Log, uri string) error
 }
@@ -48,7 +48,7 @@ type Deps struct {
 	// Cluster is the id of the cluster, for reports.
 	Cluster string
 	// Finished is called when a TaskAction is no longer needed, to have it deleted. It does not block. It may be called
-	// again for the same TaskAction. Nil means that nobody deletes.
+	// again for the same TaskAction. Nil means that no one deletes.
 	Finished func(*v1.TaskAction)
 	Clock    clock.Clock
 	Logger   zerolog.Logger

@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
-// reportLost reports a lost attempt: in one call with the next one, so that nobody takes a failure that is not final
+// reportLost reports a lost attempt: in one call with the next one, so that no one takes a failure that is not final
 // for the end.
 func (r *Reconciler) reportLost(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
 	state = r.notAhead(state)

@@ -35,7 +35,7 @@ type Reconciler struct {
 	cleanups  *cleanupQueue
 	templates *templates
 	finishes  chan struct{}   // a slot for each end that may be carried out at once
-	follows   chan struct{}   // likewise for logs that are read to their end
+	follows   chan struct{}   // the same for logs that are read to their end
 	lifetime  context.Context //nolint:containedctx // of background work
 	work      background
 	current   *reconciles

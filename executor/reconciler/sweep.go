@@ -35,7 +35,7 @@ func (r *Reconciler) sweepForever(ctx context.Context) error {
 	}
 }
 
-// sweepOrphans deletes pods of ours whose TaskAction does not exist, as a garbage collector does, if they are at least so old. An age of 0
+// sweepOrphans deletes pods of this installation whose TaskAction does not exist, as a garbage collector does, if they are at least so old. An age of 0
 // is that of the sweep after a start.
 func (r *Reconciler) sweepOrphans(ctx context.Context, age time.Duration) error {
 	pods := &corev1.PodList{}

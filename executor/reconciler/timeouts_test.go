@@ -106,7 +106,7 @@ func TestAnAttemptGetsItsWholeTime(t *testing.T) {
 	require.Equal(t, 5300*time.Millisecond, r.withTimeouts(inherited, attempt, state).Recheck, "a successor counts from the end of that second")
 }
 
-// TestAStuckStartCountsAsQueued: an attempt that cannot start for want of a secret does not begin to start, whatever its phase.
+// TestAStuckStartCountsAsQueued: an attempt that cannot start for lack of a secret does not begin to start, whatever its phase.
 func TestAStuckStartCountsAsQueued(t *testing.T) {
 	r := deciding(t, 0)
 	attempt := limitedAttempt(r, 1, 25*time.Second)

@@ -34,7 +34,7 @@ func (r *Reconciler) eventTime(entry *entry, at position, seen time.Time) time.T
 // truncated is the latest time that a time in whole seconds can have been.
 func truncated(seen time.Time) time.Time { return seen.UTC().Add(time.Second) }
 
-// notAhead moves the times of a process whose machine has a clock ahead of ours, so that it ended within the last second and ran for
+// notAhead moves the times of a process whose machine has a clock ahead of this one, so that it ended within the last second and ran for
 // as long as its machine says.
 func (r *Reconciler) notAhead(state plugin.State) plugin.State {
 	if ahead := state.EndedAt.Sub(r.deps.Clock.Now()); ahead > 0 && !state.StartedAt.IsZero() {

@@ -55,7 +55,7 @@ func TestRunningIsAsLongAsTheProcessThoughItIsSeenLate(t *testing.T) {
 			require.False(t, got[running].Before(got[initializing]))
 			require.False(t, got[succeeded].After(now))
 
-			if wrong <= 0 { // with a clock ahead of ours, it starts when it is seen
+			if wrong <= 0 { // with a clock that is ahead, it starts when it is seen
 				got = phases(t, now, starting, creating, plugin.State{Phase: running, StartedAt: started}, plugin.State{Phase: succeeded, StartedAt: started, EndedAt: ended})
 				require.Equal(t, 40*time.Second, got[succeeded].Sub(got[running]))
 			}

@@ -31,7 +31,7 @@ func (r *Reconciler) traceAttempt(task *v1.TaskAction, entry *entry, ended posit
 	span.Record(r.deps.Tracer)
 }
 
-// traceOf is the trace that the process of an attempt continues; empty if nobody records one.
+// traceOf is the trace that the process of an attempt continues; empty if no one records one.
 func (r *Reconciler) traceOf(task *v1.TaskAction, attempt int32) string {
 	if r.deps.Tracer == nil {
 		return ""

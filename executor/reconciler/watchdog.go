@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxStoreWaits is how many reconciles of a process may wait for the object store beside those that work. Each shard has its part:
+	// maxStoreWaits is how many reconciles of a process may wait for the object store alongside those that work. Each shard has its part:
 	// every place is a goroutine.
 	maxStoreWaits = 256
 	// endAfter is the age, as a multiple of SlowAfter, at which the context of a reconcile ends.

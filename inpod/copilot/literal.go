@@ -56,7 +56,7 @@ func ofSimple(simple core.SimpleType, body []byte) (*core.Literal, error) {
 
 func ofEnum(enum *core.EnumType, text string) (*core.Literal, error) {
 	if !slices.Contains(enum.GetValues(), text) {
-		return nil, fmt.Errorf("is none of %s", strings.Join(enum.GetValues(), ", "))
+		return nil, fmt.Errorf("must be one of %s", strings.Join(enum.GetValues(), ", "))
 	}
 	return ofScalar(&core.Scalar{Value: &core.Scalar_Primitive{
 		Primitive: &core.Primitive{Value: &core.Primitive_StringValue{StringValue: text}},

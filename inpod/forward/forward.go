@@ -33,7 +33,7 @@ type Forwarder struct {
 var errRefused = errors.New("the program accepts no connections")
 
 // Run listens on both addresses until ctx ends, on the first one only while the program listens: a connection that is refused
-// tells its client that nothing was sent, so that gateways wait or take another replica. Connections in flight go on for as
+// tells its client that nothing was sent, so that gateways wait or take another replica. Connections in flight continue for as
 // long as the process lives.
 func (f Forwarder) Run(ctx context.Context, listen, ready string) error {
 	var config net.ListenConfig
@@ -126,7 +126,7 @@ func half(to, from net.Conn) {
 		_ = end.CloseWrite()
 		return
 	}
-	// A broken direction breaks the other: nobody would read the answer.
+	// A broken direction breaks the other: no one would read the answer.
 	_ = to.Close()
 	_ = from.Close()
 }

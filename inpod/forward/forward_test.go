@@ -21,7 +21,7 @@ import (
 
 const wait = time.Minute
 
-// free is an address on which nothing listens, and whose port nobody gets by asking for any: those begin above.
+// free is an address on which nothing listens, and whose port no one gets by asking for any: those begin above.
 func free(t testing.TB) string {
 	t.Helper()
 	for {
@@ -192,7 +192,7 @@ func TestStreamsPassAtOnce(t *testing.T) {
 	answer.Body.Close()
 }
 
-// Connections without traffic stay open while others come and go, and when the forwarder is told to end: its process lives on
+// Connections without traffic stay open while others come and go, and when the forwarder receives SIGTERM: its process keeps running
 // for as long as the pod does.
 func TestIdleConnectionsStayOpen(t *testing.T) {
 	program := listen(t, "127.0.0.1:0")

@@ -23,7 +23,7 @@ type attempt struct {
 	worker     *Worker
 	id         id
 	assignment *workerv1.Assignment
-	preparing  context.Context //nolint:containedctx // ends with the wish that the attempt ends
+	preparing  context.Context //nolint:containedctx // canceled when the attempt must end
 	abandon    context.CancelCauseFunc
 
 	mu      sync.Mutex

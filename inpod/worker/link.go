@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1/workerv1connect"
 )
 
-// link is the stream to the server. It is made anew after each break.
+// link is the stream to the server. It is made again after each break.
 type link struct {
 	client workerv1connect.WorkerServiceClient
 }

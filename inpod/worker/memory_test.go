@@ -9,7 +9,7 @@ import (
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
 )
 
-// TestWhoSentTheSignal: a task that kills itself is not a failure of the system, and one that the kernel killed is none of its own.
+// TestWhoSentTheSignal: a task that kills itself is not a failure of the system, and one that the kernel killed is not a failure of the task.
 func TestWhoSentTheSignal(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end           exit

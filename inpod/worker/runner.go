@@ -25,7 +25,7 @@ type command struct {
 	env  map[string]string // complete
 }
 
-// exit is how a process ended. With lost set nobody knows.
+// exit is how a process ended. With lost set no one knows.
 type exit struct {
 	code   int
 	signal syscall.Signal
@@ -41,7 +41,7 @@ type process interface {
 	wait() exit
 	// interrupt asks the attempt to end.
 	interrupt()
-	// kill ends the attempt, and those that cannot be told from it.
+	// kill ends the attempt, and those that share its processes.
 	kill()
 	// release ends what the attempt has left behind. It is called once, after wait.
 	release()

@@ -64,7 +64,7 @@ func newSession(worker, incarnation, version string, slots uint32) *session {
 	}
 }
 
-// connect begins a stream. The lease of the one before goes on.
+// connect begins a stream. The lease of the one before continues.
 func (s *session) connect() { s.fresh, s.sent = true, nil }
 
 // message is the next message to send: now must be before it is sent.
@@ -103,7 +103,7 @@ func sorted[V any](all map[id]V) []id {
 	})
 }
 
-// receive takes a message of the server. changed means that the server must hear of it at once.
+// receive takes a message of the server. changed means that the server must be notified at once.
 func (s *session) receive(now time.Duration, m *workerv1.WorkResponse) (d decision, changed bool) {
 	switch message := m.GetMessage().(type) {
 	case *workerv1.WorkResponse_Lease:
@@ -203,7 +203,7 @@ func (s *session) lapse(now time.Duration) bool {
 	return true
 }
 
-// interval is how often the server must hear from the worker.
+// interval is how often the worker must send a heartbeat.
 func (s *session) interval() time.Duration {
 	if s.lasts == 0 {
 		return time.Second

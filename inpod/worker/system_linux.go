@@ -16,7 +16,7 @@ import (
 // canFork reports whether attempts may be forked from a server. Elsewhere than on Linux it is not known to be safe.
 const canFork = true
 
-// monotonic is a clock that goes on while the machine is suspended: so does the lease.
+// monotonic is a clock that continues while the machine is suspended: so does the lease.
 func monotonic() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {

@@ -30,7 +30,7 @@ type Worker struct {
 	runner *runner
 	link   *link
 	now    func() time.Duration
-	wake   chan struct{} // the server must hear something
+	wake   chan struct{} // the server must be notified
 
 	mu       sync.Mutex
 	session  *session        // GUARDED_BY(mu)
@@ -56,7 +56,7 @@ func New(cfg Config, store Store, log zerolog.Logger) (*Worker, error) {
 	}, nil
 }
 
-// Run works until the server wants the worker no more, or until the context ends: then what runs may go on until the grace is
+// Run works until the server drains the worker, or until the context ends: then what runs may continue until the grace is
 // nearly over. It returns nil in both cases; all work has ended then.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := adoptOrphans(); err != nil {
@@ -108,7 +108,7 @@ func (w *Worker) look() {
 	w.mu.Unlock()
 	if lost {
 		w.log.Warn().Msg("lease expired; stopping all attempts, which will be reassigned")
-		w.killAll("the worker had not heard from the server in time")
+		w.killAll("the worker lost contact with the server, and its lease expired")
 	}
 	if silent && broken != nil {
 		broken()

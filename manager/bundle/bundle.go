@@ -69,7 +69,7 @@ type archive struct {
 	hush    *hush
 }
 
-// add collects a part and writes it, and its error beside it.
+// add collects a part and writes it, and its error alongside it.
 func (a *archive) add(ctx context.Context, one part) error {
 	ctx, cancel := context.WithTimeout(ctx, partTimeout)
 	defer cancel()

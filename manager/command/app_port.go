@@ -6,7 +6,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/inpod/forward"
 )
 
-// appPort runs beside every app on a cluster. inpod/forward says why.
+// appPort runs alongside every app on a cluster. inpod/forward says why.
 func appPort() *cobra.Command {
 	var listen, ready string
 	var forwarder forward.Forwarder

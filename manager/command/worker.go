@@ -57,7 +57,7 @@ func installProgram(dir string) (failure error) {
 	return nil
 }
 
-// runWorker runs a worker until SIGTERM and the end of what it runs, or until the server wants it no more.
+// runWorker runs a worker until SIGTERM and the end of what it runs, or until the server drains it.
 func runWorker(ctx context.Context) (failure error) {
 	token, concealed := worker.Conceal(worker.EnvToken) // before anything else of the user's can run
 	config, err := worker.FromEnvironment(func(name string) string {

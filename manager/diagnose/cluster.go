@@ -50,7 +50,7 @@ func Cluster(host, verb string, err error) error {
 	return f
 }
 
-// NoDefinition says that the API server does not know TaskActions, which executor.installCrd leaves to somebody else.
+// NoDefinition says that the API server does not know TaskActions, which executor.installCrd leaves to someone else.
 func NoDefinition(host, resource string) *Failure {
 	return &Failure{
 		Part: partCluster, Tried: fmt.Sprintf("look up %s at %s", resource, host), Cause: "the definition is not installed, so no task can start",

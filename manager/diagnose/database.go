@@ -44,7 +44,7 @@ func Migration(config pgdb.Config, err error) error {
 		f.Cause = answer.Message
 		f.Fix = "grant the account CREATE on the database and on its schema, or run `flyte-binary migrate up` with an account that has it"
 	default:
-		f.Fix = "nothing of the failed migration was kept; `flyte-binary migrate status` lists what is applied, and docs/upgrading.md says how to go on"
+		f.Fix = "nothing of the failed migration was kept; `flyte-binary migrate status` lists what is applied, and docs/upgrading.md says what to do"
 	}
 	return f
 }

@@ -33,7 +33,7 @@ type Config struct {
 	Namespace string
 	// Name is the name of the Lease.
 	Name string
-	// Duration is how long a replica owns its shards without a renewal, and so how long nobody works on them after a
+	// Duration is how long a replica owns its shards without a renewal, and so how long no one works on them after a
 	// crash. Whole seconds, at least 3.
 	Duration time.Duration
 }

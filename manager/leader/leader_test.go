@@ -232,7 +232,7 @@ func TestTheShardsOfADeadReplicaAreTaken(t *testing.T) {
 	f.eventually(6, 5, 5)
 }
 
-// TestAnOutageMovesNothing: when nobody reaches the API server for long, all stop, and each goes on with the same shards.
+// TestAnOutageMovesNothing: when no one reaches the API server for long, all stop, and each continues with the same shards.
 func TestAnOutageMovesNothing(t *testing.T) {
 	f := newFixture(t)
 	first, second := f.start("first"), f.start("second")
@@ -273,8 +273,8 @@ func TestNothingIsWrittenAfterALateRenewal(t *testing.T) {
 	require.NoError(t, write())
 }
 
-// TestTheVersionBeforeNeverWorksAtTheSameTime: its leader has the Lease alone. Ours wait for it, it waits for ours, and it
-// leads again when all of ours have gone.
+// TestTheVersionBeforeNeverWorksAtTheSameTime: its leader has the Lease alone. New replicas wait for it, it waits for them, and it
+// leads again when all new replicas have gone.
 func TestTheVersionBeforeNeverWorksAtTheSameTime(t *testing.T) {
 	f := newFixture(t)
 	leads, stop := f.before("old")

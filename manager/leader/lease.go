@@ -20,7 +20,7 @@ const (
 )
 
 // seen is what this replica has observed of the Lease. Only how long something has been so counts. It is measured by the
-// monotonic clock of this process, which nobody can set, and not by the times in the Lease.
+// monotonic clock of this process, which no one can set, and not by the times in the Lease.
 type seen struct {
 	version string    // of the Lease
 	changed time.Time // when version did
@@ -48,7 +48,7 @@ func (e *Election) read(ctx context.Context) (*coordinationv1.Lease, error) {
 	return lease, nil
 }
 
-// tableOf is the table of the Lease; nil while a replica of the version before leads. A table from before somebody else
+// tableOf is the table of the Lease; nil while a replica of the version before leads. A table from before someone else
 // held the Lease is not valid any more.
 func (e *Election) tableOf(lease *coordinationv1.Lease, now time.Time) (*table, error) {
 	if lease.ResourceVersion != e.seen.version {
@@ -103,7 +103,7 @@ func (e *Election) write(ctx context.Context, lease *coordinationv1.Lease, t *ta
 		lease.Spec.AcquireTime, lease.Spec.LeaseTransitions = &now, &transitions
 	}
 	if len(t.Replicas) == 0 {
-		holder = "" // so that nobody need wait
+		holder = "" // so that no one need wait
 	}
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.RenewTime = &holder, &seconds, &now
 	if lease.Annotations == nil {

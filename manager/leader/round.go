@@ -36,7 +36,7 @@ func (e *Election) run(ctx context.Context) {
 	e.leave(context.WithoutCancel(ctx))
 }
 
-// left is how long this replica may go on with its work unless it renews.
+// left is how long this replica may continue with its work unless it renews.
 func (e *Election) left() time.Duration { return e.config.renewal() - time.Since(*e.renewed.Load()) }
 
 // stopInTime stops the work of this replica if it has not renewed for so long that others may soon take its shards.
@@ -109,7 +109,7 @@ func (e *Election) attempt(ctx context.Context, leaving bool) (lacks bool, err e
 		return false, err
 	}
 	if t == nil {
-		e.end(e.Owned()) // A replica of the version before would lead only if ours had not renewed.
+		e.end(e.Owned()) // A replica of the version before would lead only if this version had not renewed.
 		e.seen.member = false
 		return false, nil
 	}

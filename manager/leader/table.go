@@ -99,7 +99,7 @@ func (t *table) surplus(replica string) int {
 	return max(0, len(t.owned(replica))-t.quotas()[replica])
 }
 
-// give gives a shard to the replica that lacks most. It stays nobody's if no replica stays.
+// give gives a shard to the replica that lacks most. It stays no one's if no replica stays.
 func (t *table) give(shard int) {
 	quotas := t.quotas()
 	names := slices.Sorted(maps.Keys(quotas))

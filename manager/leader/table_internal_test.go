@@ -13,7 +13,7 @@ import (
 )
 
 // TestTheTableBalances: replicas come, leave and die in any order. Each shard always has one owner while a replica stays;
-// when all have given away their surplus, one at a time and in any order, nobody has two more than another, and no shard
+// when all have given away their surplus, one at a time and in any order, no one has two more than another, and no shard
 // moved that did not have to.
 func TestTheTableBalances(t *testing.T) {
 	for seed := range uint64(200) {

@@ -214,7 +214,7 @@ func diskFull(t *testing.T) (map[string]string, func(), func()) {
 	server := start(t, config, nil)
 	ballast := filepath.Join(dir, "ballast")
 	return map[string]string{"one": server.url}, func() {
-		_ = os.WriteFile(ballast, make([]byte, 2<<20), 0o600) // it ends for want of space
+		_ = os.WriteFile(ballast, make([]byte, 2<<20), 0o600) // it ends for lack of space
 	}, func() { _ = os.Remove(ballast) }
 }
 

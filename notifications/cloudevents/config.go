@@ -34,7 +34,7 @@ type Config struct {
 
 // Sink is a receiver.
 type Sink struct {
-	// Name names the sink in its list, in logs and metrics. With another name it is another sink, which starts anew.
+	// Name names the sink in its list, in logs and metrics. With another name it is another sink, which starts again.
 	Name string `config:"name"`
 	// Type is http, nats, kafka or pubsub.
 	Type string `config:"type"`

@@ -161,7 +161,7 @@ func (s *Store) change(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// Retry makes a delivery due now. One that was given up starts anew. It returns NotFound when the run has no such
+// Retry makes a delivery due now. One that was given up starts again. It returns NotFound when the run has no such
 // delivery, and FailedPrecondition when it was delivered.
 func (s *Store) Retry(ctx context.Context, run ident.Run, key string, now time.Time) (*Delivery, error) {
 	const query = `

@@ -38,7 +38,7 @@ func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 	return err
 }
 
-// Keep is Seal for callers who must know whether there is an object: there is none of a pod or a run that is missing.
+// Keep is Seal for callers who must know whether there is an object: a missing pod or run has none.
 func (s *Sealer) Keep(ctx context.Context, log plugin.Log, uri string) (kept bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.SealTimeout)
 	defer cancel()

@@ -47,7 +47,7 @@ func NewService(config Config, pods corev1client.PodsGetter, clk clock.Clock) *S
 	return &Service{config: config, pods: pods, clock: clk}
 }
 
-// TailContainer implements PodLogService. Only pods of ours can be read through it.
+// TailContainer implements PodLogService. It reads only pods that flyte-binary manages.
 func (s *Service) TailContainer(
 	ctx context.Context, request *enginev1.TailContainerRequest, out *connect.ServerStream[enginev1.TailContainerResponse],
 ) error {
@@ -128,7 +128,7 @@ func (s *Service) open(ctx context.Context, request *enginev1.TailContainerReque
 	}
 }
 
-// notStarted recognises the API server's refusal to read the log of a container that waits, or of a pod without a node.
+// notStarted recognizes the API server's refusal to read the log of a container that waits, or of a pod without a node.
 func notStarted(err error) bool {
 	if !apierrors.IsBadRequest(err) {
 		return false

@@ -105,7 +105,7 @@ func (n *Keeper) Ensure(ctx context.Context, p Place) error {
 	err := n.look(ctx, p)
 	if apierrors.IsNotFound(err) {
 		if err = n.make(ctx, p); apierrors.IsAlreadyExists(err) {
-			err = n.look(ctx, p) // somebody else was faster
+			err = n.look(ctx, p) // someone else was faster
 		}
 	}
 	if err != nil {

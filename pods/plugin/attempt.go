@@ -19,7 +19,7 @@ type Attempt struct {
 	Dir string
 	// PreviousDir is the directory of the previous attempt; empty for the first.
 	PreviousDir string
-	// Trace is the trace that the process continues, the value of tracelink.Variable; empty if nobody records one.
+	// Trace is the trace that the process continues, the value of tracelink.Variable; empty if no one records one.
 	Trace string
 	// SystemFailures is how many attempts of the action were lost through no fault of the task.
 	SystemFailures int32

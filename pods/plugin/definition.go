@@ -68,7 +68,7 @@ type Index struct {
 type Deps struct {
 	// Cache reads from informers. Objects are shared and must not be changed.
 	Cache client.Reader
-	// Seen tells how far the cache is; nil if nobody knows.
+	// Seen tells how far the cache is; nil if no one knows.
 	Seen Seen
 	// Live reads from the API server.
 	Live client.Reader

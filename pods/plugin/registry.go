@@ -55,7 +55,7 @@ func NewRegistry(routes Routes, plugins ...Plugin) (*Registry, error) {
 }
 
 // For returns the plugin of an attempt: the one that its task names, else that of its task type, else the default. A
-// task of a type that nobody serves, or that names a plugin that is not enabled, gets one that fails every attempt and
+// task of a type that no one serves, or that names a plugin that is not enabled, gets one that fails every attempt and
 // says so.
 func (r *Registry) For(attempt *Attempt) Plugin {
 	taskType := attempt.Template.GetType()
@@ -82,7 +82,7 @@ func (r *Registry) All() []Plugin { return slices.Clone(r.plugins) }
 
 func (r *Registry) names() string { return strings.Join(slices.Sorted(maps.Keys(r.byName)), ", ") }
 
-// refusing stands for a plugin that the executor does not have.
+// refusing represents a plugin that the executor does not have.
 type refusing struct{ name, words string }
 
 func (r refusing) Name() string { return r.name }

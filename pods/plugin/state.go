@@ -38,7 +38,7 @@ type State struct {
 	Since time.Time
 	// StartedAt is when the process started, in whole seconds as the cluster reports it; zero if it did not start.
 	StartedAt time.Time
-	// EndedAt is when the process ended, likewise.
+	// EndedAt is when the process ended; zero if unknown.
 	EndedAt time.Time
 	// LogContext says which pods and containers have logs; may be nil.
 	LogContext *core.LogContext

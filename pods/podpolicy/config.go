@@ -8,7 +8,7 @@ import (
 )
 
 // Config is the section executor.pod.policy. Every list widens what tasks may ask for; none limits the operator's own pod
-// templates and defaults. Names in the lists of names may end with a *, which stands for any rest.
+// templates and defaults. Names in the lists of names may end with a *, which represents any rest.
 type Config struct {
 	// PodSecurity is the level of the Pod Security Standards that pods keep as tasks declare them: baseline, or privileged
 	// for no such check. For the level restricted, which demands fields that pod templates often set, use

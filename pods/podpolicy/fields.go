@@ -39,7 +39,7 @@ func harmlessValues() map[string]string {
 	}
 }
 
-// checkFields is an allow-list of the fields of a pod spec: one that nobody thought of is refused.
+// checkFields is an allow-list of the fields of a pod spec: one that no one thought of is refused.
 func (p *Policy) checkFields(spec *corev1.PodSpec) []Violation {
 	var found []Violation
 	value := reflect.ValueOf(*spec)

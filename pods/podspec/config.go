@@ -47,7 +47,7 @@ type Config struct {
 	// EnvFromSecrets are Kubernetes Secrets whose entries become variables of every container, such as the credentials of
 	// the object store. They must be in the namespace of the pods; missing ones are ignored.
 	EnvFromSecrets []string `config:"envFromSecrets"`
-	// EnvFromConfigMaps are ConfigMaps, likewise.
+	// EnvFromConfigMaps are ConfigMaps whose entries become variables of every container.
 	EnvFromConfigMaps []string `config:"envFromConfigMaps"`
 
 	// DefaultCPU is the request of a container that has neither request nor limit. Default 1.
@@ -55,15 +55,15 @@ type Config struct {
 	// DefaultCPULimit is the limit of CPU of such a container. Empty means its request, which is the Kubernetes class Guaranteed;
 	// more lets it use what its node has to spare. A request above it is its own limit.
 	DefaultCPULimit string `config:"defaultCpuLimit"`
-	// DefaultMemory is the request of memory, likewise. Default 1Gi.
+	// DefaultMemory is the memory request of containers that request none. Default 1Gi.
 	DefaultMemory string `config:"defaultMemory"`
-	// MaxCPU is the largest request and limit of any container; empty means none. Settings can only lower it.
+	// MaxCPU is the largest CPU request and limit of any container; empty means none. Settings can only lower it.
 	MaxCPU string `config:"maxCpu"`
-	// MaxMemory is likewise.
+	// MaxMemory is the largest memory request and limit of any container; empty means none. Settings can only lower it.
 	MaxMemory string `config:"maxMemory"`
-	// MaxGPU is likewise, for the devices of any accelerator.
+	// MaxGPU is the largest number of accelerator devices of any container; empty means no limit. Settings can only lower it.
 	MaxGPU string `config:"maxGpu"`
-	// MaxEphemeralStorage is likewise.
+	// MaxEphemeralStorage is the largest ephemeral storage of any container; empty means no limit. Settings can only lower it.
 	MaxEphemeralStorage string `config:"maxEphemeralStorage"`
 	// DefaultPodTemplate is the PodTemplate that pods are based on when neither task nor settings name one; empty means
 	// none.

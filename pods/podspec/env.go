@@ -101,7 +101,7 @@ func (b *Builder) platformEnv(about *attempts.Attempt) []corev1.EnvVar {
 	return append(result, b.installationEnv(about.Action.Run.Project, about.Action.Run.Domain)...)
 }
 
-// appPlace stands for the name of an app in the pattern of its address; the SDK replaces it.
+// appPlace represents the name of an app in the pattern of its address; the SDK replaces it.
 const appPlace = "{app_fqdn}"
 
 // installationEnv returns what the SDK needs to find this installation, and the apps of a project and domain.

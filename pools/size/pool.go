@@ -43,7 +43,7 @@ func (w Worker) blocked() bool { return w.Slots > 0 && w.Blocked >= w.Slots }
 type Decision struct {
 	// Create is how many workers to add.
 	Create int
-	// Drain are the ids of workers that are wanted no more. All of them are idle.
+	// Drain are the ids of workers to remove. All of them are idle.
 	Drain []string
 	// Reserve are the ids of idle workers beyond the limit. They take only actions that a running action waits for, in case that
 	// there are more of those, and go after ScaledownTTL.

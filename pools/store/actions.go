@@ -147,7 +147,7 @@ func (s *Store) Unreleased(ctx context.Context) ([]int64, error) {
 // Orphan is an attempt of a worker that is gone.
 type Orphan struct {
 	Action
-	// OutOfMemory means that the worker has ended for want of memory.
+	// OutOfMemory means that the worker ran out of memory.
 	OutOfMemory bool
 	// Blamed is the uid of the action that used it; 0 if that is not known.
 	Blamed int64

@@ -187,12 +187,12 @@ type Observed struct {
 	Ended bool
 	// Reason says why it does not run.
 	Reason string
-	// OutOfMemory means that it has ended for want of memory.
+	// OutOfMemory means that it ran out of memory.
 	OutOfMemory bool
 }
 
 // Report records why a worker does not run. One that has ended before it worked delays the next worker of its pool. One that has
-// ended for want of memory blames the action that used it, if that is known.
+// ended for lack of memory blames the action that used it, if that is known.
 func (s *Store) Report(ctx context.Context, o Observed, pause func(failures int) time.Duration) error {
 	id, reason := o.ID, o.Reason
 	return s.inTx(ctx, "record the state of a worker", func(tx pgx.Tx) ([]Change, error) {
@@ -233,7 +233,7 @@ func (s *Store) Report(ctx context.Context, o Observed, pause func(failures int)
 }
 
 // blame finds out, when a worker has run out of memory, which of its actions used it: the only one that it had, or the only one whose
-// process had run for long enough to be recorded. Memory of several attempts in one process cannot be told apart.
+// process had run for long enough to be recorded. Memory of several attempts in one process cannot be attributed.
 const blame = `
 	UPDATE pool_workers SET out_of_memory = true, blamed = coalesce((
 		SELECT CASE WHEN count(*) = 1 THEN min(uid) WHEN count(begun_at) = 1 THEN min(uid) FILTER (WHERE begun_at IS NOT NULL) END

@@ -28,7 +28,7 @@ const (
 // Audience says whom a change concerns.
 type Audience string
 
-// The audiences. The keeper hears of all changes.
+// The audiences. The keeper is notified of all changes.
 const (
 	ForKeeper Audience = "k" // the size of the pool may change
 	ForWork   Audience = "n" // there is new work, for as many sessions
@@ -111,7 +111,7 @@ const (
 	NoStop   Stop = 0
 	Released Stop = 1 // the action has ended otherwise
 	Overtime Stop = 2 // it exceeds its time limit
-	Written  Stop = 3 // it has written its outcome, and its process goes on; of a session alone, not in the database
+	Written  Stop = 3 // it has written its outcome, and its process continues; of a session alone, not in the database
 )
 
 // Enum values as literals for SQL text.
@@ -250,6 +250,6 @@ type Offered struct {
 	Action
 	Key    size.Key
 	Policy size.Policy
-	// Begun says that the attempt was begun by somebody who is gone: nobody gets it meanwhile.
+	// Begun says that the attempt was begun by someone who is gone: no one gets it meanwhile.
 	Begun bool
 }

@@ -65,13 +65,13 @@ func (w *Writer) Claim(ctx context.Context, c Claimant) ([]Action, error) {
 	return w.Submit(ctx, change{claim: c})
 }
 
-// Done forgets an attempt of a worker and its action, which has ended. It is not an error if somebody else did. The claimant
+// Done forgets an attempt of a worker and its action, which has ended. It is not an error if someone else did. The claimant
 // takes what the slot is free for.
 func (w *Writer) Done(ctx context.Context, a *Action, c Claimant) ([]Action, error) {
 	return w.Submit(ctx, change{action: *a, leave: true, claim: c})
 }
 
-// Retry puts an action back that waits for another attempt, or forgets it if it was released. It is not an error if somebody
+// Retry puts an action back that waits for another attempt, or forgets it if it was released. It is not an error if someone
 // else did.
 func (w *Writer) Retry(ctx context.Context, a *Action, next Action, pause time.Duration, c Claimant) ([]Action, error) {
 	return w.Submit(ctx, change{action: *a, retry: &retry{next, pause}, claim: c})
@@ -90,7 +90,7 @@ func (w *Writer) flush(ctx context.Context, items []*batch.Item[change, []Action
 	for _, item := range items {
 		c := item.Value.claim.Worker
 		item.Answer(claimed[c], err)
-		delete(claimed, c) // whoever asked first for a worker hears of all
+		delete(claimed, c) // the first to ask for a worker learns of all
 	}
 }
 
@@ -181,8 +181,8 @@ func (p *plan) queue(to *pgx.Batch, found func(worker string, claimed []Action))
 	p.announce(to)
 }
 
-// announce tells the keeper of workers that have become idle, of pauses and of time limits. Whoever waits for a slot is told by
-// nobody: the session that freed it has claimed already.
+// announce tells the keeper of workers that have become idle, of pauses and of time limits. Sessions that wait for a slot are notified by
+// no one: the session that freed it has claimed already.
 func (p *plan) announce(to *pgx.Batch) {
 	due := maps.Clone(p.limited)
 	for _, c := range p.retries {

@@ -74,7 +74,7 @@ type Deps struct {
 	Namespaces namespaces.Config
 	// Leader elects one replica; nil means that this one always leads.
 	Leader Leader
-	// Installation is the id of this installation; empty means that all objects in the cluster are ours.
+	// Installation is the id of this installation; empty means that all objects in the cluster belong to it.
 	Installation string
 	// Cluster is the id of the cluster.
 	Cluster string
@@ -160,7 +160,7 @@ func (s *Service) selector() string {
 const (
 	// settle is the least time between two passes, in which changes gather.
 	settle = 50 * time.Millisecond
-	// resync is how often pods are compared although nothing was heard.
+	// resync is how often pods are compared without a message.
 	resync = time.Minute
 )
 

@@ -144,7 +144,7 @@ func (t *term) observe(worker *enginev1.DesiredWorker, pod *corev1.Pod) *enginev
 	case pod.Status.Phase == corev1.PodSucceeded:
 		observed.Ended, observed.Reason = true, "it has ended"
 	case state.Failure != nil:
-		// Only a process that is known to have ended has lost its work; others may go on.
+		// Only a process that is known to have ended has lost its work; others may continue.
 		observed.Ended = pod.Status.Phase == corev1.PodFailed || state.StartedAt.IsZero()
 		observed.Reason = clip.Head(state.Failure.Message, maxReason)
 		observed.OutOfMemory = observed.GetEnded() && state.Failure.Reason == failure.OOMKilled

@@ -64,7 +64,7 @@ func pack(wheel, archive string) error {
 	if err := errors.Join(entries.Close(), zipped.Close(), os.MkdirAll(filepath.Dir(archive), 0o755)); err != nil { //nolint:gosec // build output
 		return err
 	}
-	// The name stands for complete contents.
+	// The name represents complete contents.
 	partial := archive + ".partial"
 	if err := os.WriteFile(partial, packed.Bytes(), 0o644); err != nil { //nolint:gosec // build output
 		return err

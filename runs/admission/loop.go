@@ -37,7 +37,7 @@ type Admitter interface {
 
 // Gate is how many actions writers may admit without the loop; store.Gate is one.
 type Gate interface {
-	// Taken is asked before a count, and Set is told it with the result.
+	// Taken is asked before a count, and Set gets its answer with the result.
 	Taken() int64
 	Set(open, taken int64)
 	Close()

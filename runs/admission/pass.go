@@ -106,7 +106,7 @@ func (l *Loop) load(ctx context.Context, backlog *worklists.Backlog) (*limits.Lo
 	return limits.New(l.deps.Queues, limits.Snapshot{MaxLive: l.Limit(), Live: backlog.Live, Scope: scope, Counted: counted}), nil
 }
 
-// scope says what to count. Parents that wait for children are told apart only where that matters, because it costs
+// scope says what to count. Parents that wait for children are distinguished only where that matters, because it costs
 // more: in queues with limits, in runs with limits, and everywhere when the installation is nearly full or runs that
 // may have places already compete for it.
 func (l *Loop) scope(backlog *worklists.Backlog) worklists.LoadScope {

@@ -22,7 +22,7 @@ func (f *fixture) wide(run, queue string, children int) {
 	require.NoError(f.t, err)
 }
 
-// A run of three actions starts and continues with the next free places, beside an older run of 50,000.
+// A run of three actions starts and continues with the next free places, alongside an older run of 50,000.
 func TestAWideRunDoesNotStarveASmallOne(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -76,7 +76,7 @@ func New(config Config, deps Deps) (*Loop, error) {
 	}
 	const name = "flyte.artifacts.registrations"
 	counter, err := deps.Meter.Meter("github.com/flyte-binary/flyte-binary/runs/artifactlink").Int64Counter(name,
-		metric.WithDescription("artifacts that tasks declared, by what became of them: created, existing, refused or failed"))
+		metric.WithDescription("artifacts that tasks declared, by outcome: created, existing, refused or failed"))
 	if err != nil {
 		return nil, fmt.Errorf("make metric %s: %w", name, err)
 	}

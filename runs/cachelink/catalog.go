@@ -26,7 +26,7 @@ import (
 // service, whose requests have no scope.
 type key struct{ project, domain, text string }
 
-// organisation is sent because the contract requires one; it has no meaning.
+// organization is sent because the contract requires one; it has no meaning.
 const organisation = "flyte"
 
 func (k key) global() bool { return k.project == "" && k.domain == "" }

@@ -56,7 +56,7 @@ func (k *keeper) run(ctx context.Context) {
 
 func (k *keeper) cycle(ctx context.Context) error {
 	if err := k.keep(ctx); err != nil {
-		return err // nobody may claim what could not be extended
+		return err // no one may claim what could not be extended
 	}
 	return k.wait(ctx)
 }

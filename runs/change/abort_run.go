@@ -21,7 +21,7 @@ type AbortWriter interface {
 // Aborter aborts runs and actions. Writer is required.
 type Aborter struct{ Writer AbortWriter }
 
-// AbortRun implements workflowconnect.RunServiceHandler. Aborting a run that has ended is no error.
+// AbortRun implements workflowconnect.RunServiceHandler. Aborting a run that has ended is not an error.
 func (a *Aborter) AbortRun(ctx context.Context, request *workflow.AbortRunRequest) (*workflow.AbortRunResponse, error) {
 	if err := a.abort(ctx, ident.RunOf(request.GetRunId()).Root(), request.GetReason()); err != nil {
 		return nil, err

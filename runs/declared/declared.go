@@ -1,6 +1,6 @@
-// Package declared judges what the specs of runs and tasks declare: what this server does not honour is refused where a
+// Package declared judges what the specs of runs and tasks declare: what this server does not honor is refused where a
 // program cannot be right without it, and becomes a note on the action otherwise. What no pod could have is refused, too.
-// Nothing is dropped in silence. It builds on internal/names/tasktype and internal/kube/kuberule.
+// Nothing is dropped silently. It builds on internal/names/tasktype and internal/kube/kuberule.
 package declared
 
 import (
@@ -140,29 +140,29 @@ func (j *judgement) below(path string, field protoreflect.FieldDescriptor, value
 	}
 }
 
-// ruling is the decision about one field, or about one value of an enum. Without words it is honoured, or only shown.
+// ruling is the decision about one field, or about one value of an enum. Without words it is honored, or only shown.
 type ruling struct {
 	words   string
 	refused bool
-	// values are the decisions about the values of an enum; nil if all are honoured, and so are numbers that it does not have.
+	// values are the decisions about the values of an enum; nil if all are honored, and so are numbers that it does not have.
 	values map[protoreflect.Name]*ruling
 }
 
 // decision is what is decided about the fields of one message. Each field is in one of its parts.
 type decision struct {
-	// honoured are the names of the fields that have the effect that the contract gives them.
+	// honored are the names of the fields that have the effect that the contract gives them.
 	honoured string
-	// shown are the names of the fields that have no effect beside being shown.
+	// shown are the names of the fields that are only shown and have no other effect.
 	shown string
 	// noted are fields that a program can be right without, and what people should know.
 	noted map[protoreflect.Name]string
 	// refused are fields that a program cannot be right without, and why they are refused.
 	refused map[protoreflect.Name]string
-	// values are fields with an enum of which these values are not honoured. A number that the enum does not have is refused.
+	// values are fields with an enum of which these values are not honored. A number that the enum does not have is refused.
 	values map[protoreflect.Name]enum
 }
 
-// enum has the values of an enum that are not honoured.
+// enum has the values of an enum that are not honored.
 type enum struct{ noted, refused map[protoreflect.Name]string }
 
 func (d decision) rulings() map[protoreflect.Name]*ruling {

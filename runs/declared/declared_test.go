@@ -25,7 +25,7 @@ func program(name protoreflect.FullName) bool {
 }
 
 // TestEveryDeclaredFieldIsDecided walks all fields that the specs of runs, tasks, traces and conditions can have. A new
-// field of the contract fails it until the table says what becomes of it.
+// field of the contract fails it until the table says how it is treated.
 func TestEveryDeclaredFieldIsDecided(t *testing.T) {
 	seen := map[protoreflect.FullName]bool{}
 	var walk func(message protoreflect.MessageDescriptor)
@@ -168,7 +168,7 @@ func TestWhatAWorkerKindAsksFor(t *testing.T) {
 }
 
 // TestEveryValueOfAJudgedEnumIsDecided fails when the contract gets a value that the table says nothing about: decide whether it is
-// honoured, then raise the number.
+// honored, then raise the number.
 func TestEveryValueOfAJudgedEnumIsDecided(t *testing.T) {
 	want := map[protoreflect.FullName]int{"flyteidl2.core.WorkerKind": 4, "flyteidl2.core.GPUAccelerator.DeviceClass": 6, "flyteidl2.core.AcceleratorModel": 41}
 	found := map[protoreflect.FullName]int{}

@@ -20,7 +20,7 @@ const (
 )
 
 // table decides about every field that the specs of runs and tasks can have. docs/wire-compatibility.md lists what is
-// not honoured; tests compare the two, and fail for a field without a decision.
+// not honored; tests compare the two, and fail for a field without a decision.
 var table = map[protoreflect.FullName]decision{
 	"flyteidl2.task.RunSpec": {
 		honoured: "labels annotations envs interruptible overwrite_cache queue raw_data_storage security_context cache_config run_start_time " +

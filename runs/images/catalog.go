@@ -31,7 +31,7 @@ const buildsAtOnce = 100
 const maxData = 1 << 20
 
 // BuiltByRuns is the catalog of an installation whose images an outside builder makes: an image exists once a run of the
-// configured builder has succeeded. Runs are read when somebody asks, and each only once, so that the state machine knows
+// configured builder has succeeded. Runs are read when someone asks, and each only once, so that the state machine knows
 // nothing of images. A project and domain see only their own images: the server cannot check that a reference has the
 // content that its name promises.
 type BuiltByRuns struct {

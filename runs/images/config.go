@@ -7,14 +7,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
-// imageName stands for the requested name in Config.Default.
+// imageName represents the requested name in Config.Default.
 const imageName = "{name}"
 
 // Config says what ImageService.GetImage answers, and who builds images. Clients build what it does not know.
 type Config struct {
 	// Mapping is searched first, in order.
 	Mapping []Mapping `config:"mapping"`
-	// Default is the full reference of every other image; {name} stands for the requested name. When it is
+	// Default is the full reference of every other image; {name} represents the requested name. When it is
 	// empty, other images are not found, and clients try to build them.
 	Default string `config:"default"`
 	// Builder builds the images that clients describe; images.md has examples. Without one, no image is built.
@@ -36,8 +36,8 @@ type Builder struct {
 	Image string `config:"image"`
 	// Command is the container's command; empty means that of the image.
 	Command []string `config:"command"`
-	// Args are its arguments. {{.inputs.spec}} and {{.inputs.context}} stand for the URIs of the description and of the
-	// archive with the client's files, which may be empty; {{.inputs.target_image}} stands for the name of the image.
+	// Args are its arguments. {{.inputs.spec}} and {{.inputs.context}} represent the URIs of the description and of the
+	// archive with the client's files, which may be empty; {{.inputs.target_image}} represents the name of the image.
 	Args []string `config:"args"`
 	// Env are variables for the container, as NAME=value.
 	Env []string `config:"env"`
@@ -84,5 +84,5 @@ func (c Config) mapped(name string) string {
 // digestTag matches the names of images that clients describe: their tag is a digest of the layers.
 var digestTag = regexp.MustCompile(`^[^/]+:[0-9a-f]{32}$`)
 
-// Described reports whether an image was described by a client, so that it exists only if somebody has built it.
+// Described reports whether an image was described by a client, so that it exists only if someone has built it.
 func Described(name string) bool { return digestTag.MatchString(name) }

@@ -1,5 +1,5 @@
 // Package images serves ImageService, and offers the task that builds images. A client asks for the image of a task by a
-// name whose tag is a digest of its layers. When nobody has built it, the client runs the task build-image with the
+// name whose tag is a digest of its layers. When no one has built it, the client runs the task build-image with the
 // description of the image, and the reference that the run returns is the image of its tasks from then on.
 package images
 
@@ -23,7 +23,7 @@ type Built struct {
 
 // Catalog knows the images that were built.
 type Catalog interface {
-	// Find returns the image that a client of the project and domain calls name; nil if nobody has built it.
+	// Find returns the image that a client of the project and domain calls name; nil if no one has built it.
 	Find(ctx context.Context, project, domain, name string) (*Built, error)
 }
 

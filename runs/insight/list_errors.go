@@ -38,7 +38,7 @@ type BirthReader interface {
 // Errors groups the errors of a run by their cause.
 type Errors struct{ Failures FailureReader }
 
-// ListErrors implements insightv1connect.InsightServiceHandler. Each call computes the groups anew from the
+// ListErrors implements insightv1connect.InsightServiceHandler. Each call computes the groups again from the
 // beginnings of all errors; the memory it uses does not grow with the messages.
 func (e *Errors) ListErrors(ctx context.Context, request *insightv1.ListErrorsRequest) (*insightv1.ListErrorsResponse, error) {
 	limit := int(request.GetLimit())

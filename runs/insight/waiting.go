@@ -165,7 +165,7 @@ func (s *Waits) poolWait(ctx context.Context, w *insightv1.Wait, a *lists.Standi
 	answer, err := s.Pools.ExplainWorkerWait(ctx, &enginev1.ExplainWorkerWaitRequest{Uid: a.ID})
 	switch {
 	case connect.CodeOf(err) == connect.CodeNotFound:
-		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "its pool of workers is about to hear of it"
+		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "its pool of workers is about to receive it"
 		return nil
 	case err != nil:
 		return err

@@ -232,7 +232,7 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 // runName is the format of a DNS label, since pod names contain the name of the run.
 var runName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
-// runIdent is the name of the new run: the client's, or one of ours in the client's project. The project must take runs.
+// runIdent is the name of the new run: the client's, or a generated one in the client's project. The project must accept runs.
 func (c *Creator) runIdent(ctx context.Context, request *workflow.CreateRunRequest) (ident.Run, error) {
 	var id ident.Run
 	field := "run_id"

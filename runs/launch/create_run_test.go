@@ -17,7 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
-// A request is refused before its inputs are written, since nobody would delete them.
+// A request is refused before its inputs are written, since no one would delete them.
 func TestRefusedRunLeavesNoInputs(t *testing.T) {
 	labelled := func(value string) *task.RunSpec {
 		return &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"flyte.org/priority": value}}}

@@ -25,7 +25,7 @@ type Triggers interface {
 
 // startedBy is where the request for a run came from.
 type startedBy struct {
-	// asked is the request as the client sent it: a repeated one is recognised by it.
+	// asked is the request as the client sent it: a repeated one is recognized by it.
 	asked *workflow.CreateRunRequest
 	// trigger is the revision that the run comes from; nil for most runs.
 	trigger *common.TriggerIdentifier

@@ -51,7 +51,7 @@ type Deps struct {
 	Queues   Queues
 	Cache    Cache
 	Calls    Calls
-	// TaskTypes are those that somebody runs.
+	// TaskTypes are those that someone runs.
 	TaskTypes tasktype.Set
 	Clock     clock.Clock
 	// Pods judges the pods that tasks ask for; nil allows all.

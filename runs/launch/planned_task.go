@@ -54,7 +54,7 @@ func (c *Creator) plannedTask(ctx context.Context, run ident.Run, request *workf
 	}
 }
 
-// judge notes what is not honoured of a task, unless that refuses it.
+// judge notes what is not honored of a task, unless that refuses it.
 func (p *Planner) judge(planned *plannedTask) *declared.Refusal {
 	judged := p.judgements.of(planned)
 	planned.notes = append(planned.notes, judged.notes...)

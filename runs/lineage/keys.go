@@ -23,7 +23,7 @@ const (
 	maxKeys, maxDepth = 10_000, 16
 )
 
-// key stands for a reference or a value.
+// key represents a reference or a value.
 type key uint64
 
 // reader finds the keys of literals.

@@ -29,7 +29,7 @@ type Data struct {
 }
 
 // GetActionData implements workflowconnect.RunServiceHandler. Inputs of an unfinished action may still be missing;
-// missing inputs of a finished task return NotFound, which clients recognise by the word inputs.
+// missing inputs of a finished task return NotFound, which clients recognize by the word inputs.
 func (d *Data) GetActionData(ctx context.Context, request *workflow.GetActionDataRequest) (*workflow.GetActionDataResponse, error) {
 	row, err := d.Rows.ActionRow(ctx, ident.ActionOf(request.GetActionId()))
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package retention deletes old runs: their blobs, their rows, and specs without other references. A deletion has
 // three steps, each of which is idempotent: it hides the run, empties its directory in the object store, and deletes
-// its rows. It works beside runs/store.Writer, which never sees a hidden run.
+// its rows. It works alongside runs/store.Writer, which never sees a hidden run.
 package retention
 
 import (

@@ -29,7 +29,7 @@ func kindsOf(deps Deps) []kind {
 }
 
 // owns reports whether the output base of a run is its own directory, which its mark proves. The directories of runs from
-// before there were marks have nothing but their names, which whoever created the run could choose: they are deleted
+// before there were marks have nothing but their names, which the creator of the run could choose: they are deleted
 // unless they are where clients upload.
 func owns(root string, d deletions.Deletion) bool {
 	parent, dir := path.Split(strings.TrimSuffix(d.OutputBase, "/"))

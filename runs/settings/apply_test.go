@@ -108,7 +108,7 @@ func TestEmptySettingsChangeNothing(t *testing.T) {
 	require.Zero(t, proto.Size(spec))
 }
 
-// Whoever creates a run cannot claim that settings name an account.
+// The creator of a run cannot claim that settings name an account.
 func TestOnlySettingsGrantAnAccount(t *testing.T) {
 	claim := map[string]string{ident.AnnotationServiceAccount: "admin", "note": "mine"}
 	for name, tc := range map[string]struct {

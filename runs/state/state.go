@@ -12,7 +12,7 @@ type Position struct {
 
 // Report numbers the reports that one transaction carries, from 1. A report is everything that one observer says at once.
 // Two of them stay apart when they are carried by the same call: an earlier and a later TaskAction of one action may both
-// report. Committed, the zero value, is none of them.
+// report. Committed, the zero value, is neither.
 type Report int
 
 // Committed is the EndedIn of a terminal phase that is in the database, where anyone may have seen it.
@@ -26,7 +26,7 @@ type Standing struct {
 	EndedIn Report
 }
 
-// Outcome says what becomes of an observation.
+// Outcome is the effect of an observation.
 type Outcome uint8
 
 // The outcomes.
@@ -45,7 +45,7 @@ type Verdict struct {
 	from, to Standing
 }
 
-// Outcome says what becomes of the observation.
+// Outcome is the effect of the observation.
 func (v Verdict) Outcome() Outcome { return v.outcome }
 
 // Apply returns where an action stands after the verdict. It returns at and false unless the verdict is Advance and was

@@ -28,7 +28,7 @@ type plan struct {
 	sweeps   map[ident.Action]struct{} // tops of subtrees, with a portion of their unfinished children
 	ids      map[int64]struct{}        // of actions, with the runs in runIDs
 	queues   map[string]struct{}       // that actions are added to
-	lease    string                    // that must be ours; empty for none
+	lease    string                    // that this process must hold; empty for none
 	created  map[ident.Run]struct{}    // runs that are to be created
 	newRows  int
 }
@@ -53,7 +53,7 @@ type batch struct {
 	silence    time.Duration // after which a run of RunnerClient has not reported for too long; 0 for never
 	queues     *queues.Set
 	depths     map[*queues.Queue]int // how many wait, of the queues with a limit that are added to
-	leased     bool                  // the lease that was asked for is ours
+	leased     bool                  // this process holds the lease
 	ids        []int64
 	runs       map[ident.Run]*run
 	byID       map[int64]*run
@@ -134,7 +134,7 @@ func (b *batch) decide(requests []*request) {
 		b.report++ // An operation is a report, or begins with one.
 		b.errs[i] = r.Value.apply(b)
 	}
-	b.report = state.Committed // what follows is nobody's report
+	b.report = state.Committed // what follows is no one's report
 	for _, run := range b.order {
 		b.abortOrphans(run)
 	}

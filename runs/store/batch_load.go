@@ -150,7 +150,7 @@ func (b *batch) lock(ctx context.Context, tx sender, p *plan, replica string) er
 		projects, domains, names := columnsOf(p.runs)
 		statements.Queue(lockRuns, projects, domains, names).Query(eachRow(addRun))
 	}
-	if len(p.created) > 0 { // after the locks: a run that was there then is not looked for in vain
+	if len(p.created) > 0 { // after the locks: a run that was there then is not looked for without success
 		projects, domains, names := columnsOf(p.created)
 		statements.Queue(goingRuns, projects, domains, names).Query(b.addGoing)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlansAreKeptAsLongAsTheyFit counts when plans are made anew, for a connection with a transaction each millisecond.
+// TestPlansAreKeptAsLongAsTheyFit counts when plans are made again, for a connection with a transaction each millisecond.
 func TestPlansAreKeptAsLongAsTheyFit(t *testing.T) {
 	p, now := &keptPlans{}, time.Now()
 	var renewed []int

@@ -16,7 +16,7 @@ func Schema() pgdb.Schema { return pgdb.Schema{Name: "runs", Files: Migrations()
 // TrackedNamespace is the Postgres schema with the tables of tracked runs.
 const TrackedNamespace = "tracked"
 
-// TrackedSchema has the tables of Schema once more, for tracked runs.
+// TrackedSchema has the tables of Schema again, for tracked runs.
 func TrackedSchema() pgdb.Schema {
 	return pgdb.Schema{Name: "tracked", Files: Migrations(), Namespace: TrackedNamespace}
 }

@@ -10,7 +10,7 @@ import (
 
 // Abort says what to abort and why.
 type Abort struct {
-	// Action is the top of the subtree; the root action stands for the run.
+	// Action is the top of the subtree; the root action represents the run.
 	Action ident.Action
 	Reason string
 	// By is the encoded common.EnrichedIdentity of the caller; may be nil.

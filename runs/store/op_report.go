@@ -24,7 +24,7 @@ type Reported struct {
 
 // Report applies what the client of a tracked run says, in order and in one transaction, and returns an error for each
 // report that is refused; the others are applied. A report that is known, or older than what is known, changes nothing
-// and is no error. It returns NotFound when the run does not exist.
+// and is not an error. It returns NotFound when the run does not exist.
 func (w *Writer) Report(ctx context.Context, run ident.Run, reports []Reported) ([]error, error) {
 	op := &reportOp{run: run, reports: reports}
 	if err := w.submit(ctx, op); err != nil {

@@ -158,7 +158,7 @@ func TestStartLeavesOnlyTheDeadline(t *testing.T) {
 	require.Equal(t, row.CreatedAt.Add(time.Minute), *row.WakeAt)
 }
 
-// TestQueuedTimeoutIsPerAttempt: the timeout starts anew for every attempt, at the end of the pause before it.
+// TestQueuedTimeoutIsPerAttempt: the timeout starts again for every attempt, at the end of the pause before it.
 func TestQueuedTimeoutIsPerAttempt(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")

@@ -13,7 +13,7 @@ import (
 // When an action ends, everything unfinished below it is aborted. A small subtree is aborted by the transaction that
 // ends its top. For a large one that transaction only makes a sweep due at the top (DueSubtree). Timers then abort the
 // children of the top, a portion at a time, and each child that has unfinished children becomes the top of a sweep of
-// its own. So no transaction is larger than a portion, and since a sweep is due until nothing is left, it goes on where
+// its own. So no transaction is larger than a portion, and since a sweep is due until nothing is left, it continues where
 // it stopped when a process dies.
 
 // The children of an action are read through actions_unfinished, so that those that have ended cost nothing. Pairs are

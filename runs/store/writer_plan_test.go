@@ -83,7 +83,7 @@ func TestWriterReadsOnlyTheRowsOfItsBatch(t *testing.T) {
 	}
 }
 
-// TestQueueReadsOnlyWaitingActions reads a short queue beside many finished runs.
+// TestQueueReadsOnlyWaitingActions reads a short queue alongside many finished runs.
 func TestQueueReadsOnlyWaitingActions(t *testing.T) {
 	pool := pgtest.New(t, store.Migrations())
 	config := storetest.DefaultConfig()

@@ -20,7 +20,7 @@ import (
 const (
 	rootTask  = "pipeline"
 	shardTask = "shard"
-	// perShard is how many actions lie below a shard, and every nestedEvery-th of them is itself a parent.
+	// perShard is how many actions are below a shard, and every nestedEvery-th of them is itself a parent.
 	perShard    = 99
 	nestedEvery = 25
 	maxDepth    = 5
@@ -148,7 +148,7 @@ func (s *scene) leaf(parent int, group string) {
 }
 
 // lay gives each action its time of creation, parents before children, its place among the actions by it, and whether it
-// goes on.
+// continues.
 func (s *scene) lay() {
 	span := s.Now.Sub(s.begin) - 30*time.Second
 	at := make(map[string]time.Time, len(s.actions))

@@ -40,7 +40,7 @@ type Deps struct {
 	Access Access
 	Writer Writer
 	Reader Reader
-	// Types are those that somebody runs.
+	// Types are those that someone runs.
 	Types tasktype.Set
 	Clock clock.Clock
 	// Pods judges the pods that tasks ask for; nil allows all.

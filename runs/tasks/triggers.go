@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// Triggers deploys and summarises the triggers of tasks; enginev1connect.TaskTriggerServiceClient does.
+// Triggers deploys and summarizes the triggers of tasks; enginev1connect.TaskTriggerServiceClient does.
 type Triggers interface {
 	ApplyTaskTriggers(ctx context.Context, r *enginev1.ApplyTaskTriggersRequest) (*enginev1.ApplyTaskTriggersResponse, error)
 	SummariseTaskTriggers(ctx context.Context, r *enginev1.SummariseTaskTriggersRequest) (*enginev1.SummariseTaskTriggersResponse, error)
@@ -37,7 +37,7 @@ func (h *Handler) applyTriggers(ctx context.Context, request *task.DeployTaskReq
 	return err
 }
 
-// summarise fills in the triggers of tasks.
+// summarize fills in the triggers of tasks.
 func (h *Handler) summarise(ctx context.Context, tasks ...*task.Task) error {
 	if h.triggers == nil || len(tasks) == 0 {
 		return nil

@@ -89,7 +89,7 @@ func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateTracked
 	return &workflow.CreateRunResponse{Run: response}, nil
 }
 
-// ident is the name of the new run: the client's, or one of ours in the client's project. The project must take runs.
+// ident is the name of the new run: the client's, or a generated one in the client's project. The project must accept runs.
 func (c *Creator) ident(ctx context.Context, request *workflow.CreateTrackedRunRequest) (ident.Run, error) {
 	var id ident.Run
 	field := "run_id"

@@ -15,7 +15,7 @@ import (
 )
 
 // Actions streams the action tree of a run: pages of a snapshot, then changes, batched over a window. Each action
-// carries the phase counts of all its descendants. An action that stops passing the filter is sent once more, marked
+// carries the phase counts of all its descendants. An action that stops passing the filter is sent again, marked
 // as not matching. The first message is sent even if no action passes; empty messages are heartbeats.
 func (s *Streams) Actions(ctx context.Context, run ident.Run, filter treeFilter, send func(*workflow.WatchActionsResponse) error) error {
 	at, err := s.read.locateRun(ctx, run)

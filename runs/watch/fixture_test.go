@@ -130,7 +130,7 @@ func withConfig(change func(*watch.Config)) option {
 	return func(f *fixture, _ *watch.HubDeps) { change(&f.config) }
 }
 
-// withListener lets the hub hear of commits from Postgres only.
+// withListener notifies the hub of commits from Postgres only.
 func withListener() option {
 	return func(f *fixture, _ *watch.HubDeps) {
 		f.wake.Store(false)
@@ -138,7 +138,7 @@ func withListener() option {
 	}
 }
 
-// listenFor lets a hub hear notifications of Postgres.
+// listenFor passes notifications of Postgres to a hub.
 func (f *fixture) listenFor(hub *watch.Hub) {
 	listener := pgdb.NewListener(f.pool, clock.System{}, zerolog.Nop(), map[string]func(pgdb.Notification){notices.ChannelRuns: hub.Heard})
 	require.NoError(f.t, listener.Start(f.t.Context()))

@@ -25,7 +25,7 @@ func endsWith(word string) func([]*enginev1.WatchChildrenResponse) bool {
 // Story R15: watches silently dropped what did not fit into a buffer.
 func TestLostWakeupIsHealedByThePoll(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Poll = 20 * time.Millisecond }))
-	f.wake.Store(false) // and nobody notifies
+	f.wake.Store(false) // and no one notifies
 	r := f.run("p", "development", "r1")
 	s := f.children(r.Root())
 	s.count(1)
@@ -72,7 +72,7 @@ func TestRestart(t *testing.T) {
 	s.count(2)
 	require.NoError(t, f.hub.Stop(t.Context()))
 	require.True(t, rpc.IsUnavailable(s.end()))
-	r.move("x", succeeded) // while nobody watches
+	r.move("x", succeeded) // while no one watches
 	hub, streams := f.newHub(watch.HubDeps{Log: f.reader, Clock: clock.System{}, Logger: zerolog.Nop()})
 	s = f.childrenOf(streams, r.Root())
 	require.Equal(t, []string{"x:5", "|"}, told(s.count(2)))

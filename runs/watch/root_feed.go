@@ -44,7 +44,7 @@ type rootChange struct {
 
 const (
 	maxWaitingRoots = 10_000 // more wake-ups than these become one read of recent updates
-	maxKnownRoots   = 50_000 // an unchanged run whose fingerprint was dropped is sent once more
+	maxKnownRoots   = 50_000 // an unchanged run whose fingerprint was dropped is sent again
 	rootsPerRead    = 1000
 )
 

@@ -35,7 +35,7 @@ func newRunColumns(at watches.Located, texts uint32) *runColumns {
 // number is an action's id relative to the root's. Ids are assigned under the lock of the run, so it is never
 // negative.
 func (c *runColumns) number(id int64) uint32 {
-	return uint32(id - c.rootID) //nolint:gosec // fewer actions are made while a run goes on
+	return uint32(id - c.rootID) //nolint:gosec // fewer actions are made while a run continues
 }
 
 // unknownParents names the parents whose numbers are known neither from before nor from these actions.

@@ -17,7 +17,7 @@ import (
 // newestRuns is the size of the first message of a watch of runs, and the limit of every other message.
 const newestRuns = 100
 
-// targetOf returns the runs that a request selects. An installation is one organisation and one cluster, so these two
+// targetOf returns the runs that a request selects. An installation is one organization and one cluster, so these two
 // targets select every run.
 func targetOf(req *workflow.WatchRunsRequest) watches.RunTarget {
 	switch target := req.GetTarget().(type) {

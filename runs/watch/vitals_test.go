@@ -22,7 +22,7 @@ func TestVitalsSayHowFarStreamsAreBehind(t *testing.T) {
 	s.count(1)
 	require.Equal(t, watch.Vitals{Followed: 1, Subscribers: 1}, vitals())
 
-	f.wake.Store(false) // and nobody notifies
+	f.wake.Store(false) // and no one notifies
 	r.child("x")
 	require.Positive(t, vitals().Behind)
 	f.hub.WakeAll()

@@ -54,14 +54,14 @@ func (t *Tokens) Make(ctx context.Context, id int64, until time.Time) (string, e
 func (t *Tokens) Read(ctx context.Context, token string) (id int64, until time.Time, ok bool, err error) {
 	body, decodeErr := base64.RawURLEncoding.DecodeString(token)
 	if decodeErr != nil || len(body) != tokenBytes+sha256.Size {
-		return 0, time.Time{}, false, nil //nolint:nilerr // not one of ours
+		return 0, time.Time{}, false, nil //nolint:nilerr // not issued by this server
 	}
 	signature, err := t.sign(ctx, body[:tokenBytes])
 	if err != nil || !hmac.Equal(signature, body[tokenBytes:]) {
 		return 0, time.Time{}, false, err
 	}
 	id = int64(binary.BigEndian.Uint64(body))                                //nolint:gosec // we made it
-	until = time.Unix(int64(binary.BigEndian.Uint64(body[8:tokenBytes])), 0) //nolint:gosec // likewise
+	until = time.Unix(int64(binary.BigEndian.Uint64(body[8:tokenBytes])), 0) //nolint:gosec // seconds fit
 	return id, until, true, nil
 }
 

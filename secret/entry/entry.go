@@ -38,7 +38,7 @@ type Content struct {
 	Value Value
 }
 
-// Metadata is what may be told about a secret.
+// Metadata is everything about a secret but its value.
 type Metadata struct {
 	ID      ID
 	Type    Type

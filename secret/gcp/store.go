@@ -44,7 +44,7 @@ const (
 	limit          = 64 << 10
 	labelManaged   = "flyte-secret"
 	labelDomain    = "flyte-domain"  // a digest: labels have fewer characters than domains
-	labelProject   = "flyte-project" // likewise
+	labelProject   = "flyte-project" // the same, for the project
 	annotationPath = "flyte-path"
 	annotationType = "flyte-type"
 )

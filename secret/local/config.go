@@ -13,8 +13,8 @@ type Config struct {
 	// KeyFile has the keys, and is created with mode 0600. The server does not start when others may read it. Keep it on
 	// another volume than the directory, and out of its backups. Required for this backend.
 	KeyFile string `config:"keyFile"`
-	// RotateKeyAfter is how old a key may get: then a new one is made, every secret is encrypted anew, and the old key is
-	// deleted. 0 keeps a key for ever. Defaults to 720h, thirty days.
+	// RotateKeyAfter is how old a key may get: then a new one is made, every secret is encrypted again, and the old key is
+	// deleted. 0 keeps a key forever. Defaults to 720h, thirty days.
 	RotateKeyAfter time.Duration `config:"rotateKeyAfter"`
 }
 

@@ -33,7 +33,7 @@ type double struct {
 	mu       sync.Mutex
 	secrets  map[string][]map[string]any // GUARDED_BY(mu): versions by path
 	tokens   map[string]bool             // GUARDED_BY(mu): valid ones
-	lease    time.Duration               // GUARDED_BY(mu): of tokens; 0 for ever
+	lease    time.Duration               // GUARDED_BY(mu): of tokens; 0 forever
 	maxed    bool                        // GUARDED_BY(mu): tokens cannot be renewed any more
 	sealed   bool                        // GUARDED_BY(mu)
 	logins   int                         // GUARDED_BY(mu)

@@ -36,7 +36,7 @@ type session struct {
 	signedIn  bool      // GUARDED_BY(mu)
 	renewable bool      // GUARDED_BY(mu)
 	renewAt   time.Time // GUARDED_BY(mu): zero for a token that does not expire
-	expires   time.Time // GUARDED_BY(mu): likewise
+	expires   time.Time // GUARDED_BY(mu): zero for a token that does not expire
 }
 
 // ready signs in, if that has to be.
@@ -49,7 +49,7 @@ func (s *session) ready(ctx context.Context) error {
 	return s.signIn(ctx)
 }
 
-// call runs a request with a token that should be valid, and once more after another sign-in if Vault refuses the token.
+// call runs a request with a token that should be valid, and again after another sign-in if Vault refuses the token.
 func (s *session) call(ctx context.Context, request func(context.Context) error) error {
 	if err := s.ready(ctx); err != nil {
 		return err

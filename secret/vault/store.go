@@ -210,7 +210,7 @@ func (s *Store) List(ctx context.Context, scope entry.Scope, token string, limit
 	return page, nil
 }
 
-// walk returns the paths of the secrets in a folder and below. Those of ours are three levels deep.
+// walk returns the paths of the secrets in a folder and below. Ours are three levels deep.
 func (s *Store) walk(ctx context.Context, folder string, depth int) ([]string, error) {
 	names, err := s.names(ctx, folder)
 	if err != nil {

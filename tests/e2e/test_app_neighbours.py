@@ -42,7 +42,7 @@ def test_two_apps_serve_on_the_port_that_the_sdk_declares():
     for app in (one, two):
         assert knows(app)["NAME"] == app.name
         assert knows(app, "itself")["NAME"] == app.name, "its port is its own, for itself too"
-    # Two replicas of one app, and a new revision beside the old one.
+    # Two replicas of one app, and a new revision alongside the old one.
     eventually(lambda: len({knows(two)["PID"] for _ in range(10)}) == 2, what="answers of both replicas")
     changed = remote.App.get("neighbour-one").pb2
     for variable in changed.spec.container.env:

@@ -40,7 +40,7 @@ def revision(name: str) -> int:
 
 
 def test_command_app(server: Server, warm_command, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    # A folder of its own: other tests write compiled files beside theirs.
+    # A folder of its own: other tests write compiled files alongside theirs.
     code = tmp_path / "code"
     code.mkdir()
     shutil.copy(ROOT / "flows" / "apps.py", code)

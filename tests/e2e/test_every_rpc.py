@@ -69,7 +69,7 @@ def call(server: Server, procedure: str, method: d.MethodDescriptorProto, body: 
 
 @pytest.mark.parametrize("procedure,method", methods(), ids=lambda v: v if isinstance(v, str) else "")
 def test_empty_request(server: Server, procedure: str, method: d.MethodDescriptorProto):
-    """Story R21: nobody was authenticated, internal calls were open to everybody, and an empty request made the server panic."""
+    """Story R21: no one was authenticated, internal calls were open to everybody, and an empty request made the server panic."""
     status, code, message = call(server, procedure, method, b"{}")
     assert code in CALM or code == "" or (code == "deadline_exceeded" and method.server_streaming), (status, code, message)
     if code == "invalid_argument":

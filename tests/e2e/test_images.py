@@ -155,7 +155,7 @@ def test_a_task_brings_its_packages_along(own: Server, flows, flyte_cli, tmp_pat
     handle.wait(quiet=True)
     assert handle.outputs()[0] == "hello 4.9.0 1,234,567"
 
-    # Somebody else, with a home of their own, has nothing to build.
+    # Someone else, with a home of their own, has nothing to build.
     os.environ["HOME"], home = str(tmp_path), os.environ["HOME"]
     try:
         shown = flyte_cli("run", "flows/packaged.py", "number")
@@ -169,7 +169,7 @@ def test_a_task_brings_its_packages_along(own: Server, flows, flyte_cli, tmp_pat
     made = own.data / "environments" / "made"
     assert len(list(made.iterdir())) == 2
 
-    # One that has lost its interpreter is made anew.
+    # One that has lost its interpreter is made again.
     for environment in made.iterdir():
         (environment / "venv" / "bin" / "python").unlink()
     again = flyte.build(flows.BASE.with_pip_packages("humanize==4.10.0"), force=True)

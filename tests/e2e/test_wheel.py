@@ -26,7 +26,7 @@ from server import BINARY
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIST = os.environ.get("FLYTE_RELEASE_DIST")
 SDK = next(line for line in (ROOT / "examples" / "requirements.txt").read_text().splitlines() if line.startswith("flyte=="))
-# Root installs, and the user nobody runs.
+# Root installs, and the user no one runs.
 USER = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
 START_LIMIT = 300  # seconds
 

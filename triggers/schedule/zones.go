@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// zoneNames are the names of the IANA time zone database that Go embeds, sorted, without Factory, which says that nobody has set
+// zoneNames are the names of the IANA time zone database that Go embeds, sorted, without Factory, which says that no one has set
 // a zone. A machine's directory of zones also has other files, such as localtime and posixrules, whose meaning differs between
 // machines.
 //

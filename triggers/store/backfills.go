@@ -117,7 +117,7 @@ func (s *Store) CancelBackfill(ctx context.Context, trigger, id int64) error {
 	return nil
 }
 
-// AdvanceBackfill takes up slots of a backfill and moves its cursor, in one transaction. A slot that was taken up before
+// AdvanceBackfill picks up slots of a backfill and moves its cursor, in one transaction. A slot that was picked up before
 // is counted and left as it is. It does nothing when the backfill has ended or its cursor was moved by another process.
 func (s *Store) AdvanceBackfill(ctx context.Context, b *Backfill, fires []Fire, cursor time.Time, done bool) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {

@@ -10,13 +10,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Change is what becomes of a trigger.
+// Change is a decided change of a trigger.
 type Change struct {
 	// Trigger is the new row; with ID 0 it is inserted.
 	Trigger *Trigger
 	// Action is the trigger.TriggerRevisionAction of a new revision; 0 when the change makes none.
 	Action int16
-	// Fires are slots to take up. One that was taken up before is left as it is.
+	// Fires are slots to pick up. One that was picked up before is left as it is.
 	Fires []Fire
 	// Artifact is the artifact that the trigger waits for, if its automation is one.
 	Artifact string
@@ -72,7 +72,7 @@ func (s *Store) ChangeTasks(ctx context.Context, tasks []Task, mark *int64, deci
 	return nil
 }
 
-// TakeDue takes up due triggers, the longest due first, in one transaction: decide returns the slots of each and its next
+// TakeDue picks up due triggers, the longest due first, in one transaction: decide returns the slots of each and its next
 // one. Triggers that another process works on are left out. It returns how many there were.
 func (s *Store) TakeDue(ctx context.Context, now time.Time, limit int, decide func(*Trigger) Change) (int, error) {
 	count := 0
@@ -95,7 +95,7 @@ func (s *Store) TakeDue(ctx context.Context, now time.Time, limit int, decide fu
 		return tx.SendBatch(ctx, batch).Close()
 	})
 	if err != nil {
-		return 0, fmt.Errorf("take up due triggers: %w", err)
+		return 0, fmt.Errorf("claim due triggers: %w", err)
 	}
 	return count, nil
 }

@@ -20,8 +20,8 @@ func (s *Store) Wake(ctx context.Context, busy []int64) (slot, retry *time.Time,
 	return slot, retry, nil
 }
 
-// Backlog counts the slots whose runs must be created now, and the triggers with a slot that is due and not even taken up: a
-// scheduler that does not run takes up none.
+// Backlog counts the slots whose runs must be created now, and the triggers with a slot that is due and not even picked up: a
+// scheduler that does not run picks up none.
 func (s *Store) Backlog(ctx context.Context) (count int64, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT (SELECT count(*) FROM trigger_fires WHERE retry_at <= $1)
 		+ (SELECT count(*) FROM triggers WHERE next_fire_at <= $1)`, s.clock.Now()).Scan(&count)

@@ -79,7 +79,7 @@ func (s *Store) List(ctx context.Context, scope Scope, request *common.ListReque
 	return triggers, token, nil
 }
 
-// narrow adds the condition that triggers lie within the scope of the call.
+// narrow adds the condition that triggers are within the scope of the call.
 func narrow(ctx context.Context, b *listquery.Builder) {
 	scope := authz.ScopeFrom(ctx)
 	if scope.All {

@@ -30,7 +30,7 @@ func (s *Store) Get(ctx context.Context, task Task, name string, deleted bool) (
 func (s *Store) ByID(ctx context.Context, id int64) (*Trigger, error) {
 	t, err := s.one(ctx, `SELECT `+triggerColumns+` FROM triggers t WHERE t.id = $1`, id)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, nil //nolint:nilnil // none is not an error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read trigger: %w", err)

@@ -75,7 +75,7 @@ func (t *Trigger) targets() []any {
 	}
 }
 
-// State is what became of a slot; the numbers are those of insightv1.SlotState.
+// State is the state of a slot; the numbers are those of insightv1.SlotState.
 type State int16
 
 // The states.
@@ -86,7 +86,7 @@ const (
 	Skipped State = 4
 )
 
-// Fire is a slot that was taken up, or a version of an artifact: a row of trigger_fires. TriggerID, Slot and Cause identify
+// Fire is a slot that was picked up, or a version of an artifact: a row of trigger_fires. TriggerID, Slot and Cause identify
 // it.
 type Fire struct {
 	TriggerID int64

@@ -120,7 +120,7 @@ func (s *Store) TakeVersions(ctx context.Context, now time.Time, fires []Fire, m
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("take up versions: %w", err)
+		return 0, fmt.Errorf("claim versions: %w", err)
 	}
 	return count, nil
 }

@@ -14,11 +14,11 @@ export interface StateProps {
   /** Shows the label to screen readers only. */
   readonly compact?: boolean;
   readonly label?: string | undefined;
-  /** The icon turns: work is going on. */
+  /** The icon turns: work is in progress. */
   readonly turning?: boolean;
 }
 
-/** A state as icon, colour and label. */
+/** A state as icon, color and label. */
 export function State({ look, compact = false, label, turning = false }: StateProps) {
   const Icon = look.icon;
   return (

@@ -13,14 +13,14 @@ import {
 } from "lucide-react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 
-/** How a phase is shown: label, icon and colour, so that none of them alone carries the meaning. */
+/** How a phase is shown: label, icon and color, so that none of them alone carries the meaning. */
 export interface PhaseLook {
   readonly phase: ActionPhase;
   /** Its name in URLs and saved views. */
   readonly key: string;
   readonly label: string;
   readonly icon: LucideIcon;
-  /** The CSS custom property with its colour. */
+  /** The CSS custom property with its color. */
   readonly colour: string;
   readonly terminal: boolean;
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // options are those that a description may use. What is not listed is refused: new releases of an installer bring new options, and
-// one that reads or writes files of the machine must not pass because nobody has thought of it.
+// one that reads or writes files of the machine must not pass because no one has thought of it.
 type options map[string]value
 
 // uvOptions are those of uv pip install and uv sync that say what is installed and from where.

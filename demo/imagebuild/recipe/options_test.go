@@ -9,7 +9,7 @@ import (
 	b "github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder"
 )
 
-// What is not known to be harmless is refused: files of the machine, places elsewhere, and options that nobody has thought of.
+// What is not known to be harmless is refused: files of the machine, places elsewhere, and options that no one has thought of.
 func TestOnlyKnownOptionsReachTheInstaller(t *testing.T) {
 	t.Parallel()
 	with := func(args string) error {

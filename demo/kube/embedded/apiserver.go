@@ -28,7 +28,7 @@ func flags(endpoint string, opts options) []string {
 		"--etcd-servers=" + endpoint,
 		"--etcd-compaction-interval=2m",
 		// A watch cache keeps every event of the last 75 seconds, up to 100,000 for each kind of object, and an idle one keeps
-		// them for ever: no setting bounds it. Watches read from etcd instead, which is in the same process.
+		// them forever: no setting bounds it. Watches read from etcd instead, which is in the same process.
 		"--watch-cache=false",
 		"--bind-address=127.0.0.1",
 		// Otherwise it looks for a default route, which a laptop without network does not have.

@@ -2,7 +2,7 @@ package podenv
 
 import "strings"
 
-// Expand replaces $(NAME) by its value. $$(NAME) stands for the text $(NAME), and a name without a value stays as it is
+// Expand replaces $(NAME) by its value. $$(NAME) represents the text $(NAME), and a name without a value stays as it is
 // written: this is what the Pod API promises.
 func Expand(text string, value func(name string) (string, bool)) string {
 	if !strings.Contains(text, "$") {

@@ -66,7 +66,7 @@ func (m *Mounter) bind(plan *Plan, outer []Mount, mount Mount, target string, di
 			return fmt.Errorf("the mount path %s cannot be made on this machine: %w", target, err)
 		}
 	}
-	p := m.created[target] // with its users, if somebody has removed the path from under them
+	p := m.created[target] // with its users, if someone has removed the path from under them
 	if p == nil {
 		p = &point{}
 		m.created[target] = p

@@ -88,7 +88,7 @@ func TestTwoNodesRaceForAMountPath(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(machine, "etc"), "the last one has removed what was made")
 }
 
-// The containers of a node that was killed go on, so their mount paths stay. With the data of the node they are nobody's.
+// The containers of a node that was killed continue, so their mount paths stay. With the data of the node they are no one's.
 func TestAMountPathOutlivesTheNodeThatWasKilled(t *testing.T) {
 	shared, machine, data := filepath.Join(t.TempDir(), "register"), t.TempDir(), t.TempDir()
 	target := filepath.Join(machine, "etc/flyte/secrets")
@@ -147,7 +147,7 @@ func TestAMountPathThatVanishedIsMadeAgain(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(machine, "a"))
 }
 
-// Nobody else may own the place where demos agree.
+// No one else may own the place where demos agree.
 func TestTheRegisterOfMountPathsIsOurs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "register")
 	require.NoError(t, os.Mkdir(dir, 0o700))

@@ -108,7 +108,7 @@ func removeCgroup(dir string) {
 	}
 }
 
-// cgroupRoot is where cgroup v2 is mounted, alone or beside version 1.
+// cgroupRoot is where cgroup v2 is mounted, alone or alongside version 1.
 func cgroupRoot() string {
 	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
 		if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {

@@ -51,7 +51,7 @@ type Forker interface {
 }
 
 // Start runs the command with dir, which must exist, as the place of its log and state. The returned Process
-// reports what becomes of it; an error means that no process was created.
+// reports its outcome; an error means that no process was created.
 func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	spec := shim.Spec{
 		ID: c.ID, Path: c.Path, Argv: c.Argv, Env: append(c.Env[:len(c.Env):len(c.Env)], shim.Marker+"="+c.ID), Dir: c.Dir,
@@ -143,7 +143,7 @@ func (l *Launcher) startShim(forker Forker, report, lock, control *os.File) (*be
 	b.feed, b.cmd = feed, exec.Command(l.Executable, shim.Command) //nolint:noctx // the shim outlives this process on purpose
 	b.cmd.Stdin = input
 	b.cmd.ExtraFiles = []*os.File{report, lock, control}
-	b.cmd.Env = shim.Environment()                         // the shim needs nothing of ours
+	b.cmd.Env = shim.Environment()                         // the shim needs none of this process's variables
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it must survive the terminal and this process
 	if err := b.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the container's shim: %w", err), feed.Close())

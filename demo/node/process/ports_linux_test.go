@@ -46,7 +46,7 @@ threads = [threading.Thread(target=made(("", port), Answer).serve_forever) for m
 print("listening", flush=True)
 `
 
-// free is a port that nobody has.
+// free is a port that no one has.
 func free(t *testing.T) uint16 {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")

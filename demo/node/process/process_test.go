@@ -141,7 +141,7 @@ func TestAStartThatFailsSaysWhoseFaultItIs(t *testing.T) {
 	require.True(t, p.State().MachineFault)
 }
 
-// A supervisor that is stopped by its own container goes on; one that is stopped again and again ends with it.
+// A supervisor that is stopped by its own container continues; one that is stopped again and again ends with it.
 func TestAStoppedSupervisor(t *testing.T) {
 	for name, attached := range map[string]bool{"of this node": false, "of the node before": true} {
 		t.Run(name, func(t *testing.T) {

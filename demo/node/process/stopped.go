@@ -11,7 +11,7 @@ import (
 const (
 	// stoppedInterval is how often it is looked whether a shim is stopped.
 	stoppedInterval = time.Second
-	// patience is how often a stopped shim is continued. A container whose shim is stopped once more is ended.
+	// patience is how often a stopped shim is continued. A container whose shim is stopped again is ended.
 	patience = 2
 )
 

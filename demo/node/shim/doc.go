@@ -4,7 +4,7 @@
 // node: after a crash of the server the next one finds the state file and a lock, and carries on.
 //
 // The package needs the standard library only, so that the process stays small although its executable is not: see
-// package early for how it runs before the rest of the binary is initialised.
+// package early for how it runs before the rest of the binary is initialized.
 package shim
 
 // Command is the first argument that turns the binary into a shim.
@@ -13,12 +13,12 @@ const Command = "internal-shim"
 // PortCommand is the first argument that turns the binary into RunWithPort.
 const PortCommand = "internal-with-port"
 
-// File descriptors that the node hands over beside the three standard ones.
+// File descriptors that the node hands over alongside the three standard ones.
 const (
 	ReportFD = 3 // pipe: one JSON State per line, at the start of the container and at its end
 	LockFD   = 4 // file with an exclusive flock: held for as long as the shim lives
 	// ControlFD is a named pipe of commands, one byte each. A signal could reach another process that has got the shim's
-	// id by now, and would require a package that is initialised late.
+	// id by now, and would require a package that is initialized late.
 	ControlFD = 5
 )
 

@@ -112,7 +112,7 @@ func (w *lineWriter) add(chunk []byte) {
 	}
 }
 
-// end writes a last line that has no newline, as a whole one: the other stream may still go on.
+// end writes a last line that has no newline, as a whole one: the other stream may still continue.
 func (w *lineWriter) end() {
 	if len(w.rest) == 0 {
 		return

@@ -34,7 +34,7 @@ func walkedBytes(pid int) int64 {
 }
 
 // imageOf tells the programs of processes apart: forks have that of their parent, and one that executes a program gets another. It
-// is the kernel's auxiliary vector, in which some values are random. Empty when the process is gone or not ours to read.
+// is the kernel's auxiliary vector, in which some values are random. Empty when the process is gone or cannot be read.
 func imageOf(pid int) string {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/auxv")
 	if err != nil {

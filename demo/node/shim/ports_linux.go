@@ -35,7 +35,7 @@ const (
 	offsetArch       = 4
 )
 
-// question is a call that the kernel asks about (seccomp_notif), answer what becomes of it (seccomp_notif_resp).
+// question is a call that the kernel asks about (seccomp_notif), answer the decision (seccomp_notif_resp).
 type (
 	question struct {
 		id      uint64
@@ -148,7 +148,7 @@ func (l *portListener) serve() {
 	}
 }
 
-// next answers one question. It returns false when the kernel asks no more.
+// next answers one question. It returns false when the kernel has no more questions.
 func (l *portListener) next() bool {
 	var asked question
 	switch errno := l.control(secReceive, unsafe.Pointer(&asked)); errno { //nolint:gosec // a call of the kernel
@@ -192,7 +192,7 @@ func (c *portCall) run() syscall.Errno {
 	return errno
 }
 
-// judge returns the call that takes the place of one that names the declared port on this machine. All others go on as they
+// judge returns the call that takes the place of one that names the declared port on this machine. All others continue as they
 // are: this is no fence, so it does not matter that a program can change an address after it was read.
 func (l *portListener) judge(asked *question) (*portCall, bool) {
 	tid := strconv.FormatUint(uint64(asked.tid), 10)

@@ -40,7 +40,7 @@ type Spec struct {
 
 // Port is a port of this machine that processes have instead of the one that they ask for. A TCP socket that is bound to
 // Declared is bound to Given, with the same address, and a connection to Declared on this machine goes to Given: the processes
-// have their port to themselves, whoever else has it. What a socket says of itself afterwards has Given. Processes of a user
+// have their port to themselves, even if another process uses it. What a socket says of itself afterwards has Given. Processes of a user
 // who is not root get no further privileges (NoNewPrivileges).
 type Port struct {
 	Declared uint16 `json:"declared"`

@@ -35,7 +35,7 @@ type State struct {
 	Signal int `json:"signal,omitempty"`
 	// OutOfMemory means that the process ended because the container passed its memory limit.
 	OutOfMemory bool `json:"outOfMemory,omitempty"`
-	// ByItself means that the process ended as by a signal that neither this supervisor sent nor, for want of memory, the kernel.
+	// ByItself means that the process ended as by a signal that neither this supervisor sent nor, for lack of memory, the kernel.
 	ByItself bool `json:"byItself,omitempty"`
 	// Cgroup is the container's cgroup, which the node removes.
 	Cgroup string `json:"cgroup,omitempty"`

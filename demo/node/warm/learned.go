@@ -119,7 +119,7 @@ func (p *Pool) renew(ctx context.Context, m *member, of program) *parent {
 	return nil
 }
 
-// replace puts a parent into the place of another, which ends when nobody can be about to fork from it.
+// replace puts a parent into the place of another, which ends when no one can be about to fork from it.
 func (p *Pool) replace(m *member, next *parent) {
 	p.mu.Lock()
 	old := m.parent

@@ -257,7 +257,7 @@ class Learned:
                         os.write(file, b".")
                 finally:
                     os.close(file)
-        except Exception:  # the task has ended, and nobody needs to know
+        except Exception:  # the task has ended, and no one needs to know
             pass
 
     def imported(self) -> list:

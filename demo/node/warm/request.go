@@ -64,7 +64,7 @@ var (
 		"PYTHONINSPECT", "PYTHONSTARTUP", // what happens at the end of the script
 		"PYTHONMALLOC", "PYTHONTRACEMALLOC", "PYTHONDUMPREFS*", // what is measured from the first instruction
 		"PYTHONFAULTHANDLER", "PYTHONDEVMODE", "PYTHONPROFILEIMPORTTIME", "PYTHONPERFSUPPORT", "PYTHON_PERF_JIT_SUPPORT",
-		"LD_PRELOAD", "LD_AUDIT", // code of somebody else in the process
+		"LD_PRELOAD", "LD_AUDIT", // code of someone else in the process
 	}
 )
 

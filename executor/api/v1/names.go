@@ -8,7 +8,7 @@ import (
 // Labels on TaskActions and their pods. Values that do not fit are truncated and cleaned; the spec has the names
 // unchanged.
 const (
-	// LabelManaged marks what is ours; informers see nothing else. Its value is ManagedValue.
+	// LabelManaged marks the objects of flyte-binary; informers see nothing else. Its value is ManagedValue.
 	LabelManaged = "flyte.org/managed"
 	LabelProject = "flyte.org/project"
 	LabelDomain  = "flyte.org/domain"

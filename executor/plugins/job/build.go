@@ -58,7 +58,7 @@ func jobName(taskAction string, attempt int32) string {
 	}
 	hash := strings.LastIndex(taskAction, "-")
 	if hash < over {
-		return name // not a name of ours; the API server explains what is wrong
+		return name // not a valid name; the API server explains what is wrong
 	}
 	return strings.TrimRight(taskAction[:hash-over], "-") + name[hash:]
 }

@@ -123,7 +123,7 @@ func (Action) EnumDescriptor() ([]byte, []int) {
 	return file_flyteidl2_common_authorization_proto_rawDescGZIP(), []int{0}
 }
 
-// An organisation as a resource.
+// An organization as a resource.
 type Organization struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`

@@ -206,7 +206,7 @@ func (x *Sort) GetDirection() Sort_Direction {
 	return Sort_DESCENDING
 }
 
-// One page of a list: how many, where to go on, in which order, which ones.
+// One page of a list: how many, where to continue, in which order, which ones.
 type ListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Limit uint32                 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`

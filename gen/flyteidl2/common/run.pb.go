@@ -83,7 +83,7 @@ func (RelationType) EnumDescriptor() ([]byte, []int) {
 	return file_flyteidl2_common_run_proto_rawDescGZIP(), []int{0}
 }
 
-// Inputs that lie in the object store, and their hash.
+// Inputs that are in the object store, and their hash.
 type OffloadedInputData struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Uri           string                 `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`

@@ -1111,7 +1111,7 @@ func (x *GetTaskLogsRequest) GetTaskCategory() *TaskCategory {
 	return nil
 }
 
-// The token with which to go on.
+// The token with which to continue.
 type GetTaskLogsResponseHeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`

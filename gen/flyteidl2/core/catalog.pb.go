@@ -88,7 +88,7 @@ func (CatalogCacheStatus) EnumDescriptor() ([]byte, []int) {
 	return file_flyteidl2_core_catalog_proto_rawDescGZIP(), []int{0}
 }
 
-// What became of a reservation.
+// The outcome of a reservation.
 type CatalogReservation_Status int32
 
 const (

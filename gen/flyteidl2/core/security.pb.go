@@ -255,7 +255,7 @@ func (x *Connection) GetConfigs() map[string]string {
 	return nil
 }
 
-// A client of an authorisation server.
+// A client of an authorization server.
 type OAuth2Client struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ClientId      string                 `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`

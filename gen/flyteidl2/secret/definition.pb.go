@@ -336,7 +336,7 @@ func (x *SecretIdentifier) GetProject() string {
 	return ""
 }
 
-// What may be told about a secret. Never its value.
+// What may be read about a secret. Never its value.
 type SecretMetadata struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CreatedTime   *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=created_time,json=createdTime,proto3" json:"created_time,omitempty"`

@@ -797,7 +797,7 @@ func (x *InlineRuleList) GetRules() []*InlineRule {
 	return nil
 }
 
-// Which phases are told to whom.
+// Which phases are reported to which receivers.
 type InlineRule struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	OnPhases []common.ActionPhase   `protobuf:"varint,1,rep,packed,name=on_phases,json=onPhases,proto3,enum=flyteidl2.common.ActionPhase" json:"on_phases,omitempty"`

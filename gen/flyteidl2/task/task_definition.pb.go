@@ -325,7 +325,7 @@ func (x *LatestRunSummary) GetRootTaskName() string {
 	return ""
 }
 
-// What is told about a task in lists.
+// What lists show of a task.
 type TaskMetadata struct {
 	state            protoimpl.MessageState   `protogen:"open.v1"`
 	DeployedBy       *common.EnrichedIdentity `protobuf:"bytes,1,opt,name=deployed_by,json=deployedBy,proto3" json:"deployed_by,omitempty"`

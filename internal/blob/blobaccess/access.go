@@ -32,7 +32,7 @@ type Rules struct{ store Store }
 func New(store Store) *Rules { return &Rules{store: store} }
 
 // Data checks the URI of an object with inputs, outputs or a report: it belongs to the place, or is one of those handed to
-// the run, or lies below one of those that end with a slash. Empty ones hand nothing.
+// the run, or is below one of those that end with a slash. Empty ones hand nothing.
 func (r *Rules) Data(field, uri string, place Place, handed ...string) error {
 	canonical, err := r.canonical(field, uri)
 	if err != nil {
@@ -74,8 +74,8 @@ func (r *Rules) Value(field, uri string, place Place, handed ...string) error {
 	return r.Data(field, uri, place, handed...)
 }
 
-// Base checks a directory below which the data of a place are to be written: it lies in the store, but not among the
-// uploads, not where another project has its data or will have them once somebody creates it, and not in the directory of a run
+// Base checks a directory below which the data of a place are to be written: it is in the store, but not among the
+// uploads, not where another project has its data or will have them once someone creates it, and not in the directory of a run
 // of another project, wherever that is. A directory below the root whose name begins with an underscore can become no
 // project's.
 func (r *Rules) Base(field, base string, place Place) error {
@@ -102,7 +102,7 @@ func (r *Rules) Base(field, base string, place Place) error {
 		base, owner, own, r.store.Root())
 }
 
-// runOwner is the project of the run in whose directory a URI lies; empty when it lies in none.
+// runOwner is the project of the run in whose directory a URI lies; empty when it is in none.
 func runOwner(uri string) string {
 	steps := strings.Split(uri, "/")
 	for i, step := range steps {
@@ -138,7 +138,7 @@ func (r *Rules) canonical(field, uri string) (string, error) {
 	return canonical, err
 }
 
-// among reports whether a canonical URI is one of those allowed, or lies below one that ends with a slash.
+// among reports whether a canonical URI is one of those allowed, or is below one that ends with a slash.
 func (r *Rules) among(canonical string, allowed []string) bool {
 	for _, one := range allowed {
 		if one == "" {

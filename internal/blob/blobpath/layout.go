@@ -172,7 +172,7 @@ func TraceError(runBase, action string) string {
 	return strings.TrimRight(runBase, "/") + "/" + action + "/" + ErrorFile
 }
 
-// Within reports whether a URI lies below a directory, which ends with a slash. A URI with steps that could lead out of it
+// Within reports whether a URI is below a directory, which ends with a slash. A URI with steps that could lead out of it
 // does not.
 func Within(dir, uri string) bool {
 	below, found := strings.CutPrefix(uri, dir)

@@ -12,7 +12,7 @@ const markLength = 16
 var markEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 // RunDir is the name of a run's directory: the name of the run and a mark, derived from the digest of the request that
-// created the run. The mark is how a run proves that a directory is its own: whoever chooses the name and the base
+// created the run. The mark is how a run proves that a directory is its own: a client that chooses the name and the base
 // directory of a run cannot choose its mark, and so cannot make the run's directory one that exists. It costs no request
 // to the object store.
 func RunDir(run string, request []byte) string {

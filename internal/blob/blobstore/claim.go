@@ -23,7 +23,7 @@ const anyContent = "*"
 //
 // The condition that object stores know, that there is no object yet, is not enough: a client that got no answer sends
 // the same content again, and must not be refused. So a name is claimed for a digest before its URL exists. As the
-// signature binds the digest, whoever has the URL can write that content only, as often as necessary. The condition is for
+// signature binds the digest, the holder of the URL can write that content only, as often as necessary. The condition is for
 // content without a digest.
 func (b *bucket) keep(ctx context.Context, key string, o PutOptions) (string, PutOptions, error) {
 	if b.unbound {
@@ -41,7 +41,7 @@ func (b *bucket) keep(ctx context.Context, key string, o PutOptions) (string, Pu
 }
 
 // keepUnbound is keep where no signature binds a digest: every URL can only create its object. What has the right content
-// already is not sent there again, but to a place that nobody reads, since the client must send it somewhere.
+// already is not sent there again, but to a place that no one reads, since the client must send it somewhere.
 func (b *bucket) keepUnbound(ctx context.Context, key string, o PutOptions) (string, PutOptions, error) {
 	found, err := b.foundSame(ctx, key, o.ContentMD5)
 	if found {

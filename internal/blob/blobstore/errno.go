@@ -11,5 +11,5 @@ const errNotDirectory = syscall.ENOTDIR
 // errNameTooLong is what the system says of a name that no file can have.
 const errNameTooLong = syscall.ENAMETOOLONG
 
-// isEscape recognises what os.Root says of a link that leads out of it; it has no exported error.
+// isEscape recognizes what os.Root says of a link that leads out of it; it has no exported error.
 func isEscape(err error) bool { return strings.Contains(err.Error(), "path escapes from parent") }

@@ -25,7 +25,7 @@ const tempDir = ".flyte-tmp"
 const abandonedAfter = 24 * time.Hour
 
 // files is a directory. It goes through os.Root, so that no symbolic link that a task made leads out of it. It is not
-// gocloud's fileblob, which reserves names, escapes others and writes files beside ours: tasks open the paths
+// gocloud's fileblob, which reserves names, escapes others and writes extra files next to the objects: tasks open the paths
 // themselves and must find exactly the bytes and names that were written.
 type files struct {
 	dir    *os.Root

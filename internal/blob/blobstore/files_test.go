@@ -88,7 +88,7 @@ func TestFilesRefuseWhatLeadsOut(t *testing.T) {
 		if uri != store.Root()+"/linkdir/new" {
 			require.ErrorIs(t, err, blobstore.ErrForbiddenPath, "read %q", uri)
 		}
-		if uri != store.Root()+"/link" { // replacing the link itself harms nobody
+		if uri != store.Root()+"/link" { // replacing the link itself harms no one
 			require.ErrorIs(t, store.WriteAll(t.Context(), uri, nil), blobstore.ErrForbiddenPath, "write %q", uri)
 		}
 	}

@@ -21,7 +21,7 @@ const (
 	entriesAtOnce = 256
 )
 
-// DeletePrefix removes every object whose URI begins with uri, which must end with a slash and lie below a root, not be
+// DeletePrefix removes every object whose URI begins with uri, which must end with a slash and are below a root, not be
 // one. Finding none is not an error. If the context ends or the store fails, some objects are left; call it again to
 // continue. Objects that are written meanwhile may stay.
 func (s *Store) DeletePrefix(ctx context.Context, uri string) error {

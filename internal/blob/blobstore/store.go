@@ -200,7 +200,7 @@ func (s *Store) locate(uri string) (mounted, string, error) {
 }
 
 // Canonical returns the one form of a URI that this store itself writes, so that prefixes can be compared. uri names an
-// object, or a directory with a slash at its end, that may lie in this store; it returns ErrForbiddenPath for every other.
+// object, or a directory with a slash at its end, that may are in this store; it returns ErrForbiddenPath for every other.
 // It makes no request.
 func (s *Store) Canonical(uri string) (string, error) {
 	below, isDir := strings.CutSuffix(uri, "/")

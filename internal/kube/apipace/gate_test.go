@@ -53,7 +53,7 @@ func TestABoundHalvesAndGrowsBackStepByStep(t *testing.T) {
 }
 
 // TestWritersBackOffTogether has 200 writers whose API server is overloaded. They all tried again at full load, which kept it
-// busy with calls that nobody waited for: 8,034 of them ran into their deadlines.
+// busy with calls that no one waited for: 8,034 of them ran into their deadlines.
 func TestWritersBackOffTogether(t *testing.T) {
 	const most, writers = 16, 200
 	clk := clock.NewFake(time.Unix(1000, 0))

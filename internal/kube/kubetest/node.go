@@ -35,7 +35,7 @@ type Result struct {
 	Message string
 }
 
-// Program stands for the process of a pod. The context ends when the pod is being deleted.
+// Program represents the process of a pod. The context ends when the pod is being deleted.
 type Program func(ctx context.Context, pod *corev1.Pod) Result
 
 // Node plays scheduler and kubelet for the pods of a namespace, without any process. It serves logs, as a kubelet does.

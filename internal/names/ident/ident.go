@@ -9,7 +9,7 @@ import (
 // RootAction is the name of every run's first action.
 const RootAction = "a0"
 
-// Run names a run. The organisation of the wire contract is not part of any name: clients send any or none.
+// Run names a run. The organization of the wire contract is not part of any name: clients send any or none.
 type Run struct {
 	Project, Domain, Name string
 }

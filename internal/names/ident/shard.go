@@ -7,9 +7,9 @@ import (
 
 const (
 	// Shards is into how many shards the runs of a cluster are divided when several replicas share them. Objects in the
-	// cluster are labelled with their shard, so the number is the same for ever.
+	// cluster are labelled with their shard, so the number is the same forever.
 	Shards = 16
-	// AllShards stands for all of them, where one process has no others to share with.
+	// AllShards represents all of them, where one process has no others to share with.
 	AllShards = -1
 	// shardTrim is what the values of Kubernetes labels must not end with. Without it, the shard of an object follows from
 	// its labels, too.

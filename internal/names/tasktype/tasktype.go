@@ -1,5 +1,5 @@
 // Package tasktype says which types of task an installation serves, in the words with which the runs service and the
-// executor refuse the others. A task of a type that nobody serves must not run: a distributed job would silently run
+// executor refuse the others. A task of a type that no one serves must not run: a distributed job would silently run
 // alone.
 package tasktype
 

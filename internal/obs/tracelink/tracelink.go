@@ -22,7 +22,7 @@ const Variable = "TRACEPARENT"
 
 const header = "traceparent"
 
-// Of is the trace of a call; false if there is none or nobody records it.
+// Of is the trace of a call; false if there is none or no one records it.
 func Of(ctx context.Context) (parent string, recorded bool) {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return "", false
@@ -94,7 +94,7 @@ func (s Span) Record(tracer trace.Tracer) {
 	}
 	parent := parse(s.Parent)
 	if !parent.IsValid() {
-		return // whoever set the variable did not mean this
+		return // the variable was set for something else
 	}
 	ctx := trace.ContextWithRemoteSpanContext(context.Background(), parent)
 	if self := parse(s.Self); self.IsValid() {

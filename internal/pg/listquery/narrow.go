@@ -7,7 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
-// Narrow adds the condition that rows lie within the scope of the call, which limits what its caller may see. An
+// Narrow adds the condition that rows are within the scope of the call, which limits what its caller may see. An
 // unrestricted scope leaves the statement as it is. Otherwise the statement itself is narrowed, so that pages are full and
 // counts are right. project and domain are columns.
 func Narrow(ctx context.Context, b *Builder, project, domain string) {

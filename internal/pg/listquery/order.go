@@ -17,7 +17,7 @@ const maxSortKeys = 8
 func (s Schema) order(request *common.ListRequest) ([]Order, error) {
 	keys, names := request.GetSortByFields(), "sort_by_fields[%d].key"
 	if len(keys) == 0 && request.GetSortBy().GetKey() != "" { //nolint:staticcheck // the Python client sends this one only
-		keys, names = []*common.Sort{request.GetSortBy()}, "sort_by.key" //nolint:staticcheck // likewise
+		keys, names = []*common.Sort{request.GetSortBy()}, "sort_by.key" //nolint:staticcheck // deprecated, but clients send it
 	}
 	if len(keys) > maxSortKeys {
 		return nil, rpc.InvalidArgument(s.path("sort_by_fields"), "at most %d sort keys are allowed, got %d", maxSortKeys, len(keys))

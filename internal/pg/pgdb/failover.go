@@ -65,7 +65,7 @@ func WithFailover(f *Failover) Option {
 	return func(config *pgxpool.Config) { f.attach(config) }
 }
 
-// attach sets the hooks of a pool. Whoever copies the pool's configuration gets them too.
+// attach sets the hooks of a pool. Copies of the pool's configuration have them too.
 func (f *Failover) attach(config *pgxpool.Config) {
 	servers := serversOf(config.ConnConfig)
 	if len(servers) < 2 {
@@ -209,7 +209,7 @@ func (f *Failover) settle(primary server, timeline uint64) bool {
 	}
 	f.logger.Warn().Str("host", primary.host).Uint64("timeline", timeline).Int("cut", len(f.open)).Msg("primary database server changed; closing connections to the old one")
 	for conn := range f.open {
-		_ = conn.Conn.Close() // it may be half dead; whoever uses it gets an error
+		_ = conn.Conn.Close() // it may be half dead; its user gets an error
 	}
 	clear(f.open)
 	return true

@@ -59,7 +59,7 @@ func TestAPrimaryThatFrozeBeforeTheFirstLookIsLeft(t *testing.T) {
 
 // TestAFrozenPrimaryIsLeft: the processes of the primary stop in the middle of a statement, and the standby is promoted. The
 // statement ends with an error that says it may be repeated, everything works on the new primary, and when the old one
-// continues, nobody goes back to it.
+// continues, no one goes back to it.
 func TestAFrozenPrimaryIsLeft(t *testing.T) {
 	pair := pgtest.NewPair(t, true)
 	pool := follow(t, pair)

@@ -149,7 +149,7 @@ func fired(ctx context.Context, timer clock.Timer) bool {
 	}
 }
 
-// run does the work and renews the lease beside it. renewal fires when that is due first.
+// run does the work and renews the lease alongside it. renewal fires when that is due first.
 func (l *Leases) run(ctx context.Context, name string, d time.Duration, renewal clock.Timer, work func(context.Context) error) error {
 	working, cancel := context.WithCancelCause(ctx)
 	renewed := make(chan struct{})
@@ -257,7 +257,7 @@ func (h *heldLeases) due(name string, now time.Time) (names []string, lengths []
 	return names, lengths
 }
 
-// renewed notes that a lease was renewed by a statement. Its keeper is told if it was along with another.
+// renewed notes that a lease was renewed by a statement. Its keeper is notified if it was renewed along with another.
 func (h *heldLeases) renewed(name string, began time.Time, took time.Duration, along bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

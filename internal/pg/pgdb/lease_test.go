@@ -52,7 +52,7 @@ func TestLeasesFollowTheClockOfTheDatabase(t *testing.T) {
 	acquire(b, false)
 	expire()
 	ours, err = a.Renew(t.Context(), "loop", time.Hour)
-	check(false, ours, err) // too late, even if nobody took it
+	check(false, ours, err) // too late, even if no one took it
 	acquire(b, true)
 	require.NoError(t, a.Release(t.Context(), "loop"), "releasing the lease of another does nothing")
 	acquire(a, false)
@@ -60,7 +60,7 @@ func TestLeasesFollowTheClockOfTheDatabase(t *testing.T) {
 	acquire(a, true)
 }
 
-// TestClockSetBackFreesLeases: a lease that was taken when the clock of the database was hours ahead keeps nobody waiting
+// TestClockSetBackFreesLeases: a lease that was taken when the clock of the database was hours ahead keeps no one waiting
 // for hours.
 func TestClockSetBackFreesLeases(t *testing.T) {
 	pool := pgtest.New(t, migrations)
@@ -85,7 +85,7 @@ func TestClockSetBackFreesLeases(t *testing.T) {
 }
 
 // TestAFrozenDatabaseEndsTheWork: the server accepts connections and answers nothing, as one whose processes are stopped.
-// The work ends before another server may give the lease to somebody else.
+// The work ends before another server may give the lease to someone else.
 func TestAFrozenDatabaseEndsTheWork(t *testing.T) {
 	pool := pgtest.New(t, migrations)
 	frozen, err := pool.Begin(t.Context()) // a statement about the lease waits for this lock, and so gets no answer

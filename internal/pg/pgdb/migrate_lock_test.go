@@ -13,7 +13,7 @@ import (
 )
 
 // TestAMigrationDoesNotMakeOthersWait: a reader holds a table that a migration wants to change. Writers that come after the
-// migration go on, and the migration is applied when the reader leaves.
+// migration continue, and the migration is applied when the reader leaves.
 func TestAMigrationDoesNotMakeOthersWait(t *testing.T) {
 	pool := pgtest.New(t, migrations)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -45,7 +45,7 @@ func createNamespace(config *pgx.ConnConfig, name string) (failure error) {
 	}
 	defer func() { failure = errors.Join(failure, conn.Close(ctx)) }()
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		// The other processes that wait here disturb nobody.
+		// The other processes that wait here disturb no one.
 		if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(hashtext('flyte-binary namespace'))`); err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func poolConfig(config Config, options ...Option) (*pgxpool.Config, error) {
 
 // idleInTransaction is how long the server waits for the next statement of a transaction before it rolls it back. A process that is frozen,
 // or whose machine is, would keep its locks otherwise, and all replicas wait for them: one in the middle of renewing a lease stopped
-// admission until it went on. No transaction waits for anything but the database.
+// admission until it continued. No transaction waits for anything but the database.
 const idleInTransaction = 10 * time.Second
 
 // OldestServer is the oldest major version of Postgres that has what the migrations and statements use.

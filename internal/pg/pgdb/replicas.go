@@ -30,7 +30,7 @@ const (
 )
 
 // Replicas reads from standbys what was committed before the read began: a reader asks the primary for the end of its log,
-// which costs it next to nothing, and uses a standby that has replayed the log that far. So nobody misses what they, or
+// which costs it next to nothing, and uses a standby that has replayed the log that far. So no one misses what they, or
 // anybody else, wrote before. A standby that is down, that lags by more than MaxWait or follows another server than the
 // primary is not used; the primary is.
 type Replicas struct {
@@ -230,7 +230,7 @@ func (r *Replicas) catchUp(ctx context.Context, one *replica) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.maxWait)
 	defer cancel()
 	for {
-		// A standby that follows an old primary may be further on a timeline that nobody else has.
+		// A standby that follows an old primary may be further on a timeline that no one else has.
 		const compare = `SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn
 			AND ('x' || $2)::bit(32)::int = (SELECT min_recovery_end_timeline FROM pg_control_recovery())`
 		var caught bool

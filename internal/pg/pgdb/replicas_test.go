@@ -53,7 +53,7 @@ func (r *readers) fromStandby(query string) (standby bool) {
 	return standby
 }
 
-// TestAFrozenStandbyIsNotWaitedFor: the processes of the standby stop. Nobody has noticed yet, for the clock of whoever asks
+// TestAFrozenStandbyIsNotWaitedFor: the processes of the standby stop. No one has noticed yet, for the clock of the caller
 // it stands still, and each read goes to the primary after ReplicaMaxWait; there are more of them than connections.
 func TestAFrozenStandbyIsNotWaitedFor(t *testing.T) {
 	r := newReaders(t, clock.NewFake(time.Unix(0, 0)))

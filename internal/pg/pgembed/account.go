@@ -17,7 +17,7 @@ type account struct {
 	switched bool // whether it differs from our own user
 }
 
-// chooseAccount is our own user, or for root the user postgres, else nobody.
+// chooseAccount is our own user, or for root the user postgres, else no one.
 func chooseAccount() (account, error) {
 	if os.Geteuid() != 0 {
 		return account{uid: os.Geteuid(), gid: os.Getegid()}, nil

@@ -35,7 +35,7 @@ type Config struct {
 	OnExit func(error)
 	// Log gets the server's own log at debug level.
 	Log zerolog.Logger
-	// Waiting, where set, is told every few seconds of a slow start what is waited for.
+	// Waiting, where set, is called every few seconds of a slow start with what it waits for.
 	Waiting func(text string)
 	// Clock paces restarts. Defaults to the system's.
 	Clock clock.Clock

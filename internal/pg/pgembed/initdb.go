@@ -17,10 +17,10 @@ const (
 	Database = "flyte"
 )
 
-// passwordFile lies beside the data; only we and the server's account can read it.
+// passwordFile is alongside the data; only we and the server's account can read it.
 const passwordFile = "flyte-password"
 
-// initialise creates the database cluster unless it exists, and returns the password; empty if none is required.
+// initialize creates the database cluster unless it exists, and returns the password; empty if none is required.
 func (s *Server) initialise(ctx context.Context) (string, error) {
 	data := filepath.Join(s.config.DataDir, "data")
 	password := filepath.Join(s.config.DataDir, passwordFile)
@@ -93,7 +93,7 @@ func readPassword(path string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// environment is the environment of the programs: no PG… variable of this process may change their behaviour.
+// environment is the environment of the programs: no PG… variable of this process may change their behavior.
 func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LANG=C", "LC_ALL=C", "TZ=UTC"}
 }

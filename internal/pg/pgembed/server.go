@@ -117,7 +117,7 @@ func (s *Server) port() int {
 // maxSocketDir keeps a socket's whole path below the limit of the system, about 100 bytes.
 const maxSocketDir = 85
 
-// makeSocketDir creates an empty directory beside the data, or a short one elsewhere when that path is too long.
+// makeSocketDir creates an empty directory alongside the data, or a short one elsewhere when that path is too long.
 func (s *Server) makeSocketDir() error {
 	s.socket = filepath.Join(s.config.DataDir, "socket")
 	if len(s.socket) > maxSocketDir {

@@ -33,7 +33,7 @@ func newServer(t *testing.T, config pgembed.Config) *pgembed.Server {
 	return server
 }
 
-// dataDir lies in a temporary directory that the server's account can enter.
+// dataDir is in a temporary directory that the server's account can enter.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 const (
 	// Shortest is how many bytes a value must have to be looked for. Shorter ones are in most texts by chance.
 	Shortest = 4
-	// shortestPart is likewise for a line of a value of several lines, and for a value of which a text has only the
+	// shortestPart is the same for a line of a value of several lines, and for a value of which a text has only the
 	// beginning or the end.
 	shortestPart = 8
 )
@@ -93,7 +93,7 @@ func (v *Values) Text(text string) string {
 	return strings.Join(parts, clip.Gap)
 }
 
-// ends replaces values of which a text has only the end, at its beginning, or only the beginning, at its end: somebody
+// ends replaces values of which a text has only the end, at its beginning, or only the beginning, at its end: someone
 // shortened it.
 func (v *Values) ends(text string) string {
 	for _, one := range v.forms {

@@ -29,7 +29,7 @@ func InputsHash(inputs *task.Inputs, ignored []string) string {
 	return digest(text)
 }
 
-// noInputs stands for the empty hash where the contract wants some text. No inputs have it.
+// noInputs represents the empty hash where the contract wants some text. No inputs have it.
 var noInputs = digest(nil)
 
 // OffloadedHash is InputsHash for uploaded inputs, whose hash is never empty in the contract. Key knows what it means.

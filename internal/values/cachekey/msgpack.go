@@ -33,7 +33,7 @@ type node struct {
 	array   []node
 	entries []entry
 	kind    byte
-	ext     *extension // beside encoded
+	ext     *extension // alongside encoded
 }
 
 type entry struct {

@@ -63,7 +63,7 @@ func procedureOf(method protoreflect.MethodDescriptor) string {
 	return contracttest.ProcedureOf(method)
 }
 
-// beside are identifiers that are not the resource of their request, by the end of their path, which begins with the method.
+// alongside are identifiers that are not the resource of their request, by the end of their path, which begins with the method.
 var beside = map[string]string{
 	"spec.inputs.items.app_id":       "an app that an app reads from; decided when the app asks it",
 	"_by.user":                       "who did it, which counts only from services",

@@ -30,7 +30,7 @@ type extractor struct {
 type extractors struct{ known sync.Map } // of procedure to *extractor
 
 // of reads what a request is about: each resource once, in the order of the request. A request that names nothing is
-// about everything of its organisation.
+// about everything of its organization.
 func (e *extractors) of(procedure string, on target, request proto.Message) ([]Resource, error) {
 	message := request.ProtoReflect()
 	found, known := e.known.Load(procedure)

@@ -1,6 +1,6 @@
 package authz
 
-// procedures is the table of authorisation: every procedure that any service of ours serves, by service, with who may
+// procedures is the table of authorization: every procedure that any service serves, by service, with who may
 // call it at all, the permission it takes, and where its request names what it is about. It also says which messages may
 // be large, and why. Tests walk the descriptors and fail when a procedure, or an identifier of a request, is missing.
 var procedures = map[string]map[string]Row{

@@ -2,13 +2,13 @@ package authz
 
 import "fmt"
 
-// Resource is what a request is about. Authorisation happens before validation, so every field is as the client sent
+// Resource is what a request is about. Authorization happens before validation, so every field is as the client sent
 // it, well formed or not. An empty field means that the request names none: a resource without a project is the whole
-// organisation, and a limited caller must be refused it, or be allowed it within a Scope where the rule lists.
+// organization, and a limited caller must be refused it, or be allowed it within a Scope where the rule lists.
 type Resource struct {
 	// Kind is what Name names, such as run, task or trigger; empty when the request names no more than a place.
 	Kind string
-	// Org is the organisation, which clients of a single installation leave empty.
+	// Org is the organization, which clients of a single installation leave empty.
 	Org string
 	// Project and Domain are the place.
 	Project, Domain string

@@ -1,6 +1,6 @@
 package authz
 
-// routes is the table of authorisation of the plain HTTP routes, by the pattern under which they are mounted. A mux
+// routes is the table of authorization of the plain HTTP routes, by the pattern under which they are mounted. A mux
 // with a chain refuses to mount a route that is not here.
 var routes = map[string]Rule{
 	"GET /healthz": {Class: ClassPublic, Action: "health.view"},
@@ -15,7 +15,7 @@ var routes = map[string]Rule{
 	// The address carries a token for one condition.
 	"/v1/conditions/callback/": {Class: ClassSigned, Action: "action.signal"},
 
-	// The console's files hold no data; what its pages show comes from calls that are authorised.
+	// The console's files hold no data; what its pages show comes from calls that are authorized.
 	"GET /{$}": {Class: ClassPublic, Action: "console.view"},
 	"GET /v2/": {Class: ClassPublic, Action: "console.view"},
 

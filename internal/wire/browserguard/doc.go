@@ -1,4 +1,4 @@
-// Package browserguard keeps web pages of strangers away from a server that a person's browser can reach. It stops two
+// Package browserguard keeps foreign web pages away from a server that a person's browser can reach. It stops two
 // attacks that firewalls and CORS headers do not stop:
 //
 //   - DNS rebinding: the page's own name is pointed at the server, so that the browser takes both for one origin. The

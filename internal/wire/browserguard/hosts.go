@@ -10,7 +10,7 @@ import (
 
 // Hosts are the names under which a server may be addressed.
 //
-// Always allowed are names that no stranger can point at the server: IP addresses, localhost and its subdomains and, where
+// Always allowed are names that no attacker can point at the server: IP addresses, localhost and its subdomains and, where
 // OnMachine was not called, names without a dot and names of Kubernetes services.
 type Hosts struct {
 	names     map[string]struct{}

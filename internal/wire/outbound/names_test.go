@@ -72,9 +72,9 @@ func (s *nameServer) set(address string) {
 	s.current.Store(&parsed)
 }
 
-// TestANameWhoseAddressChanges: whoever owns a name may answer with a public address first and with a private one when the
+// TestANameWhoseAddressChanges: the owner of a name may answer with a public address first and with a private one when the
 // call is made. What counts is the address that is dialled. It changes how the process resolves names, so it does not run
-// beside other tests.
+// in parallel with other tests.
 func TestANameWhoseAddressChanges(t *testing.T) {
 	names := newNameServer(t)
 	called := atomic.Int32{}

@@ -30,7 +30,7 @@ type scale struct {
 	tooDeep       bool
 }
 
-// message weighs the contents of a message and reports whether to go on.
+// message weighs the contents of a message and reports whether to continue.
 func (s *scale) message(data []byte, m *messageType, depth int) bool {
 	if depth == 0 {
 		s.tooDeep = true

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// What Go takes, in bytes, beside the contents.
+// Go's overhead, in bytes, in addition to the contents.
 const (
 	pointer     = 8
 	stringWords = 16
@@ -37,7 +37,7 @@ type messageType struct {
 // fieldType is what each occurrence of a field takes.
 type fieldType struct {
 	wire    protowire.Type
-	each    int            // beside the contents
+	each    int            // in addition to the contents
 	first   int            // once for each message that has the field
 	packed  int            // of an element of a packed list; 0 if the field cannot be packed
 	element protowire.Type // of an element of a packed list

@@ -26,7 +26,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// behaviour is what the handlers of a test do; the rest is unimplemented.
+// behavior is what the handlers of a test do; the rest is unimplemented.
 type behaviour struct {
 	workflowconnect.UnimplementedRunServiceHandler
 	enginev1connect.UnimplementedEngineServiceHandler
@@ -119,7 +119,7 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{stateError("22021"), connect.CodeInvalidArgument, ""},
 		{stateError("42601"), connect.CodeInternal, ""},
 		{context.DeadlineExceeded, connect.CodeDeadlineExceeded, ""},
-		{context.Canceled, connect.CodeUnavailable, ""}, // the request was not cancelled, something of ours was
+		{context.Canceled, connect.CodeUnavailable, ""}, // an internal operation was canceled, not the request
 		{connect.NewError(connect.CodeUnknown, errors.New("x")), connect.CodeInternal, "x"},
 		{connect.NewError(connect.CodeNotFound, errors.New("from another service")), connect.CodeNotFound, "from another service"},
 	} {
@@ -216,7 +216,7 @@ func TestValidation(t *testing.T) {
 	_, err = client.GetRunDetails(t.Context(), someRun)
 	require.NoError(t, err, "an empty organisation breaks no rule")
 
-	// An organisation that is required elsewhere is not required here.
+	// An organization that is required elsewhere is not required here.
 	tasks := taskconnect.NewTaskServiceClient(rpc.InProcess(mux(rpc.Chain{}, behaviour{})), rpc.InProcessURL)
 	_, err = tasks.GetTaskDetails(t.Context(), &task.GetTaskDetailsRequest{TaskId: &task.TaskIdentifier{
 		Project: "p", Domain: "d", Name: "n", Version: "v",

@@ -65,7 +65,7 @@ func kindOfSQLState(state string) Kind {
 		return KindAborted
 	case "57014": // query_canceled: a statement timeout, as our own cancels surface as context errors
 		return KindDeadlineExceeded
-	case "25006", // read_only_sql_transaction: we talk to a standby while a failover goes on
+	case "25006", // read_only_sql_transaction: we talk to a standby while a failover continues
 		"55000": // object_not_in_prerequisite_state: the database accepts no connections at the moment
 		return KindUnavailable
 	}

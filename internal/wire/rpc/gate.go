@@ -11,7 +11,7 @@ import (
 )
 
 // gate is what every call and every plain route passes before a byte of its body is read: who calls, and whether the
-// table lets them call this at all. Nothing is decoded for those whom it refuses.
+// table lets them call this at all. A refused request is not decoded.
 type gate struct {
 	log           zerolog.Logger
 	authenticator authz.Authenticator

@@ -34,7 +34,7 @@ func newIntake(limits Limits, meter metric.Meter, log zerolog.Logger, refusals *
 	return i, err
 }
 
-// options are those of the handler of a procedure. Within the process the limit is the same, but nobody weighs messages.
+// options are those of the handler of a procedure. Within the process the limit is the same, but no one weighs messages.
 func (i *intake) options(spec connect.Spec) []connect.HandlerOption {
 	return []connect.HandlerOption{connect.WithReadMaxBytes(i.limits.message(spec.Procedure))}
 }

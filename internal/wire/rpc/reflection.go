@@ -19,7 +19,7 @@ var reflected = map[string]bool{
 // no permission: the contract is public, and it says nothing about data.
 func MountReflection(r Registrar, services func() []string) {
 	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(services))
-	// Reflection is outside the table of procedures, hence without the chain.
+	// Reflection is outside the table of procedures, so it runs without the chain.
 	options := []connect.HandlerOption{connect.WithReadMaxBytes(reflectionMessage)}
 	r.Handle(grpcreflect.NewHandlerV1(reflector, options...))
 	r.Handle(grpcreflect.NewHandlerV1Alpha(reflector, options...))

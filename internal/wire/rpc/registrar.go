@@ -43,7 +43,7 @@ func NewGuardedMux(chain Chain, options ...connect.HandlerOption) (*Mux, error) 
 }
 
 // NewMux makes an empty Mux whose handlers get options and whose plain routes are open, for tests of services. Calls of
-// procedures that nobody serves answer the Connect error unimplemented, in the protocol of the caller.
+// procedures that no one serves answer the Connect error unimplemented, in the protocol of the caller.
 func NewMux(options ...connect.HandlerOption) *Mux {
 	m := &Mux{mux: http.NewServeMux(), options: options}
 	m.mux.HandleFunc("/", unknownRoute)

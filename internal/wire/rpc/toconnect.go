@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// toConnect is the only place where an error of ours becomes one of the wire.
+// toConnect is the only place that converts our errors to Connect errors.
 func toConnect(err error) *connect.Error {
 	var theirs *connect.Error
 	var ours *Error

@@ -96,7 +96,7 @@ func describe(broken *protovalidate.ValidationError) string {
 	return text
 }
 
-// exceptOrganisation skips every rule of fields that name an organisation: clients of a single installation send them
+// exceptOrganisation skips every rule of fields that name an organization: clients of a single installation send them
 // empty, and we identify nothing by them.
 type exceptOrganisation struct{}
 
@@ -106,7 +106,7 @@ func (exceptOrganisation) ShouldValidate(_ protoreflect.Message, descriptor prot
 	return !ok || !namesOrganisation(field)
 }
 
-// namesOrganisation reports whether a field is an organisation or the name of one.
+// namesOrganisation reports whether a field is an organization or the name of one.
 func namesOrganisation(field protoreflect.FieldDescriptor) bool {
 	return field.Name() == "org" || field.Name() == "organization" || field.Parent().FullName() == "flyteidl2.common.OrgIdentifier"
 }

@@ -16,7 +16,7 @@ import (
 	_ "github.com/flyte-binary/flyte-binary/internal/wire/contracttest" // all messages
 )
 
-// TestOrganisationIsNeverRequired: a message without an organisation, or with one without a name, breaks no rule by
+// TestOrganisationIsNeverRequired: a message without an organization, or with one without a name, breaks no rule by
 // that, whichever way the message names it.
 func TestOrganisationIsNeverRequired(t *testing.T) {
 	organisations := 0

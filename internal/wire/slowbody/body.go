@@ -1,5 +1,5 @@
 // Package slowbody ends requests whose bodies arrive too slowly. A client that sends a byte a minute would otherwise
-// hold its connection, and what the server keeps for it, for ever. It limits neither how long an upload takes as long as
+// hold its connection, and what the server keeps for it, forever. It limits neither how long an upload takes as long as
 // it makes progress, nor how long a stream of messages is silent between two of them. It imports no other package of
 // this module.
 package slowbody
@@ -88,7 +88,7 @@ func (b *Body) Pause() {
 	}
 }
 
-// Resume begins to measure anew.
+// Resume begins to measure again.
 func (b *Body) Resume() {
 	b.start, b.received = time.Now(), 0
 	b.set(b.start.Add(b.grace))

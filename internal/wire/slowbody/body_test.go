@@ -67,7 +67,7 @@ func TestBodyThatStopsIsEnded(t *testing.T) {
 	})
 }
 
-// TestTricklingBodyIsEnded sends a byte well within every grace, for ever.
+// TestTricklingBodyIsEnded sends a byte well within every grace, forever.
 func TestTricklingBodyIsEnded(t *testing.T) {
 	read := make(chan error, 1)
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ func Check(message protoreflect.Message, trusted bool) (at, words string) {
 // store: it would refuse the writes of everybody in the same batch. Names and what people read follow the rule of their
 // kind, see textKinds, and are brought to Unicode's normal form NFC.
 //
-// The requests of other services of ours are trusted with their names: they came through this door, and what was stored
+// The requests of our other services are trusted with their names: they came through this door, and what was stored
 // before a rule existed must still reach its end.
 type door struct {
 	trusted bool
@@ -63,7 +63,7 @@ func (d door) field(message protoreflect.Message, field protoreflect.FieldDescri
 	}
 }
 
-// entries checks the keys and values of a map. Keys are not normalised: two of them could become one.
+// entries checks the keys and values of a map. Keys are not normalized: two of them could become one.
 func (d door) entries(name string, field protoreflect.FieldDescriptor, entries protoreflect.Map) (at, words string) {
 	entries.Range(func(key protoreflect.MapKey, value protoreflect.Value) bool {
 		if field.MapKey().Kind() == protoreflect.StringKind {

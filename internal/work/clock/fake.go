@@ -84,6 +84,6 @@ func (t *fakeTimer) Reset(d time.Duration) bool {
 func (t *fakeTimer) fire(now time.Time) {
 	select {
 	case t.ch <- now:
-	default: // an unread tick is still there; time.Timer drops likewise
+	default: // an unread tick is still there; time.Timer drops it too
 	}
 }

@@ -36,7 +36,7 @@ func (l *Loop) Start(ctx context.Context) error {
 	return l.Run(l.Logger.WithContext(ctx), While(l.Leases, l.Name, l.Length, l.Work))
 }
 
-// While returns a loop for lifecycle.Background that works while it holds a lease: for parts with other loops beside it.
+// While returns a loop for lifecycle.Background that works while it holds a lease: for parts with other loops alongside it.
 // length and work are as in Loop. It logs to the logger of its context.
 func While(leases Leases, name string, length time.Duration, work func(context.Context) error) func(context.Context) {
 	return func(ctx context.Context) {

@@ -76,7 +76,7 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, 10, total)
 }
 
-// lost are leases that are lost once while the work goes on.
+// lost are leases that are lost once while the work continues.
 type lost struct{ times *int }
 
 func (l lost) Hold(ctx context.Context, _ string, _ time.Duration, work func(context.Context) error) error {

@@ -19,7 +19,7 @@ type Patience struct {
 	Silence time.Duration
 	// Total bounds the whole wait. 0 means 15 minutes.
 	Total time.Duration
-	// Waiting, where set, is told every few seconds what is waited for, such as "postgres for 20s: the database system
+	// Waiting, where set, is called every few seconds with what it waits for, such as "postgres for 20s: the database system
 	// is starting up".
 	Waiting func(text string)
 }

@@ -21,7 +21,7 @@ var errNotYet = errors.New("not yet")
 // lookStep is the time between two looks at a program in these tests.
 const lookStep = 10 * time.Second
 
-// stepping moves a clock on whenever somebody waits for it.
+// stepping moves a clock on whenever someone waits for it.
 func stepping(t *testing.T) *clock.Fake {
 	clk := clock.NewFake(time.Unix(1000, 0))
 	ended := make(chan struct{})
@@ -58,7 +58,7 @@ func written(t *testing.T, spec supervise.Spec) int64 {
 	return info.Size()
 }
 
-// A busy machine makes a start slow. It is waited for as long as it goes on, and somebody is told.
+// A busy machine makes a start slow. The supervisor waits for as long as it makes progress, and reports it.
 func TestSlowProgramIsWaitedFor(t *testing.T) {
 	process, spec := startRole(t, "slow")
 	var told []string

@@ -38,7 +38,7 @@ func work() dashboard {
 		one("Overdue", "short", "max(flyte_actions_overdue{$j})", "actions", "Timeouts, starts and ends that are due and not processed."),
 		one("Held for a lookup", "short", "max(flyte_actions_held{$j})", "actions", "In the cache, or in an earlier run."),
 		quantiles("Lateness of triggers", "flyte_triggers_lateness_seconds", "", "From when a slot was due until its run existed."),
-		rate("Slots of triggers", "flyte_triggers_slots_total", "result", "{{result}}", "What became of them."),
+		rate("Slots of triggers", "flyte_triggers_slots_total", "result", "{{result}}", "Their outcome."),
 		one("Slots without a run", "short", "max(flyte_triggers_backlog{$j})", "slots", "Due, and not started."),
 	}}
 }

@@ -15,7 +15,7 @@ type panel struct {
 	queries      []query
 }
 
-// query is an expression of PromQL and the legend of its lines. $j stands for the selector of the chosen jobs.
+// query is an expression of PromQL and the legend of its lines. $j represents the selector of the chosen jobs.
 type query struct{ expr, legend string }
 
 // object is JSON that Grafana defines. Keys are written in the order of the alphabet.

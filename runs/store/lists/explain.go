@@ -64,7 +64,7 @@ func (r *Reader) ReservedBy(ctx context.Context, waits *schema.Action) (*ident.A
 	var id ident.Action
 	err := r.pool.QueryRow(ctx, query, waits.CacheKey, waits.ID, waits.CacheReason).Scan(&id.Run.Project, &id.Run.Domain, &id.Run.Name, &id.Name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // nobody holds it
+		return nil, nil //nolint:nilnil // no one holds it
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the holder of a reservation: %w", err)

@@ -69,7 +69,7 @@ type Action struct {
 	Notes []byte `db:"-"`
 }
 
-// Root is what a root row has beside Action.
+// Root is what a root row has in addition to Action.
 type Root struct {
 	Action
 	RunSpecDigest  []byte            `db:"run_spec_digest"`

@@ -171,7 +171,7 @@ func (c *Client) Enqueue(ctx context.Context, parent ident.Action, name string, 
 	return err
 }
 
-// Tasks whose pods the node treats differently. It recognises them by their label.
+// Tasks whose pods the node treats differently. It recognizes them by their label.
 const (
 	retriedTask = "retried"
 	endlessTask = "endless"

@@ -42,7 +42,7 @@ func (c byConnect) watch(ctx context.Context, request *workflow.WatchRunDetailsR
 	if err != nil {
 		return err
 	}
-	defer stream.Close() //nolint:errcheck // it is cancelled
+	defer stream.Close() //nolint:errcheck // it is canceled
 	for stream.Receive() {
 		if see(stream.Msg().GetDetails()) {
 			return nil

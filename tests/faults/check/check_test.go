@@ -131,7 +131,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			r.Rows[1].Phase, r.Rows[1].ErrorKind = check.Failed, "USER"
 		}},
 
-		{"I5", "nobody aborted it", func(_ *check.Evidence, r *check.Run) { r.Aborts = nil; late(&r.Rows[0]) }},
+		{"I5", "but was not aborted", func(_ *check.Evidence, r *check.Run) { r.Aborts = nil; late(&r.Rows[0]) }},
 		{"I5", "2 live pods", func(_ *check.Evidence, r *check.Run) { r.Rows[2].LivePods = 2 }},
 		{"I5", "was aborted and is in phase 4", func(_ *check.Evidence, r *check.Run) { r.Rows[2].Phase = check.Running }},
 

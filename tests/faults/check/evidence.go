@@ -83,7 +83,7 @@ type Run struct {
 	Watched []Watcher
 	// Aborts are the acknowledged aborts.
 	Aborts []Abort
-	// Rules say who is notified of it, Deliveries what the server says became of that, and Told what was received.
+	// Rules say who is notified of it, Deliveries the outcome that the server reports, and Told what was received.
 	Rules      []Rule
 	Deliveries []Delivery
 	Told       []Told

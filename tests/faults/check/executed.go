@@ -73,13 +73,13 @@ func budgets(e *Evidence, f *findings) {
 	}
 }
 
-// abortsStop: nothing of an aborted subtree is alive, and no action is ABORTED that nobody stopped.
+// abortsStop: nothing of an aborted subtree is alive, and no action is ABORTED that no one stopped.
 func abortsStop(e *Evidence, f *findings) {
 	for i := range e.Runs {
 		run := &e.Runs[i]
 		for _, row := range run.Rows {
 			if row.Phase == Aborted && !run.stopped(row.Name) && !parentEnded(run, row) {
-				f.add("%s/%s is ABORTED; nobody aborted it", run.Name, row.Name)
+				f.add("%s/%s is ABORTED, but was not aborted", run.Name, row.Name)
 			}
 			if row.LivePods > 0 && run.stopped(row.Name) {
 				f.add("%s/%s was aborted and has %d live pods", run.Name, row.Name, row.LivePods)

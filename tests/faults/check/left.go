@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// cacheServes: every entry points to outputs that exist, a key has one entry, and only one of its serialised tasks
+// cacheServes: every entry points to outputs that exist, a key has one entry, and only one of its serialized tasks
 // computed it.
 func cacheServes(e *Evidence, f *findings) {
 	keys := map[string]bool{}

@@ -6,7 +6,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 )
 
-// asWritten: every action that nobody stopped ended as its script says, whatever happened around it.
+// asWritten: every action that no one stopped ended as its script says, whatever happened around it.
 func asWritten(e *Evidence, f *findings) {
 	for i := range e.Runs {
 		run := &e.Runs[i]
@@ -31,7 +31,7 @@ func asWritten(e *Evidence, f *findings) {
 	}
 }
 
-// Expected returns the phases in which an action that nobody stopped may end.
+// Expected returns the phases in which an action that no one stopped may end.
 func Expected(node script.Node) []int32 {
 	switch {
 	case node.Kind == script.Condition && node.Answer == script.AnswerAbort:

@@ -65,7 +65,7 @@ func follows(run *Run, last map[int64]Event, event Event, f *findings) {
 	if row := run.byID(event.Action); row != nil {
 		name = row.Name
 	}
-	// A lost attempt and the next one are recorded together, so that nobody sees an end between them.
+	// A lost attempt and the next one are recorded together, so that no one sees an end between them.
 	retried := (before.Phase == Failed || before.Phase == TimedOut) && event.Attempt > before.Attempt && event.At.Equal(before.At)
 	switch {
 	case Terminal(before.Phase) && !retried:

@@ -34,7 +34,7 @@ type Policy struct {
 	Alone, Replaces bool
 }
 
-// Fire is a slot that was taken up.
+// Fire is a slot that was picked up.
 type Fire struct {
 	Slot       time.Time
 	RecordedAt time.Time
@@ -88,7 +88,7 @@ func slotsFireOnce(e *Evidence, f *findings) {
 	}
 }
 
-// judge judges the nth slot that was taken up.
+// judge judges the nth slot that was picked up.
 func (t *Trigger) judge(e *Evidence, n int, f *findings) {
 	fire := t.Fires[n]
 	scheduled := fire.Slot.After(t.From) && !fire.Slot.After(t.Latest)
@@ -140,7 +140,7 @@ func (t *Trigger) judge(e *Evidence, n int, f *findings) {
 	}
 }
 
-// missed reports whether the slot was left out because it was late, and others beside it.
+// missed reports whether the slot was left out because it was late, and others alongside it.
 func (f Fire) missed() bool { return f.State == SlotSkipped && f.Run == "" }
 
 // alone finds runs that began before an earlier one had ended, and replaced runs that nothing replaced. It compares
@@ -166,7 +166,7 @@ func (t *Trigger) alone(e *Evidence, f *findings) {
 	}
 }
 
-// gaps finds the slots that were not taken up at all. Those behind one that was left out may be, and those before one that
+// gaps finds the slots that were not picked up at all. Those behind one that was left out may be, and those before one that
 // was left out because it was late.
 func (t *Trigger) gaps(f *findings) {
 	for slot := t.after(t.From); !slot.After(t.Until.Add(-t.Jitter)); slot = slot.Add(t.Period) {

@@ -93,7 +93,7 @@ func variable(name string) *core.VariableMap {
 // ConditionSpec is what a node asks a person.
 func (n Node) ConditionSpec() *workflow.ConditionAction {
 	spec := &workflow.ConditionAction{
-		Name: n.Name, Prompt: "go on?",
+		Name: n.Name, Prompt: "continue?",
 		Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_BOOLEAN}},
 	}
 	if n.Answer == AnswerTimeout {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Where requests go. What is sent to gonePath is refused for ever.
+// Where requests go. What is sent to gonePath is refused forever.
 const (
 	notePath  = "/notify/"
 	gonePath  = "/gone"

@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/faults/sink"
 )
 
-// TestMail: a client learns what became of its message, except where the answer is lost.
+// TestMail: a client learns the outcome of its message, except where the answer is lost.
 func TestMail(t *testing.T) {
 	s, err := sink.New()
 	require.NoError(t, err)

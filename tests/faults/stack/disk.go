@@ -37,5 +37,5 @@ func (s *Stack) Empty() error {
 	return nil
 }
 
-// end kills a process that nobody else ends.
+// end kills a process that no one else ends.
 func end(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }

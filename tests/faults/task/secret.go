@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 )
 
-// checkSecret notes a secret that is not the one that the task needs. The task then goes on: the checker finds the note.
+// checkSecret notes a secret that is not the one that the task needs. The task then continues: the checker finds the note.
 func (p *taskProcess) checkSecret() error {
 	got := os.Getenv(script.SecretEnv)
 	if p.node.Secret == "" || got == script.SecretValue(p.node.Secret) {

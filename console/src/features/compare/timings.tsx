@@ -114,7 +114,7 @@ function Amount({ share }: { readonly share: Share }) {
   );
 }
 
-/** The sign carries the meaning where the colour is not visible. */
+/** The sign carries the meaning where the color is not visible. */
 function Difference({ a, b }: { readonly a: number | undefined; readonly b: number | undefined }) {
   if (a === undefined || b === undefined) return <span className={css["muted"]}>{a === undefined ? "only in B" : "only in A"}</span>;
   const by = b - a;

@@ -1,7 +1,7 @@
 import type { Activity, ActivityBucket } from "@gen/flytebinary/insight/v1/overview_pb.js";
 import { plural } from "@/design/format";
 
-/** The layers of a bar from the bottom up, with their colours. */
+/** The layers of a bar from the bottom up, with their colors. */
 export const layers: readonly (readonly [key: "succeeded" | "unfinished" | "aborted" | "failed", colour: string, word: string])[] = [
   ["succeeded", "--phase-succeeded", "succeeded"],
   ["unfinished", "--phase-running", "active"],

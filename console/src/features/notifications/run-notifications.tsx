@@ -4,7 +4,7 @@ import { Empty } from "@/design/notice";
 import { deliveryTable } from "./delivery-table";
 import { useDeliveries, useSendAgain, type Run } from "./use-deliveries";
 
-/** The notifications of a run, with what became of each. */
+/** The notifications of a run, with the outcome of each. */
 export function RunNotifications({ run }: { readonly run: Run }) {
   const { deliveries, answer } = useDeliveries(run, DeliveryState.UNSPECIFIED);
   const send = useSendAgain();

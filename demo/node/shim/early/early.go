@@ -1,9 +1,9 @@
-// Package early turns the process into a shim before the rest of the program is initialised. The demo's main imports
+// Package early turns the process into a shim before the rest of the program is initialized. The demo's main imports
 // it for this effect alone, and so do test binaries that start containers.
 //
 // It is the only initialiser of the product with an effect. The reason is cost: the demo binary carries an API
-// server whose packages take tens of milliseconds and tens of megabytes to initialise, and a shim runs beside every
-// container. Go initialises packages by their dependencies and then by name, so a package with none but the standard
+// server whose packages take tens of milliseconds and tens of megabytes to initialize, and a shim runs alongside every
+// container. Go initializes packages by their dependencies and then by name, so a package with none but the standard
 // library comes before them.
 package early
 

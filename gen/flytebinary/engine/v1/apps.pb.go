@@ -34,10 +34,10 @@ type WatchAppsRequest struct {
 	Cluster string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// All pods of the cluster share one network, as on a laptop: two replicas cannot listen on the same port. Apps that
 	// do not take their port from the environment then have one replica at most, and a new revision replaces the old one
-	// instead of starting beside it.
+	// instead of starting alongside it.
 	SharedNetwork bool `protobuf:"varint,2,opt,name=shared_network,json=sharedNetwork,proto3" json:"shared_network,omitempty"`
 	// Each replica has a port of its own nevertheless, whatever port its program asks for. Apps then have as many replicas as they
-	// declare, and a new revision starts beside the old one.
+	// declare, and a new revision starts alongside the old one.
 	GivesPorts    bool `protobuf:"varint,3,opt,name=gives_ports,json=givesPorts,proto3" json:"gives_ports,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -281,7 +281,7 @@ func (x *RemovedApp) GetUid() string {
 // DesiredApp is what a cluster should run for one app.
 type DesiredApp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique for ever; it tells a repeated name from its predecessor.
+	// Unique forever; it tells a repeated name from its predecessor.
 	Uid string          `protobuf:"bytes,1,opt,name=uid,proto3" json:"uid,omitempty"`
 	Id  *app.Identifier `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// What should run: usually one revision; two while a new one starts. Nothing else of the app should run.
@@ -691,7 +691,7 @@ func (x *ObservedRevision) GetProblem() *AppProblem {
 // ObservedReplica is one pod.
 type ObservedReplica struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pod's name, unique for ever within the app.
+	// The pod's name, unique forever within the app.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Where it listens, as host:port; empty until that is known.
 	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`

@@ -98,7 +98,7 @@ func (x *RegisterOutputsRequest) GetCreatedBy() *common.EnrichedIdentity {
 	return nil
 }
 
-// RegisterOutputsResponse says what became of the declarations.
+// RegisterOutputsResponse says what was registered for each declaration.
 type RegisterOutputsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many versions were created now.

@@ -33,7 +33,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// TransitionOutcome says what became of one observation.
+// TransitionOutcome says the outcome of one observation.
 type TransitionOutcome int32
 
 const (
@@ -355,7 +355,7 @@ func (x *WatchChildrenResponse) GetMessage() *actions.WatchForUpdatesResponse {
 // ActionRef names a live action in few bytes.
 type ActionRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The database id of the action, unique for ever; it tells a repeated name from its predecessor.
+	// The database id of the action, unique forever; it tells a repeated name from its predecessor.
 	Uid int64 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
 	// The public name.
 	Id            *common.ActionIdentifier `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
@@ -434,7 +434,7 @@ type Assignment struct {
 	UserFailures uint32 `protobuf:"varint,11,opt,name=user_failures,json=userFailures,proto3" json:"user_failures,omitempty"`
 	// How many the system lost.
 	SystemFailures uint32 `protobuf:"varint,12,opt,name=system_failures,json=systemFailures,proto3" json:"system_failures,omitempty"`
-	// The attempt is known to have begun: whoever ran it is gone, and so is what it did.
+	// The attempt is known to have started, its worker is gone, and its work is lost.
 	Begun bool `protobuf:"varint,13,opt,name=begun,proto3" json:"begun,omitempty"`
 	// Which waiting actions go first; the greater the sooner.
 	Priority int32 `protobuf:"varint,14,opt,name=priority,proto3" json:"priority,omitempty"`

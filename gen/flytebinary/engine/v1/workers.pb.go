@@ -397,7 +397,7 @@ func (*WorkersSentinel) Descriptor() ([]byte, []int) {
 	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{4}
 }
 
-// RemovedWorker names a worker that is wanted no more.
+// RemovedWorker names a worker that must be removed.
 type RemovedWorker struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
@@ -446,7 +446,7 @@ func (x *RemovedWorker) GetId() string {
 // DesiredWorker is one worker that should run. It never changes.
 type DesiredWorker struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique for ever; lower case letters and digits.
+	// Unique forever; lower case letters and digits.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// How many attempts it runs at a time.
 	Concurrency uint32 `protobuf:"varint,2,opt,name=concurrency,proto3" json:"concurrency,omitempty"`

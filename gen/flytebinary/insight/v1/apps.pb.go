@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// AppRevisionState is what became of a revision.
+// AppRevisionState is the state of a revision.
 type AppRevisionState int32
 
 const (
@@ -586,7 +586,7 @@ type AppUse_AppId struct {
 }
 
 type AppUse_Value struct {
-	// A value of the input that names the output of a run, as far as it can be told.
+	// A value of the input that names the output of a run, as far as it can be determined.
 	Value string `protobuf:"bytes,4,opt,name=value,proto3,oneof"`
 }
 

@@ -99,7 +99,7 @@ func (x *WatchRunActionsRequest) GetRunSource() workflow.RunSource {
 }
 
 // WatchRunActionsResponse is a part of the picture of a run. The stream begins with a start; after a start that resumes
-// nothing is repeated. It goes on with changes, and with a caught_up after every complete picture and as heartbeat.
+// nothing is repeated. It continues with changes, and with a caught_up after every complete picture and as heartbeat.
 type WatchRunActionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Part:
@@ -347,9 +347,9 @@ type ActionColumns struct {
 	Attempts []uint32 `protobuf:"varint,8,rep,packed,name=attempts,proto3" json:"attempts,omitempty"`
 	// When the action was created, in milliseconds after the run.
 	Created []uint32 `protobuf:"varint,9,rep,packed,name=created,proto3" json:"created,omitempty"`
-	// When it first ran, likewise, plus one; 0 when it has not.
+	// When it first ran, in the same unit, plus one; 0 when it has not.
 	Started []uint32 `protobuf:"varint,10,rep,packed,name=started,proto3" json:"started,omitempty"`
-	// When it ended, likewise, plus one; 0 when it has not.
+	// When it ended, in the same unit, plus one; 0 when it has not.
 	Ended []uint32 `protobuf:"varint,11,rep,packed,name=ended,proto3" json:"ended,omitempty"`
 	// 1 when its outputs came from the cache.
 	Flags []uint32 `protobuf:"varint,12,rep,packed,name=flags,proto3" json:"flags,omitempty"`

@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SlotState is what became of a slot.
+// SlotState is the state of a slot.
 type SlotState int32
 
 const (
@@ -99,7 +99,7 @@ type Slot struct {
 	Revision uint64 `protobuf:"varint,5,opt,name=revision,proto3" json:"revision,omitempty"`
 	// How often its run was tried to create.
 	Attempts uint32 `protobuf:"varint,6,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// When the slot was taken up, and when its state became final.
+	// When the slot was picked up, and when its state became final.
 	RecordedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=recorded_at,json=recordedAt,proto3" json:"recorded_at,omitempty"`
 	SettledAt  *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=settled_at,json=settledAt,proto3" json:"settled_at,omitempty"`
 	// The backfill that it belongs to; 0 for none.
@@ -219,7 +219,7 @@ type BackfillStatus struct {
 	Until *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
 	// How many of its runs may be unfinished at once.
 	Parallel uint32 `protobuf:"varint,4,opt,name=parallel,proto3" json:"parallel,omitempty"`
-	// Every slot before this time is taken up.
+	// Every slot before this time is picked up.
 	Cursor    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When it ended; unset while it works.

@@ -36,7 +36,7 @@ const (
 	End_END_UNSPECIFIED End = 0
 	// The process exited.
 	End_END_EXITED End = 1
-	// A signal ended it that neither the server nor the worker had asked for, nor did the kernel send it for want of memory.
+	// A signal ended it that neither the server nor the worker had asked for, nor did the kernel send it because memory ran out.
 	End_END_SIGNALED End = 2
 	// It used more memory than the worker has.
 	End_END_OUT_OF_MEMORY End = 3
@@ -100,7 +100,7 @@ func (End) EnumDescriptor() ([]byte, []int) {
 // AttemptId names one attempt of an action.
 type AttemptId struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The database id of the action, unique for ever.
+	// The database id of the action, unique forever.
 	Uid int64 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
 	// The attempt, from 1.
 	Attempt       uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
@@ -315,7 +315,7 @@ func (x *Hello) GetState() *Heartbeat {
 // Heartbeat is the whole state of a worker. It repeats what the server has not acknowledged.
 type Heartbeat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many attempts the worker takes at a time. 0 means that it takes no more, and exits when its attempts have ended.
+	// How many attempts the worker takes at a time. 0 means that it accepts none, and exits when its attempts have ended.
 	Slots uint32 `protobuf:"varint,1,opt,name=slots,proto3" json:"slots,omitempty"`
 	// Those that it has taken and that have not ended.
 	Running []*Running `protobuf:"bytes,2,rep,name=running,proto3" json:"running,omitempty"`
@@ -659,7 +659,7 @@ type WorkResponse_Stop struct {
 }
 
 type WorkResponse_Drain struct {
-	// The worker is wanted no more: take nothing new, end what runs, then exit.
+	// Drain: accept no new attempt, finish the running ones, then exit.
 	Drain *Drain `protobuf:"bytes,4,opt,name=drain,proto3,oneof"`
 }
 
@@ -678,7 +678,7 @@ func (*WorkResponse_Drain) isWorkResponse_Message() {}
 
 func (*WorkResponse_Acknowledged) isWorkResponse_Message() {}
 
-// Lease is how long the worker may go on without hearing from the server.
+// Lease is how long the worker may continue without hearing from the server.
 type Lease struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Counted from when the worker sent the message that this answers. The worker ends all work before it is over.

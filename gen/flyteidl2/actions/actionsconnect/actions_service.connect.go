@@ -50,7 +50,7 @@ const (
 
 // ActionsServiceClient is a client for the flyteidl2.actions.ActionsService service.
 type ActionsServiceClient interface {
-	// Records a child and queues it. A repeated call is no error. Codes: aborted when the run has ended, not_found
+	// Records a child and queues it. A repeated call is not an error. Codes: aborted when the run has ended, not_found
 	// for an unknown parent, invalid_argument for a child that can never run.
 	Enqueue(context.Context, *actions.EnqueueRequest) (*actions.EnqueueResponse, error)
 	// Streams the direct children of one parent: their present state, then a sentinel control message, then each
@@ -160,7 +160,7 @@ func (c *actionsServiceClient) Signal(ctx context.Context, req *actions.SignalRe
 
 // ActionsServiceHandler is an implementation of the flyteidl2.actions.ActionsService service.
 type ActionsServiceHandler interface {
-	// Records a child and queues it. A repeated call is no error. Codes: aborted when the run has ended, not_found
+	// Records a child and queues it. A repeated call is not an error. Codes: aborted when the run has ended, not_found
 	// for an unknown parent, invalid_argument for a child that can never run.
 	Enqueue(context.Context, *actions.EnqueueRequest) (*actions.EnqueueResponse, error)
 	// Streams the direct children of one parent: their present state, then a sentinel control message, then each

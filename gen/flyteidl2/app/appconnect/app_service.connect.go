@@ -63,7 +63,7 @@ type AppServiceClient interface {
 	Update(context.Context, *app.UpdateRequest) (*app.UpdateResponse, error)
 	// Reports the status of a deployment; called by its operator.
 	UpdateStatus(context.Context, *app.UpdateStatusRequest) (*app.UpdateStatusResponse, error)
-	// Removes an app. Repeating it is no error.
+	// Removes an app. Repeating it is not an error.
 	Delete(context.Context, *app.DeleteRequest) (*app.DeleteResponse, error)
 	// Lists apps page by page.
 	List(context.Context, *app.ListRequest) (*app.ListResponse, error)
@@ -224,7 +224,7 @@ type AppServiceHandler interface {
 	Update(context.Context, *app.UpdateRequest) (*app.UpdateResponse, error)
 	// Reports the status of a deployment; called by its operator.
 	UpdateStatus(context.Context, *app.UpdateStatusRequest) (*app.UpdateStatusResponse, error)
-	// Removes an app. Repeating it is no error.
+	// Removes an app. Repeating it is not an error.
 	Delete(context.Context, *app.DeleteRequest) (*app.DeleteResponse, error)
 	// Lists apps page by page.
 	List(context.Context, *app.ListRequest) (*app.ListResponse, error)

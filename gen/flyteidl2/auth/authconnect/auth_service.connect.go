@@ -45,7 +45,7 @@ const (
 
 // AuthMetadataServiceClient is a client for the flyteidl2.auth.AuthMetadataService service.
 type AuthMetadataServiceClient interface {
-	// The metadata of the authorisation server (RFC 8414). Empty where none is configured.
+	// The metadata of the authorization server (RFC 8414). Empty where none is configured.
 	GetOAuth2Metadata(context.Context, *auth.GetOAuth2MetadataRequest) (*auth.GetOAuth2MetadataResponse, error)
 	// The settings of the public client that command lines use.
 	GetPublicClientConfig(context.Context, *auth.GetPublicClientConfigRequest) (*auth.GetPublicClientConfigResponse, error)
@@ -106,7 +106,7 @@ func (c *authMetadataServiceClient) GetPublicClientConfig(ctx context.Context, r
 // AuthMetadataServiceHandler is an implementation of the flyteidl2.auth.AuthMetadataService
 // service.
 type AuthMetadataServiceHandler interface {
-	// The metadata of the authorisation server (RFC 8414). Empty where none is configured.
+	// The metadata of the authorization server (RFC 8414). Empty where none is configured.
 	GetOAuth2Metadata(context.Context, *auth.GetOAuth2MetadataRequest) (*auth.GetOAuth2MetadataResponse, error)
 	// The settings of the public client that command lines use.
 	GetPublicClientConfig(context.Context, *auth.GetPublicClientConfigRequest) (*auth.GetPublicClientConfigResponse, error)

@@ -59,7 +59,7 @@ type CacheServiceClient interface {
 	Delete(context.Context, *cacheservice.DeleteCacheRequest) (*cacheservice.DeleteCacheResponse, error)
 	// Takes or prolongs the right to fill a key. The answer names the holder, who may be another.
 	GetOrExtendReservation(context.Context, *cacheservice.GetOrExtendReservationRequest) (*cacheservice.GetOrExtendReservationResponse, error)
-	// Gives the right up. Repeating it is no error.
+	// Gives the right up. Repeating it is not an error.
 	ReleaseReservation(context.Context, *cacheservice.ReleaseReservationRequest) (*cacheservice.ReleaseReservationResponse, error)
 }
 
@@ -171,7 +171,7 @@ type CacheServiceHandler interface {
 	Delete(context.Context, *cacheservice.DeleteCacheRequest) (*cacheservice.DeleteCacheResponse, error)
 	// Takes or prolongs the right to fill a key. The answer names the holder, who may be another.
 	GetOrExtendReservation(context.Context, *cacheservice.GetOrExtendReservationRequest) (*cacheservice.GetOrExtendReservationResponse, error)
-	// Gives the right up. Repeating it is no error.
+	// Gives the right up. Repeating it is not an error.
 	ReleaseReservation(context.Context, *cacheservice.ReleaseReservationRequest) (*cacheservice.ReleaseReservationResponse, error)
 }
 

@@ -57,7 +57,7 @@ type SecretServiceClient interface {
 	CreateSecret(context.Context, *secret.CreateSecretRequest) (*secret.CreateSecretResponse, error)
 	// Replaces the value of a secret.
 	UpdateSecret(context.Context, *secret.UpdateSecretRequest) (*secret.UpdateSecretResponse, error)
-	// Reads what may be told about a secret.
+	// Reads the metadata of a secret, never its value.
 	GetSecret(context.Context, *secret.GetSecretRequest) (*secret.GetSecretResponse, error)
 	// Deletes a secret.
 	DeleteSecret(context.Context, *secret.DeleteSecretRequest) (*secret.DeleteSecretResponse, error)
@@ -169,7 +169,7 @@ type SecretServiceHandler interface {
 	CreateSecret(context.Context, *secret.CreateSecretRequest) (*secret.CreateSecretResponse, error)
 	// Replaces the value of a secret.
 	UpdateSecret(context.Context, *secret.UpdateSecretRequest) (*secret.UpdateSecretResponse, error)
-	// Reads what may be told about a secret.
+	// Reads the metadata of a secret, never its value.
 	GetSecret(context.Context, *secret.GetSecretRequest) (*secret.GetSecretResponse, error)
 	// Deletes a secret.
 	DeleteSecret(context.Context, *secret.DeleteSecretRequest) (*secret.DeleteSecretResponse, error)

@@ -49,7 +49,7 @@ const (
 
 // TaskServiceClient is a client for the flyteidl2.task.TaskService service.
 type TaskServiceClient interface {
-	// Stores a version. A version never changes: the same again is no error, another content is already_exists.
+	// Stores a version. A version never changes: the same again is not an error, another content is already_exists.
 	DeployTask(context.Context, *task.DeployTaskRequest) (*task.DeployTaskResponse, error)
 	// Reads a version in full.
 	GetTaskDetails(context.Context, *task.GetTaskDetailsRequest) (*task.GetTaskDetailsResponse, error)
@@ -146,7 +146,7 @@ func (c *taskServiceClient) ListVersions(ctx context.Context, req *task.ListVers
 
 // TaskServiceHandler is an implementation of the flyteidl2.task.TaskService service.
 type TaskServiceHandler interface {
-	// Stores a version. A version never changes: the same again is no error, another content is already_exists.
+	// Stores a version. A version never changes: the same again is not an error, another content is already_exists.
 	DeployTask(context.Context, *task.DeployTaskRequest) (*task.DeployTaskResponse, error)
 	// Reads a version in full.
 	GetTaskDetails(context.Context, *task.GetTaskDetailsRequest) (*task.GetTaskDetailsResponse, error)

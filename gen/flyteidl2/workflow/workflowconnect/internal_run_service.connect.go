@@ -57,7 +57,7 @@ const (
 
 // InternalRunServiceClient is a client for the flyteidl2.workflow.InternalRunService service.
 type InternalRunServiceClient interface {
-	// Records an action that does not exist yet. A repeated call is no error.
+	// Records an action that does not exist yet. A repeated call is not an error.
 	RecordAction(context.Context, *workflow.RecordActionRequest) (*workflow.RecordActionResponse, error)
 	// The same for many actions over one stream.
 	RecordActionStream(context.Context) (*connect.BidiStreamForClientSimple[workflow.RecordActionStreamRequest, workflow.RecordActionStreamResponse], error)
@@ -176,7 +176,7 @@ func (c *internalRunServiceClient) RecordActionEventStream(ctx context.Context) 
 // InternalRunServiceHandler is an implementation of the flyteidl2.workflow.InternalRunService
 // service.
 type InternalRunServiceHandler interface {
-	// Records an action that does not exist yet. A repeated call is no error.
+	// Records an action that does not exist yet. A repeated call is not an error.
 	RecordAction(context.Context, *workflow.RecordActionRequest) (*workflow.RecordActionResponse, error)
 	// The same for many actions over one stream.
 	RecordActionStream(context.Context, *connect.BidiStream[workflow.RecordActionStreamRequest, workflow.RecordActionStreamResponse]) error

@@ -346,7 +346,7 @@ export const SignalResponseSchema: GenMessage<SignalResponse> = /*@__PURE__*/
  */
 export const ActionsService: GenService<{
   /**
-   * Records a child and queues it. A repeated call is no error. Codes: aborted when the run has ended, not_found
+   * Records a child and queues it. A repeated call is not an error. Codes: aborted when the run has ended, not_found
    * for an unknown parent, invalid_argument for a child that can never run.
    *
    * @generated from rpc flyteidl2.actions.ActionsService.Enqueue

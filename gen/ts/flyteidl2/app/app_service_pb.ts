@@ -62,7 +62,7 @@ export const AppService: GenService<{
     output: typeof UpdateStatusResponseSchema;
   },
   /**
-   * Removes an app. Repeating it is no error.
+   * Removes an app. Repeating it is not an error.
    *
    * @generated from rpc flyteidl2.app.AppService.Delete
    */

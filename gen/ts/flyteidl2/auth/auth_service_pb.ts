@@ -164,7 +164,7 @@ export const GetPublicClientConfigResponseSchema: GenMessage<GetPublicClientConf
  */
 export const AuthMetadataService: GenService<{
   /**
-   * The metadata of the authorisation server (RFC 8414). Empty where none is configured.
+   * The metadata of the authorization server (RFC 8414). Empty where none is configured.
    *
    * @generated from rpc flyteidl2.auth.AuthMetadataService.GetOAuth2Metadata
    */

@@ -422,7 +422,7 @@ export const CacheService: GenService<{
     output: typeof GetOrExtendReservationResponseSchema;
   },
   /**
-   * Gives the right up. Repeating it is no error.
+   * Gives the right up. Repeating it is not an error.
    *
    * @generated from rpc flyteidl2.cacheservice.CacheService.ReleaseReservation
    */

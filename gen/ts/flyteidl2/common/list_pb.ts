@@ -62,7 +62,7 @@ export const Sort_DirectionSchema: GenEnum<Sort_Direction> = /*@__PURE__*/
   enumDesc(file_flyteidl2_common_list, 0, 0);
 
 /**
- * One page of a list: how many, where to go on, in which order, which ones.
+ * One page of a list: how many, where to continue, in which order, which ones.
  *
  * @generated from message flyteidl2.common.ListRequest
  */

@@ -545,7 +545,7 @@ export const GetTaskLogsRequestSchema: GenMessage<GetTaskLogsRequest> = /*@__PUR
   messageDesc(file_flyteidl2_connector_connector, 17);
 
 /**
- * The token with which to go on.
+ * The token with which to continue.
  *
  * @generated from message flyteidl2.connector.GetTaskLogsResponseHeader
  */

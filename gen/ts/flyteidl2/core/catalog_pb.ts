@@ -91,7 +91,7 @@ export const CatalogReservationSchema: GenMessage<CatalogReservation> = /*@__PUR
   messageDesc(file_flyteidl2_core_catalog, 2);
 
 /**
- * What became of a reservation.
+ * The outcome of a reservation.
  *
  * @generated from enum flyteidl2.core.CatalogReservation.Status
  */

@@ -111,7 +111,7 @@ export const ConnectionSchema: GenMessage<Connection> = /*@__PURE__*/
   messageDesc(file_flyteidl2_core_security, 1);
 
 /**
- * A client of an authorisation server.
+ * A client of an authorization server.
  *
  * @generated from message flyteidl2.core.OAuth2Client
  */

@@ -90,7 +90,7 @@ export const SecretIdentifierSchema: GenMessage<SecretIdentifier> = /*@__PURE__*
   messageDesc(file_flyteidl2_secret_definition, 1);
 
 /**
- * What may be told about a secret. Never its value.
+ * What may be read about a secret. Never its value.
  *
  * @generated from message flyteidl2.secret.SecretMetadata
  */

@@ -43,7 +43,7 @@ export const SecretService: GenService<{
     output: typeof UpdateSecretResponseSchema;
   },
   /**
-   * Reads what may be told about a secret.
+   * Reads the metadata of a secret, never its value.
    *
    * @generated from rpc flyteidl2.secret.SecretService.GetSecret
    */

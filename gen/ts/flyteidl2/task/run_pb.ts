@@ -346,7 +346,7 @@ export const InlineRuleListSchema: GenMessage<InlineRuleList> = /*@__PURE__*/
   messageDesc(file_flyteidl2_task_run, 9);
 
 /**
- * Which phases are told to whom.
+ * Which phases are reported to which receivers.
  *
  * @generated from message flyteidl2.task.InlineRule
  */

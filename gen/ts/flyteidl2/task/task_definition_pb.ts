@@ -227,7 +227,7 @@ export const LatestRunSummarySchema: GenMessage<LatestRunSummary> = /*@__PURE__*
   messageDesc(file_flyteidl2_task_task_definition, 3);
 
 /**
- * What is told about a task in lists.
+ * What lists show of a task.
  *
  * @generated from message flyteidl2.task.TaskMetadata
  */

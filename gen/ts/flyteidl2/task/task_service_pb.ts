@@ -321,7 +321,7 @@ export const ListVersionsResponse_VersionResponseSchema: GenMessage<ListVersions
  */
 export const TaskService: GenService<{
   /**
-   * Stores a version. A version never changes: the same again is no error, another content is already_exists.
+   * Stores a version. A version never changes: the same again is not an error, another content is already_exists.
    *
    * @generated from rpc flyteidl2.task.TaskService.DeployTask
    */

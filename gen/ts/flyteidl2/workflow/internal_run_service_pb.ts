@@ -401,7 +401,7 @@ export const RecordActionEventStreamResponseSchema: GenMessage<RecordActionEvent
  */
 export const InternalRunService: GenService<{
   /**
-   * Records an action that does not exist yet. A repeated call is no error.
+   * Records an action that does not exist yet. A repeated call is not an error.
    *
    * @generated from rpc flyteidl2.workflow.InternalRunService.RecordAction
    */

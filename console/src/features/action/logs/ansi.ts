@@ -2,11 +2,11 @@ import Anser from "anser";
 
 const escape = String.fromCharCode(27);
 const bell = String.fromCharCode(7);
-/** All terminal escape sequences. Only those that set colours are rendered. */
+/** All terminal escape sequences. Only those that set colors are rendered. */
 const commands = new RegExp(`${escape}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${bell}${escape}]*(?:${bell}|${escape}\\\\)|[@-Z\\\\-_])`, "g");
 const colour = new RegExp(`^${escape}\\[[0-9;:]*m$`);
 
-/** A line as a terminal would show it: text after a carriage return overwrites it, and only colour sequences remain. */
+/** A line as a terminal would show it: text after a carriage return overwrites it, and only color sequences remain. */
 export function clean(line: string): { readonly text: string; readonly styled: string | undefined } {
   let raw = line.endsWith("\n") ? line.slice(0, -1) : line;
   if (raw.endsWith("\r")) raw = raw.slice(0, -1);
@@ -20,7 +20,7 @@ export function clean(line: string): { readonly text: string; readonly styled: s
 /** A part of a line in one style. */
 export interface Piece {
   readonly text: string;
-  /** Names of styles, such as a colour or bold. */
+  /** Names of styles, such as a color or bold. */
   readonly styles: readonly string[];
   /** Whether it matches the search. */
   readonly hit: boolean;
@@ -28,7 +28,7 @@ export interface Piece {
 
 const hues = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 
-/** The nearest of the eight colours; others are not legible on every background. */
+/** The nearest of the eight colors; others are not legible on every background. */
 function nearest([r = 0, g = 0, b = 0]: readonly number[]): string {
   const max = Math.max(r, g, b);
   const min = Math.min(r, g, b);
@@ -45,7 +45,7 @@ function hueOf(name: string | null, palette: string | null): string | undefined 
   return numbers?.length === 3 ? nearest(numbers) : undefined;
 }
 
-/** The RGB value of a colour of the 256 colour palette. */
+/** The RGB value of a color of the 256 color palette. */
 function paletteColour(index: number): string {
   if (index >= 232) return Array.from({ length: 3 }, () => 8 + (index - 232) * 10).join(",");
   if (index < 16) return "";

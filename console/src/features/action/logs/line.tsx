@@ -21,7 +21,7 @@ export interface LineProps {
 
 const levels: Partial<Record<Level, string>> = { [Level.Error]: "error", [Level.Warning]: "warning", [Level.Debug]: "debug" };
 
-/** A line of a log with its number, its time and its colours. */
+/** A line of a log with its number, its time and its colors. */
 export const Line = memo(function Line({ store, line, top, height, time, source, pattern, mark, onLink }: LineProps) {
   const text = store.text(line);
   const hidden = text.length - shownWidth;

@@ -76,7 +76,7 @@ export class LogStore {
   text(line: number): string {
     return this.#texts[line] ?? "";
   }
-  /** The line with its colours; undefined when it has none. */
+  /** The line with its colors; undefined when it has none. */
   styled(line: number): string | undefined {
     return this.#styled.get(line);
   }

@@ -12,7 +12,7 @@ export interface Drawn {
   readonly zoom: (factor: number, around: Point) => void;
   /** How far two fingers are from each other, as far as it zooms. */
   readonly spread: (dx: number, dy: number) => number;
-  /** Goes on by what a wheel turned, in pixels. Says whether it did; if not, the page scrolls. */
+  /** Scrolls by what a wheel turned, in pixels. Says whether it did; if not, the page scrolls. */
   readonly turn: (dx: number, dy: number) => boolean;
   /** A pointer went down and up at a place. */
   readonly click: (at: Point, target: Element) => void;

@@ -67,7 +67,7 @@ const gap = 14;
 const margin = 8;
 
 /**
- * Lays out a tree: a column for each level, parents beside the middle of their children. It takes no time, so it serves
+ * Lays out a tree: a column for each level, parents alongside the middle of their children. It takes no time, so it serves
  * where no data flow, and where the other layout is not to be had.
  */
 export function treeLayout(picture: Picture, edges: readonly Edge[]): Layout {

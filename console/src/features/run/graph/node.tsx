@@ -80,7 +80,7 @@ export const Node = memo(function Node({ model, node, at, picture, taken, cursor
   );
 });
 
-/** The colour of the phase; for a group that of its most severe phase. */
+/** The color of the phase; for a group that of its most severe phase. */
 function colourOf(model: RunModel, node: GraphNode): CSSProperties | undefined {
   if (node.kind === "more") return undefined;
   const look = node.kind === "action" ? lookOf(model.phase(node.row)) : phases.find(({ phase }) => (node.phases.get(phase) ?? 0) > 0);

@@ -58,11 +58,11 @@ export function criticalPath(model: RunModel, now = model.now, root = 0): Critic
   return { steps, shares: sharesOf(steps, total), total };
 }
 
-/** An action on the path whose time is being told, from its end to its begin. */
+/** An action on the path whose time is being assigned, from its end to its start. */
 interface Frame {
   readonly row: number;
   readonly begin: number;
-  /** Up to where nothing has been told yet. */
+  /** Up to where nothing has been assigned yet. */
   until: number;
   /** The child that held it up last before that; none when there was no more. */
   readonly nextChild: () => number;
@@ -99,7 +99,7 @@ function childrenByEnd(model: RunModel, row: number, until: number, now: number)
   const rows = new Int32Array(count);
   let length = 0;
   for (let child = model.firstChild(row); child !== none && length < count; child = model.nextSibling(child)) {
-    // What went on beyond the end of its parent was not waited for, unless the parent was stopped while it waited.
+    // What ran beyond the end of its parent was not waited for, unless the parent was stopped while it waited.
     const inTime = endOf(model, child, now) <= until || unfinished || (aborted && model.phase(child) === ActionPhase.ABORTED);
     if (inTime) rows[length++] = child;
   }

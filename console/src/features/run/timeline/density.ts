@@ -3,7 +3,7 @@ import { none, type RunModel } from "@/entities/run/model/run-model";
 import { endOf } from "./segments";
 import type { TimeRange } from "./scale";
 
-/** How much was going on in each of many equal stretches of time. */
+/** How much was running in each of many equal intervals. */
 export interface Density {
   /** How many actions were running. */
   readonly running: Float32Array;

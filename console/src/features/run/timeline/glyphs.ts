@@ -1,6 +1,6 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 
-/** Draws the sign of a phase around a point, in the colour that is set for strokes. It has the form of the icon that pages show. */
+/** Draws the sign of a phase around a point, in the color that is set for strokes. It has the form of the icon that pages show. */
 export function drawSign(ctx: CanvasRenderingContext2D, phase: ActionPhase, x: number, y: number): void {
   ctx.lineWidth = 1.4;
   ctx.beginPath();

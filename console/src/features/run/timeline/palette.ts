@@ -1,7 +1,7 @@
 import { phases, lookOf } from "@/design/phases";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 
-/** The colours and types of the design language, as a canvas needs them. */
+/** The colors and types of the design language, as a canvas needs them. */
 export interface Palette {
   readonly ground: string;
   readonly ground2: string;

@@ -61,7 +61,7 @@ const (
 // EngineServiceClient is a client for the flytebinary.engine.v1.EngineService service.
 type EngineServiceClient interface {
 	// RecordTransitions applies what an executor observed, in the order given, in one transaction per run.
-	// It answers after the commit. An observation that does not advance its action is no error: its result
+	// It answers after the commit. An observation that does not advance its action is not an error: its result
 	// says why, so that the caller can drop its own copy of the action.
 	RecordTransitions(context.Context, *v1.RecordTransitionsRequest) (*v1.RecordTransitionsResponse, error)
 	// WatchChildren streams the state of the direct children of one action: first a snapshot, then a
@@ -73,7 +73,7 @@ type EngineServiceClient interface {
 	WatchAssignments(context.Context, *v1.WatchAssignmentsRequest) (*connect.ServerStreamForClient[v1.WatchAssignmentsResponse], error)
 	// GetAssignments reads whole assignments by uid. Those that are no longer live are left out.
 	GetAssignments(context.Context, *v1.GetAssignmentsRequest) (*v1.GetAssignmentsResponse, error)
-	// GetActionStorage tells where an action's inputs and attempts lie in the object store.
+	// GetActionStorage tells where an action's inputs and attempts are in the object store.
 	GetActionStorage(context.Context, *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error)
 }
 
@@ -170,7 +170,7 @@ func (c *engineServiceClient) GetActionStorage(ctx context.Context, req *v1.GetA
 // EngineServiceHandler is an implementation of the flytebinary.engine.v1.EngineService service.
 type EngineServiceHandler interface {
 	// RecordTransitions applies what an executor observed, in the order given, in one transaction per run.
-	// It answers after the commit. An observation that does not advance its action is no error: its result
+	// It answers after the commit. An observation that does not advance its action is not an error: its result
 	// says why, so that the caller can drop its own copy of the action.
 	RecordTransitions(context.Context, *v1.RecordTransitionsRequest) (*v1.RecordTransitionsResponse, error)
 	// WatchChildren streams the state of the direct children of one action: first a snapshot, then a
@@ -182,7 +182,7 @@ type EngineServiceHandler interface {
 	WatchAssignments(context.Context, *v1.WatchAssignmentsRequest, *connect.ServerStream[v1.WatchAssignmentsResponse]) error
 	// GetAssignments reads whole assignments by uid. Those that are no longer live are left out.
 	GetAssignments(context.Context, *v1.GetAssignmentsRequest) (*v1.GetAssignmentsResponse, error)
-	// GetActionStorage tells where an action's inputs and attempts lie in the object store.
+	// GetActionStorage tells where an action's inputs and attempts are in the object store.
 	GetActionStorage(context.Context, *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error)
 }
 

@@ -53,7 +53,7 @@ const (
 // TriggerInsightServiceClient is a client for the flytebinary.insight.v1.TriggerInsightService
 // service.
 type TriggerInsightServiceClient interface {
-	// ExplainTrigger tells when a trigger fires next, why it does not, and what became of its latest slots.
+	// ExplainTrigger tells when a trigger fires next, why it does not, and the outcome of its latest slots.
 	ExplainTrigger(context.Context, *v1.ExplainTriggerRequest) (*v1.ExplainTriggerResponse, error)
 	// ListSlots pages through the slots of a trigger, newest first.
 	ListSlots(context.Context, *v1.ListSlotsRequest) (*v1.ListSlotsResponse, error)
@@ -61,7 +61,7 @@ type TriggerInsightServiceClient interface {
 	Backfill(context.Context, *v1.BackfillRequest) (*v1.BackfillResponse, error)
 	// ListBackfills returns the latest backfills of a trigger, newest first.
 	ListBackfills(context.Context, *v1.ListBackfillsRequest) (*v1.ListBackfillsResponse, error)
-	// CancelBackfill starts no further slots of a backfill. Runs that it has started go on.
+	// CancelBackfill starts no further slots of a backfill. Runs that it has started continue.
 	CancelBackfill(context.Context, *v1.CancelBackfillRequest) (*v1.CancelBackfillResponse, error)
 }
 
@@ -170,7 +170,7 @@ func (c *triggerInsightServiceClient) CancelBackfill(ctx context.Context, req *v
 // TriggerInsightServiceHandler is an implementation of the
 // flytebinary.insight.v1.TriggerInsightService service.
 type TriggerInsightServiceHandler interface {
-	// ExplainTrigger tells when a trigger fires next, why it does not, and what became of its latest slots.
+	// ExplainTrigger tells when a trigger fires next, why it does not, and the outcome of its latest slots.
 	ExplainTrigger(context.Context, *v1.ExplainTriggerRequest) (*v1.ExplainTriggerResponse, error)
 	// ListSlots pages through the slots of a trigger, newest first.
 	ListSlots(context.Context, *v1.ListSlotsRequest) (*v1.ListSlotsResponse, error)
@@ -178,7 +178,7 @@ type TriggerInsightServiceHandler interface {
 	Backfill(context.Context, *v1.BackfillRequest) (*v1.BackfillResponse, error)
 	// ListBackfills returns the latest backfills of a trigger, newest first.
 	ListBackfills(context.Context, *v1.ListBackfillsRequest) (*v1.ListBackfillsResponse, error)
-	// CancelBackfill starts no further slots of a backfill. Runs that it has started go on.
+	// CancelBackfill starts no further slots of a backfill. Runs that it has started continue.
 	CancelBackfill(context.Context, *v1.CancelBackfillRequest) (*v1.CancelBackfillResponse, error)
 }
 

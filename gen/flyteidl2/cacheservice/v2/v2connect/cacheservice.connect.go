@@ -60,7 +60,7 @@ type CacheServiceClient interface {
 	Delete(context.Context, *v2.DeleteCacheRequest) (*cacheservice.DeleteCacheResponse, error)
 	// Takes or prolongs the right to fill a key. The answer names the holder, who may be another.
 	GetOrExtendReservation(context.Context, *v2.GetOrExtendReservationRequest) (*cacheservice.GetOrExtendReservationResponse, error)
-	// Gives the right up. Repeating it is no error.
+	// Gives the right up. Repeating it is not an error.
 	ReleaseReservation(context.Context, *v2.ReleaseReservationRequest) (*cacheservice.ReleaseReservationResponse, error)
 }
 
@@ -172,7 +172,7 @@ type CacheServiceHandler interface {
 	Delete(context.Context, *v2.DeleteCacheRequest) (*cacheservice.DeleteCacheResponse, error)
 	// Takes or prolongs the right to fill a key. The answer names the holder, who may be another.
 	GetOrExtendReservation(context.Context, *v2.GetOrExtendReservationRequest) (*cacheservice.GetOrExtendReservationResponse, error)
-	// Gives the right up. Repeating it is no error.
+	// Gives the right up. Repeating it is not an error.
 	ReleaseReservation(context.Context, *v2.ReleaseReservationRequest) (*cacheservice.ReleaseReservationResponse, error)
 }
 

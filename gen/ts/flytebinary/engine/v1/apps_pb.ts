@@ -37,7 +37,7 @@ export type WatchAppsRequest = Message<"flytebinary.engine.v1.WatchAppsRequest">
   /**
    * All pods of the cluster share one network, as on a laptop: two replicas cannot listen on the same port. Apps that
    * do not take their port from the environment then have one replica at most, and a new revision replaces the old one
-   * instead of starting beside it.
+   * instead of starting alongside it.
    *
    * @generated from field: bool shared_network = 2;
    */
@@ -45,7 +45,7 @@ export type WatchAppsRequest = Message<"flytebinary.engine.v1.WatchAppsRequest">
 
   /**
    * Each replica has a port of its own nevertheless, whatever port its program asks for. Apps then have as many replicas as they
-   * declare, and a new revision starts beside the old one.
+   * declare, and a new revision starts alongside the old one.
    *
    * @generated from field: bool gives_ports = 3;
    */
@@ -143,7 +143,7 @@ export const RemovedAppSchema: GenMessage<RemovedApp> = /*@__PURE__*/
  */
 export type DesiredApp = Message<"flytebinary.engine.v1.DesiredApp"> & {
   /**
-   * Unique for ever; it tells a repeated name from its predecessor.
+   * Unique forever; it tells a repeated name from its predecessor.
    *
    * @generated from field: string uid = 1;
    */
@@ -361,7 +361,7 @@ export const ObservedRevisionSchema: GenMessage<ObservedRevision> = /*@__PURE__*
  */
 export type ObservedReplica = Message<"flytebinary.engine.v1.ObservedReplica"> & {
   /**
-   * The pod's name, unique for ever within the app.
+   * The pod's name, unique forever within the app.
    *
    * @generated from field: string name = 1;
    */

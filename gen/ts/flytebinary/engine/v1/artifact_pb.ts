@@ -64,7 +64,7 @@ export const RegisterOutputsRequestSchema: GenMessage<RegisterOutputsRequest> = 
   messageDesc(file_flytebinary_engine_v1_artifact, 0);
 
 /**
- * RegisterOutputsResponse says what became of the declarations.
+ * RegisterOutputsResponse says what was registered for each declaration.
  *
  * @generated from message flytebinary.engine.v1.RegisterOutputsResponse
  */

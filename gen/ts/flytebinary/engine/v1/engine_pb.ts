@@ -167,7 +167,7 @@ export const WatchChildrenResponseSchema: GenMessage<WatchChildrenResponse> = /*
  */
 export type ActionRef = Message<"flytebinary.engine.v1.ActionRef"> & {
   /**
-   * The database id of the action, unique for ever; it tells a repeated name from its predecessor.
+   * The database id of the action, unique forever; it tells a repeated name from its predecessor.
    *
    * @generated from field: int64 uid = 1;
    */
@@ -279,7 +279,7 @@ export type Assignment = Message<"flytebinary.engine.v1.Assignment"> & {
   systemFailures: number;
 
   /**
-   * The attempt is known to have begun: whoever ran it is gone, and so is what it did.
+   * The attempt is known to have started, its worker is gone, and its work is lost.
    *
    * @generated from field: bool begun = 13;
    */
@@ -656,7 +656,7 @@ export const TailContainerResponseSchema: GenMessage<TailContainerResponse> = /*
   messageDesc(file_flytebinary_engine_v1_engine, 17);
 
 /**
- * TransitionOutcome says what became of one observation.
+ * TransitionOutcome says the outcome of one observation.
  *
  * @generated from enum flytebinary.engine.v1.TransitionOutcome
  */
@@ -711,7 +711,7 @@ export const TransitionOutcomeSchema: GenEnum<TransitionOutcome> = /*@__PURE__*/
 export const EngineService: GenService<{
   /**
    * RecordTransitions applies what an executor observed, in the order given, in one transaction per run.
-   * It answers after the commit. An observation that does not advance its action is no error: its result
+   * It answers after the commit. An observation that does not advance its action is not an error: its result
    * says why, so that the caller can drop its own copy of the action.
    *
    * @generated from rpc flytebinary.engine.v1.EngineService.RecordTransitions
@@ -755,7 +755,7 @@ export const EngineService: GenService<{
     output: typeof GetAssignmentsResponseSchema;
   },
   /**
-   * GetActionStorage tells where an action's inputs and attempts lie in the object store.
+   * GetActionStorage tells where an action's inputs and attempts are in the object store.
    *
    * @generated from rpc flytebinary.engine.v1.EngineService.GetActionStorage
    */

@@ -165,7 +165,7 @@ export const WorkersSentinelSchema: GenMessage<WorkersSentinel> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_workers, 4);
 
 /**
- * RemovedWorker names a worker that is wanted no more.
+ * RemovedWorker names a worker that must be removed.
  *
  * @generated from message flytebinary.engine.v1.RemovedWorker
  */
@@ -192,7 +192,7 @@ export const RemovedWorkerSchema: GenMessage<RemovedWorker> = /*@__PURE__*/
  */
 export type DesiredWorker = Message<"flytebinary.engine.v1.DesiredWorker"> & {
   /**
-   * Unique for ever; lower case letters and digits.
+   * Unique forever; lower case letters and digits.
    *
    * @generated from field: string id = 1;
    */

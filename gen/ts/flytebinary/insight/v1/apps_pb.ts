@@ -275,7 +275,7 @@ export type AppUse = Message<"flytebinary.insight.v1.AppUse"> & {
     case: "appId";
   } | {
     /**
-     * A value of the input that names the output of a run, as far as it can be told.
+     * A value of the input that names the output of a run, as far as it can be determined.
      *
      * @generated from field: string value = 4;
      */
@@ -653,7 +653,7 @@ export const AppOfRunSchema: GenMessage<AppOfRun> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_apps, 15);
 
 /**
- * AppRevisionState is what became of a revision.
+ * AppRevisionState is the state of a revision.
  *
  * @generated from enum flytebinary.insight.v1.AppRevisionState
  */

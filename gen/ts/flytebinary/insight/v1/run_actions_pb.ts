@@ -63,7 +63,7 @@ export const WatchRunActionsRequestSchema: GenMessage<WatchRunActionsRequest> = 
 
 /**
  * WatchRunActionsResponse is a part of the picture of a run. The stream begins with a start; after a start that resumes
- * nothing is repeated. It goes on with changes, and with a caught_up after every complete picture and as heartbeat.
+ * nothing is repeated. It continues with changes, and with a caught_up after every complete picture and as heartbeat.
  *
  * @generated from message flytebinary.insight.v1.WatchRunActionsResponse
  */
@@ -239,14 +239,14 @@ export type ActionColumns = Message<"flytebinary.insight.v1.ActionColumns"> & {
   created: number[];
 
   /**
-   * When it first ran, likewise, plus one; 0 when it has not.
+   * When it first ran, in the same unit, plus one; 0 when it has not.
    *
    * @generated from field: repeated uint32 started = 10;
    */
   started: number[];
 
   /**
-   * When it ended, likewise, plus one; 0 when it has not.
+   * When it ended, in the same unit, plus one; 0 when it has not.
    *
    * @generated from field: repeated uint32 ended = 11;
    */

@@ -64,7 +64,7 @@ export type Slot = Message<"flytebinary.insight.v1.Slot"> & {
   attempts: number;
 
   /**
-   * When the slot was taken up, and when its state became final.
+   * When the slot was picked up, and when its state became final.
    *
    * @generated from field: google.protobuf.Timestamp recorded_at = 7;
    */
@@ -128,7 +128,7 @@ export type BackfillStatus = Message<"flytebinary.insight.v1.BackfillStatus"> & 
   parallel: number;
 
   /**
-   * Every slot before this time is taken up.
+   * Every slot before this time is picked up.
    *
    * @generated from field: google.protobuf.Timestamp cursor = 5;
    */
@@ -530,7 +530,7 @@ export const CancelBackfillResponseSchema: GenMessage<CancelBackfillResponse> = 
   messageDesc(file_flytebinary_insight_v1_triggers, 12);
 
 /**
- * SlotState is what became of a slot.
+ * SlotState is the state of a slot.
  *
  * @generated from enum flytebinary.insight.v1.SlotState
  */
@@ -583,7 +583,7 @@ export const SlotStateSchema: GenEnum<SlotState> = /*@__PURE__*/
  */
 export const TriggerInsightService: GenService<{
   /**
-   * ExplainTrigger tells when a trigger fires next, why it does not, and what became of its latest slots.
+   * ExplainTrigger tells when a trigger fires next, why it does not, and the outcome of its latest slots.
    *
    * @generated from rpc flytebinary.insight.v1.TriggerInsightService.ExplainTrigger
    */
@@ -623,7 +623,7 @@ export const TriggerInsightService: GenService<{
     output: typeof ListBackfillsResponseSchema;
   },
   /**
-   * CancelBackfill starts no further slots of a backfill. Runs that it has started go on.
+   * CancelBackfill starts no further slots of a backfill. Runs that it has started continue.
    *
    * @generated from rpc flytebinary.insight.v1.TriggerInsightService.CancelBackfill
    */

@@ -27,7 +27,7 @@ export const file_flytebinary_worker_v1_worker: GenFile = /*@__PURE__*/
  */
 export type AttemptId = Message<"flytebinary.worker.v1.AttemptId"> & {
   /**
-   * The database id of the action, unique for ever.
+   * The database id of the action, unique forever.
    *
    * @generated from field: int64 uid = 1;
    */
@@ -134,7 +134,7 @@ export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
  */
 export type Heartbeat = Message<"flytebinary.worker.v1.Heartbeat"> & {
   /**
-   * How many attempts the worker takes at a time. 0 means that it takes no more, and exits when its attempts have ended.
+   * How many attempts the worker takes at a time. 0 means that it accepts none, and exits when its attempts have ended.
    *
    * @generated from field: uint32 slots = 1;
    */
@@ -297,7 +297,7 @@ export type WorkResponse = Message<"flytebinary.worker.v1.WorkResponse"> & {
     case: "stop";
   } | {
     /**
-     * The worker is wanted no more: take nothing new, end what runs, then exit.
+     * Drain: accept no new attempt, finish the running ones, then exit.
      *
      * @generated from field: flytebinary.worker.v1.Drain drain = 4;
      */
@@ -322,7 +322,7 @@ export const WorkResponseSchema: GenMessage<WorkResponse> = /*@__PURE__*/
   messageDesc(file_flytebinary_worker_v1_worker, 6);
 
 /**
- * Lease is how long the worker may go on without hearing from the server.
+ * Lease is how long the worker may continue without hearing from the server.
  *
  * @generated from message flytebinary.worker.v1.Lease
  */
@@ -490,7 +490,7 @@ export enum End {
   EXITED = 1,
 
   /**
-   * A signal ended it that neither the server nor the worker had asked for, nor did the kernel send it for want of memory.
+   * A signal ended it that neither the server nor the worker had asked for, nor did the kernel send it because memory ran out.
    *
    * @generated from enum value: END_SIGNALED = 2;
    */
@@ -541,7 +541,7 @@ export const WorkerService: GenService<{
    * Work is one session of a worker. The first request is a Hello. The worker then sends a Heartbeat at least every third of its
    * lease, and at once after each change. The server answers each Hello and Heartbeat with a Lease, and sends work as it comes.
    * A worker that has no lease any more must have ended all its work: the server gives that work to others. After a break of the
-   * stream the worker connects again, with the attempts that it still runs in its Hello, and goes on.
+   * stream the worker connects again, with the attempts that it still runs in its Hello, and continues.
    * not_found means that the server does not know the worker, or has given it up: the worker ends its work and exits.
    *
    * @generated from rpc flytebinary.worker.v1.WorkerService.Work
