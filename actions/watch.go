@@ -35,11 +35,11 @@ func (s *Service) watch(ctx context.Context, parent *common.ActionIdentifier, se
 		children.MaxAge = s.config.Watch.MaxLifetime - max(0, s.clock.Now().Sub(opened)) // negative if the clock was set back
 		switch {
 		case ctx.Err() != nil:
-			return rpc.Unavailable(nil, "the stream was cut off; subscribe again")
+			return rpc.Unavailable(nil, "stream interrupted; subscribe again")
 		case children.MaxAge <= 0:
 			return nil
 		case w.sendFailure != nil:
-			return rpc.Unavailable(w.sendFailure, "the client does not read")
+			return rpc.Unavailable(w.sendFailure, "the client is too slow: it does not read the stream")
 		case err != nil && !reopens(err):
 			return err
 		}
@@ -48,11 +48,11 @@ func (s *Service) watch(ctx context.Context, parent *common.ActionIdentifier, se
 			retries.Reset()
 		}
 		if s.clock.Now().Sub(lastContact) >= s.config.Watch.MaxOutage {
-			return rpc.Unavailable(err, "the state of the children is not available; subscribe again")
+			return rpc.Unavailable(err, "cannot read the state of the children; subscribe again")
 		}
-		s.logger.Debug().Err(err).Str("run", parent.GetRun().GetName()).Str("parent", parent.GetName()).Msg("watch of children reopens")
+		s.logger.Debug().Err(err).Str("run", parent.GetRun().GetName()).Str("parent", parent.GetName()).Msg("closing the watch of children; the client reopens it")
 		if retries.Wait(ctx, s.clock) != nil {
-			return rpc.Unavailable(nil, "the stream was cut off; subscribe again")
+			return rpc.Unavailable(nil, "stream interrupted; subscribe again")
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (a *Attempt) Arguments(ctx context.Context, store Store, texts ...string) (
 	return values, err
 }
 
-// named are the values of the templates that stand for the attempt, by name in lower case.
+// named are the values of the templates that represent the attempt, by name in lower case.
 func (a *Attempt) named() map[string]string {
 	dir := a.Dir()
 	values := map[string]string{

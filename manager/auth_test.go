@@ -51,7 +51,7 @@ func (*oneProject) Authenticate(_ context.Context, request authz.Request) (authz
 	}
 }
 
-// Authorise implements authz.Authoriser.
+// Authorize implements authz.Authoriser.
 func (o *oneProject) Authorise(_ context.Context, identity authz.Identity, rule authz.Rule, resource authz.Resource) (authz.Scope, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -45,7 +45,7 @@ type Deps struct {
 	Store  verdict.Store
 	// LegacyEnv gives tasks the variables of Flyte 1, as executor.pod.legacyEnv does in pods.
 	LegacyEnv bool
-	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
+	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
 	Listener *pgdb.Listener
 	Clock    clock.Clock
 	Logger   zerolog.Logger

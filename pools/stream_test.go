@@ -32,7 +32,7 @@ func (e *hungEngine) WatchAssignments(
 	return ctx.Err()
 }
 
-// A runs service that hangs would leave the actions of pools unscheduled for ever.
+// A runs service that hangs would leave the actions of pools unscheduled forever.
 func TestAssignmentsOfAHungServiceAreWatchedAgain(t *testing.T) {
 	f := newFixture(t, nil)
 	f.stop() // the lease goes to the service below

@@ -26,7 +26,7 @@ func (s *session) subscribe(ctx context.Context) {
 		},
 		MaxSilence: s.config.MaxSilence, MaxAge: s.config.Resync, Backoff: s.config.Backoff, Clock: s.clock,
 		Failed: func(err error, pause time.Duration) {
-			s.logger.Warn().Err(err).Dur("pause", pause).Msg("the stream of assignments broke; subscribing again")
+			s.logger.Warn().Err(err).Dur("pause", pause).Msg("assignment stream failed; subscribing again")
 		},
 	}
 	assignments.Follow(ctx, s.follow)

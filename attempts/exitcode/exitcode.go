@@ -23,7 +23,7 @@ type End struct {
 	Code int32
 	// Signal is the number of the signal that ended it, if the runner knows; 0 if the process exited or only its code is known.
 	Signal int32
-	// Own means that the task sent the signal: the runner knows that neither it nor the kernel, for want of memory, did.
+	// Own means that the task sent the signal: the runner knows that neither it nor the kernel, for lack of memory, did.
 	Own bool
 	// Log is the end of the log of the process, if the runner has it.
 	Log string

@@ -343,7 +343,7 @@ func TestWhatBecomesOfAPod(t *testing.T) {
 	})
 }
 
-// A server that hangs after it has accepted the stream would leave workers unscheduled for ever.
+// A server that hangs after it has accepted the stream would leave workers unscheduled forever.
 func TestWantedWorkersOfAHungServiceAreWatchedAgain(t *testing.T) {
 	f := newCluster(t)
 	f.fleet.hung = 1

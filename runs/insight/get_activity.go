@@ -77,7 +77,7 @@ func spans(now time.Time, since *timestamppb.Timestamp, while time.Duration, buc
 	from := now.Add(-while)
 	if since != nil {
 		if !since.IsValid() {
-			return lists.Spans{}, rpc.InvalidArgument("since", "is no time")
+			return lists.Spans{}, rpc.InvalidArgument("since", "is not a valid timestamp")
 		}
 		if from = since.AsTime(); !from.Before(now) {
 			return lists.Spans{}, rpc.InvalidArgument("since", "must be in the past, got %s", from.Format(time.RFC3339))

@@ -60,7 +60,7 @@ func TestWaits(t *testing.T) {
 		text   string
 	}{
 		"about to start":       {func(*lists.Standing) {}, line{}, insightv1.WaitCause_WAIT_CAUSE_PENDING, 0, "about to be admitted"},
-		"its turn":             {func(*lists.Standing) {}, line{ahead: 2}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0, "2 actions go before it in queue gpu"},
+		"its turn":             {func(*lists.Standing) {}, line{ahead: 2}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0, "2 actions are ahead of it in queue gpu"},
 		"concurrency":          {func(s *lists.Standing) { s.RunLimit = 3 }, line{load: busy}, insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY, 3, "3 of the 3"},
 		"actions of its queue": {func(*lists.Standing) {}, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, 2, "2 of the 2"},
 		"runs of its queue":    {func(s *lists.Standing) { s.ParentName = nil }, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS, 1, "1 of the 1"},

@@ -96,7 +96,7 @@ type preview struct {
 	recovery    *recovery
 	skip, limit int
 	seen        int
-	above       map[string]string        // by action: the reused action whose result stands for it too
+	above       map[string]string        // by action: the reused action whose result represents it too
 	page        []*lists.PreviewedAction // those of the response
 	response    *insightv1.PreviewRecoveryResponse
 }

@@ -47,7 +47,7 @@ func (h *Handler) CreateProject(ctx context.Context, request *project.CreateProj
 		return nil, err
 	}
 	if row.ID == blobpath.UploadsName {
-		return nil, rpc.InvalidArgument("project.id", "%q is reserved: the object store keeps uploads below this name; choose another id", row.ID)
+		return nil, rpc.InvalidArgument("project.id", "%q is reserved: the object store uses it for uploads; choose another id", row.ID)
 	}
 	if err := h.store.Create(ctx, row, h.clock.Now()); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (h *Handler) UpdateProject(ctx context.Context, request *project.UpdateProj
 // GetProject implements projectconnect.ProjectServiceHandler.
 func (h *Handler) GetProject(ctx context.Context, request *project.GetProjectRequest) (*project.GetProjectResponse, error) {
 	if request.GetId() == "" {
-		return nil, rpc.InvalidArgument("id", "is missing")
+		return nil, rpc.InvalidArgument("id", "is required")
 	}
 	row, err := h.store.Get(ctx, request.GetId())
 	if err != nil {
@@ -97,13 +97,13 @@ func (h *Handler) ListProjects(ctx context.Context, request *project.ListProject
 
 func projectRow(message *project.Project) (catalog.Project, error) {
 	if message.GetId() == "" {
-		return catalog.Project{}, rpc.InvalidArgument("project.id", "is missing")
+		return catalog.Project{}, rpc.InvalidArgument("project.id", "is required")
 	}
 	if !ident.IsProject(message.GetId()) {
-		return catalog.Project{}, rpc.InvalidArgument("project.id", "%q is no id of a project: it %s", message.GetId(), ident.ProjectRule)
+		return catalog.Project{}, rpc.InvalidArgument("project.id", "%q is not a valid project id: it %s", message.GetId(), ident.ProjectRule)
 	}
 	if _, known := project.ProjectState_name[int32(message.GetState())]; !known {
-		return catalog.Project{}, rpc.InvalidArgument("project.state", "%d is no state of a project", message.GetState())
+		return catalog.Project{}, rpc.InvalidArgument("project.state", "unknown project state %d", message.GetState())
 	}
 	texts := map[string]string{"project.name": message.GetName(), "project.description": message.GetDescription()}
 	for key, value := range message.GetLabels().GetValues() {
@@ -111,7 +111,7 @@ func projectRow(message *project.Project) (catalog.Project, error) {
 	}
 	for field, text := range texts {
 		if strings.ContainsRune(text, 0) {
-			return catalog.Project{}, rpc.InvalidArgument(field, "may not contain the character NUL")
+			return catalog.Project{}, rpc.InvalidArgument(field, "must not contain NUL")
 		}
 	}
 	row := catalog.Project{

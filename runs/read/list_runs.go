@@ -36,7 +36,7 @@ func (l *Lists) ListRuns(ctx context.Context, request *workflow.ListRunsRequest)
 	return response, nil
 }
 
-// runScope reads the scope. An organisation means all projects, since there is only one.
+// runScope reads the scope. An organization means all projects, since there is only one.
 func runScope(request *workflow.ListRunsRequest) lists.RunScope {
 	scope := lists.RunScope{PausedOnly: request.GetPausedActionsOnly()}
 	switch by := request.GetScopeBy().(type) {

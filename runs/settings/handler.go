@@ -66,7 +66,7 @@ func NewHandler(deps Deps) *Handler {
 	}
 }
 
-// key validates the scope of a request. The organisation is ignored: an installation has one.
+// key validates the scope of a request. The organization is ignored: an installation has one.
 func (h *Handler) key(ctx context.Context, key *settingspb.SettingsKey) (catalog.SettingsKey, error) {
 	scope := catalog.SettingsKey{Domain: key.GetDomain(), Project: key.GetProject()}
 	switch {

@@ -76,7 +76,7 @@ func (op *recordAction) apply(b *batch) error {
 		return rpc.FailedPrecondition("parent action %s has not started", op.parent())
 	}
 	if parent.ActionType != schema.ActionTask {
-		return rpc.InvalidArgument("parent_action_name", "action %s is no task and has no children", op.parent())
+		return rpc.InvalidArgument("parent_action_name", "action %s is not a task and cannot have children", op.parent())
 	}
 	return op.insert(b, parent)
 }
@@ -85,10 +85,10 @@ func (op *recordAction) apply(b *batch) error {
 // treat as final: they treat AlreadyExists as success and would wait forever.
 func (op *recordAction) same(b *batch, existing *row) error {
 	if existing.ParentName == nil || *existing.ParentName != *op.Action.ParentName {
-		return rpc.InvalidArgument("action_id.name", "the name %s is taken by an action of another parent", op.Action.Name)
+		return rpc.InvalidArgument("action_id.name", "an action named %s exists with another parent", op.Action.Name)
 	}
 	if existing.ActionType != op.Action.ActionType {
-		return rpc.InvalidArgument("action_id.name", "the name %s is taken by an action of another type", op.Action.Name)
+		return rpc.InvalidArgument("action_id.name", "an action named %s exists with another type", op.Action.Name)
 	}
 	if existing.ActionType == schema.ActionTrace {
 		b.retrace(existing, &op.Action)

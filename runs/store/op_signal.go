@@ -35,7 +35,7 @@ func (op *signalOp) apply(b *batch) error {
 		return rpc.NotFound("action %s does not exist", op.Action)
 	}
 	if r.ActionType != schema.ActionCondition {
-		return rpc.FailedPrecondition("action %s is no condition", op.Action)
+		return rpc.FailedPrecondition("action %s is not a condition", op.Action)
 	}
 	if state.Terminal(r.Phase) {
 		return op.again(r)
@@ -45,7 +45,7 @@ func (op *signalOp) apply(b *batch) error {
 		return rpc.Internal(err, "the value cannot be encoded")
 	}
 	if !b.move(r, b.next(r, r.in(state.Succeeded))) {
-		return rpc.FailedPrecondition("condition %s does not wait for a signal: %s", op.Action, state.Name(r.Phase))
+		return rpc.FailedPrecondition("condition %s is not waiting for a signal: its phase is %s", op.Action, state.Name(r.Phase))
 	}
 	r.Signal = info
 	ended := b.notAfterNow(nil, r.CreatedAt)
@@ -56,14 +56,14 @@ func (op *signalOp) apply(b *batch) error {
 
 func (op *signalOp) again(r *row) error {
 	if len(r.Signal) == 0 {
-		return rpc.FailedPrecondition("condition %s has ended without a value: %s", op.Action, state.Name(r.Phase))
+		return rpc.FailedPrecondition("condition %s has ended without a value: its phase is %s", op.Action, state.Name(r.Phase))
 	}
 	var before workflow.SignalInfo
 	if err := proto.Unmarshal(r.Signal, &before); err != nil {
 		return rpc.DataLoss(err, "the stored value of %s cannot be read", op.Action)
 	}
 	if !sameLiteral(before.GetOutput(), op.Info.GetOutput()) {
-		return rpc.FailedPrecondition("condition %s has another value already", op.Action)
+		return rpc.FailedPrecondition("condition %s already has another value", op.Action)
 	}
 	return nil
 }

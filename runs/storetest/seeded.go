@@ -32,7 +32,7 @@ func Seeded(tb testing.TB, scale int) (*pgxpool.Pool, Config) {
 	return SeededWith(tb, scale, "lists")
 }
 
-// SeededWith is Seeded with more statements, which the name stands for.
+// SeededWith is Seeded with more statements, which the name represents.
 func SeededWith(tb testing.TB, scale int, name string, statements ...string) (*pgxpool.Pool, Config) {
 	tb.Helper()
 	config := DefaultConfig()

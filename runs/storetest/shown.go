@@ -143,7 +143,7 @@ func shownSpecs(ctx context.Context, pool *pgxpool.Pool) (digests, error) {
 		{schema.SpecTrace, &task.TraceSpec{}, &d.trace},
 		{schema.SpecRun, &task.RunSpec{}, &d.run},
 		{schema.SpecCondition, &workflow.ConditionAction{
-			Name: "approve", Prompt: "Is this good enough to go on?",
+			Name: "approve", Prompt: "Is this good enough to continue?",
 			Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_BOOLEAN}},
 		}, &d.condition},
 	} {

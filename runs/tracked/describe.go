@@ -16,7 +16,7 @@ import (
 )
 
 // describeTask fills in what lists show of a task. Nothing here runs the task, so nothing that its spec declares is
-// honoured or refused. Only code that the spec names is checked, unless access is nil: people can download it.
+// honored or refused. Only code that the spec names is checked, unless access is nil: people can download it.
 func describeTask(field string, run ident.Run, id *task.TaskIdentifier, spec *task.TaskSpec, access Access, a *schema.Action) (store.NewSpec, error) {
 	template := spec.GetTaskTemplate()
 	if template == nil {

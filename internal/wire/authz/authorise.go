@@ -22,7 +22,7 @@ const (
 	ClassInternal
 )
 
-// Rule is the authorisation rule of a procedure or a route.
+// Rule is the authorization rule of a procedure or a route.
 type Rule struct {
 	Class Class
 	// Action is the permission that policies name, as noun.verb.
@@ -35,9 +35,9 @@ type Rule struct {
 // not about public, signed, worker and internal procedures. It is called for every request and every new resource of a
 // stream, so it decides in memory.
 type Authoriser interface {
-	// Authorise returns how much of the resource the caller may see, or a PermissionDenied or Unauthenticated error.
+	// Authorize returns how much of the resource the caller may see, or a PermissionDenied or Unauthenticated error.
 	// A Scope other than Everything is an answer to rules that list. The caller of any other rule is denied unless the
-	// resource itself lies within the scope.
+	// resource itself is within the scope.
 	Authorise(ctx context.Context, identity Identity, rule Rule, resource Resource) (Scope, error)
 }
 
@@ -46,7 +46,7 @@ type AllowAll struct{}
 
 var _ Authoriser = AllowAll{}
 
-// Authorise implements Authoriser.
+// Authorize implements Authoriser.
 func (AllowAll) Authorise(context.Context, Identity, Rule, Resource) (Scope, error) {
 	return Everything(), nil
 }

@@ -22,7 +22,7 @@ func (o only) Authorise(_ context.Context, _ authz.Identity, rule authz.Rule, re
 	return authz.Everything(), nil
 }
 
-// BenchmarkAuthorise measures what authorisation adds to a call: the resources of its request and a check for each.
+// BenchmarkAuthorise measures what authorization adds to a call: the resources of its request and a check for each.
 // The budget is 50 µs for a call.
 func BenchmarkAuthorise(b *testing.B) {
 	for _, names := range []int{1, 100} {

@@ -24,7 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// Story R21: nobody was authenticated, internal calls were open to everybody, and an empty request made the server panic.
+// Story R21: no one was authenticated, internal calls were open to everybody, and an empty request made the server panic.
 func TestEveryProcedureHasARule(t *testing.T) {
 	for _, method := range methods(t) {
 		rule, ok := authz.RuleOf(procedureOf(method))

@@ -20,7 +20,7 @@ type Scope struct {
 // Everything is the scope without a restriction.
 func Everything() Scope { return Scope{All: true} }
 
-// Allows reports whether something in the domain of a project lies within the scope. With an empty domain it asks for
+// Allows reports whether something in the domain of a project is within the scope. With an empty domain it asks for
 // all of the project.
 func (s Scope) Allows(project, domain string) bool {
 	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool {
@@ -28,12 +28,12 @@ func (s Scope) Allows(project, domain string) bool {
 	})
 }
 
-// Touches reports whether anything of a project lies within the scope.
+// Touches reports whether anything of a project is within the scope.
 func (s Scope) Touches(project string) bool {
 	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Project == project })
 }
 
-// And is what lies within both scopes.
+// And is what is within both scopes.
 func (s Scope) And(other Scope) Scope {
 	if s.All {
 		return other
@@ -72,7 +72,7 @@ func WithCell(ctx context.Context, cell *Cell) context.Context {
 	return context.WithValue(ctx, scopeKey{}, cell)
 }
 
-// WithScope gives ctx a scope, as the chain does for each call once it is authorised.
+// WithScope gives ctx a scope, as the chain does for each call once it is authorized.
 func WithScope(ctx context.Context, scope Scope) context.Context {
 	cell := &Cell{}
 	cell.Set(scope)

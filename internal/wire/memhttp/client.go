@@ -36,7 +36,7 @@ func isUnary(request *http.Request) bool {
 }
 
 // call runs the handler on the goroutine of the caller, which waits for all of the response anyway. A new goroutine for each call
-// would have to grow its stack anew, which costs more than many of the calls do. A handler that ignores the end of
+// would have to grow its stack again, which costs more than many of the calls do. A handler that ignores the end of
 // its context holds its caller.
 func (c Client) call(request *http.Request) (*http.Response, error) {
 	ctx, cancel := c.context(request.Context())
@@ -141,7 +141,7 @@ type streamedBody struct {
 	source io.Closer
 }
 
-// Close tells the client that nobody reads on.
+// Close tells the client that no one reads on.
 func (s *streamedBody) Close() error {
 	s.refuse(http.ErrBodyReadAfterClose)
 	return s.source.Close()

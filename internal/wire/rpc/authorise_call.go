@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
-// authorisation asks about the messages of calls.
+// authorization asks about the messages of calls.
 type authorisation struct{ authz.Decider }
 
 var _ connect.Interceptor = (*authorisation)(nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// Story R21: nobody was authenticated, internal calls were open to everybody, and an empty request made the server panic.
+// Story R21: no one was authenticated, internal calls were open to everybody, and an empty request made the server panic.
 func TestInternalProcedures(t *testing.T) {
 	h := mux(rpc.Chain{InternalToken: "right"}, behaviour{})
 	url := serve(t, h)

@@ -40,8 +40,8 @@ type Chain struct {
 }
 
 // Interceptors is the chain that every call passes. Before its request is read: the gate, which authenticates the caller
-// and refuses procedures by the table. Then: recover, telemetry, authorise, validate, errors, endings of streams,
-// handler. Authorisation reads the resources of a request before validation, so that a caller learns nothing about resources
+// and refuses procedures by the table. Then: recover, telemetry, authorize, validate, errors, endings of streams,
+// handler. Authorization reads the resources of a request before validation, so that a caller learns nothing about resources
 // without permission; a malformed identifier is a resource that no policy names. It panics only if the instruments cannot be
 // created, which no input causes.
 func Interceptors(chain Chain) connect.HandlerOption {

@@ -53,5 +53,5 @@ func ended(ctx context.Context, err error) error {
 
 // SubscribeAgain is the error that ends the streams of a server that stops.
 func SubscribeAgain() error {
-	return Unavailable(ErrShuttingDown, "the server is shutting down, subscribe again")
+	return Unavailable(ErrShuttingDown, "the server is shutting down; subscribe again")
 }

@@ -53,7 +53,7 @@ func allRuns(t *testing.T, ctx context.Context, r *lists.Reader, request *common
 	}
 }
 
-// TestListsAreNarrowed compares each list under each scope with the rows of the whole list that lie within the scope.
+// TestListsAreNarrowed compares each list under each scope with the rows of the whole list that are within the scope.
 func TestListsAreNarrowed(t *testing.T) {
 	pool := pgtest.New(t, store.Migrations())
 	insertRoots(t, pool, 60, func(n int, r *schema.Root) {
@@ -170,7 +170,7 @@ func TestListsAreNarrowed(t *testing.T) {
 	}
 }
 
-// countPlaces returns how many of the six places lie within a scope.
+// countPlaces returns how many of the six places are within a scope.
 func countPlaces(scope authz.Scope) (count int) {
 	for _, project := range []string{"p", "q", "x"} {
 		for _, domain := range []string{"d", "other"} {

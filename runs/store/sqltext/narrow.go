@@ -15,7 +15,7 @@ import (
 // The scope of a call limits what its caller may see. An unrestricted scope leaves the statement of a list unchanged.
 // Otherwise the statement itself is narrowed, so that pages are full and counts are correct.
 
-// Narrow adds the condition that rows lie within the scope of the call. That is enough for few rows, or for rows that
+// Narrow adds the condition that rows are within the scope of the call. That is enough for few rows, or for rows that
 // are scanned anyway.
 func Narrow(ctx context.Context, b *listquery.Builder, project, domain string) {
 	listquery.Narrow(ctx, b, project, domain)

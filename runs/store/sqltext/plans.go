@@ -8,7 +8,7 @@ import (
 )
 
 // The two settings of a transaction that leave the planner nothing but loops over indexes (batch_load.go says why). With
-// planning, each statement is planned anew. With keptPlanning, which is the writer's, a connection keeps its plans.
+// planning, each statement is planned again. With keptPlanning, which is the writer's, a connection keeps its plans.
 //
 // Planning costs Postgres more than running a small batch does, since actions has 36 indexes. But a plan that was made when
 // the table was small may read whole runs when it has grown, so the writer renews its plans: see keptPlans.

@@ -33,7 +33,7 @@ type cluster struct {
 
 const token = "bench"
 
-// ApiserverProgram is where kube-apiserver is; etcd is beside it.
+// ApiserverProgram is where kube-apiserver is; etcd is alongside it.
 func ApiserverProgram(p Programs) (string, error) {
 	dir := p.Binaries
 	if dir == "" {
