@@ -57,7 +57,7 @@ func LogContext(members []Member) *core.LogContext {
 	return result
 }
 
-// Logs lists the logs of members that can be read now. The stored logs of all but the primary member are told apart by the
+// Logs lists the logs of members that can be read now. The stored logs of all but the primary member are distinguished by the
 // names of their pods.
 func Logs(members []Member) []plugin.Log {
 	var result []plugin.Log
