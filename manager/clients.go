@@ -59,7 +59,7 @@ func (c *clients) guard(next http.Handler) http.Handler {
 		defer c.requests.leave(client)
 		if !c.requests.enter(client) {
 			c.refuse(r.Context(), "request", "server.requestsPerClient", client)
-			rpc.Refuse(w, r, rpc.ResourceExhausted("too many requests: too many requests: too many requests: %s has more than %d requests and streams in flight, which is the limit "+
+			rpc.Refuse(w, r, rpc.ResourceExhausted("too many requests: %s has more than %d requests and streams in flight, which is the limit "+
 				"(server.requestsPerClient); end some, or raise it for a proxy", client, c.requests.limit))
 			return
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // end records how an attempt ended, whose process is gone: why it was lost, or nil if it exited with 0 or may have succeeded.
-// Then its worker has it no more, and the claimant gets what its slot is free for. It can be repeated: everything but the first
+// Then its worker no longer has it, and the claimant gets what its slot is free for. It can be repeated: everything but the first
 // time changes nothing.
 func (h *handler) end(ctx context.Context, a *store.Action, lost *failure.Failure, endedAt time.Time, claim store.Claimant) ([]store.Action, error) {
 	if a.Stop == store.Released {

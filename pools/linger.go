@@ -46,7 +46,7 @@ func (s *session) awaitEnd(a *attempt, assigned *enginev1.Assignment) bool {
 		}
 		var err error
 		if found, err = verdict.Written(s.ctx, s.deps.Store, s.dirOf(a, assigned)); err != nil {
-			zerolog.Ctx(s.ctx).Warn().Err(err).Stringer("action", a.row.Action).Msg("look for what a running task has written; retrying")
+			zerolog.Ctx(s.ctx).Warn().Err(err).Stringer("action", a.row.Action).Msg("checking the outputs of a running task failed; retrying")
 		}
 		if found {
 			pause = s.config.Linger

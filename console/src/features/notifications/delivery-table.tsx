@@ -10,7 +10,7 @@ import { canSend, receiverOf, stateLabel } from "./words";
 import page from "@/design/page.module.css";
 import css from "./notifications.module.css";
 
-/** The table of notifications with what became of each; with their runs if they are of several. */
+/** The table of notifications with the outcome of each; with their runs if they are of several. */
 export function deliveryTable(send: ReturnType<typeof useSendAgain>, withRun: boolean): Omit<TableProps<Delivery>, "rows"> {
   return {
     label: "Notifications",

@@ -38,7 +38,7 @@ export interface Scene {
 
 export const indent = 14;
 
-/** The thickness of the bars as a share of the row. It differs by stage, so that stages do not differ by colour alone. */
+/** The thickness of the bars as a share of the row. It differs by stage, so that stages do not differ by color alone. */
 const thickness: Record<Stage, number> = { queued: 0.12, backoff: 0.12, waiting: 0.22, initializing: 0.38, running: 0.58, paused: 0.38 };
 
 /** Draws the visible part. */
@@ -144,7 +144,7 @@ function paintBars(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y: 
   ctx.fillText(model.cached(row) ? "cached" : duration(took), right + 6, middle + 0.5);
 }
 
-/** Hatches the bar of a failed attempt, so that it does not differ by colour alone. The bar is the current path. */
+/** Hatches the bar of a failed attempt, so that it does not differ by color alone. The bar is the current path. */
 function paintHatching(ctx: CanvasRenderingContext2D, palette: Palette, from: number, to: number, middle: number, thick: number): void {
   ctx.save();
   ctx.clip();

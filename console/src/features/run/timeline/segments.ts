@@ -19,7 +19,7 @@ export interface Segment {
   readonly attempt: number;
   readonly from: number;
   readonly to: number;
-  /** The phase whose colour it gets: the outcome of the attempt, once it ended. */
+  /** The phase whose color it gets: the outcome of the attempt, once it ended. */
   readonly drawnAs: ActionPhase;
 }
 
@@ -101,7 +101,7 @@ function outcomeOf(changes: readonly Change[], at: number, phase: ActionPhase): 
   return isTerminal(phase) ? phase : ActionPhase.RUNNING;
 }
 
-/** The phase whose colour a stage gets. */
+/** The phase whose color a stage gets. */
 function colourPhase(stage: Stage, phase: ActionPhase): ActionPhase {
   switch (stage) {
     case "running":
