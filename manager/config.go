@@ -35,7 +35,7 @@ type Config struct {
 	ControlPlane ControlPlaneConfig `config:"controlPlane"`
 	// Server is the port.
 	Server ServerConfig `config:"server"`
-	// Auth says how callers are told apart and what they may do.
+	// Auth says how callers are authenticated and what they may do.
 	Auth AuthConfig `config:"auth"`
 	// Logging is the log of the process.
 	Logging obs.LogConfig `config:"logging"`
@@ -65,7 +65,7 @@ type Config struct {
 	Apps apps.Config `config:"apps"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
 	Actions actions.Config `config:"actions"`
-	// Executor makes pods of TaskAction objects and reports what becomes of them.
+	// Executor makes pods of TaskAction objects and reports the outcome of them.
 	Executor ExecutorConfig `config:"executor"`
 	// Deployer runs apps on the cluster. It comes with target controller.
 	Deployer deployer.Config `config:"deployer"`

@@ -260,7 +260,9 @@ func TestLostHolderFreesTheKey(t *testing.T) {
 	require.NoError(t, err)
 	c.run("r1", nil)
 	c.cacheable("r1", "a", "k", serialized)
-	c.eventually("it waits", func() bool { return c.state("r1", "a").Hold == 2 && c.state("r1", "a").Reason != "the cache has no entry for this key" })
+	c.eventually("it waits", func() bool {
+		return c.state("r1", "a").Hold == 2 && c.state("r1", "a").Reason != "the cache has no entry for this key"
+	})
 	require.Contains(t, c.state("r1", "a").Reason, "somebody else")
 	// The intention to reserve is stored before the request and deleted after the refusal.
 	c.eventually("it claims nothing", func() bool { return c.count(`SELECT count(*) FROM reserved_keys`) == 0 })

@@ -356,7 +356,7 @@ func TestWantedWorkersOfAHungServiceAreWatchedAgain(t *testing.T) {
 	})
 }
 
-// A reason that ended in half a character, or has a zero byte, would make each report fail for ever.
+// A reason that ended in half a character, or has a zero byte, would make each report fail forever.
 func TestReasonsOfAnyTextAreReported(t *testing.T) {
 	f := newFixture(t, nil)
 	f.want(worker("w"))

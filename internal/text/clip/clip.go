@@ -1,5 +1,5 @@
 // Package clip shortens texts without cutting a character in two. What it returns is valid UTF-8, which protobuf and
-// Postgres require, and has no NUL, which Postgres cannot store: a sender would repeat such a message for ever. Other bytes become
+// Postgres require, and has no NUL, which Postgres cannot store: a sender would repeat such a message forever. Other bytes become
 // question marks. It imports nothing of this repository.
 package clip
 
