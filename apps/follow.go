@@ -42,8 +42,8 @@ func (s *follower) run(ctx context.Context) error {
 
 func (s *follower) follow(ctx context.Context) error {
 	s.known = map[int64]store.Head{}
-	changes := s.h.hub.subscribe() // before the first read, so that no change is missed
-	defer changes.close()
+	changes := s.h.hub.Subscribe() // before the first read, so that no change is missed
+	defer changes.Close()
 	if err := s.compare(ctx, nil); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (s *follower) follow(ctx context.Context) error {
 	pace := stream.NewPace(s.h.clock, stream.Timing{Heartbeat: s.h.config.Heartbeat, Poll: s.h.config.Poll, MaxAge: s.maxAge})
 	defer pace.Stop()
 	for {
-		why, err := pace.Wait(ctx, changes.ready, nil)
+		why, err := pace.Wait(ctx, changes.Ready(), nil)
 		switch {
 		case err != nil || why == stream.Expired:
 			return err
@@ -62,7 +62,7 @@ func (s *follower) follow(ctx context.Context) error {
 		case why == stream.Heartbeat:
 			err = s.beat()
 		default:
-			if ids := changes.take(); ids == nil || len(ids) > 0 {
+			if ids := changes.Take().apps(); ids == nil || len(ids) > 0 {
 				err = s.compare(ctx, ids)
 			}
 		}

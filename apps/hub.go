@@ -2,83 +2,47 @@ package apps
 
 import (
 	"strconv"
-	"sync"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 )
 
 // hub wakes the streams of this process when an app changes, on whichever replica that happens.
-type hub struct {
-	mu            sync.Mutex
-	subscriptions map[*subscription]struct{} // GUARDED_BY(mu)
-}
-
-func newHub() *hub { return &hub{subscriptions: map[*subscription]struct{}{}} }
+type hub struct{ stream.Hub[changes] }
 
 // heard handles a notification on store.Channel. A new connection may have missed some.
 func (h *hub) heard(n pgdb.Notification) {
 	id, err := strconv.ParseInt(n.Payload, 10, 64)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for s := range h.subscriptions {
-		s.add(id, n.Resync || err != nil)
-	}
+	h.Broadcast(func(c *changes) { c.add(id, n.Resync || err != nil) })
 }
 
-func (h *hub) subscribe() *subscription {
-	s := &subscription{hub: h, ready: make(chan struct{}, 1)}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.subscriptions[s] = struct{}{}
-	return s
-}
-
-// maxPending is how many changes a stream notes by their app; with more it looks at all.
+// maxPending is how many changes a stream notes by their app; with more it compares all.
 const maxPending = 1000
 
-// subscription has the changes that one stream has not looked at.
-type subscription struct {
-	hub   *hub
-	ready chan struct{}
-
-	mu  sync.Mutex
-	ids map[int64]struct{} // GUARDED_BY(mu)
-	all bool               // GUARDED_BY(mu): any app may have changed
+// changes are those that one stream has not handled.
+type changes struct {
+	ids map[int64]struct{}
+	all bool // any app may have changed
 }
 
-func (s *subscription) close() {
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	delete(s.hub.subscriptions, s)
-}
-
-func (s *subscription) add(id int64, all bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all = s.all || all || len(s.ids) >= maxPending; s.all {
-		s.ids = nil
-	} else {
-		if s.ids == nil {
-			s.ids = map[int64]struct{}{}
-		}
-		s.ids[id] = struct{}{}
+func (c *changes) add(id int64, all bool) {
+	if c.all = c.all || all || len(c.ids) >= maxPending; c.all {
+		c.ids = nil
+		return
 	}
-	select {
-	case s.ready <- struct{}{}:
-	default:
+	if c.ids == nil {
+		c.ids = map[int64]struct{}{}
 	}
+	c.ids[id] = struct{}{}
 }
 
-// take returns the apps that have changed; nil means that any may have.
-func (s *subscription) take() []int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer func() { s.ids, s.all = nil, false }()
-	if s.all {
+// apps returns the apps that have changed; nil means that any may have.
+func (c changes) apps() []int64 {
+	if c.all {
 		return nil
 	}
-	ids := make([]int64, 0, len(s.ids))
-	for id := range s.ids {
+	ids := make([]int64, 0, len(c.ids))
+	for id := range c.ids {
 		ids = append(ids, id)
 	}
 	return ids

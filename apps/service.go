@@ -106,7 +106,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	h := &handler{
 		config: config, decider: decider{config, figures}, store: rows, clock: deps.Clock, addresses: addresses, projects: deps.Projects,
-		hub: newHub(), logs: open,
+		hub: &hub{}, logs: open,
 	}
 	scaler := &autoscaler{handler: h, clock: deps.Clock}
 	cleaner := &logCleaner{store: rows, blobs: deps.Blobs, clock: deps.Clock, meters: figures}

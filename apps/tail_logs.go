@@ -16,6 +16,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 )
 
 const (
@@ -48,8 +49,8 @@ func (h *handler) TailLogs(ctx context.Context, r *app.TailLogsRequest, to *conn
 	if err != nil {
 		return err
 	}
-	changes := h.hub.subscribe()
-	defer changes.close()
+	changes := h.hub.Subscribe()
+	defer changes.Close()
 	t := &tailing{h: h, app: a, only: only, out: newLines(idOf(a.Key), to.Send), changes: changes, tails: map[string]context.CancelFunc{}, read: map[string]*reading{}}
 	return t.run(ctx)
 }
@@ -60,7 +61,7 @@ type tailing struct {
 	app     *store.App
 	only    string // the replica that it is about; empty for all
 	out     *lines
-	changes *subscription
+	changes *stream.Subscription[changes]
 
 	tails map[string]context.CancelFunc // of the logs that are read, by replica and run
 	read  map[string]*reading           // what was read of each replica
@@ -146,8 +147,8 @@ func (t *tailing) follow(ctx context.Context) error {
 		case <-pause.C():
 			err = t.out.flush()
 			pause.Reset(gather)
-		case <-t.changes.ready:
-			if ids := t.changes.take(); ids == nil || slices.Contains(ids, t.app.ID) {
+		case <-t.changes.Ready():
+			if ids := t.changes.Take().apps(); ids == nil || slices.Contains(ids, t.app.ID) {
 				over, err = t.look(ctx)
 			}
 		case <-t.ended:

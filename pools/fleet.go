@@ -21,8 +21,8 @@ import (
 // WatchWorkers implements enginev1connect.WorkerFleetServiceHandler.
 func (h *handler) WatchWorkers(ctx context.Context, r *enginev1.WatchWorkersRequest, to *connect.ServerStream[enginev1.WatchWorkersResponse]) error {
 	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
-	changes := h.hub.subscribe(h.hub.fleets) // before the snapshot, so that no change is missed
-	defer changes.close()
+	changes := h.hub.fleets.Subscribe() // before the snapshot, so that no change is missed
+	defer changes.Close()
 	sentinel := &enginev1.WatchWorkersResponse{Message: &enginev1.WatchWorkersResponse_Sentinel{Sentinel: &enginev1.WorkersSentinel{}}}
 	sent := map[string]bool{}
 	if err := h.sendWorkers(ctx, cluster, sent, to.Send); err != nil {
@@ -34,7 +34,7 @@ func (h *handler) WatchWorkers(ctx context.Context, r *enginev1.WatchWorkersRequ
 	pace := stream.NewPace(h.deps.Clock, stream.Timing{Heartbeat: h.config.Heartbeat, MaxAge: h.config.MaxAge})
 	defer pace.Stop()
 	for {
-		why, err := pace.Wait(ctx, changes.ready, nil)
+		why, err := pace.Wait(ctx, changes.Ready(), nil)
 		if err != nil || why == stream.Expired {
 			return err
 		}

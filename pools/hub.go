@@ -4,34 +4,23 @@ import (
 	"sync"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/pools/store"
 )
 
 // hub wakes what waits for a change of a pool in this process, on whichever replica that happens.
 type hub struct {
+	keepers, fleets stream.Hub[struct{}] // of any change; of other workers that should run
+
 	mu       sync.Mutex
-	keepers  map[*subscription]struct{}                  // GUARDED_BY(mu): of any change
-	fleets   map[*subscription]struct{}                  // GUARDED_BY(mu): of other workers that should run
 	sessions map[int64]map[*sessionSubscription]struct{} // GUARDED_BY(mu): by pool
 	missed   map[int64]bool                              // GUARDED_BY(mu): pools with work for which no one had a slot
 }
 
-// subscription has a token in ready when something may have changed.
-type subscription struct {
-	ready chan struct{}
-	close func()
-}
-
-func (s *subscription) wake() {
-	select {
-	case s.ready <- struct{}{}:
-	default: // a token is there already
-	}
-}
-
 // sessionSubscription is that of a worker's session.
 type sessionSubscription struct {
-	subscription
+	ready  chan struct{} // has a token when something may have changed
+	close  func()
 	worker string
 
 	hub     *hub
@@ -42,29 +31,24 @@ type sessionSubscription struct {
 }
 
 func newHub() *hub {
-	return &hub{
-		keepers: map[*subscription]struct{}{}, fleets: map[*subscription]struct{}{}, sessions: map[int64]map[*sessionSubscription]struct{}{},
-		missed: map[int64]bool{},
-	}
+	return &hub{sessions: map[int64]map[*sessionSubscription]struct{}{}, missed: map[int64]bool{}}
 }
 
 // heard handles a notification on store.Channel. A new connection may have missed some.
 func (h *hub) heard(n pgdb.Notification) {
 	change, ok := store.ParseChange(n.Payload)
+	h.keepers.Broadcast(wake)
+	if n.Resync || !ok || change.To == store.ForFleets {
+		h.fleets.Broadcast(wake)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for s := range h.keepers {
-		s.wake()
-	}
 	switch {
 	case n.Resync || !ok:
 		for _, sessions := range h.sessions {
 			for s := range sessions {
 				s.tell(true, true)
 			}
-		}
-		for s := range h.fleets {
-			s.wake()
 		}
 	case change.To == store.ForWork:
 		h.offer(change.Pool, change.Work)
@@ -74,12 +58,11 @@ func (h *hub) heard(n pgdb.Notification) {
 				s.tell(true, false)
 			}
 		}
-	case change.To == store.ForFleets:
-		for s := range h.fleets {
-			s.wake()
-		}
 	}
 }
+
+// wake is a change about which nothing is known.
+func wake(*struct{}) {}
 
 // offer wakes as many sessions with free slots as there is new work. Those in reserve may find nothing, and do not count. Work
 // for which no one has a slot waits for the first that has one: a session whose claim was too early for it may be about to say so.
@@ -101,7 +84,10 @@ func (h *hub) offer(pool int64, work int) { //nolint:gocritic // the lock is hel
 
 func (s *sessionSubscription) tell(look, work bool) {
 	s.look, s.work = s.look || look, s.work || work
-	s.wake()
+	select {
+	case s.ready <- struct{}{}:
+	default: // a token is there already
+	}
 }
 
 // told returns what the session was woken for.
@@ -128,21 +114,8 @@ func (s *sessionSubscription) has(pool int64, free int, reserve, woken bool) {
 	}
 }
 
-func (h *hub) subscribe(to map[*subscription]struct{}) *subscription {
-	s := &subscription{ready: make(chan struct{}, 1)}
-	s.close = func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(to, s)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	to[s] = struct{}{}
-	return s
-}
-
 func (h *hub) join(pool int64, worker string) *sessionSubscription {
-	s := &sessionSubscription{subscription: subscription{ready: make(chan struct{}, 1)}, worker: worker, hub: h}
+	s := &sessionSubscription{ready: make(chan struct{}, 1), worker: worker, hub: h}
 	s.close = func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()

@@ -28,8 +28,8 @@ type keeper struct{ *handler }
 
 // work makes a pass after each change, and when something is due.
 func (k *keeper) work(ctx context.Context) error {
-	changes := k.hub.subscribe(k.hub.keepers)
-	defer changes.close()
+	changes := k.hub.keepers.Subscribe()
+	defer changes.Close()
 	for {
 		next, err := k.pass(ctx)
 		if err != nil {
@@ -44,7 +44,7 @@ func (k *keeper) work(ctx context.Context) error {
 		}
 		timer := k.deps.Clock.NewTimer(next)
 		select {
-		case <-changes.ready:
+		case <-changes.Ready():
 		case <-timer.C():
 		case <-ctx.Done():
 		}

@@ -1,10 +1,10 @@
 package dispatch
 
 import (
-	"sync"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/notices"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
@@ -14,16 +14,14 @@ import (
 // those of other replicas; and that anything may have happened, when notifications were lost.
 type Feed struct {
 	replica string
-
-	mu          sync.Mutex
-	subscribers map[*Subscription]struct{} // GUARDED_BY(mu)
+	hub     stream.Hub[Changes]
 }
 
 var _ store.LiveObserver = (*Feed)(nil)
 
 // NewFeed returns a feed. replica is the name that the local writer puts into its notifications.
 func NewFeed(replica string) *Feed {
-	return &Feed{replica: replica, subscribers: map[*Subscription]struct{}{}}
+	return &Feed{replica: replica}
 }
 
 // Changes are what a subscriber has not taken yet.
@@ -50,63 +48,14 @@ type LiveRef struct {
 
 // Subscription collects changes for one subscriber. What is collected is bounded by the number of actions that change
 // between two calls of Take, each once.
-type Subscription struct {
-	ready chan struct{}
-	feed  *Feed
-
-	mu      sync.Mutex
-	changes Changes // GUARDED_BY(mu)
-}
+type Subscription = stream.Subscription[Changes]
 
 // Subscribe begins to collect. Close must be called.
-func (f *Feed) Subscribe() *Subscription {
-	s := &Subscription{ready: make(chan struct{}, 1), feed: f}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.subscribers[s] = struct{}{}
-	return s
-}
-
-// Ready has a token when there is something to Take.
-func (s *Subscription) Ready() <-chan struct{} { return s.ready }
-
-// Close ends the subscription.
-func (s *Subscription) Close() {
-	s.feed.mu.Lock()
-	defer s.feed.mu.Unlock()
-	delete(s.feed.subscribers, s)
-}
-
-// Take returns what was collected since the last call.
-func (s *Subscription) Take() Changes {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	taken := s.changes
-	s.changes = Changes{}
-	return taken
-}
-
-func (s *Subscription) update(change func(*Changes)) {
-	s.mu.Lock()
-	change(&s.changes)
-	s.mu.Unlock()
-	select {
-	case s.ready <- struct{}{}:
-	default: // a token is there already
-	}
-}
-
-func (f *Feed) broadcast(change func(*Changes)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for s := range f.subscribers {
-		s.update(change)
-	}
-}
+func (f *Feed) Subscribe() *Subscription { return f.hub.Subscribe() }
 
 // LiveChanged implements store.LiveObserver.
 func (f *Feed) LiveChanged(change store.LiveChange) {
-	f.broadcast(func(c *Changes) {
+	f.hub.Broadcast(func(c *Changes) {
 		if c.Live == nil {
 			c.Live = make(map[int64]LiveRef, len(change.Admitted)+len(change.Ended))
 		}
@@ -131,7 +80,7 @@ func (f *Feed) Heard(n pgdb.Notification) {
 		return // LiveChanged has reported exactly what our own commits did
 	}
 	resync := n.Resync || err != nil || notice.Replica == ""
-	f.broadcast(func(c *Changes) {
+	f.hub.Broadcast(func(c *Changes) {
 		c.Queued = true
 		c.Resync = c.Resync || resync
 		if c.Runs == nil {
