@@ -132,7 +132,7 @@ func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []pl
 	deps := reconciler.Deps{
 		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(),
 		Plugins: plugins,
-		Sink:    s.deps.Sink, Assignments: s.deps.Assignments, Store: store, Clock: s.deps.Clock, Logger: s.deps.Logger, Meter: s.deps.Meter,
+		Sink:    s.deps.Sink, Assignments: ofCluster{s.deps.Assignments, s.deps.Cluster}, Store: store, Clock: s.deps.Clock, Logger: s.deps.Logger, Meter: s.deps.Meter,
 		Finished: s.finished, Cluster: s.deps.Cluster,
 		Slots: s.slots, OneShard: shard != ident.AllShards,
 	}

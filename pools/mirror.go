@@ -23,7 +23,7 @@ import (
 func (k *keeper) mirror(ctx context.Context) error {
 	assignments := stream.Client[enginev1.WatchAssignmentsResponse]{
 		Open: func(ctx context.Context) (*connect.ServerStreamForClient[enginev1.WatchAssignmentsResponse], error) {
-			return k.deps.Engine.WatchAssignments(ctx, &enginev1.WatchAssignmentsRequest{Pools: true})
+			return k.deps.Engine.WatchAssignments(ctx, &enginev1.WatchAssignmentsRequest{Runner: enginev1.Runner_RUNNER_POOL})
 		},
 		MaxSilence: stream.MaxSilence, ReadAhead: assignmentsPerRead - 1, Clock: k.deps.Clock,
 	}

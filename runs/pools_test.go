@@ -26,7 +26,7 @@ func pooled(run, parent, name string) *workflow.RecordActionRequest {
 func TestReusableEnvironmentsAreAssignedToPools(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
-	executors, pools := c.watchAssignments(), c.watchRunner(&enginev1.WatchAssignmentsRequest{Pools: true})
+	executors, pools := c.watchAssignments(), c.watchRunner(&enginev1.WatchAssignmentsRequest{Runner: enginev1.Runner_RUNNER_POOL})
 	require.Equal(t, "live r/a0", executors.next())
 	require.Equal(t, "sentinel", executors.next())
 	require.Equal(t, "sentinel", pools.next())
@@ -52,14 +52,14 @@ func TestReusableEnvironmentsAreAssignedToPools(t *testing.T) {
 	c.report(transition("r", "below", 1, running), transition("r", "below", 1, failed), transition("r", "below", 2, queued))
 	c.report(transition("r", "below", 2, succeeded))
 	require.Equal(t, "release r/below", pools.next())
-	again := c.watchRunner(&enginev1.WatchAssignmentsRequest{Pools: true})
+	again := c.watchRunner(&enginev1.WatchAssignmentsRequest{Runner: enginev1.Runner_RUNNER_POOL})
 	require.Equal(t, "live r/c r/by-kind", again.next())
 }
 
 func TestPoolsTakePlacesOfTheInstallation(t *testing.T) {
 	c := newWriteFixture(t, func(config *runs.Config) { config.Admission.MaxLive = 2 })
 	c.create(namedRun("r"))
-	pools := c.watchRunner(&enginev1.WatchAssignmentsRequest{Pools: true})
+	pools := c.watchRunner(&enginev1.WatchAssignmentsRequest{Runner: enginev1.Runner_RUNNER_POOL})
 	require.Equal(t, "sentinel", pools.next())
 	require.Zero(t, c.record(pooled("r", "a0", "c1")))
 	require.Equal(t, "assign r/c1", pools.next())

@@ -23,7 +23,7 @@ func (s *session) assignment(ctx context.Context, uid int64) (*enginev1.Assignme
 		return a, nil // another worker has fetched it meanwhile
 	}
 	page := s.desired.page(uid, pageSize)
-	response, err := s.engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: page})
+	response, err := s.engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: page, Cluster: s.clusterID})
 	if err != nil {
 		return nil, fmt.Errorf("get assignments: %w", err)
 	}

@@ -13,10 +13,11 @@ type Assignments interface {
 	GetAssignments(ctx context.Context, request *enginev1.GetAssignmentsRequest) (*enginev1.GetAssignmentsResponse, error)
 }
 
-// Over reports whether the action of a report is no longer live.
+// Over reports whether the reporter has nothing more to do: the action is no longer live, or it runs elsewhere.
 func Over(outcomes []enginev1.TransitionOutcome) bool {
 	return slices.ContainsFunc(outcomes, func(o enginev1.TransitionOutcome) bool {
-		return o == enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL || o == enginev1.TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION
+		return o == enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL || o == enginev1.TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION ||
+			o == enginev1.TransitionOutcome_TRANSITION_OUTCOME_REFUSED
 	})
 }
 

@@ -16,6 +16,7 @@ var outcomes = map[store.Outcome]enginev1.TransitionOutcome{
 	store.OutcomeStale:    enginev1.TransitionOutcome_TRANSITION_OUTCOME_STALE,
 	store.OutcomeTerminal: enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL,
 	store.OutcomeUnknown:  enginev1.TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION,
+	store.OutcomeRefused:  enginev1.TransitionOutcome_TRANSITION_OUTCOME_REFUSED,
 }
 
 // TransitionWriter stores transitions; store.Writer does.

@@ -71,12 +71,13 @@ func NewAssignments(config Config, deps Deps) *Assignments {
 	return &Assignments{config: config, deps: deps, specs: newSpecCache(32 << 20), rounds: newRounds(deps.Reader)}
 }
 
-// Get reads whole assignments; actions that are not live are left out.
-func (a *Assignments) Get(ctx context.Context, ids []int64) ([]*enginev1.Assignment, error) {
+// Get reads whole assignments. Actions that are not live are left out, and those of other clusters unless cluster is empty.
+func (a *Assignments) Get(ctx context.Context, cluster string, ids []int64) ([]*enginev1.Assignment, error) {
 	actions, err := a.deps.Reader.LiveByID(ctx, ids, a.deps.Tracer != nil) // spans hang below those of parents
 	if err != nil {
 		return nil, err
 	}
+	actions = slices.DeleteFunc(actions, func(action worklists.LiveAction) bool { return cluster != "" && action.Cluster != cluster })
 	specs, err := a.load(ctx, actions)
 	if err != nil {
 		return nil, err

@@ -29,9 +29,9 @@ type Handler struct {
 func (h *Handler) WatchAssignments(
 	ctx context.Context, r *enginev1.WatchAssignmentsRequest, stream *connect.ServerStream[enginev1.WatchAssignmentsResponse],
 ) error {
-	of := worklists.Selection{Runner: schema.RunnerExecutor, Cluster: cmp.Or(r.GetCluster(), ident.DefaultCluster), Shard: ident.AllShards}
-	if r.GetPools() {
-		of.Runner, of.Cluster = schema.RunnerPool, ""
+	of := worklists.Selection{Runner: runnerOf(r), Shard: ident.AllShards}
+	if of.Runner.HasObject() {
+		of.Cluster = cmp.Or(r.GetCluster(), ident.DefaultCluster)
 	}
 	if r.Shard != nil {
 		of.Shard = int(r.GetShard())
@@ -39,9 +39,17 @@ func (h *Handler) WatchAssignments(
 	return h.Assignments.Watch(ctx, of, stream.Send)
 }
 
+// runnerOf is the runner whose actions a request subscribes to.
+func runnerOf(r *enginev1.WatchAssignmentsRequest) schema.Runner {
+	if r.GetRunner() == enginev1.Runner_RUNNER_POOL || r.GetPools() { //nolint:staticcheck // the version before sends pools
+		return schema.RunnerPool
+	}
+	return schema.RunnerExecutor
+}
+
 // GetAssignments implements enginev1connect.EngineServiceHandler.
 func (h *Handler) GetAssignments(ctx context.Context, request *enginev1.GetAssignmentsRequest) (*enginev1.GetAssignmentsResponse, error) {
-	assignments, err := h.Assignments.Get(ctx, request.GetUids())
+	assignments, err := h.Assignments.Get(ctx, request.GetCluster(), request.GetUids())
 	if err != nil {
 		return nil, err
 	}

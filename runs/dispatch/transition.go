@@ -26,6 +26,7 @@ func Transition(event *workflow.ActionEvent, failure *core.ExecutionError) (stor
 			Phase:   state.Phase(event.GetPhase()), //nolint:gosec // an enum of few values
 			Version: int32(event.GetVersion()),     //nolint:gosec // counts observations
 		},
+		Cluster:     cmp.Or(event.GetCluster(), ident.DefaultCluster),
 		At:          protomap.Time(cmp.Or(event.GetUpdatedTime(), event.GetReportedTime())),
 		OutputURI:   attemptDir(event.GetOutputs().GetOutputUri()),
 		ReportURI:   event.GetOutputs().GetReportUri(),

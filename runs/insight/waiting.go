@@ -77,7 +77,7 @@ func (s *Waits) Of(ctx context.Context, a *lists.Standing) (*insightv1.Wait, err
 		if err := clusterWait(w, a); err != nil {
 			return nil, err
 		}
-		if a.Runner == schema.RunnerPool && s.Pools != nil {
+		if a.Runner.Explained() && s.Pools != nil {
 			return w, s.poolWait(ctx, w, a)
 		}
 		return w, nil
@@ -111,7 +111,7 @@ func signalWait(a *lists.Standing) *insightv1.Wait {
 // clusterWait explains an admitted action by the last report about it.
 func clusterWait(w *insightv1.Wait, a *lists.Standing) error {
 	w.Cause, w.Since = insightv1.WaitCause_WAIT_CAUSE_CLUSTER, timestamppb.New(*a.AdmittedAt)
-	if a.Runner == schema.RunnerBuiltin {
+	if a.Runner.InProcess() {
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "the runs service is about to run it"
 		return nil
 	}

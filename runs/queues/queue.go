@@ -35,8 +35,8 @@ type Queue struct {
 	MinActions int `config:"minActions"`
 	// Projects are those that may use the queue, as "project" or "project/domain"; empty means all.
 	Projects []string `config:"projects"`
-	// Cluster is the id of the cluster that runs the actions of the queue; empty means default. It applies to actions that
-	// are recorded from now on: those recorded before stay in the cluster they were given.
+	// Cluster is the id of the cluster that runs the actions of the queue; empty means default. It is
+	// chosen when an action is admitted: what waits in the queue follows a change, what is live stays where it runs.
 	Cluster string `config:"cluster"`
 }
 

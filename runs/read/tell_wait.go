@@ -24,7 +24,7 @@ func (d *Details) tellWait(ctx context.Context, a *schema.Action, details *workf
 		return nil
 	}
 	standing, err := d.Rows.Standing(ctx, ident.Action{Run: ident.Run{Project: a.Project, Domain: a.Domain, Name: a.RunName}, Name: a.Name})
-	if err != nil || standing.Phase != state.Queued || standing.AdmittedAt != nil && standing.Runner != schema.RunnerPool {
+	if err != nil || standing.Phase != state.Queued || standing.AdmittedAt != nil && !standing.Runner.Explained() {
 		return err
 	}
 	w, err := d.Waits.Of(ctx, standing)

@@ -273,7 +273,14 @@ func (b *batch) admit(r *row) {
 	if r.Runner.OnCluster() {
 		b.open--
 	}
+	b.makeLive(r)
+}
+
+// makeLive admits an action and chooses the cluster that runs it: its queue's, which may not be the one that the queue had
+// when the action was recorded. Only this sets admitted_at; its callers have asked the limits.
+func (b *batch) makeLive(r *row) {
 	r.AdmittedAt = &b.now
+	r.Cluster = b.queues.Of(r.Queue).RunsIn()
 }
 
 // unfinished lists what is not finished below an action, parents first.
@@ -345,7 +352,7 @@ func (b *batch) placesFreed() (n int64) {
 
 // queued reports whether admission must consider the row.
 func (r *row) queued() bool {
-	return r.ActionType == schema.ActionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == schema.HoldNone && r.Runner != schema.RunnerClient
+	return r.ActionType == schema.ActionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == schema.HoldNone && r.Runner.Admitted()
 }
 
 // notAfterNow clamps a reported time between a lower bound and now.

@@ -65,7 +65,7 @@ func (r *row) dueAnew() bool {
 
 func (b *batch) schedule(r *row) {
 	now := r.stand()
-	if r.Runner == schema.RunnerClient {
+	if !r.Runner.Admitted() {
 		b.expectReport(r)
 		return
 	}
@@ -85,7 +85,7 @@ func (b *batch) schedule(r *row) {
 		earliest(r.queueEnd(b.now), schema.DueQueued)
 	}
 	switch {
-	case r.Runner != schema.RunnerBuiltin || !now.admitted:
+	case !r.Runner.InProcess() || !now.admitted:
 	case r.Phase == state.Queued:
 		earliest(atOnce(), schema.DueStart)
 	case r.ends != nil:

@@ -53,7 +53,7 @@ func (op *admit) apply(b *batch) error {
 	}
 	for _, q := range op.queued {
 		if r := loaded[q.ID]; r != nil && r.queued() && !state.Terminal(r.run.root.Phase) {
-			r.AdmittedAt = &b.now
+			b.makeLive(r)
 			b.touch(r)
 			op.admitted++
 		}

@@ -83,7 +83,7 @@ func (op *createRun) apply(b *batch) error {
 	if r.RunStartTime == nil {
 		r.RunStartTime = &b.now
 	}
-	if r.Runner == schema.RunnerClient {
+	if !r.Runner.Admitted() {
 		// All times of its actions are by the clock of the client, which may be slow.
 		r.CreatedAt = b.notAfterNow(r.RunStartTime, b.now.Add(-slowestClock))
 	} else if err := b.enter(r, r); err != nil {

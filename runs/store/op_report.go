@@ -130,7 +130,7 @@ func (r *Reported) create(b *batch) (*row, error) {
 }
 
 // mayRetry reports whether a later report may start another attempt of an action that has ended.
-func (r *row) mayRetry() bool { return r.Runner == schema.RunnerClient && state.Retryable(r.Phase) }
+func (r *row) mayRetry() bool { return !r.Runner.Admitted() && state.Retryable(r.Phase) }
 
 // retryGrace is how long the unfinished actions below a failed attempt of a client are left to the next attempt.
 const retryGrace = 5 * time.Minute

@@ -15,6 +15,8 @@ import (
 type Transition struct {
 	Action ident.Action
 	To     state.Position
+	// Cluster is where it was observed; empty when no cluster reported it.
+	Cluster string
 	// BeginsReport means that it and those after it are another report than those before it; see state.Report.
 	BeginsReport bool
 	// NotBefore is when a new attempt starts to wait for its start; nil means now.
@@ -43,6 +45,7 @@ const (
 	OutcomeStale            // the same or a later position is stored
 	OutcomeTerminal         // the action had ended
 	OutcomeUnknown          // there is no such action
+	OutcomeRefused          // the reporter does not run the action
 )
 
 // RecordTransitions applies observations in order, in one transaction, and returns the outcome of each.
@@ -112,6 +115,9 @@ func (t *Transition) apply(b *batch) Outcome {
 	if r == nil {
 		return OutcomeUnknown
 	}
+	if t.refused(r) {
+		return OutcomeRefused
+	}
 	verdict, before := b.next(r, t.To), r.Attempt
 	if !b.move(r, verdict) {
 		if verdict.Outcome() == state.Ended {
@@ -125,6 +131,18 @@ func (t *Transition) apply(b *batch) Outcome {
 	t.project(b, r)
 	b.record(r, t.Event, t.Error)
 	return OutcomeApplied
+}
+
+// refused reports whether the reporter does not run the unfinished action: another cluster does, or the action waits for
+// admission, which alone knows the limits.
+func (t *Transition) refused(r *row) bool {
+	if r.ActionType != schema.ActionTask || !r.Runner.Admitted() || state.Terminal(r.Phase) {
+		return false
+	}
+	if r.Runner.OnCluster() && t.Cluster != "" && t.Cluster != r.Cluster {
+		return true
+	}
+	return r.AdmittedAt == nil && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued
 }
 
 // project copies the observation, other than the phase, into the row.
@@ -141,9 +159,6 @@ func (t *Transition) project(b *batch, r *row) {
 	if t.To.Phase == state.Running && r.StartedAt == nil {
 		at := b.notAfterNow(t.At, r.CreatedAt)
 		r.StartedAt = &at
-	}
-	if r.AdmittedAt == nil && r.ActionType == schema.ActionTask && r.Runner != schema.RunnerClient && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued {
-		r.AdmittedAt = &b.now // an executor runs it
 	}
 	if !state.Terminal(t.To.Phase) {
 		return

@@ -114,7 +114,7 @@ func (op *wakeOp) wake(b *batch, r *row, w *Wake) {
 		}
 		b.timeOut(r, timelimit.Runtime, ran, *r.WakeAt)
 	case schema.DueQueued, schema.DueDeadline:
-		if r.Runner == schema.RunnerExecutor && r.AdmittedAt != nil && r.ActionType == schema.ActionTask {
+		if r.Runner.HasObject() && r.AdmittedAt != nil && r.ActionType == schema.ActionTask {
 			op.wait(b, r)
 			return
 		}

@@ -81,5 +81,5 @@ func (b *batch) enter(r, root *row) error {
 // its run or queue applies. An action that the runs service runs itself takes no place of the installation.
 func (b *batch) direct(r, root *row) bool {
 	return r.ActionType == schema.ActionTask && r.Hold == schema.HoldNone && root.MaxConcurrency == 0 &&
-		(b.open > 0 || r.Runner == schema.RunnerBuiltin) && b.queues.Of(r.Queue).Direct(r.ParentName == nil)
+		(b.open > 0 || r.Runner.InProcess()) && b.queues.Of(r.Queue).Direct(r.ParentName == nil)
 }

@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -56,17 +58,17 @@ func writingOn(t testing.TB, pool *pgxpool.Pool, change ...func(*store.WriterCon
 // liveRecorder accumulates the changes of commits to the live set.
 type liveRecorder struct {
 	mu   sync.Mutex
-	live map[string]bool
+	live map[string]string // the cluster of each
 }
 
 func (l *liveRecorder) LiveChanged(change store.LiveChange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.live == nil {
-		l.live = map[string]bool{}
+		l.live = map[string]string{}
 	}
 	for _, ref := range change.Admitted {
-		l.live[ref.RunName+"/"+ref.Name] = true
+		l.live[ref.RunName+"/"+ref.Name] = ref.Cluster
 	}
 	for _, ref := range change.Ended {
 		delete(l.live, ref.RunName+"/"+ref.Name)
@@ -81,6 +83,12 @@ func (l *liveRecorder) names() []string {
 		names = append(names, name)
 	}
 	return names
+}
+
+func (l *liveRecorder) clusters() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.live))
 }
 
 func runID(name string) ident.Run { return ident.Run{Project: "p", Domain: "d", Name: name} }

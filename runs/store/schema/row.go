@@ -85,20 +85,6 @@ type Root struct {
 	Notify int32 `db:"notify"`
 }
 
-// Runner says what runs a task action.
-type Runner int16
-
-// The runners.
-const (
-	RunnerExecutor Runner = 0 // an executor, through a TaskAction
-	RunnerBuiltin  Runner = 1 // this process, without any object in the cluster
-	RunnerClient   Runner = 2 // a process elsewhere that only reports: the runner of tracked runs
-	RunnerPool     Runner = 3 // a worker of a reusable environment, without any object in the cluster
-)
-
-// OnCluster reports whether the action runs on a cluster, and so takes one of the places of the installation.
-func (r Runner) OnCluster() bool { return r == RunnerExecutor || r == RunnerPool }
-
 // Hold says what must be resolved before a queued task action may be admitted.
 type Hold int16
 

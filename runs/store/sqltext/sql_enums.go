@@ -37,6 +37,9 @@ const (
 // OnCluster are the runners of Runner.OnCluster, for IN.
 const OnCluster = `(` + Executor + `, ` + Pool + `)`
 
+// Admitted are the runners of Runner.Admitted, as rows of VALUES.
+const Admitted = `(` + Executor + `::smallint), (` + Builtin + `::smallint), (` + Pool + `::smallint)`
+
 // Lists of phases, for IN.
 const (
 	GoodPhases     = `(` + Succeeded + `, ` + Recovered + `)`

@@ -2,6 +2,7 @@ package sqltext
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,18 @@ func TestLiteralsOfEnumsAreTheirNumbers(t *testing.T) {
 		NoHold+" "+Executor+" "+Builtin+" "+DueStart)
 	require.Equal(t, fmt.Sprintf("%d %d %d", core.CatalogCacheStatus_CACHE_HIT, common.RelationType_RELATION_TYPE_RECOVER,
 		project.ProjectState_PROJECT_STATE_ACTIVE), CacheHit+" "+Recovery+" "+IsActive)
+}
+
+func TestListsOfRunnersFollowTheTable(t *testing.T) {
+	var onCluster, admitted []string
+	for _, runner := range schema.Runners(schema.Runner.OnCluster) {
+		onCluster = append(onCluster, fmt.Sprint(int16(runner)))
+	}
+	for _, runner := range schema.Runners(schema.Runner.Admitted) {
+		admitted = append(admitted, fmt.Sprintf("(%d::smallint)", runner))
+	}
+	require.Equal(t, "("+strings.Join(onCluster, ", ")+")", OnCluster)
+	require.Equal(t, strings.Join(admitted, ", "), Admitted)
 }
 
 func TestListsOfPhasesFollowTheStateMachine(t *testing.T) {

@@ -57,7 +57,7 @@ const (
 			FROM names WHERE names.queue IS NOT NULL
 		)
 		SELECT names.queue, w.runner, w.priority, w.id
-		FROM names CROSS JOIN (VALUES (` + sqltext.Executor + `::smallint), (` + sqltext.Builtin + `::smallint), (` + sqltext.Pool + `::smallint)) AS by (runner)
+		FROM names CROSS JOIN (VALUES ` + sqltext.Admitted + `) AS by (runner)
 		CROSS JOIN LATERAL (
 			SELECT a.runner, a.priority, a.id FROM actions a
 			WHERE ` + sqltext.IsQueuedRoot + ` AND a.queue = names.queue AND a.runner = by.runner` + rootsInOrder + `LIMIT $1) AS w

@@ -47,6 +47,8 @@ const (
 	TransitionOutcome_TRANSITION_OUTCOME_TERMINAL TransitionOutcome = 3
 	// No such action is stored.
 	TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION TransitionOutcome = 4
+	// The reporter does not run the action: it was not admitted yet, or another cluster runs it.
+	TransitionOutcome_TRANSITION_OUTCOME_REFUSED TransitionOutcome = 5
 )
 
 // Enum value maps for TransitionOutcome.
@@ -57,6 +59,7 @@ var (
 		2: "TRANSITION_OUTCOME_STALE",
 		3: "TRANSITION_OUTCOME_TERMINAL",
 		4: "TRANSITION_OUTCOME_UNKNOWN_ACTION",
+		5: "TRANSITION_OUTCOME_REFUSED",
 	}
 	TransitionOutcome_value = map[string]int32{
 		"TRANSITION_OUTCOME_UNSPECIFIED":    0,
@@ -64,6 +67,7 @@ var (
 		"TRANSITION_OUTCOME_STALE":          2,
 		"TRANSITION_OUTCOME_TERMINAL":       3,
 		"TRANSITION_OUTCOME_UNKNOWN_ACTION": 4,
+		"TRANSITION_OUTCOME_REFUSED":        5,
 	}
 )
 
@@ -94,10 +98,64 @@ func (TransitionOutcome) EnumDescriptor() ([]byte, []int) {
 	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{0}
 }
 
+// Runner is what runs an admitted action.
+type Runner int32
+
+const (
+	// Same as RUNNER_EXECUTOR.
+	Runner_RUNNER_UNSPECIFIED Runner = 0
+	// The executor of a cluster, through a TaskAction.
+	Runner_RUNNER_EXECUTOR Runner = 1
+	// A pool of workers. One service schedules the pools of all clusters.
+	Runner_RUNNER_POOL Runner = 2
+)
+
+// Enum value maps for Runner.
+var (
+	Runner_name = map[int32]string{
+		0: "RUNNER_UNSPECIFIED",
+		1: "RUNNER_EXECUTOR",
+		2: "RUNNER_POOL",
+	}
+	Runner_value = map[string]int32{
+		"RUNNER_UNSPECIFIED": 0,
+		"RUNNER_EXECUTOR":    1,
+		"RUNNER_POOL":        2,
+	}
+)
+
+func (x Runner) Enum() *Runner {
+	p := new(Runner)
+	*p = x
+	return p
+}
+
+func (x Runner) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Runner) Descriptor() protoreflect.EnumDescriptor {
+	return file_flytebinary_engine_v1_engine_proto_enumTypes[1].Descriptor()
+}
+
+func (Runner) Type() protoreflect.EnumType {
+	return &file_flytebinary_engine_v1_engine_proto_enumTypes[1]
+}
+
+func (x Runner) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Runner.Descriptor instead.
+func (Runner) EnumDescriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{1}
+}
+
 // Transition is one observation of one attempt of an action.
 type Transition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The observation as the public contract has it. Its attempt counts from 1.
+	// The observation as the public contract has it. Its attempt counts from 1. Its cluster is the one that runs the
+	// attempt; empty means the default cluster. A report from another cluster than the action's is refused.
 	Event *workflow.ActionEvent `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
 	// The whole error of a FAILED or TIMED_OUT attempt; the event's error_info has no code.
 	Error *core.ExecutionError `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
@@ -641,8 +699,12 @@ type WatchAssignmentsRequest struct {
 	Cluster string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// The shard of the runs; unset means all.
 	Shard *uint32 `protobuf:"varint,2,opt,name=shard,proto3,oneof" json:"shard,omitempty"`
-	// Those that run in pools of workers, on all clusters, instead of those that executors run on one.
-	Pools         bool `protobuf:"varint,3,opt,name=pools,proto3" json:"pools,omitempty"`
+	// Same as runner = RUNNER_POOL.
+	//
+	// Deprecated: Marked as deprecated in flytebinary/engine/v1/engine.proto.
+	Pools bool `protobuf:"varint,3,opt,name=pools,proto3" json:"pools,omitempty"`
+	// Those of one runner only. With RUNNER_POOL the stream covers all clusters and cluster is ignored.
+	Runner        Runner `protobuf:"varint,4,opt,name=runner,proto3,enum=flytebinary.engine.v1.Runner" json:"runner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -691,11 +753,19 @@ func (x *WatchAssignmentsRequest) GetShard() uint32 {
 	return 0
 }
 
+// Deprecated: Marked as deprecated in flytebinary/engine/v1/engine.proto.
 func (x *WatchAssignmentsRequest) GetPools() bool {
 	if x != nil {
 		return x.Pools
 	}
 	return false
+}
+
+func (x *WatchAssignmentsRequest) GetRunner() Runner {
+	if x != nil {
+		return x.Runner
+	}
+	return Runner_RUNNER_UNSPECIFIED
 }
 
 // LiveActions is one page of the snapshot.
@@ -906,7 +976,9 @@ func (*WatchAssignmentsResponse_Release) isWatchAssignmentsResponse_Message() {}
 type GetAssignmentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most 500.
-	Uids          []int64 `protobuf:"varint,1,rep,packed,name=uids,proto3" json:"uids,omitempty"`
+	Uids []int64 `protobuf:"varint,1,rep,packed,name=uids,proto3" json:"uids,omitempty"`
+	// The cluster of the executor that asks: assignments of other clusters are left out. Empty means all clusters.
+	Cluster       string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -946,6 +1018,13 @@ func (x *GetAssignmentsRequest) GetUids() []int64 {
 		return x.Uids
 	}
 	return nil
+}
+
+func (x *GetAssignmentsRequest) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
 }
 
 // GetAssignmentsResponse holds those that are live.
@@ -1311,11 +1390,12 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\tancestors\x18\x0f \x03(\tR\tancestors\x12\x18\n" +
 	"\acluster\x18\x10 \x01(\tR\acluster\"=\n" +
 	"\aRelease\x122\n" +
-	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\"\x80\x01\n" +
+	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\"\xc5\x01\n" +
 	"\x17WatchAssignmentsRequest\x12!\n" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12\"\n" +
-	"\x05shard\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x10\x10H\x00R\x05shard\x88\x01\x01\x12\x14\n" +
-	"\x05pools\x18\x03 \x01(\bR\x05poolsB\b\n" +
+	"\x05shard\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x10\x10H\x00R\x05shard\x88\x01\x01\x12\x18\n" +
+	"\x05pools\x18\x03 \x01(\bB\x02\x18\x01R\x05pools\x12?\n" +
+	"\x06runner\x18\x04 \x01(\x0e2\x1d.flytebinary.engine.v1.RunnerB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06runnerB\b\n" +
 	"\x06_shard\"C\n" +
 	"\vLiveActions\x124\n" +
 	"\x04refs\x18\x01 \x03(\v2 .flytebinary.engine.v1.ActionRefR\x04refs\"\n" +
@@ -1328,9 +1408,10 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"assignment\x18\x03 \x01(\v2!.flytebinary.engine.v1.AssignmentH\x00R\n" +
 	"assignment\x12:\n" +
 	"\arelease\x18\x04 \x01(\v2\x1e.flytebinary.engine.v1.ReleaseH\x00R\areleaseB\t\n" +
-	"\amessage\"8\n" +
+	"\amessage\"[\n" +
 	"\x15GetAssignmentsRequest\x12\x1f\n" +
-	"\x04uids\x18\x01 \x03(\x03B\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x04uids\"]\n" +
+	"\x04uids\x18\x01 \x03(\x03B\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x04uids\x12!\n" +
+	"\acluster\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\"]\n" +
 	"\x16GetAssignmentsResponse\x12C\n" +
 	"\vassignments\x18\x01 \x03(\v2!.flytebinary.engine.v1.AssignmentR\vassignments\"\xa0\x01\n" +
 	"\x17GetActionStorageRequest\x12G\n" +
@@ -1353,13 +1434,18 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\n" +
 	"tail_lines\x18\x05 \x01(\x03R\ttailLines\"P\n" +
 	"\x15TailContainerResponse\x127\n" +
-	"\x05lines\x18\x01 \x03(\v2!.flyteidl2.logs.dataplane.LogLineR\x05lines*\xbd\x01\n" +
+	"\x05lines\x18\x01 \x03(\v2!.flyteidl2.logs.dataplane.LogLineR\x05lines*\xdd\x01\n" +
 	"\x11TransitionOutcome\x12\"\n" +
 	"\x1eTRANSITION_OUTCOME_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aTRANSITION_OUTCOME_APPLIED\x10\x01\x12\x1c\n" +
 	"\x18TRANSITION_OUTCOME_STALE\x10\x02\x12\x1f\n" +
 	"\x1bTRANSITION_OUTCOME_TERMINAL\x10\x03\x12%\n" +
-	"!TRANSITION_OUTCOME_UNKNOWN_ACTION\x10\x042\xd0\x04\n" +
+	"!TRANSITION_OUTCOME_UNKNOWN_ACTION\x10\x04\x12\x1e\n" +
+	"\x1aTRANSITION_OUTCOME_REFUSED\x10\x05*F\n" +
+	"\x06Runner\x12\x16\n" +
+	"\x12RUNNER_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fRUNNER_EXECUTOR\x10\x01\x12\x0f\n" +
+	"\vRUNNER_POOL\x10\x022\xd0\x04\n" +
 	"\rEngineService\x12v\n" +
 	"\x11RecordTransitions\x12/.flytebinary.engine.v1.RecordTransitionsRequest\x1a0.flytebinary.engine.v1.RecordTransitionsResponse\x12l\n" +
 	"\rWatchChildren\x12+.flytebinary.engine.v1.WatchChildrenRequest\x1a,.flytebinary.engine.v1.WatchChildrenResponse0\x01\x12u\n" +
@@ -1381,81 +1467,83 @@ func file_flytebinary_engine_v1_engine_proto_rawDescGZIP() []byte {
 	return file_flytebinary_engine_v1_engine_proto_rawDescData
 }
 
-var file_flytebinary_engine_v1_engine_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_flytebinary_engine_v1_engine_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(TransitionOutcome)(0),                  // 0: flytebinary.engine.v1.TransitionOutcome
-	(*Transition)(nil),                      // 1: flytebinary.engine.v1.Transition
-	(*RecordTransitionsRequest)(nil),        // 2: flytebinary.engine.v1.RecordTransitionsRequest
-	(*RecordTransitionsResponse)(nil),       // 3: flytebinary.engine.v1.RecordTransitionsResponse
-	(*WatchChildrenRequest)(nil),            // 4: flytebinary.engine.v1.WatchChildrenRequest
-	(*WatchChildrenResponse)(nil),           // 5: flytebinary.engine.v1.WatchChildrenResponse
-	(*ActionRef)(nil),                       // 6: flytebinary.engine.v1.ActionRef
-	(*Assignment)(nil),                      // 7: flytebinary.engine.v1.Assignment
-	(*Release)(nil),                         // 8: flytebinary.engine.v1.Release
-	(*WatchAssignmentsRequest)(nil),         // 9: flytebinary.engine.v1.WatchAssignmentsRequest
-	(*LiveActions)(nil),                     // 10: flytebinary.engine.v1.LiveActions
-	(*Sentinel)(nil),                        // 11: flytebinary.engine.v1.Sentinel
-	(*WatchAssignmentsResponse)(nil),        // 12: flytebinary.engine.v1.WatchAssignmentsResponse
-	(*GetAssignmentsRequest)(nil),           // 13: flytebinary.engine.v1.GetAssignmentsRequest
-	(*GetAssignmentsResponse)(nil),          // 14: flytebinary.engine.v1.GetAssignmentsResponse
-	(*GetActionStorageRequest)(nil),         // 15: flytebinary.engine.v1.GetActionStorageRequest
-	(*GetActionStorageResponse)(nil),        // 16: flytebinary.engine.v1.GetActionStorageResponse
-	(*TailContainerRequest)(nil),            // 17: flytebinary.engine.v1.TailContainerRequest
-	(*TailContainerResponse)(nil),           // 18: flytebinary.engine.v1.TailContainerResponse
-	(*workflow.ActionEvent)(nil),            // 19: flyteidl2.workflow.ActionEvent
-	(*core.ExecutionError)(nil),             // 20: flyteidl2.core.ExecutionError
-	(*timestamppb.Timestamp)(nil),           // 21: google.protobuf.Timestamp
-	(*common.ActionIdentifier)(nil),         // 22: flyteidl2.common.ActionIdentifier
-	(*actions.WatchForUpdatesResponse)(nil), // 23: flyteidl2.actions.WatchForUpdatesResponse
-	(*workflow.TaskAction)(nil),             // 24: flyteidl2.workflow.TaskAction
-	(*task.RunSpec)(nil),                    // 25: flyteidl2.task.RunSpec
-	(workflow.RunSource)(0),                 // 26: flyteidl2.workflow.RunSource
-	(common.ActionPhase)(0),                 // 27: flyteidl2.common.ActionPhase
-	(*dataplane.LogLine)(nil),               // 28: flyteidl2.logs.dataplane.LogLine
+	(Runner)(0),                             // 1: flytebinary.engine.v1.Runner
+	(*Transition)(nil),                      // 2: flytebinary.engine.v1.Transition
+	(*RecordTransitionsRequest)(nil),        // 3: flytebinary.engine.v1.RecordTransitionsRequest
+	(*RecordTransitionsResponse)(nil),       // 4: flytebinary.engine.v1.RecordTransitionsResponse
+	(*WatchChildrenRequest)(nil),            // 5: flytebinary.engine.v1.WatchChildrenRequest
+	(*WatchChildrenResponse)(nil),           // 6: flytebinary.engine.v1.WatchChildrenResponse
+	(*ActionRef)(nil),                       // 7: flytebinary.engine.v1.ActionRef
+	(*Assignment)(nil),                      // 8: flytebinary.engine.v1.Assignment
+	(*Release)(nil),                         // 9: flytebinary.engine.v1.Release
+	(*WatchAssignmentsRequest)(nil),         // 10: flytebinary.engine.v1.WatchAssignmentsRequest
+	(*LiveActions)(nil),                     // 11: flytebinary.engine.v1.LiveActions
+	(*Sentinel)(nil),                        // 12: flytebinary.engine.v1.Sentinel
+	(*WatchAssignmentsResponse)(nil),        // 13: flytebinary.engine.v1.WatchAssignmentsResponse
+	(*GetAssignmentsRequest)(nil),           // 14: flytebinary.engine.v1.GetAssignmentsRequest
+	(*GetAssignmentsResponse)(nil),          // 15: flytebinary.engine.v1.GetAssignmentsResponse
+	(*GetActionStorageRequest)(nil),         // 16: flytebinary.engine.v1.GetActionStorageRequest
+	(*GetActionStorageResponse)(nil),        // 17: flytebinary.engine.v1.GetActionStorageResponse
+	(*TailContainerRequest)(nil),            // 18: flytebinary.engine.v1.TailContainerRequest
+	(*TailContainerResponse)(nil),           // 19: flytebinary.engine.v1.TailContainerResponse
+	(*workflow.ActionEvent)(nil),            // 20: flyteidl2.workflow.ActionEvent
+	(*core.ExecutionError)(nil),             // 21: flyteidl2.core.ExecutionError
+	(*timestamppb.Timestamp)(nil),           // 22: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil),         // 23: flyteidl2.common.ActionIdentifier
+	(*actions.WatchForUpdatesResponse)(nil), // 24: flyteidl2.actions.WatchForUpdatesResponse
+	(*workflow.TaskAction)(nil),             // 25: flyteidl2.workflow.TaskAction
+	(*task.RunSpec)(nil),                    // 26: flyteidl2.task.RunSpec
+	(workflow.RunSource)(0),                 // 27: flyteidl2.workflow.RunSource
+	(common.ActionPhase)(0),                 // 28: flyteidl2.common.ActionPhase
+	(*dataplane.LogLine)(nil),               // 29: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
-	19, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
-	20, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
-	21, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
-	1,  // 3: flytebinary.engine.v1.RecordTransitionsRequest.transitions:type_name -> flytebinary.engine.v1.Transition
+	20, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
+	21, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
+	22, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
+	2,  // 3: flytebinary.engine.v1.RecordTransitionsRequest.transitions:type_name -> flytebinary.engine.v1.Transition
 	0,  // 4: flytebinary.engine.v1.RecordTransitionsResponse.outcomes:type_name -> flytebinary.engine.v1.TransitionOutcome
-	22, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
-	23, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
-	22, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
-	6,  // 8: flytebinary.engine.v1.Assignment.ref:type_name -> flytebinary.engine.v1.ActionRef
-	24, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
-	25, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
-	21, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
-	21, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
-	6,  // 13: flytebinary.engine.v1.Release.ref:type_name -> flytebinary.engine.v1.ActionRef
-	6,  // 14: flytebinary.engine.v1.LiveActions.refs:type_name -> flytebinary.engine.v1.ActionRef
-	10, // 15: flytebinary.engine.v1.WatchAssignmentsResponse.live:type_name -> flytebinary.engine.v1.LiveActions
-	11, // 16: flytebinary.engine.v1.WatchAssignmentsResponse.sentinel:type_name -> flytebinary.engine.v1.Sentinel
-	7,  // 17: flytebinary.engine.v1.WatchAssignmentsResponse.assignment:type_name -> flytebinary.engine.v1.Assignment
-	8,  // 18: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
-	7,  // 19: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
-	22, // 20: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	26, // 21: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	27, // 22: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	28, // 23: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	2,  // 24: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	4,  // 25: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	9,  // 26: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	13, // 27: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	15, // 28: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	17, // 29: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	3,  // 30: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	5,  // 31: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	12, // 32: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	14, // 33: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	16, // 34: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	18, // 35: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	30, // [30:36] is the sub-list for method output_type
-	24, // [24:30] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	23, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
+	24, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
+	23, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
+	7,  // 8: flytebinary.engine.v1.Assignment.ref:type_name -> flytebinary.engine.v1.ActionRef
+	25, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
+	26, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
+	22, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
+	22, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
+	7,  // 13: flytebinary.engine.v1.Release.ref:type_name -> flytebinary.engine.v1.ActionRef
+	1,  // 14: flytebinary.engine.v1.WatchAssignmentsRequest.runner:type_name -> flytebinary.engine.v1.Runner
+	7,  // 15: flytebinary.engine.v1.LiveActions.refs:type_name -> flytebinary.engine.v1.ActionRef
+	11, // 16: flytebinary.engine.v1.WatchAssignmentsResponse.live:type_name -> flytebinary.engine.v1.LiveActions
+	12, // 17: flytebinary.engine.v1.WatchAssignmentsResponse.sentinel:type_name -> flytebinary.engine.v1.Sentinel
+	8,  // 18: flytebinary.engine.v1.WatchAssignmentsResponse.assignment:type_name -> flytebinary.engine.v1.Assignment
+	9,  // 19: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
+	8,  // 20: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
+	23, // 21: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	27, // 22: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	28, // 23: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	29, // 24: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	3,  // 25: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	5,  // 26: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	10, // 27: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	14, // 28: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	16, // 29: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	18, // 30: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	4,  // 31: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	6,  // 32: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	13, // 33: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	15, // 34: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	17, // 35: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	19, // 36: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	31, // [31:37] is the sub-list for method output_type
+	25, // [25:31] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }
@@ -1475,7 +1563,7 @@ func file_flytebinary_engine_v1_engine_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_engine_proto_rawDesc), len(file_flytebinary_engine_v1_engine_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   2,
