@@ -74,6 +74,7 @@ func newFixture(t testing.TB, sink cloudevents.Sink) *fixture {
 	writer := store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{
 		Pool: f.pool, Logger: zerolog.Nop(), Replica: "test", EventSinks: f.config.Names(),
 	})
+	writer.Gate().Set(1_000_000, 0) // actions are admitted at once
 	require.NoError(t, writer.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, writer.Stop(context.WithoutCancel(t.Context()))) })
 	f.writer = writer
