@@ -152,6 +152,26 @@ func TestAssignmentIsWhole(t *testing.T) {
 	require.Len(t, response.GetAssignments(), 1)
 }
 
+// TestAssignmentsOfAnotherClusterAreLeftOut: a controller learns only of what its cluster runs.
+func TestAssignmentsOfAnotherClusterAreLeftOut(t *testing.T) {
+	c := newWriteFixture(t, nil)
+	c.create(namedRun("r"))
+	w := c.watchAssignments()
+	require.Equal(t, "live r/a0", w.next())
+	uid := w.stream.Msg().GetLive().GetRefs()[0].GetUid()
+	for cluster, count := range map[string]int{"": 1, ident.DefaultCluster: 1, "west": 0} {
+		response, err := c.engine.GetAssignments(t.Context(), &enginev1.GetAssignmentsRequest{Uids: []int64{uid}, Cluster: cluster})
+		require.NoError(t, err)
+		require.Len(t, response.GetAssignments(), count, cluster)
+	}
+	elsewhere := transition("r", "a0", 1, running)
+	elsewhere.Event.Cluster = "west"
+	response, err := c.engine.RecordTransitions(t.Context(), &enginev1.RecordTransitionsRequest{Transitions: []*enginev1.Transition{elsewhere}})
+	require.NoError(t, err)
+	require.Equal(t, []enginev1.TransitionOutcome{enginev1.TransitionOutcome_TRANSITION_OUTCOME_REFUSED}, response.GetOutcomes())
+	require.Equal(t, queued, c.phase("r", "a0"))
+}
+
 // An executor that gets an assignment again must know what the earlier attempts cost.
 func TestAssignmentCarriesWhatWasLost(t *testing.T) {
 	c := newWriteFixture(t, nil)
