@@ -24,6 +24,7 @@ import { appTabs, type AppSearch, type AppTab } from "./search";
 import { Settings } from "./settings";
 import { useApp } from "./use-app";
 import { shownOf } from "./words";
+import page from "@/design/page.module.css";
 import css from "./apps.module.css";
 
 const Logs = lazy(() => chunk(() => import("./logs")).then((m) => ({ default: m.AppLogs })));
@@ -65,7 +66,7 @@ export function AppPage() {
     history: () => <History id={id} />,
   };
   return (
-    <div className={css["page"]}>
+    <div className={page["page"]}>
       <Head name={name} app={app} explained={explained.data}>
         {app && <AppActions id={id} app={app} onChange={refresh} />}
       </Head>
@@ -78,7 +79,7 @@ export function AppPage() {
           onChange={(next) => go(next === "overview" ? {} : { tab: next })}
           tabs={appTabs.map((known) => [known, tabNames[known]] as const)}
         >
-          <div className={css["tab"]}>
+          <div className={page["tab"]}>
             <Suspense fallback={<Loading what={tabNames[tab].toLowerCase()} />}>{contents[tab]()}</Suspense>
           </div>
         </Tabs>
@@ -106,12 +107,12 @@ function Head({
   });
   return (
     <>
-      <div className={css["head"]}>
+      <div className={page["head"]}>
         <h1>{name}</h1>
         <CopyButton text={name} label="Copy app name" />
         {app && <AppStatus shown={shown} />}
         {app?.spec?.profile?.type && <Tag>{app.spec.profile.type}</Tag>}
-        <div className={css["do"]}>
+        <div className={page["actions"]}>
           {address !== undefined && (
             <a className={buttonClass("primary")} href={address} target="_blank" rel="noreferrer">
               Open <ExternalLink size={14} aria-label="in a new tab" />
@@ -125,7 +126,7 @@ function Head({
         <ul className={css["links"]} aria-label="Addresses">
           {address !== undefined && (
             <li>
-              <code className={css["address"]}>{address}</code>
+              <code className={page["address"]}>{address}</code>
               <CopyButton text={address} label="Copy address" />
             </li>
           )}

@@ -6,6 +6,7 @@ import { AppStatus } from "./app-status";
 import { routeTo } from "./id";
 import { useAppsOfRun, type Run } from "./use-apps-of-run";
 import { shownOf } from "./words";
+import page from "@/design/page.module.css";
 import css from "./apps.module.css";
 
 /** The apps that use outputs of a run, and as which of their inputs. */
@@ -15,7 +16,7 @@ export function AppsOfRun({ run }: { readonly run: Run }) {
   if (loading) return <Loading what="apps" />;
   if (apps.length === 0) return <Empty title="No app uses outputs of this run" />;
   return (
-    <div className={css["tab"]}>
+    <div className={page["tab"]}>
       <ul className={css["users"]} aria-label="Apps that use outputs of this run">
         {apps.flatMap(({ app, uses }) => {
           const id = app?.metadata?.id;
@@ -46,7 +47,7 @@ export function AppsOfRun({ run }: { readonly run: Run }) {
 /** An input, with a link to the action whose output it is. */
 function Origin({ use: { input, actionId } }: { readonly use: AppUse }) {
   const { run, name } = actionId ?? {};
-  if (!run || !name) return <span className={css["muted"]}>input {input}</span>;
+  if (!run || !name) return <span className={page["muted"]}>input {input}</span>;
   return (
     <Link
       to="/domain/$domain/project/$project/runs/$run"

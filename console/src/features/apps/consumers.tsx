@@ -10,6 +10,7 @@ import { Loading, ProblemNotice } from "@/design/notice";
 import { AppStatus } from "./app-status";
 import { routeTo } from "./id";
 import { shownOf } from "./words";
+import page from "@/design/page.module.css";
 import css from "./apps.module.css";
 
 /** The apps that use a version of an artifact. */
@@ -25,12 +26,12 @@ export function Consumers({ place: { project, domain }, name, version }: { reado
     getNextPageParam: (page) => page.token || undefined,
   });
   if (answer.error) {
-    if (problemOf(answer.error).code === Code.Unimplemented) return <p className={css["muted"]}>This server has no apps.</p>;
+    if (problemOf(answer.error).code === Code.Unimplemented) return <p className={page["muted"]}>This server has no apps.</p>;
     return <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />;
   }
   if (!answer.data) return <Loading what="apps" />;
   const apps = answer.data.pages.flatMap((page) => page.apps);
-  if (apps.length === 0) return <p className={css["muted"]}>No app uses this version.</p>;
+  if (apps.length === 0) return <p className={page["muted"]}>No app uses this version.</p>;
   return (
     <>
       <ul className={css["links"]} aria-label="Apps that use this version">

@@ -11,7 +11,7 @@ import { Message } from "./message";
 import { Traffic } from "./traffic";
 import { Used } from "./used";
 import { rangeOf, scalingWords } from "./words";
-import css from "./apps.module.css";
+import page from "@/design/page.module.css";
 
 /** What runs of an app, its load, and what it uses. */
 export function Overview({ explained, onLog }: { readonly explained: ExplainAppResponse | undefined; readonly onLog: (replica: string) => void }) {
@@ -35,12 +35,12 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
         ]}
       />
       <Traffic traffic={traffic} />
-      <section className={css["section"]} aria-label="Replicas">
+      <section className={page["section"]} aria-label="Replicas">
         <h2>Replicas</h2>
         <Replicas replicas={replicas} said={[message, explained.summary]} onLog={onLog} />
       </section>
       {uses.length > 0 && (
-        <section className={css["section"]} aria-label="Uses">
+        <section className={page["section"]} aria-label="Uses">
           <h2>Uses</h2>
           <Uses uses={uses} />
         </section>
@@ -64,7 +64,7 @@ interface ReplicasProps {
 }
 
 function Replicas({ replicas, said, onLog }: ReplicasProps) {
-  if (replicas.length === 0) return <p className={css["muted"]}>No replica runs.</p>;
+  if (replicas.length === 0) return <p className={page["muted"]}>No replica runs.</p>;
   return (
     <Table
       label="Replicas"

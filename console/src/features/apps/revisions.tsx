@@ -18,6 +18,7 @@ import type { AppId } from "./id";
 import { Message } from "./message";
 import { changesOf, textsOf } from "./spec-text";
 import { revisionWords } from "./words";
+import page from "@/design/page.module.css";
 import css from "./apps.module.css";
 
 interface RevisionsProps {
@@ -92,14 +93,14 @@ function Revision({ revision, before, onRollBack }: RevisionProps) {
         {whoIs(revision.createdBy) && <span>by {whoIs(revision.createdBy)}</span>}
         {revision.restores > 0n && <span>restores revision {String(revision.restores)}</span>}
         {onRollBack && (
-          <Button small className={css["do"] ?? ""} onClick={onRollBack} aria-label={`Roll back to revision ${number}`}>
+          <Button small className={page["actions"] ?? ""} onClick={onRollBack} aria-label={`Roll back to revision ${number}`}>
             Roll back
           </Button>
         )}
       </div>
       {revision.reason && <p>{revision.reason}</p>}
       {revision.message && (
-        <div className={revision.state === AppRevisionState.FAILED ? css["wrong"] : css["muted"]}>
+        <div className={revision.state === AppRevisionState.FAILED ? css["wrong"] : page["muted"]}>
           <Message text={revision.message} />
         </div>
       )}
@@ -109,7 +110,7 @@ function Revision({ revision, before, onRollBack }: RevisionProps) {
           {open && <Diff label={`Changes of revision ${number}`} {...textsOf(before.spec, revision.spec)} />}
         </details>
       )}
-      {!changes && revision.revision === 1n && <p className={css["muted"]}>The first revision</p>}
+      {!changes && revision.revision === 1n && <p className={page["muted"]}>The first revision</p>}
     </li>
   );
 }
@@ -154,7 +155,7 @@ function RollBack({
         {...textsOf(from.spec, to.spec)}
       />
       <form
-        className={css["section"]}
+        className={page["section"]}
         onSubmit={(event) => {
           event.preventDefault();
           roll.mutate();

@@ -7,7 +7,7 @@ import { containersOf, secretWords } from "@/features/action/pod/specification";
 import { uriOf } from "./artifact-uri";
 import { Used } from "./used";
 import { rangeOf, scalingWords, spanWords } from "./words";
-import css from "./apps.module.css";
+import page from "@/design/page.module.css";
 
 /** What an app declares: its containers, environment, inputs, secrets by name, scaling and address. */
 export function Settings({ app: { metadata, spec }, uses }: { readonly app: App; readonly uses: readonly AppUse[] }) {
@@ -17,7 +17,7 @@ export function Settings({ app: { metadata, spec }, uses }: { readonly app: App;
   return (
     <>
       <Inputs inputs={spec.inputs?.items ?? []} uses={uses} />
-      <section className={css["section"]} aria-label="Settings">
+      <section className={page["section"]} aria-label="Settings">
         <h2>Settings</h2>
         <Facts
           facts={[
@@ -36,7 +36,7 @@ export function Settings({ app: { metadata, spec }, uses }: { readonly app: App;
             ["Cluster", spec.cluster],
             ["Cluster pool", spec.clusterPool],
             ["Labels", lines(Object.entries(metadata?.labels ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key)))],
-            ["Code", metadata?.codeBundleUri && <code className={css["address"]}>{metadata.codeBundleUri}</code>],
+            ["Code", metadata?.codeBundleUri && <code className={page["address"]}>{metadata.codeBundleUri}</code>],
             ["Client", runtimeMetadata && `${runtimeMetadata.flavor} ${runtimeMetadata.version}`.trim()],
           ]}
         />
@@ -56,7 +56,7 @@ function templateOf({ appPayload }: Spec): Pick<TaskTemplate, "target"> {
 function Inputs({ inputs, uses }: { readonly inputs: readonly Input[]; readonly uses: readonly AppUse[] }) {
   if (inputs.length === 0) return null;
   return (
-    <section className={css["section"]} aria-label="Inputs">
+    <section className={page["section"]} aria-label="Inputs">
       <h2>Inputs</h2>
       <Facts
         facts={inputs.map((input) => [input.name, <InputValue key={input.name} input={input} use={uses.find((one) => one.input === input.name)} />] as const)}

@@ -5,6 +5,7 @@ import { Chart, Charts, Sign } from "@/design/chart";
 import { roundUp } from "@/design/chart-lines";
 import { count, duration, moment, plural } from "@/design/format";
 import { loadsOf, number, type Load } from "./load";
+import page from "@/design/page.module.css";
 import css from "./apps.module.css";
 
 /** The load of the last half hour as charts, and as a table for those who cannot see them. */
@@ -13,9 +14,9 @@ export function Traffic({ traffic }: { readonly traffic: readonly AppTraffic[] }
   const requests = loads.reduce((sum, one) => sum + one.requests, 0);
   const errors = loads.reduce((sum, one) => sum + one.errors, 0);
   return (
-    <section className={css["section"]} aria-label="Traffic" data-testid="app-traffic">
+    <section className={page["section"]} aria-label="Traffic" data-testid="app-traffic">
       <h2>Traffic</h2>
-      <p className={css["muted"]}>
+      <p className={page["muted"]}>
         {requests === 0 ? "No requests in the last half hour." : `${plural(requests, "request")} in the last half hour, ${count(errors)} failed.`}
       </p>
       {requests > 0 && <Drawn loads={loads} errors={errors} />}

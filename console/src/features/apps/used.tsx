@@ -3,14 +3,14 @@ import type { AppUse } from "@gen/flytebinary/insight/v1/apps_pb.js";
 import { variable } from "@/features/action/pod/specification";
 import { artifactOf } from "./artifact-uri";
 import { routeTo } from "./id";
-import css from "./apps.module.css";
+import page from "@/design/page.module.css";
 
 /** What an input of an app refers to, with a link where there is a page for it. */
 export function Used({ input, used, actionId }: Pick<AppUse, "input" | "used"> & Partial<Pick<AppUse, "actionId">>) {
   switch (used.case) {
     case "artifactUri": {
       const artifact = artifactOf(used.value);
-      if (!artifact) return <code className={css["address"]}>{used.value}</code>;
+      if (!artifact) return <code className={page["address"]}>{used.value}</code>;
       const { project, domain, name, version } = artifact;
       return (
         <Link to="/domain/$domain/project/$project/artifacts/$artifact" params={{ project, domain, artifact: name }} search={version === "" ? {} : { version }}>
@@ -26,7 +26,7 @@ export function Used({ input, used, actionId }: Pick<AppUse, "input" | "used"> &
         </Link>
       );
     default:
-      if (variable(input, used.value ?? "").hidden) return <em className={css["muted"]}>hidden</em>;
+      if (variable(input, used.value ?? "").hidden) return <em className={page["muted"]}>hidden</em>;
       return (
         <>
           {actionId?.run && (
@@ -40,7 +40,7 @@ export function Used({ input, used, actionId }: Pick<AppUse, "input" | "used"> &
               </Link>
             </div>
           )}
-          <code className={css["address"]}>{used.value ?? ""}</code>
+          <code className={page["address"]}>{used.value ?? ""}</code>
         </>
       );
   }
