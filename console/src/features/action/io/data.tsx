@@ -105,7 +105,7 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
               {raw ? "By type" : "JSON"}
             </Button>
             <Button small onClick={() => save(new Blob([`${json(whole)}\n`], { type: "application/json" }), `${action.run.name}-${action.name}-${what}.json`)}>
-              Download JSON
+              Download
             </Button>
             <CopyAs what={what} action={action} values={values} types={types} />
           </>
