@@ -5,7 +5,7 @@ import css from "./page.module.css";
 
 interface ListPageProps<Row> extends ListProps<Row> {
   readonly title: string;
-  /** Filters and buttons alongside the title. */
+  /** Filters and buttons next to the title. */
   readonly head?: ReactNode;
   /** What follows the list. */
   readonly children?: ReactNode;

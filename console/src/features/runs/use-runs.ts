@@ -104,7 +104,7 @@ export function useRuns(place: Place, search: RunsSearch, { tracked, enabled, la
     const listed = data?.pages.flatMap((page) => page.runs) ?? [];
     if (!live) return refreshed(listed, seen.runs);
     return merged(listed, data?.pages.at(-1)?.token !== "", updates.state?.runs ?? new Map<string, Run>(), (run) => matches(search, run, now));
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- key represents the search
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the key contains the search
   }, [data, updates.state, seen.runs, live, key, now]);
 
   return {

@@ -9,13 +9,13 @@ export enum ActionType {
   Condition = 3,
 }
 
-/** Represents no row. */
+/** Means: no row. */
 export const none = -1;
 
 /**
  * All actions of a run in columns: a row for each, in the order in which they were created, so that a parent comes before
- * its children. A hundred thousand of them take some 15 MB. Rows are never removed and never move; changes are reported to
- * listeners once for each message.
+ * its children. 100,000 actions take about 15 MB. Rows are never removed and never move. Listeners are called once for each
+ * message.
  */
 export class RunModel {
   readonly #rows = new Map<number, number>(); // by number
@@ -67,7 +67,7 @@ export class RunModel {
     return this.#cursor;
   }
 
-  /** How many texts it has; sent when resuming. */
+  /** How many texts it has, to be told when resuming. */
   get strings(): number {
     return this.#strings.length;
   }

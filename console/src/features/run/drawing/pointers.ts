@@ -1,37 +1,37 @@
-/** A place on what is drawn, in pixels from its upper left corner. */
+/** A point of a drawing, in pixels from its upper left corner. */
 export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
-/** What pointers do to something drawn that is larger than its window. */
+/** What pointers do to a drawing that is larger than its viewport. */
 export interface Drawn {
-  /** Pulls it along, by pixels. */
+  /** Moves it by pixels. */
   readonly pull: (dx: number, dy: number, pointer: string) => void;
-  /** Draws it larger by a factor around a point. */
+  /** Zooms by a factor around a point. */
   readonly zoom: (factor: number, around: Point) => void;
-  /** How far two fingers are from each other, as far as it zooms. */
+  /** The distance of two fingers in the directions that zoom. */
   readonly spread: (dx: number, dy: number) => number;
-  /** Scrolls by what a wheel turned, in pixels. Says whether it did; if not, the page scrolls. */
+  /** Scrolls by a turn of the wheel, in pixels. Returns false if the page should scroll instead. */
   readonly turn: (dx: number, dy: number) => boolean;
-  /** A pointer went down and up at a place. */
+  /** A pointer was pressed and released at a point. */
   readonly click: (at: Point, target: Element) => void;
 }
 
-/** A pointer that moved less than this was meant to stay, in pixels. */
+/** A pointer that moved less than this did not drag, in pixels. */
 const still = 4;
-/** Fingers that are nearer to each other than this zoom by chance, in pixels. */
+/** Fingers closer than this do not zoom, in pixels: small movements would change the zoom a lot. */
 const apart = 8;
-/** A line that a wheel turns, in pixels. */
+/** The height of a line that a wheel scrolls, in pixels. */
 const line = 16;
 
-/** Where a pointer is on a surface. */
+/** The position of a pointer on a surface. */
 export function placeIn(surface: HTMLElement, event: MouseEvent): Point {
   const box = surface.getBoundingClientRect();
   return { x: event.clientX - box.left, y: event.clientY - box.top };
 }
 
-/** Takes pointers and wheels on a surface, until the returned function is called. */
+/** Handles pointers and wheels on a surface. The returned function stops it. */
 export function takePointers(surface: HTMLElement, drawn: Drawn): () => void {
   const control = new AbortController();
   const { signal } = control;

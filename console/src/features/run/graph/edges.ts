@@ -67,7 +67,7 @@ function groupOf(picture: Picture, id: string | undefined): string | undefined {
   return above?.kind === "group" ? above.id : undefined;
 }
 
-/** The node that represents an action. */
+/** The node that shows an action: its own node, or the group that contains it. */
 function holder(model: RunModel, picture: Picture, name: string): string | undefined {
   const row = model.row(name);
   if (row < 0) return undefined;

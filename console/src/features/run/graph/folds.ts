@@ -9,7 +9,7 @@ export class Folds {
   readonly #kept = new Map<string, Set<string>>(); // by list, so that what is drawn does not go away when other things fail
   #pinned: ReadonlySet<string> = new Set();
 
-  /** Whether a node is open. When no one has said so it is by itself as suggested, and stays so. */
+  /** Whether a node is open. A node that the user did not toggle opens when that is suggested, and then stays open. */
   isOpen(id: string, suggested: boolean): boolean {
     if (this.#open.has(id)) return true;
     if (!suggested || this.#closed.has(id)) return false;

@@ -67,8 +67,8 @@ const gap = 14;
 const margin = 8;
 
 /**
- * Lays out a tree: a column for each level, parents alongside the middle of their children. It takes no time, so it serves
- * where no data flow, and where the other layout is not to be had.
+ * Lays out a tree: a column for each level, parents at the middle of their children. It is fast, so it is used if there are
+ * no data flows, and if the other layout is not available.
  */
 export function treeLayout(picture: Picture, edges: readonly Edge[]): Layout {
   const { nodes } = picture;

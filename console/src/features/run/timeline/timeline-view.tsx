@@ -155,7 +155,7 @@ function useChoice(timeline: Timeline, model: RunModel, onSelect: (name: string)
   );
 }
 
-/** Puts the hint alongside the pointer, where the window has room for it. */
+/** Places the hint next to the pointer, on the side with enough space. */
 function placeHint(hint: HTMLElement, x: number, y: number): void {
   const [right, below] = [x < innerWidth - 340, y < innerHeight - 260];
   hint.style.left = right ? `${x + 14}px` : "auto";
