@@ -98,7 +98,7 @@ func attemptOf(a *store.Action, count verdict.Count) store.Action {
 	return next
 }
 
-// record records transitions in order, whatever becomes of them.
+// record records transitions in order, whatever their outcome.
 func (h *handler) record(ctx context.Context, transitions ...*enginev1.Transition) error {
 	_, err := h.reporter.Send(ctx, 0, nil, transitions...)
 	return err

@@ -92,5 +92,5 @@ func TestTrackRecordIsCurrent(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(wanted), 0o644))
 		return
 	}
-	require.Equal(t, wanted, string(body), "run `go test ./internal/archtest -update`")
+	require.Equal(t, wanted, string(body), "run `go test ./internal/test/archtest -update`")
 }
