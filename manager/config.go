@@ -65,7 +65,7 @@ type Config struct {
 	Apps apps.Config `config:"apps"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
 	Actions actions.Config `config:"actions"`
-	// Executor makes pods of TaskAction objects and reports the outcome of them.
+	// Executor makes pods of TaskAction objects and reports their outcome.
 	Executor ExecutorConfig `config:"executor"`
 	// Deployer runs apps on the cluster. It comes with target controller.
 	Deployer deployer.Config `config:"deployer"`

@@ -42,7 +42,7 @@ type Subscription[C any] struct {
 // Ready has a token when there is something to Take.
 func (s *Subscription[C]) Ready() <-chan struct{} { return s.ready }
 
-// Take returns what was collected since the last call, and begins anew with the zero value.
+// Take returns what was collected since the last call, and begins again with the zero value.
 func (s *Subscription[C]) Take() C {
 	s.mu.Lock()
 	defer s.mu.Unlock()

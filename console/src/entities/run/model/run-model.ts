@@ -67,7 +67,7 @@ export class RunModel {
     return this.#cursor;
   }
 
-  /** How many texts it has, to be told when resuming. */
+  /** How many texts it has; sent when resuming. */
   get strings(): number {
     return this.#strings.length;
   }

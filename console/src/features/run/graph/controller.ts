@@ -32,7 +32,7 @@ export interface Shown {
   readonly truncated: boolean;
 }
 
-/** How often the picture is made anew while the run changes, in milliseconds. */
+/** How often the picture is made again while the run changes, in milliseconds. */
 const recount = 500;
 
 /** The graph outside of React: it knows what is drawn and where, and has it laid out when its shape changes. */
@@ -231,7 +231,7 @@ export class Graph {
     const cursor = picture.byId.has(this.#shown.cursor) || this.#reveal === this.#shown.cursor ? this.#shown.cursor : "";
     this.#publish({ picture, edges, layout, cursor, busy: false, failure: this.#layouter.failure, truncated: this.flows.truncated(picture.parents) });
     this.#keepPlace();
-    if (this.#wantedShape !== shape) this.#want(0); // it went on meanwhile
+    if (this.#wantedShape !== shape) this.#want(0); // it continued meanwhile
   }
 
   /** Finds a sight for a new layout or a new size of the frame. */
