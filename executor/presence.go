@@ -40,6 +40,9 @@ type absence struct {
 	gone   bool // its types do not exist; otherwise they cannot be read
 }
 
+// same reports whether the same plugin cannot run as before, in whatever words.
+func (a absence) same(b absence) bool { return a.plugin == b.plugin && a.gone == b.gone }
+
 // changedError says that the plugins that can run are no longer those of the manager.
 type changedError struct{ words string }
 
@@ -81,7 +84,7 @@ func (p *presence) awaitChange(ctx context.Context, missing []absence) error {
 		_, now, err := p.look(ctx, interval/2) // half: the shards look at about the same time
 		switch {
 		case err != nil: // Nothing is known. An API server that does not answer says nothing about types.
-		case !slices.Equal(now, missing):
+		case !slices.EqualFunc(now, missing, absence.same):
 			return &changedError{words: words(now)}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // look returns the state of an attempt and, if it succeeded, where its outputs are.
 func (r *Reconciler) look(ctx context.Context, entry *entry, attempt *plugin.Attempt) (plugin.State, *task.OutputReferences, error) {
 	if why := entry.invalid; why != nil {
-		return plugin.Lost(why), nil, nil //nolint:nilerr // why is the state
+		return plugin.Lost(why), nil, nil
 	}
 	if spec := attempt.Task.Spec; spec.Begun && attempt.Number == spec.Attempt {
 		// Its files are in its directory, and its process may still run: nothing else may run under its number.
