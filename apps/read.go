@@ -6,7 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
-	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -40,7 +40,7 @@ func (h *handler) find(ctx context.Context, r *app.GetRequest) (*store.App, erro
 		if err != nil {
 			return nil, err
 		}
-		if a == nil || !sees(ctx, a) {
+		if a == nil || !listquery.Sees(ctx, a.Project, a.Domain) {
 			return nil, rpc.NotFound("no app has the address %s", address)
 		}
 		return a, nil
@@ -51,24 +51,10 @@ func (h *handler) find(ctx context.Context, r *app.GetRequest) (*store.App, erro
 // visible reads an app by a name that the request does not give as such, so that no one has checked it.
 func (h *handler) visible(ctx context.Context, key store.Key) (*store.App, error) {
 	a, err := h.store.Get(ctx, key)
-	if err == nil && !sees(ctx, a) {
+	if err == nil && !listquery.Sees(ctx, a.Project, a.Domain) {
 		return nil, store.NotFound(key)
 	}
 	return a, err
-}
-
-// sees reports whether an app is within the scope of the call.
-func sees(ctx context.Context, a *store.App) bool {
-	scope := authz.ScopeFrom(ctx)
-	if scope.All {
-		return true
-	}
-	for _, place := range scope.Places {
-		if place.Project == a.Project && (place.Domain == "" || place.Domain == a.Domain) {
-			return true
-		}
-	}
-	return false
 }
 
 // Delete implements appconnect.AppServiceHandler. To delete what does not exist is not an error.

@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -48,7 +48,7 @@ func (s subject) isVersion() bool { return !s.isRun() && !s.isApp() }
 // GetLineage implements insightv1connect.ArtifactInsightServiceHandler. It leaves out what is not within the caller's
 // scope.
 func (l *lineage) GetLineage(ctx context.Context, r *insightv1.GetLineageRequest) (*insightv1.GetLineageResponse, error) {
-	g := &graph{scope: authz.ScopeFrom(ctx), at: map[subject]int{}, seen: map[subject]bool{}, drawn: map[[3]int]bool{}, out: &insightv1.GetLineageResponse{}}
+	g := &graph{sees: func(project, domain string) bool { return listquery.Sees(ctx, project, domain) }, at: map[subject]int{}, seen: map[subject]bool{}, drawn: map[[3]int]bool{}, out: &insightv1.GetLineageResponse{}}
 	first, err := l.first(ctx, r)
 	if err != nil {
 		return nil, err
@@ -281,7 +281,7 @@ func (l *lineage) describe(ctx context.Context, g *graph) error {
 
 // graph collects nodes and edges within the bounds.
 type graph struct {
-	scope authz.Scope
+	sees  func(project, domain string) bool // within the scope of the call
 	at    map[subject]int
 	drawn map[[3]int]bool
 	seen  map[subject]bool // in this direction
@@ -299,7 +299,7 @@ func (g *graph) node(s subject, level int) (int, bool) {
 		return at, true
 	}
 	project, domain := cmp.Or(s.Project, s.run.Project, s.app.Project), cmp.Or(s.Domain, s.run.Domain, s.app.Domain)
-	if !g.scope.Allows(project, domain) {
+	if !g.sees(project, domain) {
 		return 0, false
 	}
 	if g.closed || len(g.out.GetNodes()) == maxNodes {

@@ -256,18 +256,19 @@ func TestEveryRouteHasARule(t *testing.T) {
 	server, err := testConfig(t).Complete(t.Context(), manager.Options{REST: nowhere(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
-	classes := map[string]authz.Class{}
+	const people = "anonymous, user, key, service"
+	kinds := map[string]string{}
 	for _, pattern := range server.Routes() {
 		rule, ok := authz.RouteRuleOf(pattern)
 		require.True(t, ok, pattern)
 		require.Regexp(t, `^[a-z]+\.[a-z]+$`, rule.Action)
-		classes[pattern] = rule.Class
+		kinds[pattern] = rule.By.String()
 	}
-	require.Equal(t, map[string]authz.Class{
-		"GET /healthz": authz.ClassPublic, "GET /readyz": authz.ClassPublic, "GET /metrics": authz.ClassUser, "GET /log-level": authz.ClassUser, "PUT /log-level": authz.ClassUser,
-		"/apps/": authz.ClassTask, "/blobs/": authz.ClassSigned, "/v1/conditions/callback/": authz.ClassSigned,
-		"GET /{$}": authz.ClassPublic, "GET /v2/": authz.ClassPublic,
-	}, classes)
+	require.Equal(t, map[string]string{
+		"GET /healthz": "everybody", "GET /readyz": "everybody", "GET /metrics": people, "GET /log-level": people, "PUT /log-level": people,
+		"/apps/": "anonymous, user, key, task, service", "/blobs/": "everybody", "/v1/conditions/callback/": "everybody",
+		"GET /{$}": "everybody", "GET /v2/": "everybody",
+	}, kinds)
 }
 
 // TestTheOpenAPIWarns runs a server as serve does, with and without a policy.

@@ -29,6 +29,7 @@ func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 	if p.config.Workers.Enabled && !p.config.workersRun() {
 		p.log.Info().Msg("executor.pod.copilot.image is not set; reusable environments run one pod per attempt")
 	}
+	p.mux.Trust(service.Workers())
 	service.Mount(p.mux)
 	return service, nil
 }

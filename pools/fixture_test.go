@@ -33,6 +33,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/wire/memhttp"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pools"
@@ -65,7 +66,8 @@ type fixture struct {
 	waits   *waits
 	fleet   enginev1connect.WorkerFleetServiceClient
 	work    workerv1connect.WorkerServiceClient
-	stop    func() // the workers service
+	outside memhttp.Client // as a client from the network
+	stop    func()         // the workers service
 }
 
 func newFixture(t testing.TB, change func(*pools.Config)) *fixture {
@@ -130,7 +132,7 @@ func (f *fixture) replicaAt(c clock.Clock) (mux http.Handler, stop func()) {
 		once.Do(func() { require.NoError(f.t, service.Stop(context.WithoutCancel(f.t.Context()))) })
 	}
 	f.t.Cleanup(stop)
-	served := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
+	served := rpc.NewMux(rpc.Interceptors(rpc.Chain{Authenticator: service.Workers()}))
 	service.Mount(served)
 	return served, stop
 }
@@ -140,7 +142,8 @@ func (f *fixture) connect(mux http.Handler) {
 	f.waits.WorkerPoolServiceClient = enginev1connect.NewWorkerPoolServiceClient(client, rpc.InProcessURL)
 	f.pools = insightv1connect.NewPoolInsightServiceClient(client, rpc.InProcessURL)
 	f.fleet = enginev1connect.NewWorkerFleetServiceClient(client, rpc.InProcessURL)
-	f.work = workerv1connect.NewWorkerServiceClient(client, rpc.InProcessURL)
+	f.outside = memhttp.Client{Handler: mux, Values: func(context.Context) context.Context { return context.Background() }}
+	f.work = workerv1connect.NewWorkerServiceClient(f.outside, rpc.InProcessURL)
 }
 
 // jumpingClock is the system's clock with another time of day.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"time"
 
 	"connectrpc.com/connect"
@@ -85,9 +84,8 @@ func (h *handler) sendWorkers(ctx context.Context, cluster string, sent map[stri
 
 // IssueWorkerToken implements enginev1connect.WorkerFleetServiceHandler.
 func (h *handler) IssueWorkerToken(ctx context.Context, r *enginev1.IssueWorkerTokenRequest) (*enginev1.IssueWorkerTokenResponse, error) {
-	token := rand.Text()
-	hash := sha256.Sum256([]byte(token))
-	found, err := h.store.SetToken(ctx, r.GetId(), hash[:])
+	token := tokenPrefix + rand.Text()
+	found, err := h.store.SetToken(ctx, r.GetId(), hashOf(token))
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,8 @@ package pools
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pools/store"
@@ -78,16 +77,14 @@ func (h *handler) Work(ctx context.Context, stream *connect.BidiStream[workerv1.
 	if hello == nil {
 		return rpc.InvalidArgument("message", "the first message of a session must be hello")
 	}
-	token, ok := strings.CutPrefix(stream.RequestHeader().Get("Authorization"), "Bearer ")
-	if !ok || token == "" {
-		return rpc.Unauthenticated("the bearer token of the worker is required")
+	if caller := authz.IdentityFrom(ctx); caller.Kind != authz.Worker || caller.Subject != hello.GetWorkerId() {
+		return rpc.NotFound("the token is not that of worker %s", hello.GetWorkerId())
 	}
 	s := &session{
 		handler: h, stream: stream, id: rand.Text(), held: map[attemptKey]*attempt{}, reported: map[attemptKey]bool{}, results: make(chan result),
 	}
-	hash := sha256.Sum256([]byte(token))
 	s.slots, s.renewedAt = hello.GetState().GetSlots(), h.deps.Clock.Now()
-	s.worker, err = h.store.Open(ctx, hello.GetWorkerId(), hash[:], hello.GetIncarnation(), hello.GetVersion(), s.id, s.slots, h.config.Lease)
+	s.worker, err = h.store.Open(ctx, hello.GetWorkerId(), hello.GetIncarnation(), hello.GetVersion(), s.id, s.slots, h.config.Lease)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,13 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/pools"
 )
 
@@ -308,5 +311,13 @@ func TestAWorkerNeedsItsOwnToken(t *testing.T) {
 	second := &fake{f: f, id: id, token: w.token, incarnation: "another process", slots: 1}
 	second.connect()
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(<-second.failure), "one process is the worker")
+	other := &fake{f: f, id: "another-worker", token: w.token, incarnation: "i", slots: 1}
+	other.connect()
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(<-other.failure), "a token is that of one worker")
+
+	ctx, call := connect.NewClientContext(t.Context())
+	call.RequestHeader().Set("Authorization", "Bearer "+w.token)
+	_, err := insightv1connect.NewPoolInsightServiceClient(f.outside, rpc.InProcessURL).ListPools(ctx, &insightv1.ListPoolsRequest{})
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "a worker's token is for work alone: %v", err)
 	w.succeed(a)
 }

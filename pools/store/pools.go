@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/pools/size"
 )
 
@@ -169,6 +171,21 @@ func (s *Store) Desired(ctx context.Context, cluster string) ([]Desired, error) 
 		return nil, fmt.Errorf("read workers: %w", err)
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[Desired])
+}
+
+// ByToken finds a worker and its pool by the hash of the worker's token. Workers that were given up are found too, until their
+// rows are deleted. It returns NotFound when there is none.
+func (s *Store) ByToken(ctx context.Context, hash []byte) (id, cluster string, pool authz.Pool, err error) {
+	err = s.db.QueryRow(ctx, `
+		SELECT w.id, p.cluster, p.project, p.domain, p.name, p.id FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id
+		WHERE w.token_hash = $1 AND w.token_hash <> ''`, hash).Scan(&id, &cluster, &pool.Project, &pool.Domain, &pool.Name, &pool.ID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", "", pool, rpc.NotFound("no worker has this token")
+	}
+	if err != nil {
+		return "", "", pool, fmt.Errorf("find a worker by its token: %w", err)
+	}
+	return id, cluster, pool, nil
 }
 
 // SetToken replaces the credential of a worker that has not connected yet, and reports whether there is such a worker.

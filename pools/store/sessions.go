@@ -27,7 +27,7 @@ const poolOf = `SELECT pool_id FROM pool_workers WHERE id = $1`
 
 // Open begins a session of a worker: from now on only it may give the worker work. The first process that connects is the
 // worker; another one with its id, and a worker that was given up, get NotFound.
-func (s *Store) Open(ctx context.Context, id string, tokenHash []byte, incarnation, version, session string, slots uint32, lease time.Duration) (Worker, error) {
+func (s *Store) Open(ctx context.Context, id, incarnation, version, session string, slots uint32, lease time.Duration) (Worker, error) {
 	var w Worker
 	err := s.inTx(ctx, "open a session", func(tx pgx.Tx) ([]Change, error) {
 		if _, err := lockOf(ctx, tx, poolOf, id); err != nil {
@@ -37,11 +37,11 @@ func (s *Store) Open(ctx context.Context, id string, tokenHash []byte, incarnati
 			UPDATE pool_workers w SET state = CASE WHEN w.state = `+sqlStarting+` THEN `+sqlLive+` ELSE w.state END,
 				idle_since = CASE WHEN w.state = `+sqlStarting+` THEN clock_timestamp() ELSE w.idle_since END,
 				connected_at = coalesce(w.connected_at, clock_timestamp()),
-				incarnation = $3, version = $4, session = $5, slots = $6, lease_until = clock_timestamp() + $7::interval, reason = ''
+				incarnation = $2, version = $3, session = $4, slots = $5, lease_until = clock_timestamp() + $6::interval, reason = ''
 			FROM worker_pools p
-			WHERE p.id = w.pool_id AND w.id = $1 AND w.token_hash = $2 AND w.token_hash <> '' AND w.state <> `+sqlGone+`
-				AND w.incarnation IN ('', $3) AND (w.lease_until IS NULL OR w.lease_until > clock_timestamp())
-			RETURNING `+workerColumns, id, tokenHash, incarnation, version, session, int64(slots), lease).
+			WHERE p.id = w.pool_id AND w.id = $1 AND w.state <> `+sqlGone+`
+				AND w.incarnation IN ('', $2) AND (w.lease_until IS NULL OR w.lease_until > clock_timestamp())
+			RETURNING `+workerColumns, id, incarnation, version, session, int64(slots), lease).
 			Scan(w.targets()...)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil, notKnown(id)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // Scope says which triggers are listed. Empty fields do not restrict.
@@ -51,7 +50,7 @@ func (s *Store) List(ctx context.Context, scope Scope, request *common.ListReque
 			b.Equal(in.column, in.value)
 		}
 	}
-	narrow(ctx, &b)
+	listquery.Narrow(ctx, &b, "t.project", "t.domain")
 	q, err := triggerFields.Compile(b, []string{"triggers", scope.Project, scope.Domain, scope.TaskName, scope.TaskVersion}, request)
 	if err != nil {
 		return nil, "", err
@@ -77,20 +76,6 @@ func (s *Store) List(ctx context.Context, scope Scope, request *common.ListReque
 		triggers[i] = l.Trigger
 	}
 	return triggers, token, nil
-}
-
-// narrow adds the condition that triggers are within the scope of the call.
-func narrow(ctx context.Context, b *listquery.Builder) {
-	scope := authz.ScopeFrom(ctx)
-	if scope.All {
-		return
-	}
-	projects, domains := []string{}, []string{}
-	for _, place := range scope.Places {
-		projects, domains = append(projects, place.Project), append(domains, place.Domain)
-	}
-	b.Where(fmt.Sprintf("EXISTS (SELECT FROM unnest(%s, %s) AS place(project, domain) WHERE place.project = t.project AND place.domain IN ('', t.domain))",
-		b.Arg(projects, "text[]"), b.Arg(domains, "text[]")))
 }
 
 // Summary tells how many triggers a task has.

@@ -225,6 +225,25 @@ func TestConnectErrorsAreMadeInOnePlace(t *testing.T) {
 	}
 }
 
+// What a caller may see is applied to rows by internal/pg/listquery, and to the changes of runs by runs/watch.
+func TestListsAreNarrowedInOnePlace(t *testing.T) {
+	may := []string{"internal/pg/listquery", "internal/wire/authz", "internal/wire/rpc", "runs/watch"}
+	used := 0
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			if selector, ok := node.(*ast.SelectorExpr); ok && selector.Sel.Name == "ScopeFrom" {
+				used++
+				require.Contains(t, may, s.dir, "%s narrows by itself; use listquery.Narrow, Sees or Places", s.path)
+			}
+			return true
+		})
+	}
+	require.Positive(t, used)
+}
+
 // What one replica does for all is done through internal/work/leased: it says in one place what the loss of a lease means.
 func TestLeasesAreHeldInOnePlace(t *testing.T) {
 	for _, s := range sources(t) {

@@ -29,12 +29,12 @@ func TestEveryProcedureHasARule(t *testing.T) {
 	for _, method := range methods(t) {
 		rule, ok := authz.RuleOf(procedureOf(method))
 		require.True(t, ok, "%s has no rule", method.FullName())
-		require.NotZero(t, rule.Class, method.FullName())
+		require.NotZero(t, rule.By, method.FullName())
 		require.Regexp(t, `^[a-z]+\.[a-z]+$`, rule.Action, method.FullName())
 	}
 	for _, name := range []string{"Check", "Watch"} {
 		rule, _ := authz.RuleOf("/grpc.health.v1.Health/" + name)
-		require.Equal(t, authz.ClassPublic, rule.Class)
+		require.True(t, rule.By.Open())
 	}
 
 	for _, service := range []string{
@@ -46,7 +46,7 @@ func TestEveryProcedureHasARule(t *testing.T) {
 		methods := descriptor.(protoreflect.ServiceDescriptor).Methods()
 		for i := range methods.Len() {
 			rule, _ := authz.RuleOf("/" + service + "/" + string(methods.Get(i).Name()))
-			require.Equal(t, authz.ClassInternal, rule.Class, methods.Get(i).FullName())
+			require.True(t, rule.By.Internal(), methods.Get(i).FullName())
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestEveryRequestNamesItsResource(t *testing.T) {
 		require.NotEqual(t, none == "", len(paths) == 0, "%s needs either the paths of its resources or the reason why it has none", method.FullName())
 		_, err := authz.ResourcesOf(procedureOf(method), dynamicpb.NewMessage(method.Input()))
 		require.NoError(t, err)
-		if rule, _ := authz.RuleOf(procedureOf(method)); rule.Class == authz.ClassInternal {
+		if rule, _ := authz.RuleOf(procedureOf(method)); rule.By.Internal() {
 			continue // services are trusted with whatever else they name
 		}
 		for _, path := range identifiers(method.Input(), "", nil) {
@@ -214,7 +214,7 @@ func TestTheAuthoriserSeesEveryResource(t *testing.T) {
 		}
 		for path, request := range requests {
 			var resources []authz.Resource
-			if rule.Class == authz.ClassInternal || rule.Class == authz.ClassPublic || rule.Class == authz.ClassWorker {
+			if !rule.Asks(authz.User) {
 				// The authoriser is not asked; what it would see is known all the same.
 				var err error
 				resources, err = authz.ResourcesOf(procedureOf(method), request)

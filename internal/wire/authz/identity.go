@@ -43,6 +43,30 @@ type Identity struct {
 	Subject string
 	// Name and Email are for display; may be empty.
 	Name, Email string
+	// Groups are those of the caller at its issuer, for policies.
+	Groups []string
+	// Credential names the key, the token or the session by which the caller proved who it is, for records of what was
+	// done. It is not a secret; may be empty.
+	Credential string
+	// Attempt is the attempt that a task's process runs; nil for other kinds.
+	Attempt *Attempt
+	// Pool is the pool of a worker; nil for other kinds.
+	Pool *Pool
+	// Cluster is the cluster of a controller or of a worker; empty for other kinds.
+	Cluster string
+}
+
+// Attempt is what the process of a task acts for.
+type Attempt struct {
+	Project, Domain, Run, Action string
+	// Number counts from 1.
+	Number uint32
+}
+
+// Pool is what a worker works for.
+type Pool struct {
+	Project, Domain, Name string
+	ID                    int64
 }
 
 type identityKey struct{}

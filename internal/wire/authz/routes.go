@@ -3,28 +3,28 @@ package authz
 // routes is the table of authorization of the plain HTTP routes, by the pattern under which they are mounted. A mux
 // with a chain refuses to mount a route that is not here.
 var routes = map[string]Rule{
-	"GET /healthz": {Class: ClassPublic, Action: "health.view"},
-	"GET /readyz":  {Class: ClassPublic, Action: "health.view"},
-	"GET /metrics": {Class: ClassUser, Action: "metrics.view"},
+	"GET /healthz": {By: public, Action: "health.view"},
+	"GET /readyz":  {By: public, Action: "health.view"},
+	"GET /metrics": {By: people, Action: "metrics.view"},
 
-	"GET /log-level": {Class: ClassUser, Action: "log.view"},
-	"PUT /log-level": {Class: ClassUser, Action: "log.change"},
+	"GET /log-level": {By: people, Action: "log.view"},
+	"PUT /log-level": {By: people, Action: "log.change"},
 
 	// The address pins an object, a verb, a size and a time, and carries a signature of them.
-	"/blobs/": {Class: ClassSigned, Action: "data.transfer"},
+	"/blobs/": {By: signed, Action: "data.transfer"},
 	// The address carries a token for one condition.
-	"/v1/conditions/callback/": {Class: ClassSigned, Action: "action.signal"},
+	"/v1/conditions/callback/": {By: signed, Action: "action.signal"},
 
 	// The console's files hold no data; what its pages show comes from calls that are authorized.
-	"GET /{$}": {Class: ClassPublic, Action: "console.view"},
-	"GET /v2/": {Class: ClassPublic, Action: "console.view"},
+	"GET /{$}": {By: public, Action: "console.view"},
+	"GET /v2/": {By: public, Action: "console.view"},
 
 	// Requests to apps, by path and by host. Which app decides whether anybody may.
-	"/apps/": {Class: ClassTask, Action: "app.call"},
+	"/apps/": {By: programs, Action: "app.call"},
 
-	"GET /debug/pprof/":        {Class: ClassUser, Action: "profile.view"},
-	"GET /debug/pprof/profile": {Class: ClassUser, Action: "profile.view"},
-	"GET /debug/pprof/trace":   {Class: ClassUser, Action: "profile.view"},
+	"GET /debug/pprof/":        {By: people, Action: "profile.view"},
+	"GET /debug/pprof/profile": {By: people, Action: "profile.view"},
+	"GET /debug/pprof/trace":   {By: people, Action: "profile.view"},
 }
 
 // RouteRuleOf is the rule of a plain route by its pattern, such as GET /metrics, and whether there is one.

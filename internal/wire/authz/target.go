@@ -35,19 +35,13 @@ func large(carried string, t target) target {
 
 // Row is a row of the table of procedures.
 type Row struct {
-	class  Class
+	by     Kinds
 	action string
 	on     target
 }
 
-// RowOfRoute is the row of a plain route, whose requests name no resource.
-func RowOfRoute(rule Rule) Row { return Row{class: rule.Class, action: rule.Action} }
-
 // Rule is the rule of the procedure.
-func (r Row) Rule() Rule { return Rule{Class: r.class, Action: r.action, Lists: r.on.lists} }
-
-// Class says who may call the procedure at all.
-func (r Row) Class() Class { return r.class }
+func (r Row) Rule() Rule { return Rule{By: r.by, Action: r.action, Lists: r.on.lists} }
 
 // Large reports whether the messages of the procedure may be large.
 func (r Row) Large() bool { return r.on.large != "" }

@@ -24,14 +24,14 @@ func isInternal(ctx context.Context) bool {
 // authenticate puts the caller's identity into the context. In-process calls keep the identity of the caller that they
 // are made for. One without an identity may call internal procedures, as a service of the process; to everything else it is
 // anonymous, so that a context which lost its caller gains nothing. A loop that needs more says so by AsService.
-func authenticate(ctx context.Context, c call, row authz.Row, authenticator authz.Authenticator, internalToken string) (context.Context, error) {
+func authenticate(ctx context.Context, c call, rule authz.Rule, authenticator authz.Authenticator, internalToken string) (context.Context, error) {
 	inProcess := isInProcess(ctx)
 	if inProcess || sameToken(internalToken, c.request.Header.Get(InternalTokenHeader)) {
 		ctx = context.WithValue(ctx, internalKey{}, true)
 		if _, known := authz.IdentityIn(ctx); known {
 			return ctx, nil
 		}
-		if !inProcess || row.Class() == authz.ClassInternal {
+		if !inProcess || rule.By.Internal() {
 			ctx = authz.AsService(ctx, "internal")
 		}
 		return ctx, nil

@@ -13,28 +13,14 @@ type authorisation struct{ authz.Decider }
 
 var _ connect.Interceptor = (*authorisation)(nil)
 
-// admit decides what is known before any message: a procedure without a rule is denied, and internal procedures are for
-// services.
-func admit(ctx context.Context, name string, row authz.Row, known bool) error {
-	switch {
-	case !known || row.Class() == 0:
-		return PermissionDenied("no rule allows %s", name)
-	case row.Class() == authz.ClassInternal && !isInternal(ctx):
-		return PermissionDenied("%s is internal", name)
-	}
-	return nil
+// admit decides what is known before any message.
+func admit(ctx context.Context, name string, rule authz.Rule) error {
+	return authz.Admit(name, rule, authz.IdentityFrom(ctx), isInternal(ctx))
 }
 
-// asked reports whether the authoriser decides about the messages of an admitted call.
-func asked(ctx context.Context, row authz.Row) bool {
-	switch row.Class() {
-	case authz.ClassUser, authz.ClassTask:
-		// A service that calls on behalf of a caller has the permissions of that caller.
-		return authz.IdentityFrom(ctx).Kind != authz.Service
-	default:
-		return false
-	}
-}
+// asked reports whether the authoriser decides about the messages of an admitted call. A service that calls on behalf of a
+// caller has the permissions of that caller.
+func asked(ctx context.Context, rule authz.Rule) bool { return rule.Asks(authz.IdentityFrom(ctx).Kind) }
 
 // about is what a message is about.
 func (a *authorisation) about(name string, row authz.Row, message any) ([]authz.Resource, error) {
@@ -61,7 +47,7 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		name := request.Spec().Procedure
 		row, _ := authz.RowOf(name)
 		scope := authz.Everything()
-		if asked(ctx, row) {
+		if asked(ctx, row.Rule()) {
 			var err error
 			if scope, err = a.message(ctx, name, row, request.Any()); err != nil {
 				return nil, answer(ctx, err)
@@ -75,7 +61,7 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		row, _ := authz.RowOf(conn.Spec().Procedure)
-		if !asked(ctx, row) {
+		if !asked(ctx, row.Rule()) {
 			return next(authz.WithScope(ctx, authz.Everything()), conn)
 		}
 		cell := &authz.Cell{}

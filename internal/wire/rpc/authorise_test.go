@@ -85,7 +85,7 @@ func TestAuthenticationAndAuthorisation(t *testing.T) {
 	require.Equal(t, connect.CodeUnauthenticated, get("Bearer eve"))
 	require.Zero(t, get("Bearer ada"))
 	require.Equal(t, "ada", seen.Subject)
-	require.Equal(t, authz.Rule{Class: authz.ClassTask, Action: "run.view"}, policy.asked[0])
+	require.Equal(t, "run.view", policy.asked[0].Action)
 
 	// In one process a service acts on behalf of its caller, and by itself where it says so.
 	local := workflowconnect.NewRunServiceClient(rpc.InProcess(h), rpc.InProcessURL)

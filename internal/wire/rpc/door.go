@@ -34,15 +34,15 @@ func (m *Mux) Door(pattern string) *Door {
 // Enter returns the context of a request with its logger and its caller, or the error for the client. What is open to
 // anyone takes callers whose credential is not valid here as anonymous: it may be a credential of the handler's own.
 func (d *Door) Enter(r *http.Request, about authz.Resource, open bool) (context.Context, error) {
-	row, c := authz.RowOfRoute(d.rule), call{request: requestOf(r, d.pattern), log: &d.log}
+	c := call{request: requestOf(r, d.pattern), log: &d.log}
 	if open {
-		return d.gate.identify(r.Context(), c, row), nil
+		return d.gate.identify(r.Context(), c, d.rule), nil
 	}
-	ctx, err := d.gate.enter(r.Context(), c, row, true)
+	ctx, err := d.gate.enter(r.Context(), c, d.rule)
 	if err != nil {
 		return nil, err
 	}
-	if asked(ctx, row) {
+	if asked(ctx, d.rule) {
 		if _, err := d.authorise.One(ctx, d.rule, about); err != nil {
 			return nil, answer(ctx, err)
 		}
@@ -51,7 +51,7 @@ func (d *Door) Enter(r *http.Request, about authz.Resource, open bool) (context.
 }
 
 // identify returns the context of a request with its logger and its caller, who is anonymous without a valid credential.
-func (g *gate) identify(ctx context.Context, c call, row authz.Row) (identified context.Context) {
+func (g *gate) identify(ctx context.Context, c call, rule authz.Rule) (identified context.Context) {
 	ctx = requestLog(ctx, g.log, c)
 	defer func() {
 		if value := recover(); value != nil { // of the authenticator
@@ -59,7 +59,7 @@ func (g *gate) identify(ctx context.Context, c call, row authz.Row) (identified 
 			identified = authz.WithIdentity(ctx, authz.Identity{})
 		}
 	}()
-	known, err := authenticate(ctx, c, row, g.authenticator, g.internalToken)
+	known, err := authenticate(ctx, c, rule, g.authenticator, g.internalToken)
 	if err != nil {
 		return authz.WithIdentity(ctx, authz.Identity{})
 	}

@@ -28,12 +28,12 @@ type call struct {
 
 // request is the gate as an option of a handler.
 func (g *gate) request(ctx context.Context, spec connect.Spec, peer connect.Peer, header http.Header) (context.Context, error) {
-	row, known := authz.RowOf(spec.Procedure)
-	return g.enter(ctx, call{request: arrived(ctx, spec.Procedure, peer.Addr, header)}, row, known)
+	rule, _ := authz.RuleOf(spec.Procedure)
+	return g.enter(ctx, call{request: arrived(ctx, spec.Procedure, peer.Addr, header)}, rule)
 }
 
 // enter returns the context of the request with its logger and its caller, or the error for the client.
-func (g *gate) enter(ctx context.Context, c call, row authz.Row, known bool) (entered context.Context, err error) {
+func (g *gate) enter(ctx context.Context, c call, rule authz.Rule) (entered context.Context, err error) {
 	ctx = requestLog(ctx, g.log, c)
 	ctx = context.WithValue(ctx, admittedKey{}, &admitted{c.request.Procedure, g.refusals})
 	defer func() {
@@ -42,12 +42,12 @@ func (g *gate) enter(ctx context.Context, c call, row authz.Row, known bool) (en
 		}
 	}()
 	// Public and signed ones need no caller, and an invalid credential must not stop a probe.
-	if row.Class() != authz.ClassPublic && row.Class() != authz.ClassSigned && row.Class() != authz.ClassWorker {
-		if ctx, err = authenticate(ctx, c, row, g.authenticator, g.internalToken); err != nil {
+	if !rule.By.Open() {
+		if ctx, err = authenticate(ctx, c, rule, g.authenticator, g.internalToken); err != nil {
 			return nil, answer(ctx, err)
 		}
 	}
-	if err = admit(ctx, c.request.Procedure, row, known); err != nil {
+	if err = admit(ctx, c.request.Procedure, rule); err != nil {
 		return nil, answer(ctx, err)
 	}
 	return ctx, nil

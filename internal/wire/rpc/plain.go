@@ -18,10 +18,9 @@ type plain struct {
 
 // guard is h behind the rule of its pattern.
 func (p *plain) guard(pattern string, rule authz.Rule, h http.Handler) http.Handler {
-	row := authz.RowOfRoute(rule)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, err := p.gate.enter(r.Context(), call{request: requestOf(r, pattern)}, row, true)
-		if err == nil && asked(ctx, row) {
+		ctx, err := p.gate.enter(r.Context(), call{request: requestOf(r, pattern)}, rule)
+		if err == nil && asked(ctx, rule) {
 			if _, err = p.authorise.One(ctx, rule, authz.Resource{}); err != nil {
 				err = answer(ctx, err)
 			}

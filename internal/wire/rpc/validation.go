@@ -65,8 +65,8 @@ func (v validation) check(ctx context.Context, procedure string, message any) er
 	}
 	// Calls inside the process carry on what came through the door before.
 	if !isInProcess(ctx) {
-		row, _ := authz.RowOf(procedure)
-		if at, words := texts.Check(request.ProtoReflect(), row.Class() == authz.ClassInternal); words != "" {
+		rule, _ := authz.RuleOf(procedure)
+		if at, words := texts.Check(request.ProtoReflect(), rule.By.Internal()); words != "" {
 			return toConnect(InvalidArgument(at, "%s", words))
 		}
 	}

@@ -41,7 +41,7 @@ func TestEveryTextOfARequestHasAKind(t *testing.T) {
 	}
 	methods := 0
 	for _, method := range contracttest.Methods() {
-		if rule, _ := authz.RuleOf(contracttest.ProcedureOf(method)); rule.Class == authz.ClassInternal {
+		if rule, _ := authz.RuleOf(contracttest.ProcedureOf(method)); rule.By.Internal() {
 			continue
 		}
 		methods++

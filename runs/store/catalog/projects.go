@@ -12,7 +12,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
@@ -126,10 +125,7 @@ func (s *Projects) List(ctx context.Context, filters string, request *common.Lis
 	if len(parsed) == 0 {
 		b.Where(fmt.Sprintf("p.state <> %d", project.ProjectState_PROJECT_STATE_ARCHIVED))
 	}
-	if allowed := authz.ScopeFrom(ctx); !allowed.All {
-		projects, _ := sqltext.PlaceArrays(allowed.Places)
-		b.Where("p.id = ANY(" + b.Arg(sqltext.NoNilTexts(projects), "text[]") + ")")
-	}
+	listquery.Narrow(ctx, &b, "p.id", "")
 	request.Filters = parsed
 	q, err := projectFields.Compile(b, []string{"projects"}, request)
 	if err != nil {

@@ -90,7 +90,7 @@ func NewTaskReader(pool *pgxpool.Pool) *TaskReader { return &TaskReader{pool: po
 // ListTasks reads a page of the latest versions of tasks, by default newest first.
 func (r *TaskReader) ListTasks(ctx context.Context, scope TaskScope, request *common.ListRequest) (*TaskPage, error) {
 	b, tokenScope := scope.conditions()
-	sqltext.Narrow(ctx, b, "t.project", "t.domain")
+	listquery.Narrow(ctx, b, "t.project", "t.domain")
 	total := *b
 	if scope.DeployedBy != nil {
 		b.Equal("t.deployed_by_subject", *scope.DeployedBy)

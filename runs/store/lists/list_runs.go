@@ -5,7 +5,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
@@ -69,17 +68,16 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 // places are the projects and domains whose runs a list across all projects may show when the scope of the call is
 // limited; nil means all. A single place becomes the place of the list.
 func (r *Reader) places(ctx context.Context, scope *RunScope) ([]schema.Scope, error) {
-	allowed := authz.ScopeFrom(ctx)
-	if allowed.All {
+	if _, _, limited := listquery.Places(ctx); !limited {
 		return nil, nil
 	}
 	if scope.Project != "" && scope.Domain != "" {
-		if allowed.Allows(scope.Project, scope.Domain) {
+		if listquery.Sees(ctx, scope.Project, scope.Domain) {
 			return nil, nil
 		}
 		return []schema.Scope{}, nil
 	}
-	found, err := sqltext.RunPlaces(ctx, r.pool, allowed)
+	found, err := sqltext.RunPlaces(ctx, r.pool)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (r *Reader) ListPaused(ctx context.Context, scope schema.Scope, limit uint3
 	if scope.Domain != "" {
 		b.Equal("a.domain", scope.Domain)
 	}
-	sqltext.Narrow(ctx, &b, "a.project", "a.domain")
+	listquery.Narrow(ctx, &b, "a.project", "a.domain")
 	q, err := pausedFields.Compile(b, []string{"paused", scope.Project, scope.Domain}, &common.ListRequest{Limit: limit, Token: token})
 	if err != nil {
 		return nil, "", 0, err

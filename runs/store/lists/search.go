@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
@@ -123,24 +122,25 @@ var (
 // kind, newest first, and only those within the scope of the call.
 func (r *Reader) Search(ctx context.Context, text string, limit int) ([]Found, error) {
 	n := newNeedle(text)
-	first := searching{limit: limit, allowed: authz.ScopeFrom(ctx)}
+	_, _, limited := listquery.Places(ctx)
+	first := searching{limit: limit, limited: limited}
 	first.loops()
-	first.add(tasksByPrefix, n.pattern, limit)
-	if first.allowed.All {
-		first.add(runsNewest, n.lower, n.match, limit)
+	first.add(ctx, tasksByPrefix, n.pattern, limit)
+	if !limited {
+		first.add(ctx, runsNewest, n.lower, n.match, limit)
 	} else if err := first.newestWithin(ctx, r.pool, n); err != nil {
 		return nil, err
 	}
-	first.add(runsByPrefix, n.pattern, limit)
-	first.add(projectsByWord, n.match, limit)
+	first.add(ctx, runsByPrefix, n.pattern, limit)
+	first.addProjects(ctx, projectsByWord, n.match, limit)
 	first.bitmaps()
 	if n.words != "" {
-		first.add(tasksByWord, n.words, n.match, limit)
-		first.add(runsByWord, n.words, n.match, limit)
+		first.add(ctx, tasksByWord, n.words, n.match, limit)
+		first.add(ctx, runsByWord, n.words, n.match, limit)
 	}
 	if n.key != "" {
-		first.add(runsNewestByLabel, n.key, n.value, limit)
-		first.add(runsByLabel, n.key, n.value, limit)
+		first.add(ctx, runsNewestByLabel, n.key, n.value, limit)
+		first.add(ctx, runsByLabel, n.key, n.value, limit)
 	}
 	if err := first.ask(ctx, r.pool); err != nil {
 		return nil, err
@@ -150,9 +150,9 @@ func (r *Reader) Search(ctx context.Context, text string, limit int) ([]Found, e
 		projects, domains, names = append(projects, task.Project), append(domains, task.Domain), append(names, task.Name)
 	}
 	if len(names) > 0 {
-		second := searching{limit: limit, allowed: authz.Everything()} // the tasks found are within the scope
+		second := searching{limit: limit} // the tasks found are within the scope
 		second.loops()
-		second.add(runsByTask, projects, domains, names, limit)
+		second.add(ctx, runsByTask, projects, domains, names, limit)
 		if err := second.ask(ctx, r.pool); err != nil {
 			return nil, err
 		}
@@ -164,7 +164,7 @@ func (r *Reader) Search(ctx context.Context, text string, limit int) ([]Found, e
 // searching collects the results of several statements of one transaction.
 type searching struct {
 	limit      int
-	allowed    authz.Scope
+	limited    bool // the statements are to be narrowed to the scope of the call
 	statements pgx.Batch
 	found      []Found
 }
@@ -179,11 +179,31 @@ func (s *searching) bitmaps() {
 }
 
 // add adds a statement whose last parameter is its limit.
-func (s *searching) add(sql string, args ...any) {
-	if !s.allowed.All {
-		sql, args = s.within(sql, args)
+func (s *searching) add(ctx context.Context, sql string, args ...any) {
+	s.narrowed(ctx, "f.domain", sql, args)
+}
+
+// addProjects is add for a statement that finds projects.
+func (s *searching) addProjects(ctx context.Context, sql string, args ...any) {
+	s.narrowed(ctx, "", sql, args)
+}
+
+// narrowed adds a statement, narrowed to the scope of the call. The matches taken from its index stay bounded, so it may miss
+// old runs when many others have such a name; newestWithin scans the newest runs of each place.
+func (s *searching) narrowed(ctx context.Context, domain, sql string, args []any) {
+	if !s.limited {
+		s.queue(sql, args...)
+		return
 	}
-	s.queue(sql, args...)
+	var b listquery.Builder
+	for _, arg := range args[:len(args)-1] {
+		b.Arg(arg, "")
+	}
+	b.Arg(offered, "")
+	listquery.Narrow(ctx, &b, "f.project", domain)
+	sql = `SELECT f.* FROM (` + sql + `) AS f(kind, project, domain, name, title, phase, created_at, id)
+		WHERE ` + b.Conditions() + ` ORDER BY f.created_at DESC, f.id DESC LIMIT ` + b.Arg(s.limit, "bigint")
+	s.queue(sql, b.Args()...)
 }
 
 func (s *searching) queue(sql string, args ...any) {
@@ -194,23 +214,9 @@ func (s *searching) queue(sql string, args ...any) {
 	})
 }
 
-// within narrows a statement to the scope. The matches taken from its index stay bounded, so it may miss old runs
-// when many others have such a name; newestWithin scans the newest runs of each place.
-func (s *searching) within(sql string, args []any) (string, []any) {
-	projects, domains := sqltext.PlaceArrays(s.allowed.Places)
-	n := len(args)
-	narrowed := fmt.Sprintf(`SELECT f.* FROM (%s) AS f(kind, project, domain, name, title, phase, created_at, id)
-		WHERE EXISTS (SELECT FROM unnest($%d::text[], $%d::text[]) AS place(project, domain)
-			WHERE place.project = f.project AND (place.domain IN ('', f.domain) OR f.kind = 'project'))
-		ORDER BY f.created_at DESC, f.id DESC LIMIT $%d`, sql, n+1, n+2, n+3)
-	wide := slices.Clone(args)
-	wide[n-1] = offered
-	return narrowed, append(wide, sqltext.NoNilTexts(projects), sqltext.NoNilTexts(domains), s.limit)
-}
-
 // newestWithin scans the newest runs of each place of the scope, as runsNewest does for all places.
 func (s *searching) newestWithin(ctx context.Context, pool *pgxpool.Pool, n needle) error {
-	places, err := sqltext.RunPlaces(ctx, pool, s.allowed)
+	places, err := sqltext.RunPlaces(ctx, pool)
 	if err != nil || len(places) == 0 {
 		return err
 	}

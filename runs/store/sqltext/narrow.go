@@ -8,20 +8,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
-// The scope of a call limits what its caller may see. An unrestricted scope leaves the statement of a list unchanged.
-// Otherwise the statement itself is narrowed, so that pages are full and counts are correct.
-
-// Narrow adds the condition that rows are within the scope of the call. That is enough for few rows, or for rows that
-// are scanned anyway.
-func Narrow(ctx context.Context, b *listquery.Builder, project, domain string) {
-	listquery.Narrow(ctx, b, project, domain)
-}
-
-// WithinScope is narrow for statements on actions a that number their own parameters. It returns the text to append
+// WithinScope is listquery.Narrow for statements on actions a that number their own parameters. It returns the text to append
 // to the other conditions, and all parameters.
 func WithinScope(ctx context.Context, args []any) (string, []any) {
 	var before, b listquery.Builder
@@ -29,24 +19,16 @@ func WithinScope(ctx context.Context, args []any) (string, []any) {
 		before.Arg(arg, "")
 	}
 	b.Continue(&before)
-	Narrow(ctx, &b, "a.project", "a.domain")
+	listquery.Narrow(ctx, &b, "a.project", "a.domain")
 	if b.Conditions() == "true" {
 		return "", args
 	}
 	return " AND " + b.Conditions(), b.Args()
 }
 
-// PlaceArrays passes places as two parameters of a statement.
-func PlaceArrays(places []authz.Place) (projects, domains []string) {
-	for _, place := range places {
-		projects, domains = append(projects, place.Project), append(domains, place.Domain)
-	}
-	return projects, domains
-}
-
-// RunPlaces are the distinct projects and domains of a limited scope that have runs. It skips from one domain of a
-// project to the next in an index.
-func RunPlaces(ctx context.Context, pool *pgxpool.Pool, scope authz.Scope) ([]schema.Scope, error) {
+// RunPlaces are the distinct projects and domains within the limited scope of the call that have runs. It skips from one
+// domain of a project to the next in an index.
+func RunPlaces(ctx context.Context, pool *pgxpool.Pool) ([]schema.Scope, error) {
 	const query = `
 		WITH RECURSIVE hop AS (
 			SELECT allowed.project, first.domain FROM (SELECT DISTINCT unnest($1::text[])) AS allowed(project), LATERAL (
@@ -58,10 +40,10 @@ func RunPlaces(ctx context.Context, pool *pgxpool.Pool, scope authz.Scope) ([]sc
 				ORDER BY a.project, a.domain LIMIT 1) next
 		)
 		SELECT project, domain FROM hop ORDER BY project, domain`
-	if len(scope.Places) == 0 {
+	projects, _, _ := listquery.Places(ctx)
+	if len(projects) == 0 {
 		return nil, nil
 	}
-	projects, _ := PlaceArrays(scope.Places)
 	rows, err := pool.Query(ctx, query, projects)
 	if err != nil {
 		return nil, fmt.Errorf("find places with runs: %w", err)
@@ -72,7 +54,7 @@ func RunPlaces(ctx context.Context, pool *pgxpool.Pool, scope authz.Scope) ([]sc
 	}
 	places := found[:0]
 	for _, place := range found {
-		if scope.Allows(place.Project, place.Domain) {
+		if listquery.Sees(ctx, place.Project, place.Domain) {
 			places = append(places, place)
 		}
 	}

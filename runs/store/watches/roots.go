@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
-	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
@@ -48,8 +47,8 @@ func (t RunTarget) where(args []any) (string, []any) {
 
 // NewestRoots reads the newest runs of a target that the caller may see, newest first.
 func (w *Reader) NewestRoots(ctx context.Context, target RunTarget, limit int) ([]*lists.Listed, error) {
-	if allowed := authz.ScopeFrom(ctx); !allowed.All && !allowed.Allows(target.Project, target.Domain) {
-		return w.newestWithin(ctx, allowed, target, limit)
+	if !listquery.Sees(ctx, target.Project, target.Domain) {
+		return w.newestWithin(ctx, target, limit)
 	}
 	where, args := target.where([]any{limit})
 	return w.roots(ctx, `SELECT `+lists.ListedColumns+`, a.labels FROM actions a WHERE `+where+`
@@ -57,11 +56,11 @@ func (w *Reader) NewestRoots(ctx context.Context, target RunTarget, limit int) (
 }
 
 // newestWithin is NewestRoots for a caller who may not see the whole target.
-func (w *Reader) newestWithin(ctx context.Context, allowed authz.Scope, target RunTarget, limit int) ([]*lists.Listed, error) {
+func (w *Reader) newestWithin(ctx context.Context, target RunTarget, limit int) ([]*lists.Listed, error) {
 	if target.Project != "" {
 		return nil, nil
 	}
-	places, err := sqltext.RunPlaces(ctx, w.pool, allowed)
+	places, err := sqltext.RunPlaces(ctx, w.pool)
 	if err != nil || len(places) == 0 {
 		return nil, err
 	}
