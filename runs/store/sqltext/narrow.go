@@ -72,6 +72,3 @@ func EachPlace(b *listquery.Builder, places []schema.Scope, conditions, order st
 		SELECT * FROM actions a WHERE a.project = place.project AND a.domain = place.domain AND %s ORDER BY %s LIMIT %d) a)`,
 		b.Arg(projects, "text[]"), b.Arg(domains, "text[]"), conditions, order, limit)
 }
-
-// NoNilTexts returns an empty array instead of NULL.
-func NoNilTexts(texts []string) []string { return append([]string{}, texts...) }
