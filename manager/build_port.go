@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/console"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/wire/browserguard"
+	"github.com/flyte-binary/flyte-binary/internal/wire/health"
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
@@ -57,7 +58,7 @@ func buildGateway(_ context.Context, p *process) (lifecycle.Part, error) {
 // buildPort puts everything that was mounted behind the listener. With the API, services of the contract that no module
 // mounted answer unimplemented.
 func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
-	rpc.Health{Ready: p.ready, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
+	health.Service{Ready: p.ready, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
 	rpc.MountReflection(p.mux, p.mux.Services)
 	if p.config.Target.api() {
 		mountUnbuilt(p.mux)

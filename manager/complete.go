@@ -40,6 +40,8 @@ type Options struct {
 	Authenticator authz.Authenticator
 	// Authoriser says what callers may do; nil means that of Config.Auth.
 	Authoriser authz.Authoriser
+	// Auditor records what callers do; nil means that nothing is recorded.
+	Auditor authz.Auditor
 	// Version is that of the program, for telemetry.
 	Version string
 	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called twice
@@ -109,7 +111,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	p.onClose(func(context.Context) error { beginStop(); return nil })
 	p.chain = rpc.Chain{
 		Log: p.log, Tracer: p.telemetry.Tracer, Meter: p.telemetry.Meter, Stopping: stopping, InternalToken: c.Auth.InternalToken,
-		Clock: p.clock, Limits: rpc.Limits{MessageBytes: c.Server.MaxRequestBytes, DecodingBytes: c.Server.MaxDecodingBytes},
+		Auditor: options.Auditor, Clock: p.clock, Limits: rpc.Limits{MessageBytes: c.Server.MaxRequestBytes, DecodingBytes: c.Server.MaxDecodingBytes},
 	}
 	p.chain.Authenticator, p.chain.Authoriser, p.open = c.Auth.policy(options)
 	p.mux, err = rpc.NewGuardedMux(p.chain, connect.WithCompressMinBytes(compressFrom))

@@ -28,7 +28,12 @@ func (s Scope) Allows(project, domain string) bool {
 	})
 }
 
-// Touches reports whether anything of a project is within the scope.
+// Equal reports whether two scopes name the same places in the same order.
+func (s Scope) Equal(other Scope) bool {
+	return s.All == other.All && (s.All || slices.Equal(s.Places, other.Places))
+}
+
+// Touches reports whether anything of a project lies within the scope.
 func (s Scope) Touches(project string) bool {
 	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Project == project })
 }

@@ -2,14 +2,20 @@ package rpc
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 
 	"connectrpc.com/connect"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
-// authorization asks about the messages of calls.
-type authorisation struct{ authz.Decider }
+// authorisation asks about the messages of calls.
+type authorisation struct {
+	authz.Decider
+	audit audit
+}
 
 var _ connect.Interceptor = (*authorisation)(nil)
 
@@ -31,25 +37,36 @@ func (a *authorisation) about(name string, row authz.Row, message any) ([]authz.
 	return resources, nil
 }
 
-// message asks about every resource of a message and returns what the lists of the call may show.
-func (a *authorisation) message(ctx context.Context, name string, row authz.Row, message any) (authz.Scope, error) {
-	resources, err := a.about(name, row, message)
-	if err != nil {
-		return authz.Scope{}, err
+// request asks about a request to a plain route, and records it. Its error is that for the client.
+func (a *authorisation) request(ctx context.Context, request authz.Request, rule authz.Rule, resource authz.Resource) error {
+	var resources []authz.Resource
+	var err error
+	if asked(ctx, rule) {
+		resources = []authz.Resource{resource}
+		if _, err = a.One(ctx, rule, resource); err != nil {
+			err = answer(ctx, err)
+		}
 	}
-	return a.All(ctx, row.Rule(), resources)
+	if !rule.By.Open() {
+		a.audit.record(ctx, request, rule, resources, err)
+	}
+	return err
 }
 
 // WrapUnary implements connect.Interceptor. Connect decodes the request before its interceptors run, so the message
 // is there, though not validated yet.
 func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+	return func(ctx context.Context, request connect.AnyRequest) (response connect.AnyResponse, err error) {
 		name := request.Spec().Procedure
 		row, _ := authz.RowOf(name)
 		scope := authz.Everything()
+		var resources []authz.Resource
+		defer func() { a.recordCall(ctx, row.Rule(), resources, err) }()
 		if asked(ctx, row.Rule()) {
-			var err error
-			if scope, err = a.message(ctx, name, row, request.Any()); err != nil {
+			if resources, err = a.about(name, row, request.Any()); err == nil {
+				scope, err = a.All(ctx, row.Rule(), resources)
+			}
+			if err != nil {
 				return nil, answer(ctx, err)
 			}
 		}
@@ -57,17 +74,39 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
+// recordCall records a call of a procedure at its end.
+func (a *authorisation) recordCall(ctx context.Context, rule authz.Rule, resources []authz.Resource, err error) {
+	if call, ok := ctx.Value(admittedKey{}).(*admitted); ok && !rule.By.Open() {
+		a.audit.record(ctx, call.request, rule, resources, err)
+	}
+}
+
 // WrapStreamingHandler implements connect.Interceptor.
 func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		row, _ := authz.RowOf(conn.Spec().Procedure)
 		if !asked(ctx, row.Rule()) {
+			defer func() { a.recordCall(ctx, row.Rule(), nil, err) }()
 			return next(authz.WithScope(ctx, authz.Everything()), conn)
 		}
+		ctx, end := context.WithCancelCause(ctx)
 		cell := &authz.Cell{}
-		return next(authz.WithCell(ctx, cell), &authorisedConn{
+		authorised := &authorisedConn{
 			StreamingHandlerConn: conn, ctx: ctx, authorisation: a, row: row, cell: cell, decided: map[authz.Resource]authz.Scope{},
-		})
+		}
+		defer func() { a.recordCall(ctx, row.Rule(), authorized.resources(), err) }()
+		var watch sync.WaitGroup
+		defer watch.Wait()
+		defer end(nil)
+		if policy, ok := a.Authoriser.(authz.Changing); ok {
+			changed := policy.Changed() // before the first question
+			watch.Go(func() { authorized.watchRights(policy, changed, end) })
+		}
+		err = next(authz.WithCell(ctx, cell), authorised)
+		if reason := taken(ctx); reason != nil && err == nil {
+			return answer(ctx, reason) // of a handler to which the end of its context is no failure
+		}
+		return err
 	}
 }
 
@@ -87,7 +126,9 @@ type authorisedConn struct {
 	authorisation *authorisation
 	row           authz.Row
 	cell          *authz.Cell
-	decided       map[authz.Resource]authz.Scope // used by Receive alone, which has one caller at a time
+
+	mu      sync.Mutex
+	decided map[authz.Resource]authz.Scope // GUARDED_BY(mu)
 }
 
 // Receive implements connect.StreamingHandlerConn.
@@ -109,6 +150,8 @@ func (c *authorisedConn) decide(message any) (authz.Scope, error) {
 	if err != nil {
 		return authz.Scope{}, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if len(c.decided) > maxDecided {
 		clear(c.decided)
 	}
@@ -126,11 +169,26 @@ func (c *authorisedConn) decide(message any) (authz.Scope, error) {
 	return all, nil
 }
 
+// resources are those that the stream has named, in no order.
+func (c *authorisedConn) resources() []authz.Resource {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.decided))
+}
+
 // Send implements connect.StreamingHandlerConn. What is sent before anything was received answers no request, and
-// takes the permission for everything.
+// takes the permission for everything. Nothing is sent once the right is gone.
 func (c *authorisedConn) Send(message any) error {
+	if reason := taken(c.ctx); reason != nil {
+		return reason
+	}
 	if !c.cell.Decided() {
+		c.mu.Lock()
 		scope, err := c.authorisation.One(c.ctx, c.row.Rule(), authz.Resource{})
+		if err == nil {
+			c.decided[authz.Resource{}] = scope
+		}
+		c.mu.Unlock()
 		if err != nil {
 			return err
 		}

@@ -29,6 +29,8 @@ type Chain struct {
 	Authenticator authz.Authenticator
 	// Authoriser decides about calls; nil means authz.AllowAll.
 	Authoriser authz.Authoriser
+	// Auditor records what callers do; nil means that nothing is recorded.
+	Auditor authz.Auditor
 	// Stopping ends the streams of clients when it ends, before the server itself does; nil means never.
 	Stopping context.Context //nolint:containedctx // it is the signal
 	// InternalToken is the internal credential; empty means that no caller from the network is internal.
@@ -72,8 +74,8 @@ func (c Chain) make() (*links, error) {
 		return nil, err
 	}
 	l := &links{
-		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internalToken: c.InternalToken, refusals: refusals},
-		authorise: &authorisation{authz.Decider{Authoriser: c.Authoriser}},
+		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internalToken: c.InternalToken, refusals: refusals, audit: audit{c.Auditor}},
+		authorise: &authorisation{authz.Decider{Authoriser: c.Authoriser}, audit{c.Auditor}},
 	}
 	if l.intake, err = newIntake(c.Limits, meter, c.Log, refusals); err != nil {
 		return nil, err

@@ -42,10 +42,8 @@ func (d *Door) Enter(r *http.Request, about authz.Resource, open bool) (context.
 	if err != nil {
 		return nil, err
 	}
-	if asked(ctx, d.rule) {
-		if _, err := d.authorise.One(ctx, d.rule, about); err != nil {
-			return nil, answer(ctx, err)
-		}
+	if err := d.authorise.request(ctx, c.request, d.rule, about); err != nil {
+		return nil, err
 	}
 	return ctx, nil
 }

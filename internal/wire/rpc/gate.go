@@ -17,6 +17,7 @@ type gate struct {
 	authenticator authz.Authenticator
 	internalToken string
 	refusals      *refusals
+	audit         audit
 }
 
 // call is what is known of a request before its messages.
@@ -35,7 +36,7 @@ func (g *gate) request(ctx context.Context, spec connect.Spec, peer connect.Peer
 // enter returns the context of the request with its logger and its caller, or the error for the client.
 func (g *gate) enter(ctx context.Context, c call, rule authz.Rule) (entered context.Context, err error) {
 	ctx = requestLog(ctx, g.log, c)
-	ctx = context.WithValue(ctx, admittedKey{}, &admitted{c.request.Procedure, g.refusals})
+	ctx = context.WithValue(ctx, admittedKey{}, &admitted{c.request, g.refusals})
 	defer func() {
 		if value := recover(); value != nil { // of the authenticator; the chain's own recovery begins after the gate
 			err = recovered(ctx, connect.Spec{}, c.request.Header, value)
@@ -44,32 +45,39 @@ func (g *gate) enter(ctx context.Context, c call, rule authz.Rule) (entered cont
 	// Public and signed ones need no caller, and an invalid credential must not stop a probe.
 	if !rule.By.Open() {
 		if ctx, err = authenticate(ctx, c, rule, g.authenticator, g.internalToken); err != nil {
-			return nil, answer(ctx, err)
+			return nil, g.refuse(ctx, c, rule, err)
 		}
 	}
 	if err = admit(ctx, c.request.Procedure, rule); err != nil {
-		return nil, answer(ctx, err)
+		return nil, g.refuse(ctx, c, rule, err)
 	}
 	return ctx, nil
 }
 
+// refuse returns the error for the client of a request that does not pass.
+func (g *gate) refuse(ctx context.Context, c call, rule authz.Rule, err error) error {
+	err = answer(ctx, err)
+	g.audit.record(ctx, c.request, rule, nil, err)
+	return err
+}
+
 // admitted is a request that has passed the gate's door, for what is said about its end.
 type admitted struct {
-	procedure string
-	refusals  *refusals
+	request  authz.Request
+	refusals *refusals
 }
 
 type admittedKey struct{}
 
 func (a *admitted) note(ctx context.Context, err error) {
 	if a != nil {
-		a.refusals.note(ctx, a.procedure, err)
+		a.refusals.note(ctx, a.request.Procedure, err)
 	}
 }
 
 func (a *admitted) count(ctx context.Context, kind Kind) {
 	if a != nil {
-		a.refusals.count(ctx, a.procedure, kind)
+		a.refusals.count(ctx, a.request.Procedure, kind)
 	}
 }
 
@@ -84,4 +92,31 @@ func requestLog(ctx context.Context, log zerolog.Logger, c call) context.Context
 		fields = fields.Str("requestId", id)
 	}
 	return fields.Logger().WithContext(ctx)
+}
+
+// arrivalKey leads to what the gate of a procedure cannot see of the request.
+type arrivalKey struct{}
+
+// arrival marks a request on its way to the handler of a procedure, whose gate sees no more than its headers and its peer.
+func arrival(r *http.Request) *http.Request {
+	if r.TLS == nil && r.Method == http.MethodPost {
+		return r // nothing that arrived does not say by itself
+	}
+	return r.WithContext(context.WithValue(r.Context(), arrivalKey{}, r))
+}
+
+// arrived is what is known of a call before its body is read.
+func arrived(ctx context.Context, procedure, peer string, header http.Header) authz.Request {
+	request := authz.Request{Header: header, Peer: peer, Procedure: procedure, Method: http.MethodPost, Origin: header.Get("Origin")}
+	if r, ok := ctx.Value(arrivalKey{}).(*http.Request); ok {
+		request.TLS, request.Method = r.TLS, r.Method
+	}
+	return request
+}
+
+// requestOf is what is known of a request to a plain route.
+func requestOf(r *http.Request, pattern string) authz.Request {
+	return authz.Request{
+		Header: r.Header, Peer: r.RemoteAddr, TLS: r.TLS, Procedure: pattern, Method: r.Method, Origin: r.Header.Get("Origin"),
+	}
 }

@@ -20,10 +20,8 @@ type plain struct {
 func (p *plain) guard(pattern string, rule authz.Rule, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, err := p.gate.enter(r.Context(), call{request: requestOf(r, pattern)}, rule)
-		if err == nil && asked(ctx, rule) {
-			if _, err = p.authorise.One(ctx, rule, authz.Resource{}); err != nil {
-				err = answer(ctx, err)
-			}
+		if err == nil {
+			err = p.authorise.request(ctx, requestOf(r, pattern), rule, authz.Resource{})
 		}
 		if err != nil {
 			refuse(w, err)

@@ -1,4 +1,5 @@
-package rpc
+// Package health serves grpc.health.v1.Health in every protocol.
+package health
 
 import (
 	"context"
@@ -8,17 +9,18 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
-// HealthService is the name under which health is served.
-const HealthService = "grpc.health.v1.Health"
+// name is that of the service.
+const name = "grpc.health.v1.Health"
 
-// healthInterval is how often a health watch looks for a change.
-const healthInterval = 5 * time.Second
+// interval is how often a health watch looks for a change.
+const interval = 5 * time.Second
 
-// Health answers grpc.health.v1.Health in every protocol.
-type Health struct {
+// Service answers grpc.health.v1.Health in every protocol.
+type Service struct {
 	// Ready returns nil while the process can do its work.
 	Ready func(context.Context) error
 	// Serves reports whether a service is mounted.
@@ -28,25 +30,25 @@ type Health struct {
 }
 
 // Mount serves the two procedures.
-func (h Health) Mount(r Registrar) {
+func (h Service) Mount(r rpc.Registrar) {
 	mux := http.NewServeMux()
 	options := r.Options()
-	const check, watch = "/" + HealthService + "/Check", "/" + HealthService + "/Watch"
+	const check, watch = "/" + name + "/Check", "/" + name + "/Watch"
 	mux.Handle(check, connect.NewUnaryHandlerSimple(check, h.check, options...))
 	mux.Handle(watch, connect.NewServerStreamHandlerSimple(watch, h.watch, options...))
-	r.Handle("/"+HealthService+"/", mux)
+	r.Handle("/"+name+"/", mux)
 }
 
-func (h Health) check(
+func (h Service) check(
 	ctx context.Context, request *grpc_health_v1.HealthCheckRequest,
 ) (*grpc_health_v1.HealthCheckResponse, error) {
 	if service := request.GetService(); service != "" && !h.Serves(service) {
-		return nil, NotFound("service %s is not served here", service)
+		return nil, rpc.NotFound("service %s is not served here", service)
 	}
 	return &grpc_health_v1.HealthCheckResponse{Status: h.status(ctx)}, nil
 }
 
-func (h Health) watch(
+func (h Service) watch(
 	ctx context.Context, request *grpc_health_v1.HealthCheckRequest,
 	stream *connect.ServerStream[grpc_health_v1.HealthCheckResponse],
 ) error {
@@ -62,7 +64,7 @@ func (h Health) watch(
 			}
 			last = now
 		}
-		timer := h.Clock.NewTimer(healthInterval)
+		timer := h.Clock.NewTimer(interval)
 		select {
 		case <-timer.C():
 		case <-ctx.Done():
@@ -72,7 +74,7 @@ func (h Health) watch(
 	}
 }
 
-func (h Health) status(ctx context.Context) grpc_health_v1.HealthCheckResponse_ServingStatus {
+func (h Service) status(ctx context.Context) grpc_health_v1.HealthCheckResponse_ServingStatus {
 	if h.Ready(ctx) != nil {
 		return grpc_health_v1.HealthCheckResponse_NOT_SERVING
 	}

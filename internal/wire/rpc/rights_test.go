@@ -1,0 +1,183 @@
+package rpc_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+)
+
+// changing is a policy that can be changed.
+type changing struct {
+	mu      sync.Mutex
+	answer  func(authz.Rule, authz.Resource) (authz.Scope, error)
+	changed chan struct{}
+}
+
+func (c *changing) Authorise(_ context.Context, _ authz.Identity, rule authz.Rule, resource authz.Resource) (authz.Scope, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answer(rule, resource)
+}
+
+func (c *changing) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
+}
+
+func (c *changing) become(answer func(authz.Rule, authz.Resource) (authz.Scope, error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answer = answer
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func everything(authz.Rule, authz.Resource) (authz.Scope, error) { return authz.Everything(), nil }
+
+// TestAStreamEndsWhenItsRightGoes: a stream that is silent, and one whose handler sends on and does not look at its context.
+func TestAStreamEndsWhenItsRightGoes(t *testing.T) {
+	denied := func(rule authz.Rule, resource authz.Resource) (authz.Scope, error) {
+		return authz.Scope{}, authz.Denied("%s is not allowed on %s any more", rule.Action, resource)
+	}
+	narrowed := func(authz.Rule, authz.Resource) (authz.Scope, error) {
+		return authz.Scope{Places: []authz.Place{{Project: "p"}}}, nil
+	}
+	for name, c := range map[string]struct {
+		becomes func(authz.Rule, authz.Resource) (authz.Scope, error)
+		code    connect.Code
+	}{
+		"taken away": {denied, connect.CodePermissionDenied},
+		"narrowed":   {narrowed, connect.CodeUnavailable},
+	} {
+		for _, silent := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				policy := &changing{answer: everything, changed: make(chan struct{})}
+				started := make(chan struct{})
+				h := watching{handle: func(ctx context.Context, send func() error) error {
+					if err := send(); err != nil {
+						return err
+					}
+					close(started)
+					if silent {
+						<-ctx.Done()
+						return nil
+					}
+					for {
+						if err := send(); err != nil {
+							return err
+						}
+					}
+				}}
+				mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{Authoriser: policy}))
+				mux.Handle(workflowconnect.NewRunServiceHandler(h, mux.Options()...))
+				stream, err := workflowconnect.NewRunServiceClient(rpc.InProcess(mux), rpc.InProcessURL).
+					WatchRunDetails(t.Context(), &workflow.WatchRunDetailsRequest{RunId: someRun.RunId})
+				require.NoError(t, err)
+				<-started
+				policy.become(everything) // nothing changes for this caller
+				policy.become(c.becomes)
+				for stream.Receive() { //nolint:revive // what was sent before
+				}
+				require.Equal(t, c.code, connect.CodeOf(stream.Err()), "%v", stream.Err())
+				require.NoError(t, stream.Close())
+			})
+		}
+	}
+}
+
+// watching serves one stream.
+type watching struct {
+	workflowconnect.UnimplementedRunServiceHandler
+	handle func(ctx context.Context, send func() error) error
+}
+
+func (w watching) WatchRunDetails(ctx context.Context, _ *workflow.WatchRunDetailsRequest, s *connect.ServerStream[workflow.WatchRunDetailsResponse]) error {
+	return w.handle(ctx, func() error { return s.Send(&workflow.WatchRunDetailsResponse{}) })
+}
+
+func runIn(project string) *common.RunIdentifier {
+	return &common.RunIdentifier{Project: project, Domain: "d", Name: "r"}
+}
+
+// recorder is an auditor that remembers.
+type recorder struct {
+	mu      sync.Mutex
+	entries []authz.Entry
+	callers []authz.Identity
+}
+
+func (r *recorder) Record(ctx context.Context, entry authz.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entries, r.callers = append(r.entries, entry), append(r.callers, authz.IdentityFrom(ctx))
+}
+
+// TestEachOutcomeIsRecorded: of calls, of streams and of plain routes, and what is refused before a body is read.
+func TestEachOutcomeIsRecorded(t *testing.T) {
+	var fails error
+	auditor := &recorder{}
+	mux, err := rpc.NewGuardedMux(rpc.Chain{Authenticator: ada{}, Authoriser: only("p"), Auditor: auditor})
+	require.NoError(t, err)
+	mux.Handle(workflowconnect.NewRunServiceHandler(behaviour{details: func(context.Context) error { return fails }}, mux.Options()...))
+	mux.Handle("GET /metrics", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	client := workflowconnect.NewRunServiceClient(server.Client(), server.URL)
+	get := func(token, project string) {
+		ctx, call := connect.NewClientContext(t.Context())
+		call.RequestHeader().Set("Authorization", token)
+		_, _ = client.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{RunId: runIn(project)})
+	}
+	get("Bearer ada", "p")
+	get("Bearer ada", "q")
+	get("Bearer eve", "p")
+	fails = rpc.NotFound("no such run")
+	get("Bearer ada", "p")
+	ctx, call := connect.NewClientContext(t.Context())
+	call.RequestHeader().Set("Authorization", "Bearer ada")
+	stream, err := client.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: someRun.RunId})
+	require.NoError(t, err)
+	require.False(t, stream.Receive())
+	require.NoError(t, stream.Close())
+	answer, err := server.Client().Get(server.URL + "/metrics")
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+
+	const unary, watch = "/flyteidl2.workflow.RunService/GetRunDetails", "/flyteidl2.workflow.RunService/WatchRunDetails"
+	auditor.mu.Lock()
+	defer auditor.mu.Unlock()
+	for i, want := range []struct {
+		procedure, caller string
+		outcome           authz.Outcome
+		about             []authz.Resource
+	}{
+		{unary, "ada", authz.Succeeded, []authz.Resource{{Kind: "run", Project: "p", Domain: "d", Name: "r"}}},
+		{unary, "ada", authz.Refused, []authz.Resource{{Kind: "run", Project: "q", Domain: "d", Name: "r"}}},
+		{unary, "", authz.Refused, nil}, // before its body is read
+		{unary, "ada", authz.Failed, []authz.Resource{{Kind: "run", Project: "p", Domain: "d", Name: "r"}}},
+		{watch, "ada", authz.Failed, []authz.Resource{{Kind: "run", Project: "p", Domain: "d", Name: "r"}}},
+		{"GET /metrics", "", authz.Refused, []authz.Resource{{}}},
+	} {
+		require.Greater(t, len(auditor.entries), i)
+		got := auditor.entries[i]
+		require.Equal(t, want.procedure, got.Request.Procedure, i)
+		require.Equal(t, want.caller, auditor.callers[i].Subject, i)
+		require.Equal(t, want.outcome, got.Outcome, "%d: %s: %v", i, got.Outcome, got.Err)
+		require.Equal(t, want.about, got.Resources, i)
+		require.NotEmpty(t, got.Request.Peer)
+		require.Equal(t, want.outcome == authz.Succeeded, got.Err == nil)
+	}
+	require.Len(t, auditor.entries, 6)
+}
