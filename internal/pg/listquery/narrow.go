@@ -30,7 +30,7 @@ func Narrow(ctx context.Context, b *Builder, project, domain string) {
 	}
 }
 
-// Sees reports whether what lies in the domain of a project is within the scope of the call; with an empty domain, all of
+// Sees reports whether what is in the domain of a project is within the scope of the call; with an empty domain, all of
 // the project.
 func Sees(ctx context.Context, project, domain string) bool {
 	return authz.ScopeFrom(ctx).Allows(project, domain)

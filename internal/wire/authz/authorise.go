@@ -22,7 +22,7 @@ type Authoriser interface {
 	Authorise(ctx context.Context, identity Identity, rule Rule, resource Resource) (Scope, error)
 }
 
-// Changing is an authoriser whose answers change while the process runs. Open streams are then decided anew.
+// Changing is an authoriser whose answers change while the process runs. Open streams are then decided again.
 type Changing interface {
 	// Changed returns a channel that is closed when answers may differ from those before.
 	Changed() <-chan struct{}

@@ -94,13 +94,13 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		authorised := &authorisedConn{
 			StreamingHandlerConn: conn, ctx: ctx, authorisation: a, row: row, cell: cell, decided: map[authz.Resource]authz.Scope{},
 		}
-		defer func() { a.recordCall(ctx, row.Rule(), authorized.resources(), err) }()
+		defer func() { a.recordCall(ctx, row.Rule(), authorised.resources(), err) }()
 		var watch sync.WaitGroup
 		defer watch.Wait()
 		defer end(nil)
 		if policy, ok := a.Authoriser.(authz.Changing); ok {
 			changed := policy.Changed() // before the first question
-			watch.Go(func() { authorized.watchRights(policy, changed, end) })
+			watch.Go(func() { authorised.watchRights(policy, changed, end) })
 		}
 		err = next(authz.WithCell(ctx, cell), authorised)
 		if reason := taken(ctx); reason != nil && err == nil {

@@ -41,7 +41,7 @@ func (c *authorisedConn) askAgain() error {
 	return nil
 }
 
-// taken is the reason for which the stream was ended by watchRights; nil while it may go on.
+// taken is the reason for which the stream was ended by watchRights; nil while it may continue.
 func taken(ctx context.Context) error {
 	var reason *Error
 	if errors.As(context.Cause(ctx), &reason) {
