@@ -61,7 +61,7 @@ type Loop struct {
 	config     Config
 	deps       Deps
 	registered metric.Int64Counter
-	landed     chan struct{} // of capacity one: a registration has ended, or there are new outputs
+	queue      *leased.Queue
 
 	mu      sync.Mutex
 	flights map[int64]bool // the registrations in flight; GUARDED_BY(mu)
@@ -80,43 +80,25 @@ func New(config Config, deps Deps) (*Loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make metric %s: %w", name, err)
 	}
-	return &Loop{config: config, deps: deps, registered: counter, landed: make(chan struct{}, 1), flights: map[int64]bool{}}, nil
+	l := &Loop{config: config, deps: deps, registered: counter, flights: map[int64]bool{}}
+	l.queue = &leased.Queue{Clock: deps.Clock, Poll: config.Poll, Launch: l.launch}
+	return l, nil
 }
 
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
-	return l.Run(l.deps.Logger.WithContext(ctx), leased.While(l.deps.Leases, LeaseName, l.config.Lease, l.work))
-}
-
-// work registers until the lease or the process ends. It logs errors and retries: the list is in the database.
-func (l *Loop) work(ctx context.Context) error {
-	var flights sync.WaitGroup
-	defer flights.Wait()
-	for {
-		if err := l.launch(ctx, &flights); err != nil && ctx.Err() == nil {
-			l.deps.Logger.Warn().Err(err).Msg("reading produced outputs failed; retrying")
-		}
-		timer := l.deps.Clock.NewTimer(l.config.Poll)
-		select {
-		case <-timer.C():
-		case <-l.landed:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		}
-		timer.Stop()
-	}
+	return l.Run(l.deps.Logger.WithContext(ctx), leased.While(l.deps.Leases, LeaseName, l.config.Lease, l.queue.Work))
 }
 
 // launch starts due registrations as long as there are free places.
-func (l *Loop) launch(ctx context.Context, flights *sync.WaitGroup) error {
+func (l *Loop) launch(ctx context.Context, start func(do func())) error {
 	pending, err := l.deps.List.Pending(ctx, l.deps.Clock.Now(), backoff.Longest(l.config.Backoff.Max), 4*l.config.Parallel)
 	if err != nil {
-		return err
+		return fmt.Errorf("produced outputs: %w", err)
 	}
 	for _, outputs := range pending {
 		if l.board(outputs.ID) {
-			flights.Go(func() {
+			start(func() {
 				defer l.land(outputs.ID)
 				l.register(ctx, &outputs)
 			})
@@ -139,16 +121,10 @@ func (l *Loop) land(id int64) {
 	l.mu.Lock()
 	delete(l.flights, id)
 	l.mu.Unlock()
-	l.Wake()
 }
 
 // Wake makes the loop read its list at once.
-func (l *Loop) Wake() {
-	select {
-	case l.landed <- struct{}{}:
-	default: // a token is there already
-	}
-}
+func (l *Loop) Wake() { l.queue.Wake() }
 
 // register makes one try. What can never be registered is logged and dropped: the run has succeeded, whatever its
 // declarations are.

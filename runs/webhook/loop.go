@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -61,7 +60,7 @@ type Loop struct {
 	client *http.Client
 
 	places *outbound.Places
-	landed chan struct{} // of capacity one: a call has ended, or there is a new one
+	queue  *leased.Queue
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
@@ -72,7 +71,9 @@ func New(config Config, deps Deps) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loop{config: config, deps: deps, client: client, places: outbound.NewPlaces(config.Parallel), landed: make(chan struct{}, 1)}, nil
+	l := &Loop{config: config, deps: deps, client: client, places: outbound.NewPlaces(config.Parallel)}
+	l.queue = &leased.Queue{Clock: deps.Clock, Poll: config.Poll, Launch: l.launch}
+	return l, nil
 }
 
 // Start implements lifecycle.Part.
@@ -80,33 +81,18 @@ func (l *Loop) Start(ctx context.Context) error {
 	return l.Run(l.deps.Logger.WithContext(ctx), leased.While(l.deps.Leases, LeaseName, l.config.Lease, l.work))
 }
 
-// work calls until the lease or the process ends. It logs errors and retries: the list is in the database.
+// work calls until the lease or the process ends.
 func (l *Loop) work(ctx context.Context) error {
 	defer l.client.CloseIdleConnections()
-	var calls sync.WaitGroup
-	defer calls.Wait()
-	for {
-		if err := l.launch(ctx, &calls); err != nil && ctx.Err() == nil {
-			l.deps.Logger.Warn().Err(err).Msg("reading webhooks failed; retrying")
-		}
-		timer := l.deps.Clock.NewTimer(l.config.Poll)
-		select {
-		case <-timer.C():
-		case <-l.landed:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		}
-		timer.Stop()
-	}
+	return l.queue.Work(ctx)
 }
 
 // launch starts due calls as long as there are free places, in total and per host.
-func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
+func (l *Loop) launch(ctx context.Context, start func(do func())) error {
 	flying := l.places.InFlight()
 	pending, err := l.deps.List.Pending(ctx, l.deps.Clock.Now(), backoff.Longest(l.config.Backoff.Max), 4*l.config.Parallel)
 	if err != nil {
-		return err
+		return fmt.Errorf("webhooks: %w", err)
 	}
 	for _, call := range pending {
 		if flying[call.ID] {
@@ -121,8 +107,8 @@ func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
 			continue
 		}
 		if l.places.Board(call.ID, outbound.Host(condition.GetWebhook().GetUrl())) {
-			calls.Go(func() {
-				defer l.land(call.ID)
+			start(func() {
+				defer l.places.Land(call.ID)
 				l.call(ctx, &call, condition.GetWebhook())
 			})
 		}
@@ -130,18 +116,8 @@ func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
 	return nil
 }
 
-func (l *Loop) land(id int64) {
-	l.places.Land(id)
-	l.Wake()
-}
-
 // Wake makes the loop read its list at once.
-func (l *Loop) Wake() {
-	select {
-	case l.landed <- struct{}{}:
-	default: // a token is there already
-	}
-}
+func (l *Loop) Wake() { l.queue.Wake() }
 
 // call makes one try, and records its result before the call is removed from the list.
 func (l *Loop) call(ctx context.Context, call *worklists.PendingWebhook, hook *workflow.ConditionWebhook) {

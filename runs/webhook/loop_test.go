@@ -57,13 +57,13 @@ func TestACallThatEndsWhileTheListIsReadIsMadeOnce(t *testing.T) {
 	require.NoError(t, err)
 
 	var running sync.WaitGroup
-	require.NoError(t, loop.launch(t.Context(), &running))
+	require.NoError(t, loop.launch(t.Context(), running.Go))
 	require.Equal(t, config.Parallel-1, loop.places.Free(), "it is in flight")
 	due.reading = func() {
 		close(answer)
 		running.Wait()
 	}
-	require.NoError(t, loop.launch(t.Context(), &running))
+	require.NoError(t, loop.launch(t.Context(), running.Go))
 	running.Wait()
 	require.True(t, due.dropped.Load())
 	require.Equal(t, int32(1), calls.Load())
