@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -81,20 +82,10 @@ func (s *Service) withoutInputs(ctx context.Context, id *common.ActionIdentifier
 	if value := details.GetSignalInfo().GetOutput(); value != nil {
 		response.Outputs.Literals = append(response.Outputs.Literals, &task.NamedLiteral{Name: conditionOutput, Value: value})
 	}
-	if details.GetMetadata().GetActionType() == workflow.ActionType_ACTION_TYPE_TASK && ended(details.GetStatus().GetPhase()) {
+	if details.GetMetadata().GetActionType() == workflow.ActionType_ACTION_TYPE_TASK && phase.Terminal(details.GetStatus().GetPhase()) {
 		return rpc.NotFound("the inputs of action %s are no longer stored", id.GetName())
 	}
 	return nil
-}
-
-func ended(phase common.ActionPhase) bool {
-	switch phase {
-	case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED,
-		common.ActionPhase_ACTION_PHASE_TIMED_OUT, common.ActionPhase_ACTION_PHASE_RECOVERED:
-		return true
-	default:
-		return false
-	}
 }
 
 func inputsFile(uri string) string {

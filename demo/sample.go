@@ -9,13 +9,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 )
@@ -34,15 +34,15 @@ func (d *demo) runSample(ctx context.Context) {
 	}
 	page := d.url() + "/v2/domain/development/project/flytesnacks/runs/" + run
 	// The command succeeds when it could follow the run, whatever its outcome.
-	switch phase, err := d.endOf(ctx, run); {
+	switch ended, err := d.endOf(ctx, run); {
 	case ctx.Err() != nil:
 		return
 	case err != nil:
 		d.screen.Line("sample: %v", err)
 		return
-	case phase != common.ActionPhase_ACTION_PHASE_SUCCEEDED:
+	case ended != common.ActionPhase_ACTION_PHASE_SUCCEEDED:
 		d.screen.Line("\nThe sample failed: %s ended as %s. See %s, and the server's log in %s.",
-			run, strings.TrimPrefix(phase.String(), "ACTION_PHASE_"), page, d.dir.Logs())
+			run, phase.Name(ended), page, d.dir.Logs())
 		return
 	}
 	d.screen.Line("\nResult of %s:", run)

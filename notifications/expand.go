@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
@@ -231,7 +232,7 @@ func receiversOf(email *notification.EmailDeliveryTemplate) []*notification.Emai
 func dataOf(o *Occurrence) (*Data, error) {
 	data := &Data{
 		Project: o.Action.Run.Project, Domain: o.Action.Run.Domain, Run: o.Action.Run.Name,
-		Phase: strings.TrimPrefix(o.Phase.String(), "ACTION_PHASE_"),
+		Phase: phase.Name(o.Phase),
 	}
 	if o.Phase == common.ActionPhase_ACTION_PHASE_PAUSED {
 		data.Action = o.Action.Name

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -263,10 +264,7 @@ func (s *starter) unfinished(ctx context.Context, t *store.Trigger, f *store.Fir
 	details, err := s.runs.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{RunId: runID(t, f)})
 	switch {
 	case err == nil:
-		switch details.GetDetails().GetAction().GetStatus().GetPhase() {
-		case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED,
-			common.ActionPhase_ACTION_PHASE_TIMED_OUT, common.ActionPhase_ACTION_PHASE_RECOVERED:
-		default:
+		if !phase.Terminal(details.GetDetails().GetAction().GetStatus().GetPhase()) {
 			return true, nil
 		}
 	case !rpc.IsNotFound(err):

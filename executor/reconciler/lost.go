@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
@@ -52,7 +53,7 @@ func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure
 		Attempt:        loss.Next.Attempt,
 		UserFailures:   loss.Next.UserFailures,
 		SystemFailures: loss.Next.SystemFailures,
-		Phase:          phaseName(common.ActionPhase_ACTION_PHASE_QUEUED),
+		Phase:          phase.Name(common.ActionPhase_ACTION_PHASE_QUEUED),
 		Message:        clip.Head(loss.Next.Message, maxStatusMessage),
 		NotBefore:      &until,
 	}, loss

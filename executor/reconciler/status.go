@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +13,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
@@ -40,7 +40,7 @@ func (r *Reconciler) noteStatus(entry *entry, attempt *plugin.Attempt, state plu
 	}
 	begin(entry, attempt)
 	entry.status.PodUID = state.Object
-	entry.status.Phase, entry.status.Message = phaseName(state.Phase), clip.Head(line(state), maxStatusMessage)
+	entry.status.Phase, entry.status.Message = phase.Name(state.Phase), clip.Head(line(state), maxStatusMessage)
 	entry.dirty = true
 }
 
@@ -90,7 +90,7 @@ func statusDiffers(entry *entry, state plugin.State) bool {
 	case entry.status.PodUID != state.Object:
 		return true
 	}
-	return state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && entry.status.Phase != phaseName(state.Phase)
+	return state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && entry.status.Phase != phase.Name(state.Phase)
 }
 
 // writeStatus writes the whole status. There is one writer, so it depends on no version and never conflicts.
@@ -133,8 +133,4 @@ func statusFields(status v1.TaskActionStatus) map[string]any {
 		fields["message"] = status.Message
 	}
 	return fields
-}
-
-func phaseName(phase common.ActionPhase) string {
-	return strings.TrimPrefix(phase.String(), "ACTION_PHASE_")
 }

@@ -1,12 +1,11 @@
 package reconciler
 
 import (
-	"strings"
-
 	"go.opentelemetry.io/otel/attribute"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/obs/tracelink"
 )
 
@@ -26,7 +25,7 @@ func (r *Reconciler) traceAttempt(task *v1.TaskAction, entry *entry, ended posit
 	span.Parent = traceAbove(task)
 	span.Self = r.traceOf(task, ended.attempt)
 	if ended.phase != common.ActionPhase_ACTION_PHASE_SUCCEEDED {
-		span.Failure = strings.TrimPrefix(ended.phase.String(), "ACTION_PHASE_")
+		span.Failure = phase.Name(ended.phase)
 	}
 	span.Record(r.deps.Tracer)
 }

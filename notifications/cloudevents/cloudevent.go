@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 )
 
@@ -94,7 +95,7 @@ func messageOf(source string, e *Event) (*message, error) {
 		Data: data{
 			Project: run.Project, Domain: run.Domain, Run: run.Name, Action: e.Action.Name, Parent: e.Parent,
 			Kind: strings.ToLower(strings.TrimPrefix(e.Type.String(), "ACTION_TYPE_")), Task: e.TaskName, Attempt: e.Attempt,
-			Phase: strings.TrimPrefix(e.Phase.String(), "ACTION_PHASE_"), Version: e.Version, Sequence: e.Seq,
+			Phase: phase.Name(e.Phase), Version: e.Version, Sequence: e.Seq,
 			Error: clip.Ellipsis(failure.GetMessage(), maxError), ErrorCode: failure.GetCode(),
 		},
 	}

@@ -1,6 +1,9 @@
 package state
 
-import "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+import (
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
+)
 
 // Phase is the number of a common.ActionPhase, as rows keep it.
 type Phase = int16
@@ -38,17 +41,10 @@ var ranks = map[Phase]int{
 func Known(p Phase) bool { return ranks[p] != 0 }
 
 // Terminal reports whether nothing follows the phase within its attempt.
-func Terminal(p Phase) bool { return ranks[p] == ranks[Succeeded] }
+func Terminal(p Phase) bool { return phase.Terminal(common.ActionPhase(p)) }
 
 // Retryable reports whether another attempt may follow the terminal phase: FAILED and TIMED_OUT.
 func Retryable(p Phase) bool { return p == Failed || p == TimedOut }
 
 // Name is the name of a phase without the prefix of the contract, such as RUNNING.
-func Name(p Phase) string {
-	const prefix = len("ACTION_PHASE_")
-	name := common.ActionPhase(p).String()
-	if !Known(p) {
-		return name
-	}
-	return name[prefix:]
-}
+func Name(p Phase) string { return phase.Name(common.ActionPhase(p)) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
@@ -65,8 +66,7 @@ func parsePhases(field string, values []string) (*[phases]bool, error) {
 	for _, value := range values {
 		number, err := strconv.Atoi(value)
 		if err != nil {
-			name := strings.ToUpper(value)
-			named, known := common.ActionPhase_value["ACTION_PHASE_"+strings.TrimPrefix(name, "ACTION_PHASE_")]
+			named, known := phase.Named(strings.ToUpper(value))
 			if !known {
 				return nil, rpc.InvalidArgument(field, "%q is not a phase", value)
 			}

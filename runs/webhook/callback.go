@@ -107,8 +107,8 @@ func (c *Callbacks) show(out *answerer, at *worklists.Condition, condition *work
 	out.form(condition)
 }
 
-func ended(phase state.Phase) string {
-	return "this condition has ended: " + strings.TrimPrefix(common.ActionPhase(phase).String(), "ACTION_PHASE_")
+func ended(at state.Phase) string {
+	return "this condition has ended: " + state.Name(at)
 }
 
 func (c *Callbacks) answer(out *answerer, r *http.Request, at *worklists.Condition, condition *workflow.ConditionAction) {

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
@@ -81,11 +82,11 @@ func awaitRun(ctx context.Context, s *stack.Stack, run ident.Run) error {
 	}
 	defer stream.Close() //nolint:errcheck // read as far as needed
 	for stream.Receive() {
-		switch phase := stream.Msg().GetDetails().GetAction().GetStatus().GetPhase(); phase {
-		case common.ActionPhase_ACTION_PHASE_SUCCEEDED:
+		switch at := stream.Msg().GetDetails().GetAction().GetStatus().GetPhase(); {
+		case at == common.ActionPhase_ACTION_PHASE_SUCCEEDED:
 			return nil
-		case common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
-			return fmt.Errorf("run %s: %s", run, phase)
+		case phase.Terminal(at):
+			return fmt.Errorf("run %s: %s", run, phase.Name(at))
 		}
 	}
 	return fmt.Errorf("the watch of run %s ended: %w", run, stream.Err())

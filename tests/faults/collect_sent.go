@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/tests/faults/check"
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 )
@@ -73,4 +73,7 @@ func inlineRule(encoded []byte) (string, error) {
 	return path.Base(template.GetWebhook().GetUrl()), nil
 }
 
-func phaseOf(name string) int32 { return common.ActionPhase_value["ACTION_PHASE_"+name] }
+func phaseOf(name string) int32 {
+	p, _ := phase.Named(name)
+	return int32(p)
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 )
 
 // FakeParent plays the SDK in the pod of a root action: it watches the children and records when each one ends.
@@ -98,9 +99,7 @@ func (p *FakeParent) watch() {
 
 func (p *FakeParent) read(message *actions.WatchForUpdatesResponse) {
 	update := message.GetActionUpdate()
-	switch update.GetPhase() {
-	case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED,
-		common.ActionPhase_ACTION_PHASE_ABORTED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
+	if phase.Terminal(update.GetPhase()) {
 		p.note(update.GetActionId().GetName(), update.GetPhase(), update.GetError().GetMessage())
 	}
 }

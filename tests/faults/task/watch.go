@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
@@ -90,16 +91,13 @@ func (w *watch) markReady() {
 	}
 }
 
-func (w *watch) note(name string, phase common.ActionPhase) {
-	switch phase {
-	case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED,
-		common.ActionPhase_ACTION_PHASE_TIMED_OUT, common.ActionPhase_ACTION_PHASE_RECOVERED:
-	default:
+func (w *watch) note(name string, at common.ActionPhase) {
+	if !phase.Terminal(at) {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ends[name] = int32(phase)
+	w.ends[name] = int32(at)
 	close(w.change)
 	w.change = make(chan struct{})
 }
