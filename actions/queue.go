@@ -3,7 +3,6 @@ package actions
 import (
 	"context"
 
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -16,23 +15,22 @@ var _ workflowconnect.QueueServiceHandler = (*queueHandler)(nil)
 
 // EnqueueAction implements QueueService as Enqueue of ActionsService.
 func (h *queueHandler) EnqueueAction(ctx context.Context, r *workflow.EnqueueActionRequest) (*workflow.EnqueueActionResponse, error) {
-	action := &actions.Action{
-		ActionId:         r.GetActionId(),
-		ParentActionName: r.ParentActionName,
-		InputUri:         r.GetInputUri(),
-		RunOutputBase:    r.GetRunOutputBase(),
-		Group:            r.GetGroup(),
-		Subject:          r.GetSubject(),
+	request := &workflow.RecordActionRequest{
+		ActionId: r.GetActionId(),
+		Parent:   r.GetParentActionName(),
+		Group:    r.GetGroup(),
+		Subject:  r.GetSubject(),
+		InputUri: r.GetInputUri(),
 	}
 	switch spec := r.GetSpec().(type) {
 	case *workflow.EnqueueActionRequest_Task:
-		action.Spec = &actions.Action_Task{Task: spec.Task}
+		request.Spec = &workflow.RecordActionRequest_Task{Task: spec.Task}
 	case *workflow.EnqueueActionRequest_Trace:
-		action.Spec = &actions.Action_Trace{Trace: spec.Trace}
+		request.Spec = &workflow.RecordActionRequest_Trace{Trace: spec.Trace}
 	case *workflow.EnqueueActionRequest_Condition:
-		action.Spec = &actions.Action_Condition{Condition: spec.Condition}
+		request.Spec = &workflow.RecordActionRequest_Condition{Condition: spec.Condition}
 	}
-	if err := h.svc.enqueue(ctx, action); err != nil {
+	if err := h.svc.enqueue(ctx, request); err != nil {
 		return nil, err
 	}
 	return &workflow.EnqueueActionResponse{}, nil

@@ -15,7 +15,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
-	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -102,95 +101,6 @@ func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateRunRequ
 		return nil, err
 	}
 	return &workflow.CreateRunResponse{Run: run}, nil
-}
-
-// preparedRun is a run that was checked, and of which nothing is stored yet.
-type preparedRun struct {
-	id      ident.Run
-	root    schema.Root
-	planned *plannedTask
-	context *runContext
-	specs   []store.NewSpec
-}
-
-// prepare checks everything that can be checked before the inputs are written: a request that is refused leaves nothing.
-func (c *Creator) prepare(ctx context.Context, request *workflow.CreateRunRequest, from startedBy) (*preparedRun, error) {
-	id, err := c.runIdent(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if request.GetSource() == workflow.RunSource_RUN_SOURCE_TRACKED {
-		return nil, rpc.InvalidArgument("source", "a tracked run is created with TrackedRunService")
-	}
-	if err := checkRunSpec(request.GetRunSpec()); err != nil {
-		return nil, err
-	}
-	notes, refusal := declared.Run(request.GetRunSpec())
-	if refusal != nil {
-		return nil, refusal.In("run_spec")
-	}
-	spec, err := c.effectiveRunSpec(ctx, id, request.GetRunSpec())
-	if err != nil {
-		return nil, err
-	}
-	planned, err := c.plannedTask(ctx, id, request)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.reviewPod(request, planned, spec); err != nil {
-		return nil, err
-	}
-	planned.notes = append(planned.notes, notes...)
-	notify, notes, err := c.reviewNotifications(spec)
-	if err != nil {
-		return nil, err
-	}
-	planned.notes = append(planned.notes, notes...)
-	// People find runs by the labels that they gave; those of settings are for the cluster.
-	root := schema.Root{Labels: request.GetRunSpec().GetLabels().GetValues()}
-	root.Project, root.Domain, root.RunName = id.Project, id.Domain, id.Name
-	root.Source = int16(request.GetSource()) //nolint:gosec // an enum of few values
-	root.Notify = notify
-	if err := from.describe(ctx, &root); err != nil {
-		return nil, err
-	}
-	planned.describe(&root.Action)
-	if err := c.describeRun(ctx, &root, request, spec); err != nil {
-		return nil, err
-	}
-	if root.RequestDigest, err = requestDigest(from.asked); err != nil {
-		return nil, err
-	}
-	if err := c.describeBase(ctx, &root, spec); err != nil {
-		return nil, err
-	}
-	if request.GetTaskSpec() != nil {
-		if err := c.code.check(ctx, "task_spec.task_template", id, planned, relatedRoot(&root)...); err != nil {
-			return nil, err
-		}
-	}
-	run := &runContext{ID: id, Spec: spec, OutputBase: root.RunOutputBase, Queue: root.Queue}
-	if err := c.Planner.check(root.Action, run); err != nil {
-		return nil, err
-	}
-	specs := []store.NewSpec{{Kind: schema.SpecTask, Digest: planned.digest, Body: planned.body}}
-	if proto.Size(spec) > 0 {
-		encoded, err := encodeSpec(schema.SpecRun, "run_spec", spec)
-		if err != nil {
-			return nil, err
-		}
-		root.RunSpecDigest = encoded.Digest
-		specs = append(specs, encoded)
-	}
-	if run.Recovery, err = c.Planner.Recoveries.of(ctx, id, notCreated, spec); err != nil {
-		return nil, err
-	}
-	if offloaded := request.GetOffloadedInputData(); offloaded != nil {
-		if err := c.checkInputs(ctx, &root, offloaded.GetUri()); err != nil {
-			return nil, err
-		}
-	}
-	return &preparedRun{id: id, root: root, planned: planned, context: run, specs: specs}, nil
 }
 
 // create stores a run, its inputs first.

@@ -25,7 +25,7 @@ func TestQueueOfAChild(t *testing.T) {
 		"its own":                    {own: "gpu", run: "default", want: "gpu"},
 		"that of its run":            {run: "gpu", want: "gpu"},
 		"unknown":                    {own: "none", refused: "queue none does not exist"},
-		"of another project":         {own: "closed", refused: "queue closed is not for project p"},
+		"of another project":         {own: "closed", refused: "queue closed does not accept runs of project p"},
 		"that of its run, long gone": {own: "gone", run: "gone", want: "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {

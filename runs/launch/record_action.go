@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	conditions "github.com/flyte-binary/flyte-binary/internal/names/condition"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
@@ -43,16 +44,30 @@ func (r *Recorder) RecordAction(ctx context.Context, request *workflow.RecordAct
 	return &workflow.RecordActionResponse{ActionId: request.GetActionId(), Status: rpc.StatusOf(err)}, nil
 }
 
-func (r *Recorder) record(ctx context.Context, request *workflow.RecordActionRequest) error {
-	id := ident.ActionOf(request.GetActionId())
+// checkNames checks how a child is named. Errors name the fields as clients know them, from the requests that enqueue
+// actions.
+func checkNames(request *workflow.RecordActionRequest) error {
+	name, parent := request.GetActionId().GetName(), request.GetParent()
 	switch {
-	case !ident.IsName(id.Name):
-		return rpc.InvalidArgument("action_id.name", "the name of an action %s; got %q", ident.NameRule, id.Name)
-	case id.Name == ident.RootAction:
+	case request.GetActionId().GetRun() == nil:
+		return rpc.InvalidArgument("action_id.run", "is required")
+	case !ident.IsName(name):
+		return rpc.InvalidArgument("action_id.name", "the name of an action %s; got %q", ident.NameRule, name)
+	case name == ident.RootAction:
 		return rpc.InvalidArgument("action_id.name", "%s is the name of the root action", ident.RootAction)
-	case request.GetParent() == "":
-		return rpc.InvalidArgument("parent", "the name of the parent action is required")
+	case parent == "":
+		return rpc.InvalidArgument("parent_action_name", "is required: an action is enqueued by its parent; create runs with CreateRun")
+	case parent == name:
+		return rpc.InvalidArgument("parent_action_name", "an action cannot be its own parent")
 	}
+	return nil
+}
+
+func (r *Recorder) record(ctx context.Context, request *workflow.RecordActionRequest) error {
+	if err := checkNames(request); err != nil {
+		return err
+	}
+	id := ident.ActionOf(request.GetActionId())
 	parent := request.GetParent()
 	action := store.NewAction{Action: schema.Action{
 		Project: id.Run.Project, Domain: id.Run.Domain, RunName: id.Run.Name, Name: id.Name, ParentName: &parent,
@@ -137,10 +152,8 @@ func (r *Recorder) describeChild(ctx context.Context, id ident.Action, request *
 }
 
 func describeCondition(condition *workflow.ConditionAction, action *store.NewAction) (err error) {
-	switch condition.GetType().GetSimple() {
-	case core.SimpleType_BOOLEAN, core.SimpleType_INTEGER, core.SimpleType_FLOAT, core.SimpleType_STRING:
-	default:
-		return rpc.InvalidArgument("condition.type", "must be a boolean, an integer, a float or a string")
+	if !conditions.TypeAllowed(condition.GetType()) {
+		return rpc.InvalidArgument("condition.type", "%s", conditions.TypeRule)
 	}
 	a := &action.Action
 	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_CONDITION)
