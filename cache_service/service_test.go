@@ -85,7 +85,7 @@ func TestOutputsThatAreGone(t *testing.T) {
 	require.NoError(t, c.put(here, "k", "/out/1", nil))
 	c.blobs.fail(errBroken)
 	_, err := c.get(here, "k")
-	refused(t, err, connect.CodeUnavailable, "storage")
+	refused(t, err, connect.CodeUnavailable, "cannot check whether the outputs")
 	c.blobs.fail(nil)
 	c.has(here, "k", "/out/1")
 

@@ -345,7 +345,7 @@ func TestRulesThatCannotBeDelivered(t *testing.T) {
 		"injection": {hook(func(w *hooked) { w.Headers = map[string]string{"X-A": "b\r\nX-Evil: c"} }), "must be one line"},
 		"header":    {hook(func(w *hooked) { w.Headers = map[string]string{"X A": "b"} }), "is not the name of a header"},
 		"ours":      {hook(func(w *hooked) { w.Headers = map[string]string{"host": "b"} }), "is set by the server"},
-		"twice":     {hook(func(w *hooked) { w.Headers = map[string]string{"X-a": "b", "x-A": "c"} }), "has X-A twice"},
+		"twice":     {hook(func(w *hooked) { w.Headers = map[string]string{"X-a": "b", "x-A": "c"} }), "has header X-A more than once"},
 		"subject":   {email(func(_ *mailed, i *inlined) { i.Subject = "a\r\nBcc: evil@example.com" }), "inline.subject: "},
 		"address":   {email(func(e *mailed, _ *inlined) { e.To[0].Address = "a@example.com, b@example.com" }), "is not an e-mail address"},
 		"line":      {email(func(e *mailed, _ *inlined) { e.To[0].Address = "a@example.com\r\nDATA" }), ""},

@@ -55,9 +55,9 @@ func TestWhatAUsersProgramCanDoAlone(t *testing.T) {
 	}{
 		"sys.exit(0) or os._exit(0) before it returns": {returning(), nil, verdict.End{}, "OutputsMissing", failure.User, "ended by itself"},
 		"an error of 12 MB":                            {returning(), map[string][]byte{"error.pb": huge}, verdict.End{}, "ValueError", failure.User, "first"},
-		"an error of 12 MB that is cut off":            {returning(), map[string][]byte{"error.pb": huge[:len(huge)-1000]}, verdict.End{}, "ErrorUnreadable", failure.User, "no error document"},
-		"an error document of garbage":                 {returning(), map[string][]byte{"error.pb": []byte("garbage")}, verdict.End{}, "ErrorUnreadable", failure.User, "no error document"},
-		"a large one":                                  {returning(), map[string][]byte{"error.pb": []byte(strings.Repeat("garbage", 1<<18))}, verdict.End{}, "ErrorUnreadable", failure.User, "no error document"},
+		"an error of 12 MB that is cut off":            {returning(), map[string][]byte{"error.pb": huge[:len(huge)-1000]}, verdict.End{}, "ErrorUnreadable", failure.User, "not a valid error document"},
+		"an error document of garbage":                 {returning(), map[string][]byte{"error.pb": []byte("garbage")}, verdict.End{}, "ErrorUnreadable", failure.User, "not a valid error document"},
+		"a large one":                                  {returning(), map[string][]byte{"error.pb": []byte(strings.Repeat("garbage", 1<<18))}, verdict.End{}, "ErrorUnreadable", failure.User, "not a valid error document"},
 		"garbage, and an exit code":                    {returning(), map[string][]byte{"error.pb": []byte("garbage")}, verdict.End{Lost: failed}, "ContainerFailed", failure.User, "exit code 3"},
 		"the co-pilot's own error, without a co-pilot": {returning(), map[string][]byte{"error.pb": encoded(t, &core.ContainerError{Code: "CopilotFailed", Origin: core.ExecutionError_SYSTEM})}, verdict.End{}, "CopilotFailed", failure.User, ""},
 

@@ -21,7 +21,7 @@ func TestALeaseThatIsLost(t *testing.T) {
 	f.change(func() { f.mute = false })
 	ended := f.ended(1)
 	require.Equal(t, workerv1.End_END_LOST, ended.GetEnd())
-	require.Contains(t, ended.GetMessage(), "had not heard from the server")
+	require.Contains(t, ended.GetMessage(), "lost contact with the server")
 	f.assign(2, code, "tasks", "good")
 	require.Equal(t, workerv1.End_END_EXITED, f.ended(2).GetEnd(), "the worker goes on with a new lease")
 }
