@@ -164,6 +164,6 @@ func (l *launch) writable() []string {
 func (n *Node) machine() security.Machine {
 	groups, _ := os.Getgroups()
 	return security.Machine{
-		UID: os.Geteuid(), Gid: os.Getegid(), Groups: groups, Linux: runtime.GOOS == "linux", Namespaces: n.mounter.Namespaces(),
+		UID: os.Geteuid(), GID: os.Getegid(), Groups: groups, Linux: runtime.GOOS == "linux", Namespaces: n.mounter.Namespaces(),
 	}
 }

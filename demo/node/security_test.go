@@ -13,9 +13,9 @@ import (
 func ref[T any](value T) *T { return &value }
 
 func TestSecurityContextIsHonouredOrRefused(t *testing.T) {
-	user := security.Machine{UID: 1000, Gid: 100, Groups: []int{100, 27}, Linux: true}
+	user := security.Machine{UID: 1000, GID: 100, Groups: []int{100, 27}, Linux: true}
 	root := security.Machine{Linux: true, Namespaces: true, Groups: []int{0}}
-	mac := security.Machine{UID: 501, Gid: 20}
+	mac := security.Machine{UID: 501, GID: 20}
 	for name, tc := range map[string]struct {
 		pod     corev1.PodSecurityContext
 		own     corev1.SecurityContext

@@ -12,7 +12,7 @@ import (
 
 // Machine is what a security context is compared with.
 type Machine struct {
-	UID, Gid   int
+	UID, GID   int
 	Groups     []int
 	Linux      bool
 	Namespaces bool // containers can have a mount namespace
@@ -122,11 +122,11 @@ func userOf(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m Machi
 	if !m.root() {
 		return nil, m.has(uid, gid, extra)
 	}
-	if (uid == nil || *uid == 0) && (gid == nil || *gid == int64(m.Gid)) && len(extra) == 0 {
+	if (uid == nil || *uid == 0) && (gid == nil || *gid == int64(m.GID)) && len(extra) == 0 {
 		return nil, nil //nolint:nilnil // it is this process's
 	}
 	// The group of the demo comes with it: it opens the directories that belong to the container.
-	user := &shim.User{UID: uint32(effective), GID: uint32(m.Gid), Groups: []uint32{uint32(m.Gid)}} //nolint:gosec // validated by the API server
+	user := &shim.User{UID: uint32(effective), GID: uint32(m.GID), Groups: []uint32{uint32(m.GID)}} //nolint:gosec // validated by the API server
 	if gid != nil {
 		user.GID = uint32(*gid) //nolint:gosec // as above
 	}
@@ -141,11 +141,11 @@ func (m Machine) has(uid, gid *int64, groups []int64) error {
 	switch {
 	case uid != nil && *uid != int64(m.UID):
 		return refused("runAsUser", "only root on Linux can start them as another user: the demo runs as user %d and this asks for user %d", m.UID, *uid)
-	case gid != nil && *gid != int64(m.Gid):
-		return refused("runAsGroup", "only root on Linux can start them in another group: the demo runs in group %d and this asks for group %d", m.Gid, *gid)
+	case gid != nil && *gid != int64(m.GID):
+		return refused("runAsGroup", "only root on Linux can start them in another group: the demo runs in group %d and this asks for group %d", m.GID, *gid)
 	}
 	for _, group := range groups {
-		if int64(m.Gid) != group && !slices.Contains(m.Groups, int(group)) {
+		if int64(m.GID) != group && !slices.Contains(m.Groups, int(group)) {
 			return refused("supplementalGroups and fsGroup", "only root on Linux can start them in further groups: the demo is not in group %d", group)
 		}
 	}
