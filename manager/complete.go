@@ -113,7 +113,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 		Log: p.log, Tracer: p.telemetry.Tracer, Meter: p.telemetry.Meter, Stopping: stopping, InternalToken: c.Auth.InternalToken,
 		Auditor: options.Auditor, Clock: p.clock, Limits: rpc.Limits{MessageBytes: c.Server.MaxRequestBytes, DecodingBytes: c.Server.MaxDecodingBytes},
 	}
-	p.chain.Authenticator, p.chain.Authoriser, p.open = c.Auth.policy(options)
+	p.chain.Authenticator, p.chain.Authoriser, p.open = policy(options)
 	p.mux, err = rpc.NewGuardedMux(p.chain, connect.WithCompressMinBytes(compressFrom))
 	if err != nil {
 		return nil, err
