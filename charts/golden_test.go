@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -122,11 +122,11 @@ func requireConfiguration(t *testing.T, all []*unstructured.Unstructured) {
 			t.Setenv(variable.Name, value)
 		}
 	}
-	config, err := manager.Load(path, nil)
+	config, err := configuration.Load(path, nil)
 	require.NoError(t, err)
 	require.True(t, config.Replicas.Several, "two processes overlap in every upgrade")
 	require.Equal(t, "0.0.0.0:8090", config.Server.Listen)
-	require.False(t, config.Target != manager.TargetAPI && config.Executor.InstallCRD, "the chart installs the definition")
+	require.False(t, config.Target != configuration.TargetAPI && config.Executor.InstallCRD, "the chart installs the definition")
 }
 
 // TestTheDefinitionIsTheServers: the chart's copy is that of the program, and doctor takes it for current.

@@ -40,6 +40,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 const (
@@ -174,13 +175,13 @@ func startAPI(t *testing.T, values string) string {
 	path := filepath.Join(t.TempDir(), "flyte.yaml")
 	all := objects(t, render(t, "-f", values))
 	require.NoError(t, os.WriteFile(path, []byte(configuration(t, all)), 0o600))
-	config, err := manager.Load(path, []string{
+	config, err := configuration.Load(path, []string{
 		"server.listen=127.0.0.1:0", "database.url=" + pgtest.URL(pgtest.Schemas(t, manager.Schemas()...)), "database.passwordFile=", "storage.url=" + t.TempDir(),
 		"executor.startupWait=0s", "replicas.several=false", "runs.watch.heartbeat=" + beat.String(),
 	})
 	require.NoError(t, err)
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
-	server, err := config.Complete(t.Context(), manager.Options{Logger: log, REST: &rest.Config{Host: "http://127.0.0.1:1"}})
+	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: log, REST: &rest.Config{Host: "http://127.0.0.1:1"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	require.NoError(t, server.Start(t.Context()))

@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // TestRightsAreThoseThatTheServerUses installs the chart, runs a server with the configuration that it renders and as its
@@ -89,7 +90,7 @@ func install(t *testing.T, cluster *kubetest.Cluster, values ...string) {
 // store are those of the test.
 type replica struct {
 	t          *testing.T
-	config     manager.Config
+	config     configuration.Config
 	connection *rest.Config
 }
 
@@ -99,7 +100,7 @@ func prepare(t *testing.T, cluster *kubetest.Cluster, connection *rest.Config) *
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "flyte.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(found.Data["flyte.yaml"]), 0o600))
-	config, err := manager.Load(path, []string{
+	config, err := configuration.Load(path, []string{
 		"server.listen=127.0.0.1:0", "database.url=" + pgtest.URL(pgtest.Schemas(t, manager.Schemas()...)), "storage.url=" + t.TempDir(),
 		"storage.signingKey=" + strings.Repeat("k", 32), "executor.reconciler.statusDelay=1ms", "replicas.lease.duration=3s",
 		"executor.reconciler.sweep=200ms", "executor.reconciler.orphanAge=1ms", "apps.scaledownPeriod=1s", "apps.interval=100ms",
@@ -116,7 +117,7 @@ func prepare(t *testing.T, cluster *kubetest.Cluster, connection *rest.Config) *
 // start starts the server and returns its URL and what stops it.
 func (r *replica) start() (string, func()) {
 	log := zerolog.New(zerolog.NewTestWriter(r.t)).Level(zerolog.WarnLevel)
-	server, err := r.config.Complete(r.t.Context(), manager.Options{Logger: log, REST: r.connection})
+	server, err := manager.Complete(r.t.Context(), r.config, manager.Options{Logger: log, REST: r.connection})
 	require.NoError(r.t, err)
 	stop := sync.OnceFunc(func() {
 		require.NoError(r.t, server.Stop(context.WithoutCancel(r.t.Context())))

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // TestTheStoreOfATrial runs the store with the arguments and the credentials that the chart renders, and lets the server check
@@ -47,10 +48,10 @@ func TestTheStoreOfATrial(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "flyte.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(configuration(t, all)), 0o600))
-	config, err := manager.Load(path, []string{"storage.s3.endpoint=" + endpoint, "storage.s3.publicEndpoint=" + endpoint})
+	config, err := configuration.Load(path, []string{"storage.s3.endpoint=" + endpoint, "storage.s3.publicEndpoint=" + endpoint})
 	require.NoError(t, err)
 	require.Contains(t, config.Executor.Pod.DefaultEnv, "FLYTE_AWS_SECRET_ACCESS_KEY="+secret["secretAccessKey"], "tasks reach the store")
-	config.Target = manager.TargetAPI
+	config.Target = configuration.TargetAPI
 	config.Database.URL, config.Database.PasswordFile, config.Database.ConnectTimeout = "postgres://flyte@127.0.0.1:1/flyte", "", time.Second
 	findings := manager.Examine(t.Context(), config, nil)
 	at := slices.IndexFunc(findings, func(f manager.Finding) bool { return f.What == "storage" })

@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/command"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // startServer starts the server as serve does, on the demo's own database, cluster and files.
@@ -26,7 +27,7 @@ func (d *demo) startServer(ctx context.Context) error {
 		return fmt.Errorf("metrics of the node: %w", err)
 	}
 	node := d.nodeConfig()
-	server, err := d.config.Complete(ctx, manager.Options{
+	server, err := manager.Complete(ctx, d.config, manager.Options{
 		Logger: d.log, LogLevel: d.level, Clock: d.clock, REST: d.cluster.RESTConfig(), Pace: d.pace, Listener: d.listener, Version: command.Version, Metrics: metrics,
 		MachineNames: machineNames(), Images: machineImages{store: node.Made, node: node},
 		RunDeleted: func(_ context.Context, project, domain, run string) error {
@@ -52,7 +53,7 @@ func (d *demo) configure() error {
 		return err
 	}
 	d.givesPorts = shim.GivesPorts()
-	config, err := manager.Load("", slices.Concat(
+	config, err := configuration.Load("", slices.Concat(
 		// Small defaults, since tasks share a laptop.
 		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "executor.pod.copilot.cpu=50m", "logging.format=json",
 			"secrets.backends=local", "gateway.domain=localhost",

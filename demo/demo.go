@@ -25,6 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // stopLimit bounds the orderly stop of one part.
@@ -37,7 +38,7 @@ type demo struct {
 	listener net.Listener
 	host     string // by which clients and links name the listener
 	clock    clock.Clock
-	config   manager.Config
+	config   configuration.Config
 	logFile  *os.File
 	log      zerolog.Logger
 	level    *obs.Level

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // fillAddresses derives the addresses that are not configured from that of the API: the port that was bound or, for a
 // controller, the control plane.
-func (c *Config) fillAddresses(bound net.Addr) {
-	authority, insecure := c.authority(bound), true
-	if plane, err := url.Parse(c.ControlPlane.URL); err == nil && !c.Target.api() {
+func fillAddresses(c *configuration.Config, bound net.Addr) {
+	authority, insecure := authority(c, bound), true
+	if plane, err := url.Parse(c.ControlPlane.URL); err == nil && !c.Target.Api() {
 		authority, insecure = plane.Host, plane.Scheme == "http"
 	}
 	if c.Storage.PublicURL == "" {
@@ -30,7 +32,7 @@ func (c *Config) fillAddresses(bound net.Addr) {
 
 // authority is the host and port at which processes on this machine reach the server. The SDK reads an organization out of
 // a numeric address, so loopback addresses become localhost.
-func (c *Config) authority(bound net.Addr) string {
+func authority(c *configuration.Config, bound net.Addr) string {
 	host, port, err := net.SplitHostPort(bound.String())
 	if err != nil {
 		return bound.String()

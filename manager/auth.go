@@ -6,6 +6,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // policy returns the authenticator and the authoriser: the given ones, else those of mode open. open reports that every
@@ -28,6 +29,6 @@ func warnOpen(log zerolog.Logger, address net.Addr) {
 	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
 		reach = "every process on this machine"
 	}
-	log.Warn().Stringer("address", address).Str("auth.mode", AuthOpen).
+	log.Warn().Stringer("address", address).Str("auth.mode", configuration.AuthOpen).
 		Msg("the API has no authentication: " + reach + " may read and change everything")
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // oneProject lets root do everything, and everybody else what concerns one project.
@@ -102,7 +103,7 @@ func TestAPolicyOfOneProject(t *testing.T) {
 	policy := &oneProject{project: "mine"}
 	config := testConfig(t)
 	config.Executor.Workers.Program = "/flyte-binary"
-	server, err := config.Complete(t.Context(), manager.Options{REST: nowhere(t), Authenticator: policy, Authoriser: policy})
+	server, err := manager.Complete(t.Context(), config, manager.Options{REST: nowhere(t), Authenticator: policy, Authoriser: policy})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
@@ -253,7 +254,7 @@ func projectsOf(runs []*workflow.Run) string {
 
 // TestEveryRouteHasARule lists the plain routes, so that a new one is looked at; mounting one without a rule panics.
 func TestEveryRouteHasARule(t *testing.T) {
-	server, err := testConfig(t).Complete(t.Context(), manager.Options{REST: nowhere(t)})
+	server, err := manager.Complete(t.Context(), testConfig(t), manager.Options{REST: nowhere(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	const people = "anonymous, user, key, service"
@@ -292,7 +293,7 @@ func TestTheOpenAPIWarns(t *testing.T) {
 						cancel() // it logs its warning and stops
 					}
 				}))
-			server, err := testConfig(t).Complete(t.Context(), c.options)
+			server, err := manager.Complete(t.Context(), testConfig(t), c.options)
 			require.NoError(t, err)
 			require.NoError(t, server.Run(ctx))
 			require.Equal(t, c.warns, strings.Contains(log.String(), warning), log.String())
@@ -301,7 +302,7 @@ func TestTheOpenAPIWarns(t *testing.T) {
 			}
 		})
 	}
-	require.Equal(t, "127.0.0.1:8090", manager.DefaultConfig().Server.Listen)
+	require.Equal(t, "127.0.0.1:8090", configuration.DefaultConfig().Server.Listen)
 	config := testConfig(t)
 	config.Auth.Mode = "oidc"
 	require.ErrorContains(t, config.Validate(), `auth.mode: want open, the only supported mode, got "oidc"`)

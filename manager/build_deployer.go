@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/apps/deployer"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
 	"github.com/flyte-binary/flyte-binary/pods/namespaces"
 )
@@ -18,7 +19,7 @@ func buildDeployer(_ context.Context, p *process) (lifecycle.Part, error) {
 	}
 	deps := deployer.Deps{
 		Kube: p.owned, Fleet: p.peers.appFleet(), Store: p.blobs, Secrets: p.peers.secretValues(),
-		Pod: p.config.Executor.Pod, Logs: p.config.Executor.Logs, Namespace: namespace, Namespaces: tasks.Namespaces(ownNamespace()),
+		Pod: p.config.Executor.Pod, Logs: p.config.Executor.Logs, Namespace: namespace, Namespaces: tasks.Namespaces(configuration.OwnNamespace()),
 		Only: p.config.Executor.Namespaces, Installation: p.owner(), Cluster: p.config.Cluster.ID, Clock: p.clock, Logger: p.log,
 		Meter: p.telemetry.Meter,
 	}

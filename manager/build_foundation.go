@@ -63,13 +63,13 @@ func buildStorage(ctx context.Context, p *process) (lifecycle.Part, error) {
 	p.check("storage", func(ctx context.Context) error { return diagnose.Storage(p.config.Storage, blobs.Ping(ctx)) })
 	probe := &atMost{run: blobs.CheckWrite, every: p.config.Health.WriteProbe, clock: p.clock}
 	p.degrades("storage writes", func(ctx context.Context) error { return diagnose.Storage(p.config.Storage, probe.check(ctx)) })
-	p.degrades("disk", p.config.Health.disk(blobs.FreeBytes))
+	p.degrades("disk", disk(p.config.Health, blobs.FreeBytes))
 	return lifecycle.Idle{}, nil
 }
 
 // buildKubernetes finds the way to the API server. It makes no call: the API server may be unavailable.
 func buildKubernetes(_ context.Context, p *process) (lifecycle.Part, error) {
-	cluster, err := p.config.Kubernetes.rest(p.options.REST, p.pace, p.clock, p.log)
+	cluster, err := restConfig(p.config.Kubernetes, p.options.REST, p.pace, p.clock, p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func buildElection(_ context.Context, p *process) (lifecycle.Part, error) {
 	if !p.config.Replicas.Several {
 		return lifecycle.Idle{}, nil
 	}
-	election, err := p.config.Replicas.leader(p.cluster, p.owner(), p.log, p.telemetry.Meter)
+	election, err := p.config.Replicas.Leader(p.cluster, p.owner(), p.log, p.telemetry.Meter)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func buildGateway(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	health.Service{Ready: p.ready, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
 	rpc.MountReflection(p.mux, p.mux.Services)
-	if p.config.Target.api() {
+	if p.config.Target.Api() {
 		mountUnbuilt(p.mux)
 	}
 	if err := p.measure(); err != nil {
@@ -70,7 +70,7 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 		api: p.mux, console: p.console, alive: p.alive, ready: http.HandlerFunc(p.serveReady), metrics: p.telemetry.Handler(p.options.metrics()...),
 		level: logLevel{level: p.options.LogLevel, log: p.log},
 	}
-	if p.config.Target.api() {
+	if p.config.Target.Api() {
 		served.files = p.blobs.Handler()
 	}
 	hosts := browserguard.NewHosts(append(slices.Clone(p.config.Server.AllowedHosts), p.config.Server.Listen,

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 	"github.com/flyte-binary/flyte-binary/secret"
 	"github.com/flyte-binary/flyte-binary/secret/aws"
@@ -78,6 +79,6 @@ func (p *process) secretBackend(ctx context.Context, name string) (secret.Backen
 		return nil, errNoCluster
 	}
 	own := config.Kubernetes
-	own.Namespace = cmp.Or(own.Namespace, ownNamespace(), "flyte")
+	own.Namespace = cmp.Or(own.Namespace, configuration.OwnNamespace(), "flyte")
 	return kubernetes.New(own, p.cluster, p.installation)
 }

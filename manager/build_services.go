@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -63,14 +64,14 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
 		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
-		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(namespace), Images: p.options.Images, Pace: p.clusterPace(), WorkerPools: p.config.workersRun(), Workers: p.peers.workerPools(),
+		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(namespace), Images: p.options.Images, Pace: p.clusterPace(), WorkerPools: workersRun(p.config), Workers: p.peers.workerPools(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	service.Mount(p.mux)
-	p.degrades("writes", p.config.Health.writes(service.OldestWrite))
-	starts := &atMost{every: startsEvery, clock: p.clock, run: p.config.Health.starts(service.OldestStart)}
+	p.degrades("writes", writes(p.config.Health, service.OldestWrite))
+	starts := &atMost{every: startsEvery, clock: p.clock, run: starts(p.config.Health, service.OldestStart)}
 	p.degrades("starts", starts.check)
 	p.runs = service
 	return service, nil
@@ -78,7 +79,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 
 // clusterPace is how the cluster keeps up, where this process calls it.
 func (p *process) clusterPace() admission.Pace {
-	if !p.config.Target.controller() {
+	if !p.config.Target.Controller() {
 		return nil
 	}
 	return p.pace
@@ -128,7 +129,7 @@ func buildEvents(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	p.onClose(service.Stop) // when nothing that reports runs any more
-	if p.config.Target.api() {
+	if p.config.Target.Api() {
 		service.Mount(p.mux)
 	}
 	p.events = service
@@ -143,7 +144,7 @@ func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 	if p.leader != nil {
 		deps.Leader = p.leader
 	}
-	service, err := executor.New(p.config.Executor.service(), deps)
+	service, err := executor.New(p.config.Executor.Service(), deps)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +162,9 @@ func buildActions(_ context.Context, p *process) (lifecycle.Part, error) {
 		Recorder: p.peers.internalRuns(), Engine: p.peers.engine(), States: p.peers.actionStates(), Runs: p.peers.runs(),
 		Events: p.events.Sink(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	}
-	if p.config.Target.controller() {
+	if p.config.Target.Controller() {
 		deps.Kubernetes, deps.Executor = p.owned, p.executor
-		deps.Installation, deps.Cluster, deps.OwnNamespace = p.owner(), p.config.Cluster.ID, ownNamespace()
+		deps.Installation, deps.Cluster, deps.OwnNamespace = p.owner(), p.config.Cluster.ID, configuration.OwnNamespace()
 	}
 	if p.leader != nil {
 		deps.Leader = p.leader
@@ -172,7 +173,7 @@ func buildActions(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.config.Target.api() {
+	if p.config.Target.Api() {
 		service.Mount(p.mux)
 	}
 	return service, nil

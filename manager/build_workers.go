@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions/taskactions"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
 	"github.com/flyte-binary/flyte-binary/pods/namespaces"
 	"github.com/flyte-binary/flyte-binary/pools"
@@ -13,8 +14,8 @@ import (
 
 // workersRun reports whether new actions of reusable environments go to workers. A cluster that this process runs must have the
 // program of workers; what clusters of other processes have is not known here.
-func (c Config) workersRun() bool {
-	return c.Workers.Enabled && (!c.Target.controller() || c.Executor.HasWorkerProgram())
+func workersRun(c configuration.Config) bool {
+	return c.Workers.Enabled && (!c.Target.Controller() || c.Executor.HasWorkerProgram())
 }
 
 // buildWorkers makes what gives work to workers. It runs also where no new actions get workers, for those that have them.
@@ -26,7 +27,7 @@ func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.config.Workers.Enabled && !p.config.workersRun() {
+	if p.config.Workers.Enabled && !workersRun(p.config) {
 		p.log.Info().Msg("executor.pod.copilot.image is not set; reusable environments run one pod per attempt")
 	}
 	p.mux.Trust(service.Workers())
@@ -43,7 +44,7 @@ func buildWorkerPods(_ context.Context, p *process) (lifecycle.Part, error) {
 	}
 	deps := workerpods.Deps{
 		Kube: p.owned, Fleet: p.peers.workerFleet(), Describe: taskactions.FromAssignment, Pod: p.config.Executor.Pod, Store: p.blobs,
-		Secrets: p.peers.secretValues(), Namespace: namespace, Namespaces: tasks.Namespaces(ownNamespace()), Installation: p.owner(),
+		Secrets: p.peers.secretValues(), Namespace: namespace, Namespaces: tasks.Namespaces(configuration.OwnNamespace()), Installation: p.owner(),
 		Cluster: p.config.Cluster.ID, Clock: p.clock, Logger: p.log,
 	}
 	if p.leader != nil {

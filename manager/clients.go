@@ -13,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // clients bounds what one address has of the port at once: connections, and requests in flight.
@@ -24,7 +25,7 @@ type clients struct {
 	requests    perClient
 }
 
-func newClients(config ServerConfig, log zerolog.Logger, lines *loglimit.Limit, provider metric.MeterProvider) (*clients, error) {
+func newClients(config configuration.ServerConfig, log zerolog.Logger, lines *loglimit.Limit, provider metric.MeterProvider) (*clients, error) {
 	const name = "flyte.port.refused"
 	refused, err := provider.Meter("github.com/flyte-binary/flyte-binary/manager").Int64Counter(name,
 		metric.WithDescription("connections and requests that were refused because their client had too many"))

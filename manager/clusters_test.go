@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
 
@@ -73,25 +74,25 @@ func TestTwoClustersOnOneDatabase(t *testing.T) {
 	shared.Auth.InternalToken = "internal"
 	shared.Replicas.Installation = "home"
 	shared.Storage.SigningKey = strings.Repeat("k", 32)
-	start := func(config manager.Config, listener net.Listener, cluster *kubetest.Cluster) {
+	start := func(config configuration.Config, listener net.Listener, cluster *kubetest.Cluster) {
 		options := manager.Options{Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel), Listener: listener}
 		if cluster != nil {
 			options.REST = cluster.Config
 		}
-		server, err := config.Complete(t.Context(), options)
+		server, err := manager.Complete(t.Context(), config, options)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 		require.NoError(t, server.Start(t.Context()))
 	}
 
 	config := shared
-	config.Target = manager.TargetAPI
-	config.Clusters = []manager.RemoteCluster{{ID: home.id, URL: home.url()}, {ID: east.id, URL: east.url()}}
+	config.Target = configuration.TargetAPI
+	config.Clusters = []configuration.RemoteCluster{{ID: home.id, URL: home.url()}, {ID: east.id, URL: east.url()}}
 	config.Runs.Queues = []queues.Queue{{Name: "far", Cluster: east.id}}
 	start(config, api, nil)
 	for _, c := range []*controlled{home, east} {
 		config := shared
-		config.Target, config.Cluster.ID = manager.TargetController, c.id
+		config.Target, config.Cluster.ID = configuration.TargetController, c.id
 		config.Database.URL = ""
 		config.ControlPlane.URL = "http://" + api.Addr().String()
 		config.Actions.TaskActions.Namespace = c.Namespace

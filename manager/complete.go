@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/layers"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 )
@@ -75,11 +76,11 @@ func (o Options) runDeleted(ctx context.Context, run ident.Run) error {
 // Complete opens what the configuration names and puts the services of its target together. Nothing runs until Start. When
 // it fails, what was opened is closed again. It makes what every process has: the port's listener, telemetry, the chain of
 // interceptors and the clients of services. The rest is the table of modules.
-func (c Config) Complete(ctx context.Context, options Options) (server *Server, failure error) {
+func Complete(ctx context.Context, c configuration.Config, options Options) (server *Server, failure error) {
 	if err := c.Validate(); err != nil {
-		return nil, &ConfigError{layers.Origins(nil).Locate(err)}
+		return nil, &configuration.ConfigError{Cause: layers.Origins(nil).Locate(err)}
 	}
-	selected, err := modules().Select(targets()[c.Target]...)
+	selected, err := modules().Select(configuration.Targets()[c.Target]...)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +100,8 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 		return nil, err
 	}
 	p.onClose(func(context.Context) error { return closeListener(p.listener) })
-	c.fillAddresses(p.listener.Addr())
-	c.fillCopilot()
+	fillAddresses(&c, p.listener.Addr())
+	fillCopilot(&c)
 	p.config = c
 	if p.telemetry, err = obs.NewTelemetry(ctx, c.Telemetry, options.Version, metricLabels()); err != nil {
 		return nil, err

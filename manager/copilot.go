@@ -1,8 +1,10 @@
 package manager
 
+import "github.com/flyte-binary/flyte-binary/manager/configuration"
+
 // fillCopilot derives the co-pilot's settings for the object store, unless they are configured. Secrets are not passed to
 // pods.
-func (c *Config) fillCopilot() {
+func fillCopilot(c *configuration.Config) {
 	to := &c.Executor.Pod.Copilot.Storage
 	if to.URL != "" {
 		return

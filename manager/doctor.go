@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
@@ -44,22 +45,22 @@ const fixClusterFirst = "fix the API server check above"
 // its schema; with a controller, the API server, the TaskAction CRD and what the routes of apps need, and the API if that runs
 // elsewhere; with any, the object store, by writing and reading an object, which it deletes, and the names of the hosts of
 // apps. given is the connection to the cluster; nil means the configured one.
-func Examine(ctx context.Context, c Config, given *rest.Config) []Finding {
+func Examine(ctx context.Context, c configuration.Config, given *rest.Config) []Finding {
 	var findings []Finding
-	if c.Target.api() {
+	if c.Target.Api() {
 		findings = append(findings, examineDatabase(ctx, c.Database))
 	} else {
 		findings = append(findings, examineControlPlane(ctx, c))
 	}
-	if c.Target.controller() {
+	if c.Target.Controller() {
 		findings = append(findings, examineKubernetes(ctx, c, given)...)
 	}
 	findings = append(findings, examineStorage(ctx, c.Storage, c.Health)...)
 	return append(findings, examineHosts(ctx, c, net.DefaultResolver)...)
 }
 
-func examineKubernetes(ctx context.Context, c Config, given *rest.Config) []Finding {
-	cluster, err := c.Kubernetes.rest(given, nil, clock.System{}, zerolog.Nop())
+func examineKubernetes(ctx context.Context, c configuration.Config, given *rest.Config) []Finding {
+	cluster, err := restConfig(c.Kubernetes, given, nil, clock.System{}, zerolog.Nop())
 	if err != nil {
 		return []Finding{Finding{What: "API server"}.failed(err)}
 	}
@@ -69,7 +70,7 @@ func examineKubernetes(ctx context.Context, c Config, given *rest.Config) []Find
 
 // examineControlPlane asks the API for assignments that do not exist, as a controller would: the answer shows that the
 // address and the internal token are right.
-func examineControlPlane(ctx context.Context, c Config) Finding {
+func examineControlPlane(ctx context.Context, c configuration.Config) Finding {
 	f := Finding{What: "control plane", Detail: c.ControlPlane.URL}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
@@ -167,7 +168,7 @@ func sameDefinition(found, wanted map[string]string) bool {
 	return true
 }
 
-func examineStorage(ctx context.Context, config blobstore.Config, health HealthConfig) []Finding {
+func examineStorage(ctx context.Context, config blobstore.Config, health configuration.HealthConfig) []Finding {
 	f := Finding{What: "storage"}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
@@ -187,7 +188,7 @@ func examineStorage(ctx context.Context, config blobstore.Config, health HealthC
 	}
 	disk := Finding{
 		What: "disk", Detail: fmt.Sprintf("%d MiB are free below %s", free>>20, blobs.Root()),
-		Err: health.disk(blobs.FreeBytes)(ctx), Fix: "free space on the disk of storage.url, or enable runs.retention",
+		Err: disk(health, blobs.FreeBytes)(ctx), Fix: "free space on the disk of storage.url, or enable runs.retention",
 	}
 	return []Finding{f, disk}
 }

@@ -17,6 +17,7 @@ import (
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flyte-binary/flyte-binary/apps/deployer"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // resolver looks up the addresses of a host.
@@ -26,12 +27,12 @@ type resolver interface {
 
 // examineHosts checks that the hosts of apps resolve, of those domains that are configured: the one of the gateway with the
 // API, the one of routes with a controller.
-func examineHosts(ctx context.Context, c Config, names resolver) []Finding {
+func examineHosts(ctx context.Context, c configuration.Config, names resolver) []Finding {
 	var findings []Finding
-	if c.Target.api() && c.Gateway.Domain != "" {
+	if c.Target.Api() && c.Gateway.Domain != "" {
 		findings = append(findings, examineDomain(ctx, names, "gateway.domain", c.Gateway.Domain))
 	}
-	if c.Target.controller() && c.Deployer.Route.Kind != deployer.RouteNone {
+	if c.Target.Controller() && c.Deployer.Route.Kind != deployer.RouteNone {
 		findings = append(findings, examineDomain(ctx, names, "deployer.route.domain", c.Deployer.Route.Domain))
 	}
 	return findings

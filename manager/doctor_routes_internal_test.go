@@ -13,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/apps/deployer"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // names are the hosts that resolve.
@@ -27,7 +28,7 @@ func (n names) LookupHost(_ context.Context, host string) ([]string, error) {
 }
 
 func TestDoctorLooksUpTheHostsOfApps(t *testing.T) {
-	config := DefaultConfig()
+	config := configuration.DefaultConfig()
 	require.Empty(t, examineHosts(t.Context(), config, names{}), "apps have no hosts by default")
 	config.Gateway.Domain = "apps.example.com"
 	config.Deployer.Route = deployer.Route{Kind: deployer.RouteIngress, Domain: "direct.example.com"}
@@ -38,7 +39,7 @@ func TestDoctorLooksUpTheHostsOfApps(t *testing.T) {
 	require.ErrorContains(t, found[1].Err, "no such host")
 	require.Equal(t, "add the record *.direct.example.com to your name server, or correct deployer.route.domain", found[1].Fix)
 
-	config.Target, config.Gateway.Domain = TargetAPI, "localhost"
+	config.Target, config.Gateway.Domain = configuration.TargetAPI, "localhost"
 	found = examineHosts(t.Context(), config, names{})
 	require.Len(t, found, 1, "the API makes no routes")
 	require.NoError(t, found[0].Err, "browsers know *.localhost")

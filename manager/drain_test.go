@@ -20,7 +20,7 @@ func TestAStoppingProcessServesWhileItDrains(t *testing.T) {
 	config := apiConfig(t)
 	config.Server.DrainDelay = drainFor
 	pace := &drainClock{fires: make(chan time.Time)}
-	server, err := config.Complete(t.Context(), manager.Options{Logger: zerolog.Nop(), Clock: pace})
+	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: zerolog.Nop(), Clock: pace})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

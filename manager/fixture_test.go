@@ -13,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func TestMain(m *testing.M) {
@@ -26,9 +27,9 @@ func TestMain(m *testing.M) {
 }
 
 // testConfig uses a database and a directory of the test, and no cluster.
-func testConfig(t *testing.T) manager.Config {
+func testConfig(t *testing.T) configuration.Config {
 	t.Helper()
-	config := manager.DefaultConfig()
+	config := configuration.DefaultConfig()
 	config.Server.Listen = "127.0.0.1:0"
 	config.Database.URL = pgtest.URL(pgtest.Schemas(t, manager.Schemas()...))
 	config.Database.MinIdleConns = 0
@@ -53,10 +54,10 @@ func freeAddress(t *testing.T) string {
 }
 
 // startServer runs a server for the test and returns its URL.
-func startServer(t *testing.T, config manager.Config, cluster *rest.Config) string {
+func startServer(t *testing.T, config configuration.Config, cluster *rest.Config) string {
 	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
-	server, err := config.Complete(t.Context(), manager.Options{Logger: log, REST: cluster})
+	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: log, REST: cluster})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)

@@ -27,15 +27,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // onCluster is testConfig for a namespace of a real API server.
-func onCluster(t *testing.T, cluster *kubetest.Cluster) manager.Config {
+func onCluster(t *testing.T, cluster *kubetest.Cluster) configuration.Config {
 	t.Helper()
 	config := testConfig(t)
 	config.Actions.TaskActions.Namespace = cluster.Namespace
 	config.Executor.Namespaces = []string{cluster.Namespace}
-	config.Executor.StartupWait = manager.DefaultConfig().Executor.StartupWait
+	config.Executor.StartupWait = configuration.DefaultConfig().Executor.StartupWait
 	return config
 }
 
@@ -93,7 +94,7 @@ func TestARunFromEndToEnd(t *testing.T) {
 
 func TestOrderlyStop(t *testing.T) {
 	config := testConfig(t)
-	server, err := config.Complete(t.Context(), manager.Options{REST: nowhere(t), Logger: zerolog.Nop()})
+	server, err := manager.Complete(t.Context(), config, manager.Options{REST: nowhere(t), Logger: zerolog.Nop()})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -130,21 +131,21 @@ func TestOrderlyStop(t *testing.T) {
 
 func TestFailedStartClosesWhatItOpened(t *testing.T) {
 	config := testConfig(t)
-	first, err := config.Complete(t.Context(), manager.Options{REST: nowhere(t)})
+	first, err := manager.Complete(t.Context(), config, manager.Options{REST: nowhere(t)})
 	require.NoError(t, err)
 	address := first.Addr()
 
 	config.Server.Listen = address
-	_, err = config.Complete(t.Context(), manager.Options{REST: nowhere(t)})
+	_, err = manager.Complete(t.Context(), config, manager.Options{REST: nowhere(t)})
 	require.ErrorContains(t, err, "server.listen")
 	require.NoError(t, first.Stop(t.Context()), "a server that was never started closes its port")
 
 	good := config.Database.URL
 	config.Database.URL = "postgres://flyte@/flyte?host=" + t.TempDir()
-	_, err = config.Complete(t.Context(), manager.Options{REST: nowhere(t)})
+	_, err = manager.Complete(t.Context(), config, manager.Options{REST: nowhere(t)})
 	require.ErrorContains(t, err, "connect to ")
 	config.Database.URL = good
-	again, err := config.Complete(t.Context(), manager.Options{REST: nowhere(t)})
+	again, err := manager.Complete(t.Context(), config, manager.Options{REST: nowhere(t)})
 	require.NoError(t, err, "the port is free again")
 	require.NoError(t, again.Stop(t.Context()))
 }
@@ -165,7 +166,7 @@ func TestReplicasShareTheTaskActions(t *testing.T) {
 	}})
 	replica := func() (string, *manager.Server) {
 		log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
-		server, err := config.Complete(t.Context(), manager.Options{Logger: log, REST: cluster.Config})
+		server, err := manager.Complete(t.Context(), config, manager.Options{Logger: log, REST: cluster.Config})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 		require.NoError(t, server.Start(t.Context()))

@@ -41,7 +41,7 @@ func TestNoRequestBreaksTheServer(t *testing.T) {
 			config := testConfig(t)
 			config.Auth.InternalToken = "of-the-fuzzer"
 			log := &lines{}
-			server, err := config.Complete(t.Context(), manager.Options{Logger: zerolog.New(log).Level(zerolog.ErrorLevel), REST: nowhere(t)})
+			server, err := manager.Complete(t.Context(), config, manager.Options{Logger: zerolog.New(log).Level(zerolog.ErrorLevel), REST: nowhere(t)})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 			require.NoError(t, server.Start(t.Context()))

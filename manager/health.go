@@ -9,10 +9,11 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // writes checks the age of the oldest change that is not stored.
-func (c HealthConfig) writes(oldest func() time.Duration) func(context.Context) error {
+func writes(c configuration.HealthConfig, oldest func() time.Duration) func(context.Context) error {
 	return func(context.Context) error {
 		if age := oldest(); age > c.OldestWrite {
 			return fmt.Errorf("the oldest change has waited %s to be stored (health.oldestWrite is %s)", age.Round(time.Second), c.OldestWrite)
@@ -22,7 +23,7 @@ func (c HealthConfig) writes(oldest func() time.Duration) func(context.Context) 
 }
 
 // disk checks the free space of storage directories; an object store has none.
-func (c HealthConfig) disk(free func(context.Context) (uint64, bool, error)) func(context.Context) error {
+func disk(c configuration.HealthConfig, free func(context.Context) (uint64, bool, error)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		left, known, err := free(ctx)
 		if err != nil || !known || left >= c.MinFreeBytes {
@@ -55,7 +56,7 @@ func (p *process) alive() error {
 }
 
 // starts checks the age of the oldest action that was admitted and with which its cluster has not begun.
-func (c HealthConfig) starts(oldest func(context.Context) (time.Duration, error)) func(context.Context) error {
+func starts(c configuration.HealthConfig, oldest func(context.Context) (time.Duration, error)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		age, err := oldest(ctx)
 		if err != nil || age <= c.OldestStart {

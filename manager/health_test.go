@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // awaitLine waits until a line of /readyz begins with a text, and returns the status.
@@ -54,9 +55,9 @@ func component(t *testing.T, url, name string) *insightv1.Component {
 	return nil
 }
 
-func apiConfig(t *testing.T) manager.Config {
+func apiConfig(t *testing.T) configuration.Config {
 	config := testConfig(t)
-	config.Target = manager.TargetAPI
+	config.Target = configuration.TargetAPI
 	return config
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/kube/apipace"
 	"github.com/flyte-binary/flyte-binary/internal/kube/apiretry"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
@@ -16,15 +17,15 @@ const (
 	leastWrites, mostWrites = 8, 128
 )
 
-// rest returns the connection to the cluster: the given one, else the kubeconfig, else the pod's service account. The meter,
+// restConfig returns the connection to the cluster: the given one, else the kubeconfig, else the pod's service account. The meter,
 // where there is one, counts its calls.
-func (c KubernetesConfig) rest(given *rest.Config, meter *apipace.Meter, clk clock.Clock, log zerolog.Logger) (*rest.Config, error) {
+func restConfig(c configuration.KubernetesConfig, given *rest.Config, meter *apipace.Meter, clk clock.Clock, log zerolog.Logger) (*rest.Config, error) {
 	var config *rest.Config
 	if given != nil {
 		config = rest.CopyConfig(given)
 	} else {
 		var err error
-		if config, err = c.load(); err != nil {
+		if config, err = loadKubeconfig(c); err != nil {
 			return nil, diagnose.Kubeconfig(c.Kubeconfig, err)
 		}
 	}
@@ -38,8 +39,8 @@ func (c KubernetesConfig) rest(given *rest.Config, meter *apipace.Meter, clk clo
 	return config, nil
 }
 
-// load does without clientcmd for a pod, where that writes two warnings of its own.
-func (c KubernetesConfig) load() (*rest.Config, error) {
+// loadKubeconfig does without clientcmd for a pod, where that writes two warnings of its own.
+func loadKubeconfig(c configuration.KubernetesConfig) (*rest.Config, error) {
 	if c.Kubeconfig == "" {
 		return rest.InClusterConfig()
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/layers"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
@@ -29,12 +29,12 @@ func file(t *testing.T, text string) string {
 }
 
 func TestLoad(t *testing.T) {
-	config, err := manager.Load(file(t, required+"server: {listen: 127.0.0.1:1}\nruns: {writer: {maxBatch: 7}}\n"), nil)
+	config, err := configuration.Load(file(t, required+"server: {listen: 127.0.0.1:1}\nruns: {writer: {maxBatch: 7}}\n"), nil)
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:1", config.Server.Listen)
 	require.Equal(t, 7, config.Runs.Writer.MaxBatch)
-	require.Equal(t, manager.DefaultConfig().Server.ShutdownGrace, config.Server.ShutdownGrace, "absent keys keep their defaults")
-	require.Equal(t, manager.DefaultConfig().Runs.Writer.MaxQueue, config.Runs.Writer.MaxQueue)
+	require.Equal(t, configuration.DefaultConfig().Server.ShutdownGrace, config.Server.ShutdownGrace, "absent keys keep their defaults")
+	require.Equal(t, configuration.DefaultConfig().Runs.Writer.MaxQueue, config.Runs.Writer.MaxQueue)
 }
 
 func TestProblemsAreListedTogetherWithTheirPlaces(t *testing.T) {
@@ -52,7 +52,7 @@ telemetry: {traceRatio: 2}
 `)
 	t.Setenv("FLYTE_SERVER_SHUTDOWNGRAC", "3s")
 	t.Setenv("FLYTE_HEALTH_MINFREEBYTES", "1 GiB")
-	_, err := manager.Load(path, []string{"logging.levl=debug", "logging.level=loud"})
+	_, err := configuration.Load(path, []string{"logging.levl=debug", "logging.level=loud"})
 	for _, line := range []string{
 		"configuration: 10 problems:",
 		path + ":4: server.lisen: unknown key; did you mean server.listen?",
@@ -73,7 +73,7 @@ telemetry: {traceRatio: 2}
 
 func TestRefusedValuesHaveTheirPlace(t *testing.T) {
 	path := file(t, required+"\nserver: {listen: \"8090\"}\nrest: {}\n")
-	_, err := manager.Load(path, []string{"logging.level=loud"})
+	_, err := configuration.Load(path, []string{"logging.level=loud"})
 	require.ErrorContains(t, err, path+":4: server.listen: want host:port, got \"8090\"")
 	require.ErrorContains(t, err, "--set logging.level: \"loud\" is not one of")
 	require.ErrorContains(t, err, path+":5: rest: unknown key")
@@ -90,7 +90,7 @@ runs:
 clusters:
   - {id: East, url: here}
 `)
-	_, err = manager.Load(path, nil)
+	_, err = configuration.Load(path, nil)
 	require.EqualError(t, err, `configuration: 10 problems:
   `+path+`:4: server.listen: want host:port, got "8090"
   `+path+`:5: server.bodyTimeout: must be positive, got 0s
@@ -103,22 +103,22 @@ clusters:
   `+path+`:13: clusters[0].url: want http://host:port or https://host:port, got "here"
   auth.internalToken: required to reach the clusters of other processes`)
 
-	_, err = manager.Load("", nil)
+	_, err = configuration.Load("", nil)
 	require.EqualError(t, err, `configuration: 2 problems:
   database.url: required, such as postgres://flyte@localhost:5432/flyte
   storage.url: required, such as file:///var/lib/flyte or s3://bucket/prefix`)
-	_, err = manager.Load("", []string{"databse.url=postgres://localhost/flyte", "storage.url=/data"})
+	_, err = configuration.Load("", []string{"databse.url=postgres://localhost/flyte", "storage.url=/data"})
 	require.EqualError(t, err, "configuration: --set databse.url: unknown key; did you mean database.url?", "a misspelled key is not reported as missing too")
 }
 
 func TestFilesThatCannotBeRead(t *testing.T) {
-	_, err := manager.Load("", []string{"server.listen"})
+	_, err := configuration.Load("", []string{"server.listen"})
 	require.ErrorContains(t, err, "want section.key=value")
-	_, err = manager.Load(filepath.Join(t.TempDir(), "none.yaml"), nil)
+	_, err = configuration.Load(filepath.Join(t.TempDir(), "none.yaml"), nil)
 	require.ErrorContains(t, err, "none.yaml")
 	require.ErrorContains(t, err, "--config")
 	path := file(t, "server:\n  listen: [\n")
-	_, err = manager.Load(path, nil)
+	_, err = configuration.Load(path, nil)
 	require.ErrorContains(t, err, path+":")
 	require.ErrorContains(t, err, "not valid YAML")
 }
@@ -129,7 +129,7 @@ func TestPrecedence(t *testing.T) {
 	t.Setenv("FLYTE_SERVER_MAXREQUESTBYTES", "17") // a key that the file does not have
 	t.Setenv("FLYTE_STORAGE_SYNC", "false")
 	t.Setenv("FLYTE_STORAGE_S3_REGION", "there")
-	config, err := manager.Load(path, []string{"server.maxRequestBytes=18"})
+	config, err := configuration.Load(path, []string{"server.maxRequestBytes=18"})
 	require.NoError(t, err)
 	require.Equal(t, "a:1", config.Server.Listen, "file")
 	require.Equal(t, 2*time.Second, config.Server.ShutdownGrace, "environment over file")
@@ -142,14 +142,14 @@ func TestEnvironmentAlone(t *testing.T) {
 	t.Setenv("FLYTE_DATABASE_URL", "postgres://localhost/flyte")
 	t.Setenv("FLYTE_STORAGE_URL", "s3://bucket/prefix")
 	t.Setenv("FLYTE_SERVER_ALLOWEDORIGINS", "https://a.example, https://b.example")
-	config, err := manager.Load("", nil)
+	config, err := configuration.Load("", nil)
 	require.NoError(t, err)
 	require.Equal(t, "s3://bucket/prefix", config.Storage.URL)
 	require.Equal(t, []string{"https://a.example", "https://b.example"}, config.Server.AllowedOrigins)
 }
 
 func TestListsReplaceTheirDefault(t *testing.T) {
-	config, err := manager.Load(file(t, required+"runs: {domains: [one]}\nserver: {allowedOrigins: []}\n"), []string{"runs.seedProjects=a,b"})
+	config, err := configuration.Load(file(t, required+"runs: {domains: [one]}\nserver: {allowedOrigins: []}\n"), []string{"runs.seedProjects=a,b"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"one"}, config.Runs.Domains)
 	require.Equal(t, []string{"a", "b"}, config.Runs.SeedProjects)
@@ -158,39 +158,39 @@ func TestListsReplaceTheirDefault(t *testing.T) {
 
 func TestListsOfSectionsInOneLine(t *testing.T) {
 	t.Setenv("FLYTE_EVENTSTREAM_SINKS", `[{"name": "hook", "type": "http", "url": "https://example.com", "headers": {"X-Key": "a,b"}}]`)
-	config, err := manager.Load(file(t, required), nil)
+	config, err := configuration.Load(file(t, required), nil)
 	require.NoError(t, err)
 	require.Len(t, config.EventStream.Sinks, 1)
 	require.Equal(t, map[string]string{"X-Key": "a,b"}, config.EventStream.Sinks[0].Headers)
 
-	_, err = manager.Load(file(t, required), []string{`eventStream.sinks=[{"name": "hook", "kind": "http"}]`})
+	_, err = configuration.Load(file(t, required), []string{`eventStream.sinks=[{"name": "hook", "kind": "http"}]`})
 	require.ErrorContains(t, err, "unknown key")
 	require.ErrorContains(t, err, "kind")
-	_, err = manager.Load(file(t, required), []string{`eventStream.sinks={"name": "hidden"}`})
+	_, err = configuration.Load(file(t, required), []string{`eventStream.sinks={"name": "hidden"}`})
 	require.ErrorContains(t, err, "must be a list of objects in JSON")
 	require.NotContains(t, err.Error(), "hidden")
-	config, err = manager.Load(file(t, required), []string{`eventStream.sinks=`})
+	config, err = configuration.Load(file(t, required), []string{`eventStream.sinks=`})
 	require.NoError(t, err)
 	require.Empty(t, config.EventStream.Sinks)
 }
 
 func TestQueuesInFilesAndInOneLine(t *testing.T) {
 	want := []queues.Queue{{Name: "gpu", MaxActions: 4, Priority: 10}, {Name: "slow", MaxDepth: 7, Projects: []string{"a", "b/production"}}}
-	config, err := manager.Load(file(t, required+"runs: {queues: [{name: gpu, maxActions: 4, priority: 10}, {name: slow, maxDepth: 7, projects: [a, b/production]}]}\n"), nil)
+	config, err := configuration.Load(file(t, required+"runs: {queues: [{name: gpu, maxActions: 4, priority: 10}, {name: slow, maxDepth: 7, projects: [a, b/production]}]}\n"), nil)
 	require.NoError(t, err)
 	require.Equal(t, want, config.Runs.Queues)
-	config, err = manager.Load(file(t, required), []string{"runs.queues=gpu maxActions=4 priority=10, slow maxDepth=7 projects=a;b/production"})
+	config, err = configuration.Load(file(t, required), []string{"runs.queues=gpu maxActions=4 priority=10, slow maxDepth=7 projects=a;b/production"})
 	require.NoError(t, err)
 	require.Equal(t, want, config.Runs.Queues)
 	for text, complaint := range map[string]string{
 		"gpu maxActions=x": "maxActions", "gpu maxAction=1": "maxAction", "gpu maxDepth=-1": "runs.queues[0].maxDepth", "a,a": "runs.queues[1].name",
 	} {
-		_, err = manager.Load(file(t, required), []string{"runs.queues=" + text})
+		_, err = configuration.Load(file(t, required), []string{"runs.queues=" + text})
 		require.ErrorContains(t, err, complaint)
 	}
-	_, err = manager.Load(file(t, required), []string{"runs.queues=gpu maxActions=x colour=red priority=high"})
+	_, err = configuration.Load(file(t, required), []string{"runs.queues=gpu maxActions=x colour=red priority=high"})
 	require.ErrorContains(t, err, `queue gpu: maxActions is a number, got "x"; it has no field "colour"; priority is a number, got "high"`)
-	_, err = manager.Load(file(t, required+"runs: {queues: [{name: gpu, maxAction: 4}]}\n"), nil)
+	_, err = configuration.Load(file(t, required+"runs: {queues: [{name: gpu, maxAction: 4}]}\n"), nil)
 	require.ErrorContains(t, err, "runs.queues[0].maxAction: unknown key; did you mean runs.queues[0].maxActions?")
 }
 
@@ -206,18 +206,18 @@ func TestValuesAreCheckedByFullPath(t *testing.T) {
 		"actions.taskActions.workers": "actions.taskActions.workers=0",
 		"kubernetes.qps":              "kubernetes.qps=0",
 	} {
-		_, err := manager.Load(file(t, required), []string{override})
+		_, err := configuration.Load(file(t, required), []string{override})
 		require.ErrorContains(t, err, path)
 	}
 }
 
 func TestSecretsAreHidden(t *testing.T) {
-	config, err := manager.Load(file(t, required), []string{
+	config, err := configuration.Load(file(t, required), []string{
 		"auth.internalToken=hunter2", "storage.signingKey=hunter2",
 		"storage.s3.accessKeyID=id", "storage.s3.secretAccessKey=hunter2",
 	})
 	require.NoError(t, err)
-	text, err := json.Marshal(manager.Redacted(config))
+	text, err := json.Marshal(configuration.Redacted(config))
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "hunter2")
 	require.Contains(t, string(text), "postgres://flyte:xxxxx@localhost/flyte")
@@ -228,7 +228,7 @@ func TestSecretsAreHidden(t *testing.T) {
 // problem must still be there, with its line.
 func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
 	wrong := map[string]string{} // the values, by their keys
-	for _, key := range layers.Paths(reflect.TypeFor[manager.Config]()) {
+	for _, key := range layers.Paths(reflect.TypeFor[configuration.Config]()) {
 		if kind := key.Type.Kind(); kind < reflect.Int || kind > reflect.Float64 {
 			continue // no number
 		}
@@ -236,7 +236,7 @@ func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
 		if key.Type == reflect.TypeFor[time.Duration]() {
 			value = "-7s"
 		}
-		if _, err := manager.Load(file(t, required), []string{key.Path + "=" + value}); err != nil {
+		if _, err := configuration.Load(file(t, required), []string{key.Path + "=" + value}); err != nil {
 			wrong[key.Path] = value
 			require.ErrorContains(t, err, "--set "+key.Path+": ")
 		}
@@ -247,7 +247,7 @@ func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(wrong)) {
 		overrides = append(overrides, key+"="+wrong[key])
 	}
-	_, err := manager.Load(file(t, required), overrides)
+	_, err := configuration.Load(file(t, required), overrides)
 	var problems layers.Problems
 	require.ErrorAs(t, err, &problems)
 	reported := map[string]bool{}

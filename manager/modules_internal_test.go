@@ -4,46 +4,52 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func TestTargetsSelectTheirModules(t *testing.T) {
-	selected := func(target Target) []string {
-		modules, err := modules().Select(targets()[target]...)
+	selected := func(target configuration.Target) []string {
+		modules, err := modules().Select(configuration.Targets()[target]...)
 		require.NoError(t, err)
 		return modules.Names()
 	}
 	require.Equal(t, []string{
 		"database", "storage", "cache", "artifacts", "runs", "secret", "notifications", "triggers", "apps", "eventstream", "dataproxy", "system",
 		"console", "gateway", "events", "workers", "actions", "profiles", "port",
-	}, selected(TargetAPI), "no Kubernetes")
+	}, selected(configuration.TargetAPI), "no Kubernetes")
 	require.Equal(t, []string{
 		"storage", "kubernetes", "election", "events", "executor", "deployer", "workerpods", "actions", "profiles", "port",
-	}, selected(TargetController), "no database")
-	require.ElementsMatch(t, modules().Names(), selected(TargetAll), "everything")
+	}, selected(configuration.TargetController), "no database")
+	require.ElementsMatch(t, modules().Names(), selected(configuration.TargetAll), "everything")
 }
 
 func TestConfigOfTargetsAndClusters(t *testing.T) {
-	valid := func() Config {
-		config := DefaultConfig()
+	valid := func() configuration.Config {
+		config := configuration.DefaultConfig()
 		config.Storage.URL = "/data"
-		config.Target, config.Cluster.ID = TargetController, "east"
+		config.Target, config.Cluster.ID = configuration.TargetController, "east"
 		config.ControlPlane.URL = "http://flyte:8090"
 		config.Auth.InternalToken = "secret"
 		config.Replicas.Installation = "home"
 		return config
 	}
 	require.NoError(t, valid().Validate(), "a controller needs no database")
-	for message, spoil := range map[string]func(*Config){
-		`target: want all, api, controller, got "executor"`: func(c *Config) {
+	for message, spoil := range map[string]func(*configuration.Config){
+		`target: want all, api, controller, got "executor"`: func(c *configuration.Config) {
 			c.Target = "executor"
 			c.Database.URL = "postgres://localhost/flyte"
 		},
-		`controlPlane.url: required with target controller: want http://host:port or https://host:port, got ""`: func(c *Config) { c.ControlPlane.URL = "" },
-		"auth.internalToken: required with target controller":                                                   func(c *Config) { c.Auth.InternalToken = "" },
-		"replicas.installation: required with target controller":                                                func(c *Config) { c.Replicas.Installation = "" },
-		`cluster.id: must be 1 to 32 lower-case letters, digits and dashes, got "East"`:                         func(c *Config) { c.Cluster.ID = "East" },
-		`clusters[0].id: cluster "east" is configured twice`:                                                    func(c *Config) { c.Clusters = []RemoteCluster{{ID: "east", URL: "http://east:8090"}} },
-		`clusters[0].url: want http://host:port or https://host:port, got "east:8090"`:                          func(c *Config) { c.Clusters = []RemoteCluster{{ID: "west", URL: "east:8090"}} },
+		`controlPlane.url: required with target controller: want http://host:port or https://host:port, got ""`: func(c *configuration.Config) { c.ControlPlane.URL = "" },
+		"auth.internalToken: required with target controller":                                                   func(c *configuration.Config) { c.Auth.InternalToken = "" },
+		"replicas.installation: required with target controller":                                                func(c *configuration.Config) { c.Replicas.Installation = "" },
+		`cluster.id: must be 1 to 32 lower-case letters, digits and dashes, got "East"`:                         func(c *configuration.Config) { c.Cluster.ID = "East" },
+		`clusters[0].id: cluster "east" is configured twice`: func(c *configuration.Config) {
+			c.Clusters = []configuration.RemoteCluster{{ID: "east", URL: "http://east:8090"}}
+		},
+		`clusters[0].url: want http://host:port or https://host:port, got "east:8090"`: func(c *configuration.Config) {
+			c.Clusters = []configuration.RemoteCluster{{ID: "west", URL: "east:8090"}}
+		},
 	} {
 		config := valid()
 		spoil(&config)
@@ -52,9 +58,9 @@ func TestConfigOfTargetsAndClusters(t *testing.T) {
 }
 
 func TestAControllerSendsItsTasksToTheControlPlane(t *testing.T) {
-	config := DefaultConfig()
-	config.Target, config.ControlPlane.URL = TargetController, "https://flyte.example"
-	config.fillAddresses(stringAddr("10.1.2.3:8090"))
+	config := configuration.DefaultConfig()
+	config.Target, config.ControlPlane.URL = configuration.TargetController, "https://flyte.example"
+	fillAddresses(&config, stringAddr("10.1.2.3:8090"))
 	require.Equal(t, "flyte.example", config.Executor.Pod.Endpoint)
 	require.False(t, config.Executor.Pod.Insecure)
 	require.Equal(t, "https://flyte.example", config.Storage.PublicURL)

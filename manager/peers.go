@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // peers makes the clients through which the services of an installation meet. Services of this process are called in
@@ -32,12 +33,12 @@ type peers struct {
 }
 
 // newPeers returns the clients of a process. Without a mux it has no services of its own.
-func newPeers(config Config, mux *rpc.Mux) peers {
+func newPeers(config configuration.Config, mux *rpc.Mux) peers {
 	p := peers{network: networkClient(config.Server), token: config.Auth.InternalToken}
 	if mux != nil {
 		p.local = rpc.InProcess(mux)
 	}
-	if !config.Target.api() {
+	if !config.Target.Api() {
 		p.api = config.ControlPlane.URL
 	}
 	return p
@@ -45,7 +46,7 @@ func newPeers(config Config, mux *rpc.Mux) peers {
 
 // networkClient speaks HTTP/2 with and without TLS, since streams and calls share connections, and pings peers that are
 // silent, so that a stream to one that vanished ends.
-func networkClient(config ServerConfig) *http.Client {
+func networkClient(config configuration.ServerConfig) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
@@ -161,9 +162,9 @@ func (p peers) insight() insightv1connect.InsightServiceClient {
 
 // podLogs makes the clients of the pod logs of every cluster: that of this process, if it runs one, and the remote ones. L is
 // the interface of the service that calls them.
-func podLogs[L any](p peers, config Config, as func(enginev1connect.PodLogServiceClient) L) map[string]L {
+func podLogs[L any](p peers, config configuration.Config, as func(enginev1connect.PodLogServiceClient) L) map[string]L {
 	clients := map[string]L{}
-	if config.Target.controller() {
+	if config.Target.Controller() {
 		clients[config.Cluster.ID] = as(client(p, "", enginev1connect.NewPodLogServiceClient))
 	}
 	for _, remote := range config.Clusters {

@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/slowbody"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/work/stacks"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
@@ -49,7 +50,7 @@ type port struct {
 var _ lifecycle.Part = (*port)(nil)
 
 // listen binds the port, so that a port in use is known before anything starts.
-func listen(config ServerConfig, given net.Listener) (net.Listener, error) {
+func listen(config configuration.ServerConfig, given net.Listener) (net.Listener, error) {
 	if given != nil {
 		return given, nil
 	}
@@ -69,7 +70,7 @@ func onGrownStack(next http.Handler) http.Handler {
 }
 
 func newPort(
-	config ServerConfig, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc, log zerolog.Logger,
+	config configuration.ServerConfig, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc, log zerolog.Logger,
 ) *port {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

@@ -19,10 +19,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // startPort starts a port with a handler and returns its address.
-func startPort(t *testing.T, config ServerConfig, handler http.Handler, meter metric.MeterProvider) string {
+func startPort(t *testing.T, config configuration.ServerConfig, handler http.Handler, meter metric.MeterProvider) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -46,7 +47,7 @@ func dial(t *testing.T, address string) net.Conn {
 // TestConnectionOfAVanishedPeerIsClosed speaks HTTP/2 up to the first ping and never answers it, like a client whose
 // machine has vanished.
 func TestConnectionOfAVanishedPeerIsClosed(t *testing.T) {
-	config := DefaultServerConfig()
+	config := configuration.DefaultServerConfig()
 	config.PingAfter, config.PingTimeout = 50*time.Millisecond, 50*time.Millisecond
 	address := startPort(t, config, http.NotFoundHandler(), noop.NewMeterProvider())
 	conn := dial(t, address)
@@ -59,7 +60,7 @@ func TestConnectionOfAVanishedPeerIsClosed(t *testing.T) {
 // TestASlowHeaderEndsItsConnection sends a byte of a header now and then, in the first request of a connection and in a later
 // one. Nothing is answered.
 func TestASlowHeaderEndsItsConnection(t *testing.T) {
-	config := DefaultServerConfig()
+	config := configuration.DefaultServerConfig()
 	config.HeaderTimeout = 50 * time.Millisecond
 	address := startPort(t, config, http.NotFoundHandler(), noop.NewMeterProvider())
 	for name, first := range map[string]string{"first": "", "later": "GET / HTTP/1.1\r\nHost: " + address + "\r\n\r\n"} {
@@ -84,7 +85,7 @@ func TestASlowHeaderEndsItsConnection(t *testing.T) {
 
 // TestConnectionsOfAClientAreBounded opens more connections than allowed, and another once one has ended.
 func TestConnectionsOfAClientAreBounded(t *testing.T) {
-	config := DefaultServerConfig()
+	config := configuration.DefaultServerConfig()
 	config.ConnectionsPerClient = 3
 	reader := sdkmetric.NewManualReader()
 	address := startPort(t, config, http.NotFoundHandler(), sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
@@ -114,7 +115,7 @@ func TestConnectionsOfAClientAreBounded(t *testing.T) {
 
 // TestStreamsOfAClientAreBounded holds as many requests as allowed.
 func TestStreamsOfAClientAreBounded(t *testing.T) {
-	config := DefaultServerConfig()
+	config := configuration.DefaultServerConfig()
 	config.RequestsPerClient = 3
 	reader := sdkmetric.NewManualReader()
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -167,7 +168,7 @@ func TestStreamsOfAClientAreBounded(t *testing.T) {
 
 // TestLargeHeadersAreRefused sends headers without end.
 func TestLargeHeadersAreRefused(t *testing.T) {
-	address := startPort(t, DefaultServerConfig(), http.NotFoundHandler(), noop.NewMeterProvider())
+	address := startPort(t, configuration.DefaultServerConfig(), http.NotFoundHandler(), noop.NewMeterProvider())
 	conn := dial(t, address)
 	_, err := fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nX-Flood: %s\r\n\r\n", address, strings.Repeat("x", 2*maxHeader))
 	if err == nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
@@ -29,7 +30,7 @@ import (
 // the module that sets it.
 type process struct {
 	// Set before the first module.
-	config    Config
+	config    configuration.Config
 	options   Options
 	log       zerolog.Logger
 	clock     clock.Clock

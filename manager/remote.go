@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // Remote is a server that runs elsewhere, as commands of operators reach it: with the internal token, if the configuration
@@ -22,7 +23,7 @@ type Remote struct {
 }
 
 // NewRemote returns the server at a URL; the empty one is the address that the configuration listens on, on this machine.
-func NewRemote(config Config, url string) *Remote {
+func NewRemote(config configuration.Config, url string) *Remote {
 	if url == "" {
 		url = "http://" + reachable(config.Server.Listen)
 	}

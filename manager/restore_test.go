@@ -68,7 +68,7 @@ func TestARestoredDatabaseMeetsTheClusterOfToday(t *testing.T) {
 	}})
 	config := onCluster(t, cluster)
 	serve := func() (workflowconnect.RunServiceClient, func()) {
-		server, err := config.Complete(t.Context(), manager.Options{REST: cluster.Config, Logger: zerolog.Nop()})
+		server, err := manager.Complete(t.Context(), config, manager.Options{REST: cluster.Config, Logger: zerolog.Nop()})
 		require.NoError(t, err)
 		stop := sync.OnceFunc(func() {
 			http.DefaultClient.CloseIdleConnections()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
@@ -17,17 +18,17 @@ import (
 
 // OpenRetention opens only the part that deletes old runs. It uses the database and the object store, and is safe alongside
 // running servers. Whether retention is enabled does not matter here. close must be called.
-func OpenRetention(ctx context.Context, c Config, log zerolog.Logger) (keeper *retention.Keeper, closing func(), failure error) {
+func OpenRetention(ctx context.Context, c configuration.Config, log zerolog.Logger) (keeper *retention.Keeper, closing func(), failure error) {
 	for _, section := range []struct {
 		name     string
 		validate func() error
 	}{{"database", c.Database.Validate}, {"storage", c.Storage.Validate}, {"runs.retention", c.Runs.Retention.Validate}} {
 		if err := section.validate(); err != nil {
-			return nil, nil, &ConfigError{fmt.Errorf("%s.%w", section.name, err)}
+			return nil, nil, &configuration.ConfigError{Cause: fmt.Errorf("%s.%w", section.name, err)}
 		}
 	}
 	if c.Runs.Retention.MaxAge == 0 && c.Runs.Retention.MaxRuns == 0 {
-		return nil, nil, &ConfigError{errors.New("runs.retention.maxAge: set it or runs.retention.maxRuns; without a limit all runs are kept")}
+		return nil, nil, &configuration.ConfigError{Cause: errors.New("runs.retention.maxAge: set it or runs.retention.maxRuns; without a limit all runs are kept")}
 	}
 	pool, err := pgdb.Open(ctx, c.Database)
 	if err != nil {

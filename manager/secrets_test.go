@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret/secretconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // wholeLog is everything that a process logs, at every level.
@@ -43,7 +44,7 @@ func (l *wholeLog) String() string {
 	return l.text.String()
 }
 
-func withLocalSecrets(t *testing.T, config manager.Config) manager.Config {
+func withLocalSecrets(t *testing.T, config configuration.Config) configuration.Config {
 	dir := t.TempDir()
 	config.Secrets.Backends = []string{"local"}
 	config.Secrets.Local.Directory, config.Secrets.Local.KeyFile = filepath.Join(dir, "secrets"), filepath.Join(dir, "key")
@@ -57,7 +58,7 @@ func TestNoValueLeavesTheServer(t *testing.T) {
 	config := withLocalSecrets(t, testConfig(t))
 	config.Auth.InternalToken = "internal"
 	log := &wholeLog{}
-	server, err := config.Complete(t.Context(), manager.Options{Logger: zerolog.New(log).Level(zerolog.TraceLevel), REST: nowhere(t)})
+	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: zerolog.New(log).Level(zerolog.TraceLevel), REST: nowhere(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
@@ -139,7 +140,7 @@ func dump(t *testing.T, url string) string {
 // A process with the target api has no cluster: with the default backend it works, and says why there are no secrets.
 func TestAnAPIWithoutAClusterHasNoSecrets(t *testing.T) {
 	config := testConfig(t)
-	config.Target = manager.TargetAPI
+	config.Target = configuration.TargetAPI
 	url := startServer(t, config, nil)
 	secrets := secretconnect.NewSecretServiceClient(http.DefaultClient, url)
 	_, err := secrets.ListSecrets(t.Context(), &secretpb.ListSecretsRequest{})

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/work/resident"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // Server is the whole process, put together by Config.Complete.
@@ -75,7 +76,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.Start(ctx); err != nil {
 		return errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
-	s.log.Info().Str("address", s.Addr()).Interface("config", Redacted(s.config)).Msg("serving")
+	s.log.Info().Str("address", s.Addr()).Interface("config", configuration.Redacted(s.config)).Msg("serving")
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go s.releaseStart(running)

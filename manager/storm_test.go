@@ -78,7 +78,7 @@ func TestNoRequestBreaksTwoReplicas(t *testing.T) {
 	var words []string
 	var fuzzers []*rpcfuzz.Fuzzer
 	for i := range 2 {
-		server, err := config.Complete(t.Context(), manager.Options{Logger: zerolog.New(log).Level(zerolog.ErrorLevel)})
+		server, err := manager.Complete(t.Context(), config, manager.Options{Logger: zerolog.New(log).Level(zerolog.ErrorLevel)})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 		require.NoError(t, server.Start(t.Context()))

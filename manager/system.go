@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
 
@@ -25,7 +26,7 @@ import (
 type system struct {
 	version  string
 	started  time.Time
-	config   Config
+	config   configuration.Config
 	pool     *pgxpool.Pool
 	checks   func() checks // of modules that are built later too
 	queues   insightv1connect.InsightServiceClient

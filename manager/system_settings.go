@@ -8,11 +8,12 @@ import (
 	"time"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // settings are those of the process, with the level of the log as it is now.
 func (s *system) settings() []*insightv1.Setting {
-	all := settingsOf(s.config, DefaultConfig())
+	all := settingsOf(s.config, configuration.DefaultConfig())
 	if s.level == nil || s.level.Current() == s.level.Configured() {
 		return all
 	}
@@ -26,7 +27,7 @@ func (s *system) settings() []*insightv1.Setting {
 
 // settingsOf lists every key of a configuration with its value as text, in the order of the sections, and marks those
 // that differ from the defaults. Secrets are redacted as in Redacted.
-func settingsOf(config, defaults Config) []*insightv1.Setting {
+func settingsOf(config, defaults configuration.Config) []*insightv1.Setting {
 	var settings []*insightv1.Setting
 	var walk func(prefix string, value, normal reflect.Value)
 	walk = func(prefix string, value, normal reflect.Value) {
@@ -42,7 +43,7 @@ func settingsOf(config, defaults Config) []*insightv1.Setting {
 			}
 			settings = append(settings, &insightv1.Setting{
 				Key:       prefix + name,
-				Value:     settingText(redactedValue(value.Field(i), field.Tag.Get("sensitive") == "true")),
+				Value:     settingText(configuration.RedactedValue(value.Field(i), field.Tag.Get("sensitive") == "true")),
 				IsDefault: reflect.DeepEqual(value.Field(i).Interface(), normal.Field(i).Interface()),
 			})
 		}
@@ -56,7 +57,7 @@ func settingText(value any) string {
 	switch value := value.(type) {
 	case string:
 		if u, err := url.Parse(value); err == nil && u.User != nil { // a password where none belongs
-			value, _ = withoutPassword(value)
+			value, _ = configuration.WithoutPassword(value)
 		}
 		return value
 	case time.Duration:

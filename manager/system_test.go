@@ -18,14 +18,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 )
 
 // setSecrets fills every sensitive field of a configuration with a secret of its own and returns them by key. A URL
 // gets it as its password and in its query.
-func setSecrets(t *testing.T, config *manager.Config) map[string]string {
+func setSecrets(t *testing.T, config *configuration.Config) map[string]string {
 	t.Helper()
 	secrets := map[string]string{}
 	var walk func(prefix string, value reflect.Value)

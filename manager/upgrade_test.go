@@ -25,7 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // TestARollingUpgradeUnderLoad: three replicas of the real program are replaced one after the other while runs are created,
@@ -64,7 +64,7 @@ func TestARollingUpgradeUnderLoad(t *testing.T) {
 	}})
 	lease := 3 * time.Second
 	if inFlight > 100 {
-		lease = manager.DefaultConfig().Replicas.Lease.Duration // a new leader reads all objects first
+		lease = configuration.DefaultConfig().Replicas.Lease.Duration // a new leader reads all objects first
 	}
 	f := newFleet(t, cluster, lease)
 	for range 3 {

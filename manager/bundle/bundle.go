@@ -15,11 +15,12 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // Options say what to collect.
 type Options struct {
-	Config manager.Config
+	Config configuration.Config
 	// Version is that of the program that collects.
 	Version string
 	// URL is the running server; empty means Config.Server.Listen on this machine.

@@ -27,6 +27,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/bundle"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 )
@@ -51,9 +52,9 @@ func free(t *testing.T) string {
 }
 
 // withSecrets has one wherever a configuration can.
-func withSecrets(t *testing.T) manager.Config {
+func withSecrets(t *testing.T) configuration.Config {
 	t.Helper()
-	config := manager.DefaultConfig()
+	config := configuration.DefaultConfig()
 	address, err := url.Parse(pgtest.URL(pgtest.Schemas(t, manager.Schemas()...)))
 	require.NoError(t, err)
 	if address.User != nil {
@@ -67,7 +68,7 @@ func withSecrets(t *testing.T) manager.Config {
 	config.Storage.SigningKey = planted + strings.Repeat("storage", 8)
 	config.Storage.S3.AccessKeyID, config.Storage.S3.SecretAccessKey = "someone", planted+"s3"
 	config.Auth.InternalToken = planted + "internal"
-	config.Target = manager.TargetAPI
+	config.Target = configuration.TargetAPI
 	config.Executor.Pod.DefaultEnv = []string{"AWS_SECRET_ACCESS_KEY=" + planted + "env"}
 	config.Runs.Webhooks.Proxy = "http://proxy:" + planted + "proxy@127.0.0.1:1"
 	config.EventStream.Sinks = []cloudevents.Sink{{
@@ -115,7 +116,7 @@ func TestABundleHasEverythingButSecrets(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	logger, level, err := obs.NewAdjustableLogger(obs.DefaultLogConfig(), file)
 	require.NoError(t, err)
-	server, err := config.Complete(t.Context(), manager.Options{Logger: logger, LogLevel: level, REST: &rest.Config{Host: "http://127.0.0.1:1"}, Version: "test"})
+	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: logger, LogLevel: level, REST: &rest.Config{Host: "http://127.0.0.1:1"}, Version: "test"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // hush masks the secrets of a configuration in any text. Parts are redacted where they are made; this is for what they quote,
@@ -21,7 +21,7 @@ type hush struct {
 
 const masked = "(secret)"
 
-func newHush(config manager.Config) *hush {
+func newHush(config configuration.Config) *hush {
 	h := &hush{patterns: []*regexp.Regexp{
 		regexp.MustCompile(`(://[^\s:/@"]+:)[^\s@"]+(@)`), // the password of an address
 		regexp.MustCompile(`(?i)((?:authorization|x-flyte-internal-token|cookie|api-key)["']?[ \t]*[:=][ \t]*["']?(?:bearer |basic )?)[^\s"',}]+()`),

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // local are the parts that need the configuration and this machine.
@@ -26,7 +27,7 @@ func local(options Options) []part {
 			return err
 		}},
 		{"config.yaml", func(_ context.Context, w io.Writer) error {
-			text, err := yaml.Marshal(manager.Redacted(options.Config))
+			text, err := yaml.Marshal(configuration.Redacted(options.Config))
 			if err != nil {
 				return err
 			}
@@ -47,7 +48,7 @@ func environment(w io.Writer) error {
 	var names []string
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		for _, prefix := range []string{manager.EnvPrefix + "_", "OTEL_", "AWS_", "PG", "KUBE"} {
+		for _, prefix := range []string{configuration.EnvPrefix + "_", "OTEL_", "AWS_", "PG", "KUBE"} {
 			if strings.HasPrefix(name, prefix) {
 				names = append(names, name+" is set")
 				break
@@ -59,7 +60,7 @@ func environment(w io.Writer) error {
 	return err
 }
 
-func examine(ctx context.Context, config manager.Config, w io.Writer) error {
+func examine(ctx context.Context, config configuration.Config, w io.Writer) error {
 	problems := 0
 	for _, f := range manager.Examine(ctx, config, nil) {
 		line := fmt.Sprintf("ok    %s: %s\n", f.What, f.Detail)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // completion prints the completions of shells. It replaces cobra's, which has no words on how to install them.
@@ -55,7 +55,7 @@ func CompleteOverride(typed string) ([]string, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	key, _, isValue := strings.Cut(typed, "=")
 	var found []string
-	for _, known := range manager.Keys() {
+	for _, known := range configuration.Keys() {
 		switch {
 		case isValue && known.Path == key:
 			for _, value := range known.Values {
@@ -69,5 +69,5 @@ func CompleteOverride(typed string) ([]string, cobra.ShellCompDirective) {
 }
 
 func targetNames() []string {
-	return []string{string(manager.TargetAll), string(manager.TargetAPI), string(manager.TargetController)}
+	return []string{string(configuration.TargetAll), string(configuration.TargetAPI), string(configuration.TargetController)}
 }

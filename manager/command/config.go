@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func config() *cobra.Command {
@@ -32,7 +32,7 @@ variable or the flag. The exit code is 2 if there is one.` + readMore("docs/conf
   flyte-binary config check --config east.yaml --target controller --set cluster.id=east`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if _, err := manager.Load(from.path, from.set); err != nil {
+			if _, err := configuration.Load(from.path, from.set); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintln(command.OutOrStdout(), "the configuration is valid")
@@ -55,7 +55,7 @@ environment variable or their flag. Secrets are hidden.` + readMore("docs/config
   flyte-binary config show --config flyte.yaml --output json`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			loaded, origins, err := manager.Read(from.path, from.set)
+			loaded, origins, err := configuration.Read(from.path, from.set)
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ environment variable or their flag. Secrets are hidden.` + readMore("docs/config
 				}
 				encoder := json.NewEncoder(command.OutOrStdout())
 				encoder.SetIndent("", "  ")
-				return encoder.Encode(map[string]any{"configuration": manager.Redacted(loaded), "origins": places})
+				return encoder.Encode(map[string]any{"configuration": configuration.Redacted(loaded), "origins": places})
 			default:
 				return fmt.Errorf("--output: want yaml or json, got %q", output)
 			}

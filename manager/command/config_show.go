@@ -7,13 +7,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/layers"
 )
 
 // writeYAML writes a configuration in the order of its keys, with the origin of what is not at its default.
-func writeYAML(out io.Writer, config manager.Config, origins layers.Origins) error {
-	node, err := shown("", reflect.TypeOf(config), manager.Redacted(config), origins)
+func writeYAML(out io.Writer, config configuration.Config, origins layers.Origins) error {
+	node, err := shown("", reflect.TypeOf(config), configuration.Redacted(config), origins)
 	if err != nil {
 		return err
 	}

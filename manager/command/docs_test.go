@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 const root = "../.."
@@ -98,7 +98,7 @@ func TestSchemaHasEveryKey(t *testing.T) {
 	var top map[string]any
 	require.NoError(t, json.Unmarshal([]byte(out), &top))
 	require.Equal(t, "https://json-schema.org/draft/2020-12/schema", top["$schema"])
-	for _, key := range manager.Keys() {
+	for _, key := range configuration.Keys() {
 		at := top
 		for part := range strings.SplitSeq(key.Path, ".") {
 			properties, ok := at["properties"].(map[string]any)
@@ -120,7 +120,7 @@ func TestSchemaHasEveryKey(t *testing.T) {
 // The examples of configurations in the documents are right, for the program and for editors.
 func TestConfigurationsInDocuments(t *testing.T) {
 	schema, sections, checked := schemaOf(t), map[string]bool{}, 0
-	for _, key := range manager.Keys() {
+	for _, key := range configuration.Keys() {
 		section, _, _ := strings.Cut(key.Path, ".")
 		sections[section] = true
 	}
@@ -142,7 +142,7 @@ func TestConfigurationsInDocuments(t *testing.T) {
 		require.NoError(t, validate(t, schema, block.text), where)
 		path := filepath.Join(t.TempDir(), "flyte.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(block.text), 0o600))
-		_, _, err := manager.Read(path, nil)
+		_, _, err := configuration.Read(path, nil)
 		require.NoError(t, err, where)
 	}
 	require.Greater(t, checked, 5)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func doctor() *cobra.Command {
@@ -21,7 +22,7 @@ TaskAction definition, the object store by writing and reading an object, and wh
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			quiet()
-			config, err := manager.Load(from.path, from.set)
+			config, err := configuration.Load(from.path, from.set)
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func logLevel() *cobra.Command {
@@ -24,7 +25,7 @@ is restarted. It changes one process: name each of several replicas with --url.`
   flyte-binary log-level --reset --url http://10.0.0.7:8090`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			config, _, err := manager.Read(from.path, from.set)
+			config, _, err := configuration.Read(from.path, from.set)
 			if err != nil {
 				return err
 			}

@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
-	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func TestTheLogLevelOfARunningServer(t *testing.T) {
@@ -23,12 +24,12 @@ func TestTheLogLevelOfARunningServer(t *testing.T) {
 	var written bytes.Buffer
 	log, level, err := obs.NewAdjustableLogger(obs.DefaultLogConfig(), zerolog.SyncWriter(&written))
 	require.NoError(t, err)
-	config := manager.DefaultConfig()
-	config.Target = manager.TargetAPI
+	config := configuration.DefaultConfig()
+	config.Target = configuration.TargetAPI
 	config.Server.Listen = "127.0.0.1:0"
 	config.Database.URL, config.Storage.URL = pgtest.URL(pgtest.Schemas(t, manager.Schemas()...)), t.TempDir()
 	config.Database.MinIdleConns = 0
-	server, err := config.Complete(t.Context(), manager.Options{Logger: zerolog.Nop(), LogLevel: level, REST: &rest.Config{}})
+	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: zerolog.Nop(), LogLevel: level, REST: &rest.Config{}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)

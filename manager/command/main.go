@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 	"github.com/flyte-binary/flyte-binary/manager/layers"
 )
@@ -42,7 +42,7 @@ func Main(ctx context.Context, root *cobra.Command) int {
 	if err == nil {
 		return 0
 	}
-	var wrong *manager.ConfigError
+	var wrong *configuration.ConfigError
 	var problems layers.Problems
 	var broken *diagnose.Failure
 	var unhealthy *unhealthyError
@@ -104,7 +104,7 @@ func flagError(command *cobra.Command, err error) error {
 	if near := layers.Nearest(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names); near != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, near)
 	}
-	for _, key := range manager.Keys() {
+	for _, key := range configuration.Keys() {
 		if strings.HasSuffix(key.Path, "."+unknown.GetSpecifiedName()) && command.Flags().Lookup("set") != nil {
 			return fmt.Errorf("%w; did you mean --set %s=…?", err, key.Path)
 		}

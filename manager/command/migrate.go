@@ -10,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
@@ -79,7 +80,7 @@ func onDatabase(use, short, example string, run func(*cobra.Command, *pgxpool.Po
 		RunE: func(command *cobra.Command, _ []string) error {
 			quiet()
 			// Validate the database section only; nothing else is used.
-			config, origins, err := manager.Read(from.path, from.set)
+			config, origins, err := configuration.Read(from.path, from.set)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 )
 
@@ -26,7 +27,7 @@ It may run while servers run. --dry-run only lists the runs. Deleted runs cannot
   flyte-binary retention --now --config flyte.yaml --set runs.retention.maxRuns=10000`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			config, _, err := manager.Read(from.path, from.set)
+			config, _, err := configuration.Read(from.path, from.set)
 			if err != nil {
 				return err
 			}

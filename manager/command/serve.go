@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func serve() *cobra.Command {
@@ -29,7 +30,7 @@ a part of it. It applies pending migrations first unless database.migrate is off
   flyte-binary serve --config east.yaml --target controller --set cluster.id=east`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			config, err := manager.Load(from.path, from.set)
+			config, err := configuration.Load(from.path, from.set)
 			if err != nil {
 				return err
 			}
@@ -42,7 +43,7 @@ a part of it. It applies pending migrations first unless database.migrate is off
 			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn().Err(err).Msg("telemetry is incomplete") }))
 			ctx, stop := Interruptible(command.Context())
 			defer stop()
-			server, err := config.Complete(ctx, manager.Options{Logger: log, LogLevel: level, Version: Version})
+			server, err := manager.Complete(ctx, config, manager.Options{Logger: log, LogLevel: level, Version: Version})
 			if err != nil {
 				return err
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
-	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/bundle"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func supportBundle() *cobra.Command {
@@ -28,7 +28,7 @@ masked. Parts that are down are left out; each has a file with its error.` + rea
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) (failure error) {
 			quiet()
-			config, _, err := manager.Read(from.path, from.set)
+			config, _, err := configuration.Read(from.path, from.set)
 			if err != nil {
 				return err
 			}

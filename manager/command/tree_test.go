@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/command"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 var page = regexp.MustCompile(`Read more in (\S+\.md)\.`)
@@ -58,7 +58,7 @@ func TestExamplesAreRight(t *testing.T) {
 			require.True(t, c == c.Root() || found.CommandPath() == c.CommandPath() || strings.HasPrefix(found.CommandPath(), c.CommandPath()+" "), line)
 			require.NoError(t, found.ParseFlags(rest), line)
 			if set, err := found.Flags().GetStringArray("set"); err == nil {
-				_, _, err := manager.Read("", set)
+				_, _, err := configuration.Read("", set)
 				require.NoError(t, err, line)
 			}
 		}

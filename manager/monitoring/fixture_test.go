@@ -28,6 +28,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 )
 
@@ -49,10 +50,10 @@ type started struct {
 	made []obs.Instrument
 }
 
-func start(t *testing.T, config manager.Config, cluster *rest.Config) started {
+func start(t *testing.T, config configuration.Config, cluster *rest.Config) started {
 	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
-	server, err := config.Complete(t.Context(), manager.Options{Logger: log, REST: cluster, Version: "test"})
+	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: log, REST: cluster, Version: "test"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
@@ -60,9 +61,9 @@ func start(t *testing.T, config manager.Config, cluster *rest.Config) started {
 	return started{url: "http://" + server.Addr(), made: server.Instruments()}
 }
 
-func configured(t *testing.T) manager.Config {
+func configured(t *testing.T) configuration.Config {
 	t.Helper()
-	config := manager.DefaultConfig()
+	config := configuration.DefaultConfig()
 	config.Server.Listen = "127.0.0.1:0"
 	config.Database.URL = pgtest.URL(pgtest.Schemas(t, manager.Schemas()...))
 	config.Database.MinIdleConns = 0

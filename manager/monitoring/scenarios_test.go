@@ -38,7 +38,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 	"github.com/flyte-binary/flyte-binary/tests/faults/proxy"
 )
@@ -76,14 +76,14 @@ func scenarios() []scenario {
 	}
 }
 
-func apiOnly(t *testing.T) manager.Config {
+func apiOnly(t *testing.T) configuration.Config {
 	config := configured(t)
-	config.Target = manager.TargetAPI
+	config.Target = configuration.TargetAPI
 	return config
 }
 
 // behind puts a proxy before the database of a configuration.
-func behind(t *testing.T, config *manager.Config) *proxy.TCP {
+func behind(t *testing.T, config *configuration.Config) *proxy.TCP {
 	address, err := url.Parse(config.Database.URL)
 	require.NoError(t, err)
 	query := address.Query()

@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func TestEveryKeyIsExplained(t *testing.T) {
-	text, err := render(manager.DefaultConfig(), "../../..")
+	text, err := render(configuration.DefaultConfig(), "../../..")
 	require.NoError(t, err)
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "| `") {
@@ -20,7 +20,7 @@ func TestEveryKeyIsExplained(t *testing.T) {
 }
 
 func TestNoTextServesTwoKeysOfASection(t *testing.T) {
-	text, err := render(manager.DefaultConfig(), "../../..")
+	text, err := render(configuration.DefaultConfig(), "../../..")
 	require.NoError(t, err)
 	for section := range strings.SplitSeq(text, "\n## ") {
 		seen := map[string]string{}

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 func main() {
 	if len(os.Args) != 3 {
 		fail(fmt.Errorf("usage: configdoc FILE SCHEMA"))
 	}
-	text, err := render(manager.DefaultConfig(), "..")
+	text, err := render(configuration.DefaultConfig(), "..")
 	if err != nil {
 		fail(err)
 	}
-	described, err := schema(manager.DefaultConfig(), "..")
+	described, err := schema(configuration.DefaultConfig(), "..")
 	if err != nil {
 		fail(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 const preamble = `# Configuration
@@ -16,7 +16,7 @@ const preamble = `# Configuration
 <!-- Written by manager/cmd/configdoc from the structs. Do not edit; run ` + "`go generate ./manager/...`" + `. -->
 
 ` + "`flyte-binary serve --config FILE`" + ` reads a YAML file with the keys below. An environment variable overrides a
-key: ` + "`" + manager.EnvPrefix + "_SERVER_LISTEN`" + ` sets ` + "`server.listen`" + `. A flag overrides both: ` + "`--set server.listen=127.0.0.1:8090`" + `.
+key: ` + "`" + configuration.EnvPrefix + "_SERVER_LISTEN`" + ` sets ` + "`server.listen`" + `. A flag overrides both: ` + "`--set server.listen=127.0.0.1:8090`" + `.
 In the environment and in flags, lists are separated by commas; lists of sections and maps are JSON. Durations are written
 like ` + "`1m30s`" + ` or ` + "`72h`" + `, sizes in bytes. Keys that do not exist are refused.
 

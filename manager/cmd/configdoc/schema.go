@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/layers"
 )
 
@@ -17,7 +17,7 @@ const duration = `^[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
 // schema writes the JSON Schema of a configuration.
 func schema(config any, root string) ([]byte, error) {
 	s := &schemas{comments: newComments(root), choices: map[string][]string{}}
-	for _, key := range manager.Keys() {
+	for _, key := range configuration.Keys() {
 		s.choices[key.Path] = key.Values
 	}
 	top, err := s.section("", reflect.ValueOf(config))

@@ -1,4 +1,4 @@
-package manager
+package configuration
 
 import (
 	"github.com/flyte-binary/flyte-binary/internal/invalid"

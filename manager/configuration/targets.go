@@ -1,4 +1,4 @@
-package manager
+package configuration
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ const (
 	TargetController Target = "controller"
 )
 
-// targets lists the modules of each target; the modules that those need come with them.
-func targets() map[Target][]string {
+// Targets lists the modules of each target; the modules that those need come with them.
+func Targets() map[Target][]string {
 	api := []string{"runs", "cache", "actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "workers", "system", "console", "gateway", "port"}
 	controller := []string{"executor", "deployer", "workerpods", "actions", "port"}
 	return map[Target][]string{TargetAPI: api, TargetController: controller, TargetAll: slices.Concat(api, controller)}
@@ -35,8 +35,8 @@ func (t Target) Validate() error {
 	return fmt.Errorf("want %s, got %q", strings.Join([]string{string(TargetAll), string(TargetAPI), string(TargetController)}, ", "), t)
 }
 
-// api reports whether the target includes the API.
-func (t Target) api() bool { return t != TargetController }
+// Api reports whether the target includes the API.
+func (t Target) Api() bool { return t != TargetController }
 
-// controller reports whether the target includes the controller of a cluster.
-func (t Target) controller() bool { return t != TargetAPI }
+// Controller reports whether the target includes the controller of a cluster.
+func (t Target) Controller() bool { return t != TargetAPI }

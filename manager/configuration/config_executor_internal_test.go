@@ -1,4 +1,4 @@
-package manager
+package configuration
 
 import (
 	"reflect"
@@ -28,11 +28,11 @@ func TestTheExecutorGetsItsWholeConfiguration(t *testing.T) {
 			setSome(field)
 		}
 	}
-	passed := reflect.ValueOf(section.Interface().(ExecutorConfig).service())
+	passed := reflect.ValueOf(section.Interface().(ExecutorConfig).Service())
 	for i := range own.NumField() {
 		require.False(t, passed.Field(i).IsZero(), own.Field(i).Name)
 	}
-	require.Equal(t, executor.DefaultConfig(), DefaultExecutorConfig().service())
+	require.Equal(t, executor.DefaultConfig(), DefaultExecutorConfig().Service())
 }
 
 // setSome sets one field of a struct.

@@ -1,4 +1,4 @@
-package manager
+package configuration
 
 import (
 	"errors"
@@ -55,13 +55,13 @@ func read(path string, overrides []string) (Config, layers.Origins, error) {
 }
 
 // ConfigError is a configuration that cannot be used.
-type ConfigError struct{ cause error }
+type ConfigError struct{ Cause error }
 
 // Error implements error.
-func (e *ConfigError) Error() string { return "configuration: " + e.cause.Error() }
+func (e *ConfigError) Error() string { return "configuration: " + e.Cause.Error() }
 
 // Unwrap returns the problems.
-func (e *ConfigError) Unwrap() error { return e.cause }
+func (e *ConfigError) Unwrap() error { return e.Cause }
 
 // CheckDatabase validates only the section database, for commands that use nothing else.
 func (c Config) CheckDatabase(origins layers.Origins) error {

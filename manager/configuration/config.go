@@ -1,4 +1,4 @@
-package manager
+package configuration
 
 import (
 	"github.com/flyte-binary/flyte-binary/actions"
@@ -148,7 +148,7 @@ func (c Config) Validate() error {
 		{"gateway", c.Gateway.Validate},
 		{"secrets", c.Secrets.Validate},
 	} {
-		if section.name == "database" && !c.Target.api() {
+		if section.name == "database" && !c.Target.Api() {
 			continue // a controller has none
 		}
 		found.Section(section.name, section.validate())

@@ -1,4 +1,4 @@
-package manager
+package configuration
 
 import (
 	"net/url"
@@ -32,20 +32,20 @@ func Redacted(config any) map[string]any {
 				out[name] = hidden
 			}
 		case "true":
-			out[name] = redactedValue(value.Field(i), true)
+			out[name] = RedactedValue(value.Field(i), true)
 		default:
-			out[name] = redactedValue(value.Field(i), false)
+			out[name] = RedactedValue(value.Field(i), false)
 		}
 	}
 	return out
 }
 
-func redactedValue(value reflect.Value, sensitive bool) any {
+func RedactedValue(value reflect.Value, sensitive bool) any {
 	if sensitive {
 		if value.IsZero() {
 			return ""
 		}
-		if text, ok := withoutPassword(value.String()); ok {
+		if text, ok := WithoutPassword(value.String()); ok {
 			return text
 		}
 		return hidden
@@ -69,8 +69,8 @@ func redactedValue(value reflect.Value, sensitive bool) any {
 	return value.Interface()
 }
 
-// withoutPassword is a URL without its password and its query, which may hold one too.
-func withoutPassword(text string) (string, bool) {
+// WithoutPassword is a URL without its password and its query, which may hold one too.
+func WithoutPassword(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" && u.Path == "" {
 		return "", false

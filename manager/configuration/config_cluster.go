@@ -1,4 +1,4 @@
-package manager
+package configuration
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func validateClusterID(id string) error {
 // validateClusters checks what sections say together about targets and clusters.
 func (c Config) validateClusters() error {
 	var found invalid.Fields
-	seen := map[string]bool{c.Cluster.ID: c.Target.controller()}
+	seen := map[string]bool{c.Cluster.ID: c.Target.Controller()}
 	for i, remote := range c.Clusters {
 		found.Section(fmt.Sprintf("clusters[%d]", i), validateClusterID(remote.ID))
 		found.If(seen[remote.ID], "clusters[%d].id: cluster %q is configured twice", i, remote.ID)

@@ -1,4 +1,4 @@
-package manager
+package configuration
 
 import (
 	"time"
@@ -40,8 +40,8 @@ func DefaultExecutorConfig() ExecutorConfig {
 	}
 }
 
-// service is the part that the executor reads.
-func (c ExecutorConfig) service() executor.Config {
+// Service is the part that the executor reads.
+func (c ExecutorConfig) Service() executor.Config {
 	return executor.Config{
 		Reconciler: c.Reconciler, Plugins: c.Plugins, Pod: c.Pod, Logs: c.Logs, Namespaces: c.Namespaces,
 		InstallCRD: c.InstallCRD, StartupWait: c.StartupWait,
@@ -54,4 +54,4 @@ func (c ExecutorConfig) HasWorkerProgram() bool {
 }
 
 // Validate lists the fields that are wrong.
-func (c ExecutorConfig) Validate() error { return c.service().Validate() }
+func (c ExecutorConfig) Validate() error { return c.Service().Validate() }

@@ -1,4 +1,4 @@
-package manager
+package configuration
 
 import (
 	"cmp"
@@ -63,8 +63,8 @@ func (c ReplicasConfig) Validate() error {
 // ownNamespaceFile is where a pod finds the name of its namespace.
 const ownNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// ownNamespace is that of the process's pod; empty outside of a cluster.
-func ownNamespace() string {
+// OwnNamespace is that of the process's pod; empty outside of a cluster.
+func OwnNamespace() string {
 	name, err := os.ReadFile(ownNamespaceFile)
 	if err != nil {
 		return ""
@@ -76,7 +76,7 @@ func ownNamespace() string {
 func (c ReplicasConfig) election(installation string) leader.Config {
 	namespace := c.Namespace
 	if namespace == "" {
-		namespace = cmp.Or(ownNamespace(), "flyte")
+		namespace = cmp.Or(OwnNamespace(), "flyte")
 	}
 	name := c.Lease.Name
 	if name != "" && installation != "" {
@@ -85,7 +85,7 @@ func (c ReplicasConfig) election(installation string) leader.Config {
 	return leader.Config{Namespace: namespace, Name: name, Duration: c.Lease.Duration}
 }
 
-// leader makes the election of the replicas that work on the shards of a cluster. owner is the label of its objects.
-func (c ReplicasConfig) leader(cluster *rest.Config, owner string, log zerolog.Logger, meter metric.MeterProvider) (*leader.Election, error) {
+// Leader makes the election of the replicas that work on the shards of a cluster. owner is the label of its objects.
+func (c ReplicasConfig) Leader(cluster *rest.Config, owner string, log zerolog.Logger, meter metric.MeterProvider) (*leader.Election, error) {
 	return leader.New(c.election(owner), leader.Deps{Kubernetes: cluster, Logger: log, Meter: meter})
 }
