@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
+	"github.com/flyte-binary/flyte-binary/manager/system"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -74,7 +75,7 @@ func buildKubernetes(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	p.cluster, p.owned = cluster, cluster
-	p.check("kubernetes", func(ctx context.Context) error { return pingCluster(ctx, cluster) })
+	p.check("kubernetes", func(ctx context.Context) error { return system.PingCluster(ctx, cluster) })
 	p.degrades("kubernetes calls", func(context.Context) error { return p.pace.LastMinute().Err() })
 	return lifecycle.Idle{}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/system"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
@@ -23,13 +24,13 @@ func buildProfiles(_ context.Context, p *process) (lifecycle.Part, error) {
 }
 
 func buildSystem(_ context.Context, p *process) (lifecycle.Part, error) {
-	(&system{
-		version: p.options.Version, started: p.clock.Now(), config: p.config, pool: p.pool, checks: func() checks { return p.checks }, queues: p.peers.insight(),
-		sinks: func(ctx context.Context) []*insightv1.Component {
-			return sinkComponents(ctx, p.config.EventStream.Names(), worklists.NewUnpublished(p.pool), p.clock)
+	(&system.System{
+		Version: p.options.Version, Started: p.clock.Now(), Config: p.config, Pool: p.pool, Checks: func() system.Checks { return p.checks }, Queues: p.peers.insight(),
+		Sinks: func(ctx context.Context) []*insightv1.Component {
+			return system.SinkComponents(ctx, p.config.EventStream.Names(), worklists.NewUnpublished(p.pool), p.clock)
 		},
-		level: p.options.LogLevel, vitals: p.runs.Vitals, gatherer: append(prometheus.Gatherers{p.telemetry.Registry}, p.options.metrics()...), clock: p.clock, log: p.log,
-	}).mount(p.mux)
+		Level: p.options.LogLevel, Vitals: p.runs.Vitals, Gatherer: append(prometheus.Gatherers{p.telemetry.Registry}, p.options.metrics()...), Clock: p.clock, Log: p.log,
+	}).Mount(p.mux)
 	return lifecycle.Idle{}, nil
 }
 

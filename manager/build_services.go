@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
+	"github.com/flyte-binary/flyte-binary/manager/system"
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -151,7 +152,7 @@ func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 	service.Mount(p.mux)
 	p.degrades("executor", reconciles(service.Longest, p.config.Executor.Reconciler.SlowAfter, 1))
 	if !p.config.Executor.InstallCRD {
-		p.degrades("task actions", func(ctx context.Context) error { return servesTaskActions(ctx, p.cluster) })
+		p.degrades("task actions", func(ctx context.Context) error { return system.ServesTaskActions(ctx, p.cluster) })
 	}
 	p.executor = service
 	return service, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
+	"github.com/flyte-binary/flyte-binary/manager/system"
 )
 
 // Finding is the result of one check.
@@ -119,7 +120,7 @@ func examineCluster(ctx context.Context, cluster *rest.Config) Finding {
 	f := Finding{What: "API server"}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	version, err := serverVersion(ctx, cluster)
+	version, err := system.ServerVersion(ctx, cluster)
 	if err != nil {
 		return f.failed(diagnose.Cluster(cluster.Host, "get the version", err))
 	}

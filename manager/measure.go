@@ -6,6 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/flyte-binary/flyte-binary/manager/system"
 )
 
 // measure exports the checks of the process and the figures that they rest on. Checks run when they are scraped.
@@ -57,9 +59,9 @@ func (p *process) measureChecks(meter metric.Meter) error {
 		return fmt.Errorf("make metric flyte.component.degraded: %w", err)
 	}
 	if _, err = meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		for _, one := range p.checks.run(ctx, p.clock) {
-			failed, label := one.err != nil, metric.WithAttributes(attribute.String("component", one.name))
-			if one.soft {
+		for _, one := range p.checks.Run(ctx, p.clock) {
+			failed, label := one.Err != nil, metric.WithAttributes(attribute.String("component", one.Name))
+			if one.Soft {
 				o.ObserveFloat64(degraded, indicator(failed), label)
 			} else {
 				o.ObserveFloat64(up, indicator(!failed), label)
@@ -77,7 +79,7 @@ func (p *process) measureChecks(meter metric.Meter) error {
 	}
 	return gauge(meter, "flyte.storage.free", "By", "space that is left on the disk of a storage directory",
 		func(ctx context.Context, set observe) error {
-			ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+			ctx, cancel := context.WithTimeout(ctx, system.CheckTimeout)
 			defer cancel()
 			left, known, err := p.blobs.FreeBytes(ctx)
 			if err == nil && known { // the check of the disk says why not

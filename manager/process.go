@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
+	"github.com/flyte-binary/flyte-binary/manager/system"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
 
@@ -60,18 +61,18 @@ type process struct {
 	console      http.Handler
 	port         *port
 
-	checks  checks // of every module that can fail while the process runs
+	checks  system.Checks // of every module that can fail while the process runs
 	closers []func(context.Context) error
 }
 
 // check adds a check to the readiness of the process.
 func (p *process) check(name string, run func(context.Context) error) {
-	p.checks = append(p.checks, check{name: name, run: run})
+	p.checks = append(p.checks, system.Check{Name: name, Run: run})
 }
 
 // degrades adds a check whose failure leaves the process ready, but degraded.
 func (p *process) degrades(name string, run func(context.Context) error) {
-	p.checks = append(p.checks, check{name: name, run: run, soft: true})
+	p.checks = append(p.checks, system.Check{Name: name, Run: run, Soft: true})
 }
 
 // owner is the value of the label by which the objects of this controller are known in its cluster. The default cluster
@@ -91,7 +92,7 @@ func (p *process) ready(ctx context.Context) error {
 	if p.draining.Load() {
 		return errDraining
 	}
-	return p.checks.ready(ctx)
+	return p.checks.Ready(ctx)
 }
 
 // serveReady is /readyz.

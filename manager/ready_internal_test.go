@@ -10,10 +10,11 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
+	"github.com/flyte-binary/flyte-binary/manager/system"
 )
 
 func TestAMissingDefinitionOfTaskActionsIsExplained(t *testing.T) {
-	require.NoError(t, servesTaskActions(t.Context(), kubetest.New(t).Config))
+	require.NoError(t, system.ServesTaskActions(t.Context(), kubetest.New(t).Config))
 
 	answer := `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "flyte.org/v1", "resources": [{"name": "others"}]}`
 	status := http.StatusOK
@@ -25,7 +26,7 @@ func TestAMissingDefinitionOfTaskActionsIsExplained(t *testing.T) {
 	config := &rest.Config{Host: server.URL}
 	missing := func() {
 		var failure *diagnose.Failure
-		require.ErrorAs(t, servesTaskActions(t.Context(), config), &failure)
+		require.ErrorAs(t, system.ServesTaskActions(t.Context(), config), &failure)
 		require.Equal(t, "API server", failure.Part)
 		require.Contains(t, failure.Problem(), "taskactions.flyte.org")
 		require.Contains(t, failure.Fix, "executor.installCrd")
@@ -34,5 +35,5 @@ func TestAMissingDefinitionOfTaskActionsIsExplained(t *testing.T) {
 	answer, status = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`, http.StatusNotFound
 	missing()
 	server.Close()
-	require.NoError(t, servesTaskActions(t.Context(), config), "the check of the API server reports it")
+	require.NoError(t, system.ServesTaskActions(t.Context(), config), "the check of the API server reports it")
 }

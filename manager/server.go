@@ -105,9 +105,9 @@ func (s *Server) Instruments() []obs.Instrument { return s.telemetry.Instruments
 // warnUnready logs what does not work at the moment, such as an object store or an API server that cannot be reached. The server
 // runs all the same and tries again: they may come back.
 func (s *Server) warnUnready(ctx context.Context) {
-	for _, one := range s.checks.run(ctx, s.clock) {
-		if one.err != nil && ctx.Err() == nil {
-			s.log.Warn().Err(one.err).Str("check", one.name).Msg("check failed; retrying")
+	for _, one := range s.checks.Run(ctx, s.clock) {
+		if one.Err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(one.Err).Str("check", one.Name).Msg("check failed; retrying")
 		}
 	}
 }

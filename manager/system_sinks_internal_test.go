@@ -7,6 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/manager/system"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
@@ -19,7 +20,7 @@ func TestSinksThatLag(t *testing.T) {
 		UNION ALL SELECT 'stuck', 1, n, n, now() - interval '1 hour' FROM generate_series(1, 10001) n`)
 	require.NoError(t, err)
 	sinks := []string{"idle", "slow", "stuck"}
-	found := sinkComponents(t.Context(), sinks, worklists.NewUnpublished(pool), clock.System{})
+	found := system.SinkComponents(t.Context(), sinks, worklists.NewUnpublished(pool), clock.System{})
 	require.Len(t, found, 3)
 	require.Equal(t, "sink: idle", found[0].GetName())
 	require.Equal(t, "nothing waits", found[0].GetMessage())
@@ -30,6 +31,6 @@ func TestSinksThatLag(t *testing.T) {
 	require.True(t, found[2].GetHealthy(), "runs do not wait for it")
 
 	pool.Close()
-	found = sinkComponents(t.Context(), sinks, worklists.NewUnpublished(pool), clock.System{})
+	found = system.SinkComponents(t.Context(), sinks, worklists.NewUnpublished(pool), clock.System{})
 	require.True(t, found[0].GetDegraded(), "it is not known to be well")
 }

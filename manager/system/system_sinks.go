@@ -1,4 +1,4 @@
-package manager
+package system
 
 import (
 	"context"
@@ -17,8 +17,8 @@ const (
 	countedChanges = 10_000
 )
 
-// sinkComponents reports, for each sink of events, what waits for it.
-func sinkComponents(ctx context.Context, sinks []string, list *worklists.Unpublished, clock clock.Clock) []*insightv1.Component {
+// SinkComponents reports, for each sink of events, what waits for it.
+func SinkComponents(ctx context.Context, sinks []string, list *worklists.Unpublished, clock clock.Clock) []*insightv1.Component {
 	components := make([]*insightv1.Component, len(sinks))
 	for i, name := range sinks {
 		component := &insightv1.Component{Name: "sink: " + name, Healthy: true}

@@ -1,4 +1,4 @@
-package manager
+package system
 
 import (
 	"context"
@@ -22,25 +22,25 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs"
 )
 
-// system is SystemService. It alone sees all parts. It answers even if parts are broken, since that is when people ask.
-type system struct {
-	version  string
-	started  time.Time
-	config   configuration.Config
-	pool     *pgxpool.Pool
-	checks   func() checks // of modules that are built later too
-	queues   insightv1connect.InsightServiceClient
-	vitals   func(context.Context) (runs.Vitals, error)
-	sinks    func(context.Context) []*insightv1.Component
-	gatherer prometheus.Gatherer
-	clock    clock.Clock
-	log      zerolog.Logger
-	level    *obs.Level // may be nil
+// System is SystemService. It alone sees all parts. It answers even if parts are broken, since that is when people ask.
+type System struct {
+	Version  string
+	Started  time.Time
+	Config   configuration.Config
+	Pool     *pgxpool.Pool
+	Checks   func() Checks // of modules that are built later too
+	Queues   insightv1connect.InsightServiceClient
+	Vitals   func(context.Context) (runs.Vitals, error)
+	Sinks    func(context.Context) []*insightv1.Component
+	Gatherer prometheus.Gatherer
+	Clock    clock.Clock
+	Log      zerolog.Logger
+	Level    *obs.Level // may be nil
 }
 
-var _ insightv1connect.SystemServiceHandler = (*system)(nil)
+var _ insightv1connect.SystemServiceHandler = (*System)(nil)
 
-func (s *system) mount(r rpc.Registrar) {
+func (s *System) Mount(r rpc.Registrar) {
 	r.Handle(insightv1connect.NewSystemServiceHandler(s, r.Options()...))
 }
 
@@ -49,7 +49,7 @@ const systemTimeout = 5 * time.Second
 
 // GetSystem implements insightv1connect.SystemServiceHandler. It omits what cannot be read; the components say
 // why.
-func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (*insightv1.GetSystemResponse, error) {
+func (s *System) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (*insightv1.GetSystemResponse, error) {
 	asking, cancel := context.WithTimeout(ctx, systemTimeout)
 	defer cancel()
 	var (
@@ -62,23 +62,23 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 	)
 	group.Go(func() error { components = s.components(asking); return nil })
 	group.Go(func() error {
-		seen, err := s.vitals(asking)
+		seen, err := s.Vitals(asking)
 		if err != nil {
-			s.log.Warn().Err(err).Msg("reading the vitals of the runs service failed")
+			s.Log.Warn().Err(err).Msg("reading the vitals of the runs service failed")
 		}
 		vitals = &seen
 		return nil
 	})
 	group.Go(func() error {
-		answer, err := s.queues.ListQueues(asking, &insightv1.ListQueuesRequest{})
+		answer, err := s.Queues.ListQueues(asking, &insightv1.ListQueuesRequest{})
 		if err != nil {
-			s.log.Warn().Err(err).Msg("reading the queues failed")
+			s.Log.Warn().Err(err).Msg("reading the queues failed")
 			return nil
 		}
 		queues = answer.GetQueues()
 		return nil
 	})
-	group.Go(func() error { sinks = s.sinks(asking); return nil })
+	group.Go(func() error { sinks = s.Sinks(asking); return nil })
 	group.Go(func() error { figures = s.gather(); return nil })
 	_ = group.Wait() // nothing above fails
 	if err := ctx.Err(); err != nil {
@@ -86,9 +86,9 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 	}
 	host, _ := os.Hostname() // a host without a name is shown without one
 	return &insightv1.GetSystemResponse{
-		Version:     s.version,
+		Version:     s.Version,
 		GoVersion:   runtime.Version(),
-		StartedAt:   timestamppb.New(s.started),
+		StartedAt:   timestamppb.New(s.Started),
 		Host:        host,
 		MemoryBytes: figures.memory(),
 		Components:  slices.Concat(components, sinks, loopComponents(vitals.Loops)),

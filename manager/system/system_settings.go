@@ -1,4 +1,4 @@
-package manager
+package system
 
 import (
 	"encoding/json"
@@ -12,14 +12,14 @@ import (
 )
 
 // settings are those of the process, with the level of the log as it is now.
-func (s *system) settings() []*insightv1.Setting {
-	all := settingsOf(s.config, configuration.DefaultConfig())
-	if s.level == nil || s.level.Current() == s.level.Configured() {
+func (s *System) settings() []*insightv1.Setting {
+	all := settingsOf(s.Config, configuration.DefaultConfig())
+	if s.Level == nil || s.Level.Current() == s.Level.Configured() {
 		return all
 	}
 	for _, one := range all {
 		if one.GetKey() == "logging.level" {
-			one.Value, one.IsDefault = s.level.Current()+" (changed while the process runs; configured: "+s.level.Configured()+")", false
+			one.Value, one.IsDefault = s.Level.Current()+" (changed while the process runs; configured: "+s.Level.Configured()+")", false
 		}
 	}
 	return all

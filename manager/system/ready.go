@@ -1,4 +1,4 @@
-package manager
+package system
 
 import (
 	"context"
@@ -19,40 +19,40 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
-// checkTimeout bounds one round of checks. Probes time out after a few seconds, too.
-const checkTimeout = 3 * time.Second
+// CheckTimeout bounds one round of checks. Probes time out after a few seconds, too.
+const CheckTimeout = 3 * time.Second
 
-// checks are the conditions of readiness.
-type checks []check
+// Checks are the conditions of readiness.
+type Checks []Check
 
-type check struct {
-	name string
-	run  func(context.Context) error
-	soft bool // a failure degrades the process, which can still serve
+type Check struct {
+	Name string
+	Run  func(context.Context) error
+	Soft bool // a failure degrades the process, which can still serve
 }
 
 // result is what a check found.
 type result struct {
-	check
-	err  error
+	Check
+	Err  error
 	took time.Duration
 }
 
-// run runs all of them at once, within checkTimeout. Those that the process cannot serve without come first.
-func (c checks) run(ctx context.Context, clk clock.Clock) []result {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+// Run runs all of them at once, within checkTimeout. Those that the process cannot serve without come first.
+func (c Checks) Run(ctx context.Context, clk clock.Clock) []result {
+	ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
 	defer cancel()
 	found := make([]result, len(c))
 	var group sync.WaitGroup
 	for i, one := range c {
 		group.Go(func() {
 			began := clk.Now()
-			err := one.run(ctx)
+			err := one.Run(ctx)
 			found[i] = result{one, err, clk.Now().Sub(began)}
 		})
 	}
 	group.Wait()
-	slices.SortStableFunc(found, func(a, b result) int { return order(a.soft) - order(b.soft) })
+	slices.SortStableFunc(found, func(a, b result) int { return order(a.Soft) - order(b.Soft) })
 	return found
 }
 
@@ -63,12 +63,12 @@ func order(soft bool) int {
 	return 0
 }
 
-// ready returns nil unless the process cannot serve.
-func (c checks) ready(ctx context.Context) error {
-	required := slices.DeleteFunc(slices.Clone(c), func(one check) bool { return one.soft })
-	for _, one := range required.run(ctx, clock.System{}) {
-		if one.err != nil {
-			return fmt.Errorf("%s: %w", one.name, one.err)
+// Ready returns nil unless the process cannot serve.
+func (c Checks) Ready(ctx context.Context) error {
+	required := slices.DeleteFunc(slices.Clone(c), func(one Check) bool { return one.Soft })
+	for _, one := range required.Run(ctx, clock.System{}) {
+		if one.Err != nil {
+			return fmt.Errorf("%s: %w", one.Name, one.Err)
 		}
 	}
 	return nil
@@ -76,31 +76,31 @@ func (c checks) ready(ctx context.Context) error {
 
 // ServeHTTP is /readyz: 200 or 503, with a line for each check. What degrades the process does not make it unready:
 // another process would be no better, and most calls work.
-func (c checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c Checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, body := http.StatusOK, ""
-	for _, one := range c.run(r.Context(), clock.System{}) {
+	for _, one := range c.Run(r.Context(), clock.System{}) {
 		line := "ok"
 		switch {
-		case one.err != nil && one.soft:
-			line = "degraded: " + one.err.Error()
-		case one.err != nil:
-			status, line = http.StatusServiceUnavailable, one.err.Error()
+		case one.Err != nil && one.Soft:
+			line = "degraded: " + one.Err.Error()
+		case one.Err != nil:
+			status, line = http.StatusServiceUnavailable, one.Err.Error()
 		}
-		body += one.name + ": " + line + "\n"
+		body += one.Name + ": " + line + "\n"
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	fmt.Fprint(w, body)
 }
 
-func pingCluster(ctx context.Context, config *rest.Config) error {
-	_, err := serverVersion(ctx, config)
+func PingCluster(ctx context.Context, config *rest.Config) error {
+	_, err := ServerVersion(ctx, config)
 	return diagnose.Cluster(config.Host, "get the version", err)
 }
 
-// servesTaskActions checks that the API server has the definition of TaskActions that someone else installs. Discovery needs no
+// ServesTaskActions checks that the API server has the definition of TaskActions that someone else installs. Discovery needs no
 // permission of its own.
-func servesTaskActions(ctx context.Context, config *rest.Config) error {
+func ServesTaskActions(ctx context.Context, config *rest.Config) error {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create client: %w", err)
@@ -118,8 +118,8 @@ func servesTaskActions(ctx context.Context, config *rest.Config) error {
 	return diagnose.NoDefinition(config.Host, v1.Resource.GroupResource().String())
 }
 
-// serverVersion reads the version of the API server, which every account may do.
-func serverVersion(ctx context.Context, config *rest.Config) (string, error) {
+// ServerVersion reads the version of the API server, which every account may do.
+func ServerVersion(ctx context.Context, config *rest.Config) (string, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return "", fmt.Errorf("create client: %w", err)

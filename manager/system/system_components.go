@@ -1,4 +1,4 @@
-package manager
+package system
 
 import (
 	"context"
@@ -12,20 +12,20 @@ import (
 )
 
 // components runs the checks of /readyz.
-func (s *system) components(ctx context.Context) []*insightv1.Component {
-	results := s.checks().run(ctx, s.clock)
+func (s *System) components(ctx context.Context) []*insightv1.Component {
+	results := s.Checks().Run(ctx, s.Clock)
 	found := make([]*insightv1.Component, len(results))
 	for i, one := range results {
-		if one.name == "database" && one.err == nil { // the check runs several queries
-			began := s.clock.Now()
-			one.err = s.pool.Ping(ctx)
-			one.took = s.clock.Now().Sub(began)
+		if one.Name == "database" && one.Err == nil { // the check runs several queries
+			began := s.Clock.Now()
+			one.Err = s.Pool.Ping(ctx)
+			one.took = s.Clock.Now().Sub(began)
 		}
-		component := &insightv1.Component{Name: one.name, Healthy: true, Latency: durationpb.New(one.took)}
-		if one.err != nil {
-			component.Healthy, component.Degraded, component.Message = one.soft, one.soft, one.err.Error()
+		component := &insightv1.Component{Name: one.Name, Healthy: true, Latency: durationpb.New(one.took)}
+		if one.Err != nil {
+			component.Healthy, component.Degraded, component.Message = one.Soft, one.Soft, one.Err.Error()
 		}
-		if one.soft {
+		if one.Soft {
 			component.Latency = nil // it is not asked over a connection
 		}
 		found[i] = component

@@ -1,4 +1,4 @@
-package manager
+package system
 
 import (
 	"maps"
@@ -18,11 +18,11 @@ type sample struct {
 type metricSet map[string][]sample
 
 // gather reads the registries. Metrics that cannot be collected are missing.
-func (s *system) gather() metricSet {
+func (s *System) gather() metricSet {
 	set := metricSet{}
-	families, err := s.gatherer.Gather()
+	families, err := s.Gatherer.Gather()
 	if err != nil {
-		s.log.Warn().Err(err).Msg("reading some metrics failed")
+		s.Log.Warn().Err(err).Msg("reading some metrics failed")
 	}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {

@@ -1,4 +1,4 @@
-package manager
+package system
 
 import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
@@ -23,7 +23,7 @@ func (l *figureList) metric(set metricSet, name, metric, unit, description strin
 }
 
 // figures returns the figures of the parts, in the order in which work passes through them.
-func (s *system) figures(
+func (s *System) figures(
 	components []*insightv1.Component, vitals *runs.Vitals, queues []*insightv1.Queue, metrics metricSet,
 ) []*insightv1.Figure {
 	list := &figureList{}
@@ -68,10 +68,10 @@ func failedCall(labels map[string]string) bool {
 	return false
 }
 
-func (s *system) databaseFigures(list *figureList, components []*insightv1.Component, vitals *runs.Vitals) {
+func (s *System) databaseFigures(list *figureList, components []*insightv1.Component, vitals *runs.Vitals) {
 	list.group = "Database"
 	list.latency(components, "database")
-	stat := s.pool.Stat()
+	stat := s.Pool.Stat()
 	list.add("Connections in use", float64(stat.AcquiredConns()), "", "Connections of this process that run a query now.")
 	list.add("Connections open", float64(stat.TotalConns()), "", "Connections of this process, in use or idle.")
 	list.add("Connections allowed", float64(stat.MaxConns()), "", "The limit, database.maxConns.")
@@ -83,7 +83,7 @@ func (s *system) databaseFigures(list *figureList, components []*insightv1.Compo
 	}
 }
 
-func (s *system) clusterFigures(list *figureList, components []*insightv1.Component, metrics metricSet) {
+func (s *System) clusterFigures(list *figureList, components []*insightv1.Component, metrics metricSet) {
 	list.group = "Cluster"
 	list.latency(components, "kubernetes")
 	list.metric(metrics, "Requests", "rest_client_requests_total", "", "Requests to the API server since the start.", nil)
@@ -105,13 +105,13 @@ func (s *system) clusterFigures(list *figureList, components []*insightv1.Compon
 	list.metric(metrics, "Free space", "flyte_storage_free_bytes", "bytes", "Space that is left on the disk of the storage directory.", nil)
 }
 
-func (s *system) queueFigures(list *figureList, queues []*insightv1.Queue) {
+func (s *System) queueFigures(list *figureList, queues []*insightv1.Queue) {
 	list.group = "Queues"
 	for _, queue := range queues {
 		list.add(queue.GetName()+": waiting", float64(queue.GetDepth()), "", "Actions in this queue that are not admitted yet.")
 		list.add(queue.GetName()+": live", float64(queue.GetActions()), "", "Actions of this queue that are admitted and not terminal.")
 		if oldest := queue.GetOldestWaiting(); oldest != nil {
-			waited := max(0, s.clock.Now().Sub(oldest.AsTime()))
+			waited := max(0, s.Clock.Now().Sub(oldest.AsTime()))
 			list.add(queue.GetName()+": longest wait", waited.Seconds(), "s", "How long the oldest waiting action has waited.")
 		}
 	}
