@@ -106,7 +106,7 @@ func requireKnownFields(t *testing.T, object *unstructured.Unstructured) {
 func requireConfiguration(t *testing.T, all []*unstructured.Unstructured) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flyte.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(configuration(t, all)), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(serverFile(t, all)), 0o600))
 	for _, container := range containers(t, one(t, all, "Deployment", release)) {
 		for _, variable := range container.Env {
 			if variable.ValueFrom == nil {

@@ -77,8 +77,8 @@ func one(t *testing.T, all []*unstructured.Unstructured, kind, name string) *uns
 	return nil
 }
 
-// configuration is the file of the server in a rendering.
-func configuration(t *testing.T, all []*unstructured.Unstructured) string {
+// serverFile is the file of the server in a rendering.
+func serverFile(t *testing.T, all []*unstructured.Unstructured) string {
 	t.Helper()
 	text, found, err := unstructured.NestedString(one(t, all, "ConfigMap", release).Object, "data", "flyte.yaml")
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ import (
 func serves(t *testing.T, u *unpacked) {
 	cluster := kubetest.New(t)
 	all := objects(t, render(t, append(installable, "--namespace", cluster.Namespace)...))
-	u.put(t, "etc/flyte/flyte.yaml", configuration(t, all))
+	u.put(t, "etc/flyte/flyte.yaml", serverFile(t, all))
 	text, err := os.ReadFile(writeKubeconfig(t, cluster))
 	require.NoError(t, err)
 	u.put(t, "etc/flyte/kubeconfig", string(text))

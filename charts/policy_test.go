@@ -85,7 +85,7 @@ func requireNoSecretValues(t *testing.T, name string, all []*unstructured.Unstru
 		secret := one(t, all, "Secret", release+"-trial")
 		values, _, err := unstructured.NestedStringMap(secret.Object, "stringData")
 		require.NoError(t, err)
-		config := configuration(t, all)
+		config := serverFile(t, all)
 		for _, value := range values {
 			require.NotContains(t, config, value)
 		}

@@ -174,7 +174,7 @@ func startAPI(t *testing.T, values string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flyte.yaml")
 	all := objects(t, render(t, "-f", values))
-	require.NoError(t, os.WriteFile(path, []byte(configuration(t, all)), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(serverFile(t, all)), 0o600))
 	config, err := configuration.Load(path, []string{
 		"server.listen=127.0.0.1:0", "database.url=" + pgtest.URL(pgtest.Schemas(t, manager.Schemas()...)), "database.passwordFile=", "storage.url=" + t.TempDir(),
 		"executor.startupWait=0s", "replicas.several=false", "runs.watch.heartbeat=" + beat.String(),

@@ -47,7 +47,7 @@ func TestTheStoreOfATrial(t *testing.T) {
 	endpoint := startStore(t, program, store[1].Args, environment)
 
 	path := filepath.Join(t.TempDir(), "flyte.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(configuration(t, all)), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(serverFile(t, all)), 0o600))
 	config, err := configuration.Load(path, []string{"storage.s3.endpoint=" + endpoint, "storage.s3.publicEndpoint=" + endpoint})
 	require.NoError(t, err)
 	require.Contains(t, config.Executor.Pod.DefaultEnv, "FLYTE_AWS_SECRET_ACCESS_KEY="+secret["secretAccessKey"], "tasks reach the store")
@@ -59,7 +59,7 @@ func TestTheStoreOfATrial(t *testing.T) {
 	require.Contains(t, findings[at].Detail, "wrote, read and deleted an object below s3://flyte")
 
 	encoded := base64.StdEncoding.EncodeToString([]byte(secret["password"]))
-	require.NotContains(t, configuration(t, all), encoded)
+	require.NotContains(t, serverFile(t, all), encoded)
 }
 
 // startStore returns the endpoint of a store that keeps its data in a directory of the test.

@@ -17,7 +17,7 @@ var installable = []string{"--set", "database.url=postgres://flyte@postgres/flyt
 func configurationOf(t *testing.T, all []*unstructured.Unstructured) map[string]any {
 	t.Helper()
 	content := map[string]any{}
-	require.NoError(t, yaml.Unmarshal([]byte(configuration(t, all)), &content))
+	require.NoError(t, yaml.Unmarshal([]byte(serverFile(t, all)), &content))
 	return content
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/port"
 	"github.com/flyte-binary/flyte-binary/manager/system"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
@@ -62,32 +63,32 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	health.Service{Ready: p.ready, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
 	rpc.MountReflection(p.mux, p.mux.Services)
 	if p.config.Target.Api() {
-		mountUnbuilt(p.mux)
+		port.MountUnbuilt(p.mux)
 	}
 	if err := p.measure(); err != nil {
 		return nil, err
 	}
-	served := routes{
-		api: p.mux, console: p.console, alive: p.alive, ready: http.HandlerFunc(p.serveReady), metrics: p.telemetry.Handler(p.options.metrics()...),
-		level: logLevel{level: p.options.LogLevel, log: p.log},
+	served := port.Routes{
+		Api: p.mux, Console: p.console, Alive: p.alive, Ready: http.HandlerFunc(p.serveReady), Metrics: p.telemetry.Handler(p.options.metrics()...),
+		Level: port.LogLevel{Level: p.options.LogLevel, Log: p.log},
 	}
 	if p.config.Target.Api() {
-		served.files = p.blobs.Handler()
+		served.Files = p.blobs.Handler()
 	}
 	hosts := browserguard.NewHosts(append(slices.Clone(p.config.Server.AllowedHosts), p.config.Server.Listen,
 		p.config.Storage.PublicURL, p.config.Runs.Webhooks.PublicURL, p.config.Executor.Pod.Endpoint)...)
 	if names := p.options.MachineNames; names != nil {
 		hosts = hosts.OnMachine(names...)
 	}
-	clients, err := newClients(p.config.Server, p.log, loglimit.New(p.clock), p.telemetry.Meter)
+	clients, err := port.NewClients(p.config.Server, p.log, loglimit.New(p.clock), p.telemetry.Meter)
 	if err != nil {
 		return nil, err
 	}
-	handler := guard(p.config.Server.AllowedOrigins, hosts, served.mount())
+	handler := port.Guard(p.config.Server.AllowedOrigins, hosts, served.Mount())
 	if p.gateway != nil {
 		// In front of the guard: apps have hosts, origins and paths of their own.
 		handler = p.gateway.Handler(hosts, handler)
 	}
-	p.port = newPort(p.config.Server, p.listener, handler, clients, p.beginStop, p.log)
+	p.port = port.NewPort(p.config.Server, p.listener, handler, clients, p.beginStop, p.log)
 	return p.port, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/layers"
+	"github.com/flyte-binary/flyte-binary/manager/port"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 )
 
@@ -96,7 +97,7 @@ func Complete(ctx context.Context, c configuration.Config, options Options) (ser
 			failure = errors.Join(failure, p.close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if p.listener, err = listen(c.Server, options.Listener); err != nil {
+	if p.listener, err = port.Listen(c.Server, options.Listener); err != nil {
 		return nil, err
 	}
 	p.onClose(func(context.Context) error { return closeListener(p.listener) })
@@ -115,7 +116,7 @@ func Complete(ctx context.Context, c configuration.Config, options Options) (ser
 		Auditor: options.Auditor, Clock: p.clock, Limits: rpc.Limits{MessageBytes: c.Server.MaxRequestBytes, DecodingBytes: c.Server.MaxDecodingBytes},
 	}
 	p.chain.Authenticator, p.chain.Authoriser, p.open = policy(options)
-	p.mux, err = rpc.NewGuardedMux(p.chain, connect.WithCompressMinBytes(compressFrom))
+	p.mux, err = rpc.NewGuardedMux(p.chain, connect.WithCompressMinBytes(port.CompressFrom))
 	if err != nil {
 		return nil, err
 	}

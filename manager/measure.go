@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/flyte-binary/flyte-binary/manager/port"
 	"github.com/flyte-binary/flyte-binary/manager/system"
 )
 
@@ -26,7 +27,7 @@ func (p *process) measure() error {
 		if err := gauge(meter, "flyte.certificate.expiry.timestamp", "s",
 			"when a certificate of the connection to the API server expires, in Unix time, by certificate: client or authority",
 			func(_ context.Context, set observe) error {
-				for name, expires := range clusterCertificates(p.cluster) {
+				for name, expires := range port.ClusterCertificates(p.cluster) {
 					set(float64(expires.Unix()), attribute.String("certificate", name))
 				}
 				return nil

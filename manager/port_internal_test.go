@@ -20,6 +20,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
+	"github.com/flyte-binary/flyte-binary/manager/port"
 )
 
 // startPort starts a port with a handler and returns its address.
@@ -27,9 +28,9 @@ func startPort(t *testing.T, config configuration.ServerConfig, handler http.Han
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	clients, err := newClients(config, zerolog.Nop(), loglimit.New(nil), meter)
+	clients, err := port.NewClients(config, zerolog.Nop(), loglimit.New(nil), meter)
 	require.NoError(t, err)
-	p := newPort(config, listener, handler, clients, func() {}, zerolog.Nop())
+	p := port.NewPort(config, listener, handler, clients, func() {}, zerolog.Nop())
 	require.NoError(t, p.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	return listener.Addr().String()
@@ -170,7 +171,7 @@ func TestStreamsOfAClientAreBounded(t *testing.T) {
 func TestLargeHeadersAreRefused(t *testing.T) {
 	address := startPort(t, configuration.DefaultServerConfig(), http.NotFoundHandler(), noop.NewMeterProvider())
 	conn := dial(t, address)
-	_, err := fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nX-Flood: %s\r\n\r\n", address, strings.Repeat("x", 2*maxHeader))
+	_, err := fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nX-Flood: %s\r\n\r\n", address, strings.Repeat("x", 2*port.MaxHeader))
 	if err == nil {
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err == nil { // the server may have closed the connection before everything was sent
@@ -183,7 +184,7 @@ func TestLargeHeadersAreRefused(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	request, err := http.NewRequest(http.MethodGet, "http://"+address, nil)
 	require.NoError(t, err)
-	for i := range 2 * maxHeader / 100 {
+	for i := range 2 * port.MaxHeader / 100 {
 		request.Header.Set(fmt.Sprint("X-Flood-", i), strings.Repeat("x", 100))
 	}
 	response, err := (&http.Client{Transport: transport}).Do(request)

@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
+	"github.com/flyte-binary/flyte-binary/manager/port"
 	"github.com/flyte-binary/flyte-binary/manager/system"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
@@ -59,7 +60,7 @@ type process struct {
 	executor     *executor.Service
 	gateway      *gateway.Service
 	console      http.Handler
-	port         *port
+	port         *port.Port
 
 	checks  system.Checks // of every module that can fail while the process runs
 	closers []func(context.Context) error

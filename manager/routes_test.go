@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/manager/port"
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
 
@@ -24,7 +25,7 @@ func TestPlainRoutesTakeCompressedBodies(t *testing.T) {
 	})
 	mux.Handle(webhook.Path, echo)
 	mux.Handle("/flyteidl2.task.TaskService/", echo)
-	handler := routes{api: mux, files: echo, console: echo, ready: echo, metrics: echo, level: echo}.mount()
+	handler := port.Routes{Api: mux, Files: echo, Console: echo, Ready: echo, Metrics: echo, Level: echo}.Mount()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, err = io.WriteString(w, "plain")

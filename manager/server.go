@@ -39,7 +39,7 @@ func (s *Server) Stop(ctx context.Context) error {
 }
 
 // Addr is the address of the port, after Complete.
-func (s *Server) Addr() string { return s.port.listener.Addr().String() }
+func (s *Server) Addr() string { return s.port.Listener.Addr().String() }
 
 // drain serves for a while with readiness at 503, so that no new connection comes when the port closes. It returns early
 // with the error of a port that fails.
@@ -53,7 +53,7 @@ func (s *Server) drain() error {
 	select {
 	case <-timer.C():
 		return nil
-	case failure := <-s.port.failed:
+	case failure := <-s.port.Failed:
 		return failure
 	}
 }
@@ -82,14 +82,14 @@ func (s *Server) Run(ctx context.Context) error {
 	go s.releaseStart(running)
 	s.warnUnready(ctx)
 	if s.open {
-		warnOpen(s.log, s.port.listener.Addr())
+		warnOpen(s.log, s.port.Listener.Addr())
 	}
 	var failure error
 	select {
 	case <-ctx.Done():
 		s.log.Info().Stringer("delay", s.config.Server.DrainDelay).Stringer("grace", s.config.Server.ShutdownGrace).Msg("stopping")
 		failure = s.drain()
-	case failure = <-s.port.failed:
+	case failure = <-s.port.Failed:
 		s.log.Error().Err(failure).Msg("stopping")
 	}
 	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), s.config.Server.ShutdownGrace)

@@ -13,6 +13,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/port"
 )
 
 // remote are the parts that a running server answers.
@@ -30,7 +31,7 @@ func remote(options Options, server *manager.Remote) []part {
 		{"server/healthz.txt", get(server, "/healthz")},
 		{"server/readyz.txt", get(server, "/readyz")},
 		{"server/metrics.txt", get(server, "/metrics")},
-		{"server/log-level.json", get(server, manager.LogLevelPath)},
+		{"server/log-level.json", get(server, port.LogLevelPath)},
 		{"server/system.json", answer(func(ctx context.Context) (proto.Message, error) {
 			return server.System().GetSystem(ctx, &insightv1.GetSystemRequest{})
 		})},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
+	"github.com/flyte-binary/flyte-binary/manager/port"
 )
 
 func logLevel() *cobra.Command {
@@ -32,17 +33,17 @@ is restarted. It changes one process: name each of several replicas with --url.`
 			server := manager.NewRemote(config, url)
 			defer server.Close()
 			var answer bytes.Buffer
-			call := func() (int, error) { return server.Get(command.Context(), manager.LogLevelPath, &answer) }
+			call := func() (int, error) { return server.Get(command.Context(), port.LogLevelPath, &answer) }
 			if len(args) == 1 || reset {
 				call = func() (int, error) {
-					return server.Put(command.Context(), manager.LogLevelPath, strings.Join(args, ""), &answer)
+					return server.Put(command.Context(), port.LogLevelPath, strings.Join(args, ""), &answer)
 				}
 			}
 			status, err := call()
 			if err != nil {
 				return fmt.Errorf("%w; does a server run at %s? --url names another", err, server.URL())
 			}
-			var levels manager.LogLevels
+			var levels port.LogLevels
 			if status != http.StatusOK || json.Unmarshal(answer.Bytes(), &levels) != nil {
 				return fmt.Errorf("the server at %s answered %d: %s", server.URL(), status, strings.TrimSpace(answer.String()))
 			}

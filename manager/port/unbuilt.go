@@ -1,4 +1,4 @@
-package manager
+package port
 
 import (
 	"net/http"
@@ -25,9 +25,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// mountUnbuilt serves every public service that no part has mounted, with handlers that answer unimplemented in the
+// MountUnbuilt serves every public service that no part has mounted, with handlers that answer unimplemented in the
 // protocol of the caller: clients then know that the server works and continue without the service.
-func mountUnbuilt(mux *rpc.Mux) {
+func MountUnbuilt(mux *rpc.Mux) {
 	mount := func(path string, handler http.Handler) {
 		if service := path[1 : len(path)-1]; !mux.Has(service) {
 			mux.Handle(path, handler)

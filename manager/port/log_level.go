@@ -1,4 +1,4 @@
-package manager
+package port
 
 import (
 	"encoding/json"
@@ -23,15 +23,15 @@ type LogLevels struct {
 	Configured string `json:"configured"`
 }
 
-// logLevel is the handler of the route.
-type logLevel struct {
-	level *obs.Level // nil where the embedding program made the log
-	log   zerolog.Logger
+// LogLevel is the handler of the route.
+type LogLevel struct {
+	Level *obs.Level // nil where the embedding program made the log
+	Log   zerolog.Logger
 }
 
 // ServeHTTP implements http.Handler.
-func (l logLevel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if l.level == nil {
+func (l LogLevel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if l.Level == nil {
 		http.Error(w, "the log of this process has no level that can be changed", http.StatusNotImplemented)
 		return
 	}
@@ -43,19 +43,19 @@ func (l logLevel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	// A failed write means that the client has gone.
-	_ = json.NewEncoder(w).Encode(LogLevels{Level: l.level.Current(), Configured: l.level.Configured()})
+	_ = json.NewEncoder(w).Encode(LogLevels{Level: l.Level.Current(), Configured: l.Level.Configured()})
 }
 
-func (l logLevel) change(body io.Reader) (status int, err error) {
+func (l LogLevel) change(body io.Reader) (status int, err error) {
 	const longest = 16
 	text, err := io.ReadAll(io.LimitReader(body, longest+1))
 	if err != nil || len(text) > longest {
 		return http.StatusBadRequest, errors.New("the body is not a level: trace, debug, info, warn or error")
 	}
-	before := l.level.Current()
-	if err := l.level.Set(strings.TrimSpace(string(text))); err != nil {
+	before := l.Level.Current()
+	if err := l.Level.Set(strings.TrimSpace(string(text))); err != nil {
 		return http.StatusBadRequest, err
 	}
-	l.log.WithLevel(zerolog.WarnLevel).Str("from", before).Str("to", l.level.Current()).Msg("log level changed until the next restart")
+	l.Log.WithLevel(zerolog.WarnLevel).Str("from", before).Str("to", l.Level.Current()).Msg("log level changed until the next restart")
 	return http.StatusOK, nil
 }

@@ -1,4 +1,4 @@
-package manager
+package port
 
 import (
 	"context"
@@ -28,29 +28,29 @@ import (
 // and its watches must fit; the library's 250 would make the rest wait.
 const maxStreams = 10_000
 
-// compressFrom is the size in bytes from which responses are compressed. Most are far smaller; compressing them costs
+// CompressFrom is the size in bytes from which responses are compressed. Most are far smaller; compressing them costs
 // more than the rest of the response, and saves nothing.
-const compressFrom = 1 << 10
+const CompressFrom = 1 << 10
 
-// maxHeader is the size of the largest header of a request, in bytes. That of a call has some hundred; proxies add to it.
-const maxHeader = 64 << 10
+// MaxHeader is the size of the largest header of a request, in bytes. That of a call has some hundred; proxies add to it.
+const MaxHeader = 64 << 10
 
-// port is the listener and its handlers: Connect, gRPC, gRPC-Web and JSON over HTTP/1.1 and unencrypted
+// Port is the listener and its handlers: Connect, gRPC, gRPC-Web and JSON over HTTP/1.1 and unencrypted
 // HTTP/2. There is no timeout for a whole response, since streams are long-lived.
-type port struct {
-	listener net.Listener
+type Port struct {
+	Listener net.Listener
 	server   *http.Server
 	// beginStop ends the streams; cut ends every request.
 	beginStop context.CancelFunc
 	cut       context.CancelCauseFunc
-	failed    chan error // receives the error when serving fails
+	Failed    chan error // receives the error when serving fails
 	served    chan struct{}
 }
 
-var _ lifecycle.Part = (*port)(nil)
+var _ lifecycle.Part = (*Port)(nil)
 
-// listen binds the port, so that a port in use is known before anything starts.
-func listen(config configuration.ServerConfig, given net.Listener) (net.Listener, error) {
+// Listen binds the port, so that a port in use is known before anything starts.
+func Listen(config configuration.ServerConfig, given net.Listener) (net.Listener, error) {
 	if given != nil {
 		return given, nil
 	}
@@ -69,18 +69,18 @@ func onGrownStack(next http.Handler) http.Handler {
 	})
 }
 
-func newPort(
+func NewPort(
 	config configuration.ServerConfig, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc, log zerolog.Logger,
-) *port {
+) *Port {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	base, cut := context.WithCancelCause(log.WithContext(context.Background()))
-	return &port{
-		listener:  listener,
+	return &Port{
+		Listener:  listener,
 		beginStop: beginStop,
 		cut:       cut,
-		failed:    make(chan error, 1),
+		Failed:    make(chan error, 1),
 		server: &http.Server{
 			Handler:   onGrownStack(clients.guard(slowbody.Guard(config.BodyTimeout, handler))),
 			ConnState: clients.connection,
@@ -91,7 +91,7 @@ func newPort(
 				MaxConcurrentStreams: maxStreams,
 				SendPingTimeout:      config.PingAfter, PingTimeout: config.PingTimeout, WriteByteTimeout: config.WriteTimeout,
 			},
-			MaxHeaderBytes:    maxHeader,
+			MaxHeaderBytes:    MaxHeader,
 			ReadHeaderTimeout: config.HeaderTimeout,
 			IdleTimeout:       5 * time.Minute,
 			BaseContext:       func(net.Listener) context.Context { return base },
@@ -113,9 +113,9 @@ func (s serverLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// guard refuses what foreign web pages send, and sets the CORS policy: only the given origins are allowed, without
+// Guard refuses what foreign web pages send, and sets the CORS policy: only the given origins are allowed, without
 // credentials such as cookies, which the API does not use.
-func guard(origins []string, hosts browserguard.Hosts, next http.Handler) http.Handler {
+func Guard(origins []string, hosts browserguard.Hosts, next http.Handler) http.Handler {
 	options := cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: append(connectcors.AllowedMethods(), http.MethodPut, http.MethodHead),
@@ -131,12 +131,12 @@ func guard(origins []string, hosts browserguard.Hosts, next http.Handler) http.H
 }
 
 // Start implements lifecycle.Part.
-func (p *port) Start(context.Context) error {
+func (p *Port) Start(context.Context) error {
 	p.served = make(chan struct{})
 	go func() {
 		defer close(p.served)
-		if err := p.server.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
-			p.failed <- fmt.Errorf("the port failed: %w", err)
+		if err := p.server.Serve(p.Listener); !errors.Is(err, http.ErrServerClosed) {
+			p.Failed <- fmt.Errorf("the port failed: %w", err)
 		}
 	}()
 	return nil
@@ -144,7 +144,7 @@ func (p *port) Start(context.Context) error {
 
 // Stop implements lifecycle.Part: no new requests are accepted, streams end, unary calls finish. Requests in flight
 // when the context ends are cut.
-func (p *port) Stop(ctx context.Context) error {
+func (p *Port) Stop(ctx context.Context) error {
 	if p.served == nil {
 		return nil
 	}

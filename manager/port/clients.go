@@ -1,4 +1,4 @@
-package manager
+package port
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type clients struct {
 	requests    perClient
 }
 
-func newClients(config configuration.ServerConfig, log zerolog.Logger, lines *loglimit.Limit, provider metric.MeterProvider) (*clients, error) {
+func NewClients(config configuration.ServerConfig, log zerolog.Logger, lines *loglimit.Limit, provider metric.MeterProvider) (*clients, error) {
 	const name = "flyte.port.refused"
 	refused, err := provider.Meter("github.com/flyte-binary/flyte-binary/manager").Int64Counter(name,
 		metric.WithDescription("connections and requests that were refused because their client had too many"))
@@ -53,7 +53,7 @@ func (c *clients) connection(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// guard refuses requests that are too many.
+// Guard refuses requests that are too many.
 func (c *clients) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client := host(r.RemoteAddr)

@@ -1,4 +1,4 @@
-package manager
+package port
 
 import (
 	"crypto/x509"
@@ -9,10 +9,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// clusterCertificates is when the certificates of the connection to the API server expire: the client's own, and that of the
+// ClusterCertificates is when the certificates of the connection to the API server expire: the client's own, and that of the
 // authority that the client trusts, of several the first to expire. Files are read each time, since they may be renewed.
 // What cannot be read is missing: the check of the API server fails then.
-func clusterCertificates(cluster *rest.Config) map[string]time.Time {
+func ClusterCertificates(cluster *rest.Config) map[string]time.Time {
 	found := map[string]time.Time{}
 	for name, place := range map[string]struct {
 		data []byte

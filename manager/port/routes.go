@@ -1,4 +1,4 @@
-package manager
+package port
 
 import (
 	"compress/gzip"
@@ -11,44 +11,44 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// routes is everything that the port serves. All of it is mounted on api, which puts each route behind its rule.
-type routes struct {
-	api     *rpc.Mux
-	files   http.Handler // signed URLs of a directory; nil for object stores
-	console http.Handler // nil in a process without the API
-	alive   func() error // why a restart would help
-	ready   http.Handler
-	metrics http.Handler
-	level   http.Handler
+// Routes is everything that the port serves. All of it is mounted on api, which puts each route behind its rule.
+type Routes struct {
+	Api     *rpc.Mux
+	Files   http.Handler // signed URLs of a directory; nil for object stores
+	Console http.Handler // nil in a process without the API
+	Alive   func() error // why a restart would help
+	Ready   http.Handler
+	Metrics http.Handler
+	Level   http.Handler
 }
 
-// mount mounts the plain routes and returns the handler of the port.
-func (r routes) mount() http.Handler {
-	r.api.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+// Mount mounts the plain routes and returns the handler of the port.
+func (r Routes) Mount() http.Handler {
+	r.Api.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		answer := "ok"
-		if err := r.alive(); err != nil {
+		if err := r.Alive(); err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			answer = err.Error()
 		}
 		_, _ = io.WriteString(w, answer+"\n") // the probe may have disconnected
 	}))
-	r.api.Handle("GET /readyz", r.ready)
-	r.api.Handle("GET /metrics", r.metrics)
-	r.api.Handle("GET "+LogLevelPath, r.level)
-	r.api.Handle("PUT "+LogLevelPath, r.level)
-	if r.files != nil {
-		r.api.Handle(blobstore.BlobsPath, r.files)
+	r.Api.Handle("GET /readyz", r.Ready)
+	r.Api.Handle("GET /metrics", r.Metrics)
+	r.Api.Handle("GET "+LogLevelPath, r.Level)
+	r.Api.Handle("PUT "+LogLevelPath, r.Level)
+	if r.Files != nil {
+		r.Api.Handle(blobstore.BlobsPath, r.Files)
 	}
-	if r.console != nil {
-		r.api.Handle("GET /{$}", http.RedirectHandler(console.Base, http.StatusFound))
-		r.api.Handle("GET "+console.Base, r.console)
+	if r.Console != nil {
+		r.Api.Handle("GET /{$}", http.RedirectHandler(console.Base, http.StatusFound))
+		r.Api.Handle("GET "+console.Base, r.Console)
 	}
-	plain := gunzip(r.api)
+	plain := gunzip(r.Api)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		// Procedures decompress bodies themselves; the digest of an upload is that of its bytes as sent.
 		if isProcedure(request.URL.Path) || strings.HasPrefix(request.URL.Path, blobstore.BlobsPath) {
-			r.api.ServeHTTP(w, request)
+			r.Api.ServeHTTP(w, request)
 			return
 		}
 		plain.ServeHTTP(w, request)
