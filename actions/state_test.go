@@ -38,5 +38,5 @@ func TestStatesOfActions(t *testing.T) {
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(put(unknown, "{}")))
 	err = put(root, strings.Repeat("x", 256<<10+1))
 	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err))
-	require.ErrorContains(t, err, "state: has 262145 bytes")
+	require.ErrorContains(t, err, "state: must have at most 262144 bytes, got 262145")
 }

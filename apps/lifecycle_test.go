@@ -39,7 +39,7 @@ func TestAnAppIsCreatedAndServes(t *testing.T) {
 	require.EqualValues(t, 1, f.get("web").GetStatus().GetCurrentReplicas())
 
 	_, err := f.api.Create(t.Context(), &app.CreateRequest{App: command("web")})
-	refused(t, err, connect.CodeAlreadyExists, "web exists")
+	refused(t, err, connect.CodeAlreadyExists, "web already exists")
 }
 
 // TestAWatcherSeesTheAppStart does what the SDK does after it has deployed an app: it reads updates alone.

@@ -116,7 +116,7 @@ func named(image string) string {
 func unreadableBundle(err error, limits CodeConfig) string {
 	switch {
 	case errors.Is(err, blobstore.ErrNotExist):
-		return "The code bundle is no longer in storage."
+		return "The code bundle is no longer stored."
 	case errors.Is(err, blobstore.ErrTooLarge):
 		return fmt.Sprintf("The code bundle has more than %d MiB, the most that is opened to be shown.", limits.MaxBundleBytes>>20)
 	case errors.Is(err, bundle.ErrUnreadable):

@@ -198,7 +198,7 @@ func TestALogThatWasNotKept(t *testing.T) {
 	text, _, err := f.tail(logsOf("a0"))
 	require.Equal(t, "one\n", text)
 	require.Equal(t, connect.CodeUnavailable, connect.CodeOf(err))
-	require.ErrorContains(t, err, "broke off after 1 lines")
+	require.ErrorContains(t, err, "ended unexpectedly after 1 lines")
 }
 
 func TestSilentLogsHaveHeartbeats(t *testing.T) {

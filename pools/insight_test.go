@@ -67,7 +67,7 @@ func TestAWaitIsExplained(t *testing.T) {
 	full := f.waitsFor("r", "c3", insightv1.WaitCause_WAIT_CAUSE_WORKER_SLOTS)
 	require.EqualValues(t, 1, full.GetLimit())
 	require.EqualValues(t, 1, full.GetUsed())
-	require.Equal(t, "all slots are taken: 1 worker runs, the most that its environment may have, with 1 slot each; one action goes before it in its pool",
+	require.Equal(t, "all slots are taken: 1 worker runs, the most that its environment may have, with 1 slot each; one action is ahead of it in its pool",
 		full.GetMessage())
 	events := f.details("r", "c3").GetAttempts()[0].GetClusterEvents()
 	require.Equal(t, "waits: "+full.GetMessage(), events[len(events)-1].GetMessage(), "its details say so, too")

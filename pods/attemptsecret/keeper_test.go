@@ -155,7 +155,7 @@ func TestWhatAnAttemptCannotGet(t *testing.T) {
 		"no text":    {[]*core.Secret{asEnv("binary")}, nil, failure.SecretUnusable, []string{"binary", "as a file"}},
 		"too large together": {
 			[]*core.Secret{{Key: "big1", MountRequirement: core.Secret_FILE}, {Key: "big2", MountRequirement: core.Secret_FILE}},
-			nil, failure.SecretUnusable, []string{"1200000 bytes in total"},
+			nil, failure.SecretUnusable, []string{"1200000 bytes together"},
 		},
 		"far too large":             {[]*core.Secret{asEnv("there")}, connect.NewError(connect.CodeInvalidArgument, errors.New("2 MiB together")), failure.SecretUnusable, []string{"2 MiB together"}},
 		"a name that no secret has": {[]*core.Secret{asEnv("a.b")}, nil, failure.BadTaskSpecification, []string{`"a.b"`}},

@@ -179,7 +179,7 @@ func (s *Waits) poolWait(ctx context.Context, w *insightv1.Wait, a *lists.Standi
 	}
 	w.Cause, w.Message, w.Limit, w.Used, w.Ahead = cause, answer.GetMessage(), answer.GetLimit(), answer.GetUsed(), answer.GetAhead()
 	if w.GetAhead() > 0 && cause != insightv1.WaitCause_WAIT_CAUSE_PENDING {
-		w.Message += fmt.Sprintf("; %s before it in its pool", howMany(int(w.GetAhead())))
+		w.Message += fmt.Sprintf("; %s ahead of it in its pool", howMany(int(w.GetAhead())))
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *lists.Stand
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "it is about to be admitted"
 	}
 	if ahead > 0 {
-		w.Message += fmt.Sprintf("; %s before it in queue %s", howMany(ahead), queue.Name)
+		w.Message += fmt.Sprintf("; %s ahead of it in queue %s", howMany(ahead), queue.Name)
 	}
 	return nil
 }
@@ -251,10 +251,10 @@ func limitWait(w *insightv1.Wait, d limits.Decision) {
 func howMany(ahead int) string {
 	switch {
 	case ahead == 1:
-		return "one action goes"
+		return "one action is"
 	case ahead >= worklists.MaxAhead:
-		return fmt.Sprintf("%d actions or more go", worklists.MaxAhead)
+		return fmt.Sprintf("%d actions or more are", worklists.MaxAhead)
 	default:
-		return fmt.Sprintf("%d actions go", ahead)
+		return fmt.Sprintf("%d actions are", ahead)
 	}
 }

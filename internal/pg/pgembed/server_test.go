@@ -86,7 +86,7 @@ func TestCrashIsReportedAndRepaired(t *testing.T) {
 	require.NoError(t, server.Start(t.Context()))
 	before := server.Pid()
 	require.NoError(t, syscall.Kill(before, syscall.SIGKILL))
-	require.ErrorContains(t, <-exits, "postgres exited")
+	require.ErrorContains(t, <-exits, "postgres died")
 	require.Eventually(t, func() bool { return server.Pid() != 0 && server.Pid() != before }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, "1", query(t, server.DSN(), "SELECT '1'"))
 }
