@@ -25,10 +25,10 @@ func TestSpecsThatAreRefused(t *testing.T) {
 	f := newFixture(t, nil)
 	container := func(s *app.Spec) *core.Container { return s.GetContainer() }
 	for field, change := range map[string]func(*app.Spec){
-		"container.image":                                          func(s *app.Spec) { container(s).Image = " " },
-		"container.ports: must have exactly one port":                     func(s *app.Spec) { container(s).Ports = append(container(s).Ports, container(s).GetPorts()...) },
+		"container.image": func(s *app.Spec) { container(s).Image = " " },
+		"container.ports: must have exactly one port":              func(s *app.Spec) { container(s).Ports = append(container(s).Ports, container(s).GetPorts()...) },
 		"container.ports[0].container_port: port 8012 is reserved": func(s *app.Spec) { container(s).Ports[0].ContainerPort = 8012 },
-		"container.ports[0].container_port: must be from 1":      func(s *app.Spec) { container(s).Ports[0].ContainerPort = 70000 },
+		"container.ports[0].container_port: must be from 1":        func(s *app.Spec) { container(s).Ports[0].ContainerPort = 70000 },
 		"container.resources.requests[0].value":                    func(s *app.Spec) { container(s).Resources.Requests[0].Value = "lots" },
 		"container.resources.limits[0].value": func(s *app.Spec) {
 			container(s).Resources.Limits = []*core.Resources_ResourceEntry{{Name: core.Resources_MEMORY, Value: "-1Gi"}}

@@ -30,7 +30,7 @@ func drill(t *testing.T, name string, args ...string) {
 	t.Helper()
 	bin, err := pgembed.Find()
 	require.NoError(t, err)
-	command := exec.CommandContext(t.Context(), filepath.Join("..", "scripts", "drills", name), args...)
+	command := exec.CommandContext(t.Context(), filepath.Join("..", "tools", "drills", name), args...)
 	command.Env = append(os.Environ(), pgembed.BinDirEnv+"="+bin)
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, "%s", output)

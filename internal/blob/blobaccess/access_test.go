@@ -59,7 +59,7 @@ func TestDataOfOtherProjectsCannotBeNamed(t *testing.T) {
 			refused(t, r.Data("the.field", uri, place), "the.field", uri, root+"/uploads/a/dev/", root+"/a/dev/")
 		}
 		for _, uri := range []string{root + "/a/dev/../../b/dev/x", root + "/a/dev/./x", root + "/a/dev//x", "s3://elsewhere/a/dev/x", "/etc/passwd", "relative"} {
-			refused(t, r.Data("uri", uri, place), "outside of the storage")
+			refused(t, r.Data("uri", uri, place), "outside the storage")
 		}
 	})
 }
