@@ -23,7 +23,7 @@ def command(suite: str, logs: pathlib.Path) -> list[str] | None:
         case "go":
             return go(logs / "go.json", logs / "go-again.json")
         case "e2e":
-            return [".cache/e2e-python/bin/python", "-m", "pytest", "e2e", "--last-failed", "--last-failed-no-failures", "none", "-q", "-rfE",
+            return [".cache/e2e-python/bin/python", "-m", "pytest", "tests/e2e", "--last-failed", "--last-failed-no-failures", "none", "-q", "-rfE",
                     "-n", "0"] if few((logs / "e2e.log").read_text(errors="replace")) else None
         case "browser":
             return ["npm", "run", "--prefix", "console", "--silent", "e2e", "--", "--reporter=list", "--last-failed"] \

@@ -37,7 +37,7 @@ GO = f"""
 status=0
 old=$PWD/.cache/upgrade-old-program
 if tools/build-commit.sh HEAD^ "$old"; then export FLYTE_UPGRADE_OLD=$old; fi
-go test -json -vet=off -ldflags='-s -w' -p 2 -timeout 60m ./faults ./bench ./runs/store ./executor ./runs ./manager ./... || status=1
+go test -json -vet=off -ldflags='-s -w' -p 2 -timeout 60m ./tests/faults ./tests/bench ./runs/store ./executor ./runs ./manager ./... || status=1
 wait $demo || status=1
 wait $image || status=1
 cat {LOGS}/go-demo.json {LOGS}/go-image.json
@@ -48,7 +48,7 @@ COMMANDS = {
     "verify": ["make", "--no-print-directory", "verify"],
     "console": ["npm", "run", "--prefix", "console", "--silent", "test", "--", "--reporter=default", "--reporter=json",
                 f"--outputFile.json={LOGS}/console.json"],
-    "e2e": [".cache/e2e-python/bin/python", "-m", "pytest", "e2e", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "-q", "-rfE",
+    "e2e": [".cache/e2e-python/bin/python", "-m", "pytest", "tests/e2e", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "-q", "-rfE",
             f"--junitxml={LOGS}/e2e.xml"],
     "browser": ["npm", "run", "--prefix", "console", "--silent", "e2e", "--", "--reporter=list,json"],
     "go": [".bin/gotestsum", "--format", "pkgname-and-test-fails", "--jsonfile", f"{LOGS}/go.json", "--raw-command", "--", "bash", "-c", GO],
