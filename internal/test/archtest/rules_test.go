@@ -84,6 +84,19 @@ func TestNoPackageIsNamedAfterNothing(t *testing.T) {
 	}
 }
 
+// A reader of a package meets all its files at once.
+func TestNoPackageHasMoreThanThirtyFiles(t *testing.T) {
+	files := map[string]int{}
+	for _, s := range sources(t) {
+		if !s.test {
+			files[s.dir]++
+		}
+	}
+	for dir, n := range files {
+		require.LessOrEqual(t, n, 30, "%s has %d files; move what changes together to a package of its own", dir, n)
+	}
+}
+
 // seam says which folders may import what. The first rule that matches an import decides.
 type seam struct {
 	imports string   // prefix of the import path
