@@ -13,7 +13,7 @@ import (
 // controller, the control plane.
 func fillAddresses(c *configuration.Config, bound net.Addr) {
 	authority, insecure := authority(c, bound), true
-	if plane, err := url.Parse(c.ControlPlane.URL); err == nil && !c.Target.Api() {
+	if plane, err := url.Parse(c.ControlPlane.URL); err == nil && !c.Target.API() {
 		authority, insecure = plane.Host, plane.Scheme == "http"
 	}
 	if c.Storage.PublicURL == "" {

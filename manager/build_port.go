@@ -62,17 +62,17 @@ func buildGateway(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	health.Service{Ready: p.ready, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
 	rpc.MountReflection(p.mux, p.mux.Services)
-	if p.config.Target.Api() {
+	if p.config.Target.API() {
 		port.MountUnbuilt(p.mux)
 	}
 	if err := p.measure(); err != nil {
 		return nil, err
 	}
 	served := port.Routes{
-		Api: p.mux, Console: p.console, Alive: p.alive, Ready: http.HandlerFunc(p.serveReady), Metrics: p.telemetry.Handler(p.options.metrics()...),
+		API: p.mux, Console: p.console, Alive: p.alive, Ready: http.HandlerFunc(p.serveReady), Metrics: p.telemetry.Handler(p.options.metrics()...),
 		Level: port.LogLevel{Level: p.options.LogLevel, Log: p.log},
 	}
-	if p.config.Target.Api() {
+	if p.config.Target.API() {
 		served.Files = p.blobs.Handler()
 	}
 	hosts := browserguard.NewHosts(append(slices.Clone(p.config.Server.AllowedHosts), p.config.Server.Listen,

@@ -130,7 +130,7 @@ func buildEvents(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	p.onClose(service.Stop) // when nothing that reports runs any more
-	if p.config.Target.Api() {
+	if p.config.Target.API() {
 		service.Mount(p.mux)
 	}
 	p.events = service
@@ -174,7 +174,7 @@ func buildActions(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.config.Target.Api() {
+	if p.config.Target.API() {
 		service.Mount(p.mux)
 	}
 	return service, nil

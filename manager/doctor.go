@@ -48,7 +48,7 @@ const fixClusterFirst = "fix the API server check above"
 // apps. given is the connection to the cluster; nil means the configured one.
 func Examine(ctx context.Context, c configuration.Config, given *rest.Config) []Finding {
 	var findings []Finding
-	if c.Target.Api() {
+	if c.Target.API() {
 		findings = append(findings, examineDatabase(ctx, c.Database))
 	} else {
 		findings = append(findings, examineControlPlane(ctx, c))

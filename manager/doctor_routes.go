@@ -29,7 +29,7 @@ type resolver interface {
 // API, the one of routes with a controller.
 func examineHosts(ctx context.Context, c configuration.Config, names resolver) []Finding {
 	var findings []Finding
-	if c.Target.Api() && c.Gateway.Domain != "" {
+	if c.Target.API() && c.Gateway.Domain != "" {
 		findings = append(findings, examineDomain(ctx, names, "gateway.domain", c.Gateway.Domain))
 	}
 	if c.Target.Controller() && c.Deployer.Route.Kind != deployer.RouteNone {

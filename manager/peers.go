@@ -38,7 +38,7 @@ func newPeers(config configuration.Config, mux *rpc.Mux) peers {
 	if mux != nil {
 		p.local = rpc.InProcess(mux)
 	}
-	if !config.Target.Api() {
+	if !config.Target.API() {
 		p.api = config.ControlPlane.URL
 	}
 	return p

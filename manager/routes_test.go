@@ -25,7 +25,7 @@ func TestPlainRoutesTakeCompressedBodies(t *testing.T) {
 	})
 	mux.Handle(webhook.Path, echo)
 	mux.Handle("/flyteidl2.task.TaskService/", echo)
-	handler := port.Routes{Api: mux, Files: echo, Console: echo, Ready: echo, Metrics: echo, Level: echo}.Mount()
+	handler := port.Routes{API: mux, Files: echo, Console: echo, Ready: echo, Metrics: echo, Level: echo}.Mount()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, err = io.WriteString(w, "plain")

@@ -148,7 +148,7 @@ func (c Config) Validate() error {
 		{"gateway", c.Gateway.Validate},
 		{"secrets", c.Secrets.Validate},
 	} {
-		if section.name == "database" && !c.Target.Api() {
+		if section.name == "database" && !c.Target.API() {
 			continue // a controller has none
 		}
 		found.Section(section.name, section.validate())

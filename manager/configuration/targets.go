@@ -35,8 +35,8 @@ func (t Target) Validate() error {
 	return fmt.Errorf("want %s, got %q", strings.Join([]string{string(TargetAll), string(TargetAPI), string(TargetController)}, ", "), t)
 }
 
-// Api reports whether the target includes the API.
-func (t Target) Api() bool { return t != TargetController }
+// API reports whether the target includes the API.
+func (t Target) API() bool { return t != TargetController }
 
 // Controller reports whether the target includes the controller of a cluster.
 func (t Target) Controller() bool { return t != TargetAPI }

@@ -13,7 +13,7 @@ import (
 
 // Routes is everything that the port serves. All of it is mounted on api, which puts each route behind its rule.
 type Routes struct {
-	Api     *rpc.Mux
+	API     *rpc.Mux
 	Files   http.Handler // signed URLs of a directory; nil for object stores
 	Console http.Handler // nil in a process without the API
 	Alive   func() error // why a restart would help
@@ -24,7 +24,7 @@ type Routes struct {
 
 // Mount mounts the plain routes and returns the handler of the port.
 func (r Routes) Mount() http.Handler {
-	r.Api.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	r.API.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		answer := "ok"
 		if err := r.Alive(); err != nil {
@@ -33,22 +33,22 @@ func (r Routes) Mount() http.Handler {
 		}
 		_, _ = io.WriteString(w, answer+"\n") // the probe may have disconnected
 	}))
-	r.Api.Handle("GET /readyz", r.Ready)
-	r.Api.Handle("GET /metrics", r.Metrics)
-	r.Api.Handle("GET "+LogLevelPath, r.Level)
-	r.Api.Handle("PUT "+LogLevelPath, r.Level)
+	r.API.Handle("GET /readyz", r.Ready)
+	r.API.Handle("GET /metrics", r.Metrics)
+	r.API.Handle("GET "+LogLevelPath, r.Level)
+	r.API.Handle("PUT "+LogLevelPath, r.Level)
 	if r.Files != nil {
-		r.Api.Handle(blobstore.BlobsPath, r.Files)
+		r.API.Handle(blobstore.BlobsPath, r.Files)
 	}
 	if r.Console != nil {
-		r.Api.Handle("GET /{$}", http.RedirectHandler(console.Base, http.StatusFound))
-		r.Api.Handle("GET "+console.Base, r.Console)
+		r.API.Handle("GET /{$}", http.RedirectHandler(console.Base, http.StatusFound))
+		r.API.Handle("GET "+console.Base, r.Console)
 	}
-	plain := gunzip(r.Api)
+	plain := gunzip(r.API)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		// Procedures decompress bodies themselves; the digest of an upload is that of its bytes as sent.
 		if isProcedure(request.URL.Path) || strings.HasPrefix(request.URL.Path, blobstore.BlobsPath) {
-			r.Api.ServeHTTP(w, request)
+			r.API.ServeHTTP(w, request)
 			return
 		}
 		plain.ServeHTTP(w, request)

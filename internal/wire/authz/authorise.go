@@ -33,7 +33,7 @@ type AllowAll struct{}
 
 var _ Authoriser = AllowAll{}
 
-// Authorize implements Authoriser.
+// Authorise implements Authoriser.
 func (AllowAll) Authorise(context.Context, Identity, Rule, Resource) (Scope, error) {
 	return Everything(), nil
 }

@@ -25,7 +25,7 @@ func KindOf(err error) Kind {
 	if errors.As(err, &ours) {
 		return ours.Kind
 	}
-	var denial *authz.Denial
+	var denial *authz.DenialError
 	if errors.As(err, &denial) {
 		return KindPermissionDenied
 	}
@@ -128,7 +128,7 @@ func publicText(err error) string {
 	if errors.As(err, &theirs) {
 		return theirs.Message()
 	}
-	var denial *authz.Denial
+	var denial *authz.DenialError
 	if errors.As(err, &denial) {
 		return denial.Error()
 	}

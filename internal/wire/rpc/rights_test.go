@@ -88,7 +88,7 @@ func TestAStreamEndsWhenItsRightGoes(t *testing.T) {
 				<-started
 				policy.become(everything) // nothing changes for this caller
 				policy.become(c.becomes)
-				for stream.Receive() { //nolint:revive // what was sent before
+				for stream.Receive() {
 				}
 				require.Equal(t, c.code, connect.CodeOf(stream.Err()), "%v", stream.Err())
 				require.NoError(t, stream.Close())
