@@ -35,10 +35,15 @@ func awaitLine(t *testing.T, url, text string) int {
 	return code
 }
 
+// requireMetric waits for a line of the metrics: gauges of the last minute change while the test runs.
 func requireMetric(t *testing.T, url, pattern string) {
 	t.Helper()
-	_, _, body := do(t, http.MethodGet, url+"/metrics", nil, nil)
-	require.Regexp(t, "(?m)^"+pattern, body)
+	line := regexp.MustCompile("(?m)^" + pattern)
+	body := ""
+	require.Eventually(t, func() bool {
+		_, _, body = do(t, http.MethodGet, url+"/metrics", nil, nil)
+		return line.MatchString(body)
+	}, time.Minute, 10*time.Millisecond, "%s in %s", pattern, body)
 }
 
 // component is one component as GetSystem shows it.

@@ -62,7 +62,7 @@ func TestEveryDeclaredFieldIsDecided(t *testing.T) {
 func TestWhatIsNotHonouredIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/wire-compatibility.md")
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(page), "## What is not honoured")
+	_, section, found := strings.Cut(string(page), "## What is not honored")
 	require.True(t, found)
 	section, _, _ = strings.Cut(section, "\n## ")
 	fields := 0
