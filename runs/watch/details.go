@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -96,7 +97,9 @@ func (s *Streams) followDetails(ctx context.Context, at watches.Located, d detai
 		case stream.Expired:
 			return err
 		case stream.PauseOver:
-			next = func() (proto.Message, error) { return d.read(ctx) }
+			// Thousands may watch an action that waits: those whose timers fire in the same interval read once.
+			now := strconv.FormatInt(s.clock.Now().UnixNano()/int64(waitRefresh/2), 36)
+			next = func() (proto.Message, error) { return sub.Share(ctx, d.key+"@"+now, d.read) }
 		default:
 			next = share
 			sub.Take() // the details are read again as a whole
