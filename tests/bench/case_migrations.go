@@ -112,11 +112,15 @@ func oneByOne(ctx context.Context, pool *pgxpool.Pool, schema pgdb.Schema, measu
 	if err != nil {
 		return err
 	}
+	root, err := schema.Root()
+	if err != nil {
+		return err
+	}
 	until := schema
 	files := fstest.MapFS{}
 	until.Files = files
 	for _, migration := range all {
-		content, err := fs.ReadFile(schema.Files, migration.Name)
+		content, err := fs.ReadFile(root, migration.Name)
 		if err != nil {
 			return err
 		}

@@ -31,3 +31,6 @@ func (s Schema) table() string {
 	}
 	return s.Table
 }
+
+// Root returns the file system that has the migrations at its root.
+func (s Schema) Root() (fs.FS, error) { return migrationRoot(s.Files) }
