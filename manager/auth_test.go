@@ -48,7 +48,7 @@ func (*oneProject) Authenticate(_ context.Context, request authz.Request) (authz
 	case "ada", "root":
 		return authz.Identity{Kind: authz.User, Subject: name}, nil
 	default:
-		return authz.Identity{}, rpc.Unauthenticated("%q is nobody", name)
+		return authz.Identity{}, rpc.Unauthenticated("%q is unknown", name)
 	}
 }
 

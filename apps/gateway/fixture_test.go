@@ -179,7 +179,7 @@ func (bearer) Authenticate(_ context.Context, request authz.Request) (authz.Iden
 	case "t":
 		return authz.Identity{Kind: authz.Task, Subject: "t"}, nil
 	default:
-		return authz.Identity{}, rpc.Unauthenticated("%q is nobody", name)
+		return authz.Identity{}, rpc.Unauthenticated("%q is unknown", name)
 	}
 }
 

@@ -126,7 +126,7 @@ func TestReadOnlyRoot(t *testing.T) {
 	require.NoFileExists(t, "/etc/x")
 }
 
-// The default environment never stands in for an image silently.
+// The default environment never replaces an image silently.
 func TestImagesThatNobodyMapped(t *testing.T) {
 	environment := t.TempDir()
 	b := setup(t, func(c *nodeConfig) { c.Environment = environment })

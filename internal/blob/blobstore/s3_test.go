@@ -191,7 +191,7 @@ func createOnlyS3(t *testing.T, store *blobstore.Store) {
 	require.Equal(t, "one", content("any"))
 
 	_, err = store.ReadAll(t.Context(), store.Root()+"/.flyte-claims/x", 0)
-	require.ErrorIs(t, err, blobstore.ErrForbiddenPath, "what was given out is nobody's to read or write")
+	require.ErrorIs(t, err, blobstore.ErrForbiddenPath, "claims of signed URLs cannot be read")
 }
 
 func signedGetS3(t *testing.T, store *blobstore.Store) {
