@@ -152,7 +152,7 @@ def test_breaking_changes_are_found(tmp_path: pathlib.Path, file: str, line: str
 def test_every_declaration_is_documented() -> None:
     """Each message, enum, service and method has a comment above it."""
     bare = []
-    for path in sorted((ROOT / "proto").rglob("*.proto")):
+    for path in sorted(p for tree in ("flyteidl2", "flytebinary") for p in (ROOT / "proto" / tree).rglob("*.proto")):  # not third_party
         lines = path.read_text().splitlines()
         for i, line in enumerate(lines):
             if re.match(r"\s*(message|enum|service|rpc) \w+", line) and not (i and lines[i - 1].lstrip().startswith(("//", "*/"))):
