@@ -16,6 +16,7 @@ type addresses struct {
 	domain string
 }
 
+// newAddresses parses the configured addresses once. Host names are compared in lower case from here on, as DNS does.
 func newAddresses(given Addresses) (addresses, error) {
 	base, err := url.Parse(strings.TrimSuffix(given.PublicURL, "/"))
 	if err != nil || base.Host == "" {
@@ -27,7 +28,8 @@ func newAddresses(given Addresses) (addresses, error) {
 // prefix is the path below which gateways serve apps.
 const prefix = "/apps/"
 
-// subdomainOf is the label of the host of an app: what it declares, or one that is derived from its name as the SDK does.
+// subdomainOf is the label of the host of an app: what it declares, or its name with a hash of project and domain, as the SDK's
+// Subdomain derives it.
 func subdomainOf(key store.Key, spec *app.Spec) string {
 	if declared := spec.GetIngress().GetSubdomain(); declared != "" {
 		return declared
@@ -36,7 +38,7 @@ func subdomainOf(key store.Key, spec *app.Spec) string {
 	return strings.ToLower(key.Name) + fmt.Sprintf("-%x", sum[:4])
 }
 
-// public is the address of an app below the server's own.
+// public is the address of an app below the server's own. Every app has it, also where no domain is configured.
 func (a addresses) public(key store.Key) string {
 	return a.base.JoinPath("apps", key.Project, key.Domain, key.Name).String()
 }
@@ -64,6 +66,8 @@ func (a addresses) find(address string) (key store.Key, host, subdomain string) 
 	if err != nil || u.Host == "" {
 		return store.Key{}, "", ""
 	}
+	// An address below the server's own has the whole name of the app in its path. Anything else on this host falls
+	// through to the lookup by host name, since a user may have pointed the host name of an app at the server.
 	if strings.EqualFold(u.Host, a.base.Host) {
 		parts := strings.Split(strings.Trim(strings.TrimPrefix(u.Path, a.base.Path), "/"), "/")
 		if len(parts) >= 4 && parts[0] == strings.Trim(prefix, "/") {
@@ -72,6 +76,8 @@ func (a addresses) find(address string) (key store.Key, host, subdomain string) 
 	}
 	name := strings.ToLower(u.Hostname())
 	if a.domain != "" {
+		// Exactly one label below the domain: deeper names are never given to apps, so they can only be host names of
+		// users.
 		if label, below := strings.CutSuffix(name, "."+a.domain); below && !strings.Contains(label, ".") {
 			return store.Key{}, "", label
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// perPass is how many due apps one pass picks up; the rest follows in the next.
+	// perPass is how many due apps one pass picks up. The rest follows in the next pass, so that a pass is short
+	// even after an outage that made all apps due.
 	perPass = 1000
 	// cleanEvery is how often old traffic is deleted.
 	cleanEvery = time.Minute
@@ -52,9 +53,11 @@ func (p *pass) run(ctx context.Context) error {
 		}
 	}
 	p.last = now
+	// An installation without apps costs one lookup per pass.
 	if some, err := p.store.Any(ctx); err != nil || !some {
 		return err
 	}
+	// Before the apps that are due: their decision depends on which clusters are silent.
 	silent, err := p.store.Silence(ctx, now.Add(-p.config.SilentAfter))
 	if err != nil {
 		return err
@@ -83,7 +86,8 @@ func (p *pass) run(ctx context.Context) error {
 	return nil
 }
 
-// lookAt decides about the apps that are due or have requests.
+// lookAt decides about the apps that are due and those that have requests. The latter are looked at in every pass:
+// their load may ask for more replicas at any time.
 func (p *pass) lookAt(ctx context.Context, due []int64, loads map[int64]store.Load) error {
 	ids := slices.Sorted(maps.Keys(loads))
 	for _, id := range due {
@@ -117,7 +121,8 @@ type reported struct {
 	last  map[int64]time.Time
 }
 
-// decideAll looks at apps without lock first: most of them stay as they are.
+// decideAll decides without a lock first, because most apps stay as they are. Only those that would change are read
+// again under lock and decided once more: the second decision counts.
 func (p *pass) decideAll(ctx context.Context, ids []int64, by reported, known facts) error {
 	rows, err := p.store.ByIDs(ctx, ids)
 	if err != nil {
@@ -128,6 +133,7 @@ func (p *pass) decideAll(ctx context.Context, ids []int64, by reported, known fa
 			change, changed, err := p.decide(a, p.with(known, a, by))
 			if err != nil {
 				zerolog.Ctx(ctx).Error().Err(err).Str("app", a.Key.String()).Msg("cannot decide the rollout of an app; skipping it")
+				// Without a next time, the app is not picked up in every pass. A change of the app decides it again.
 				a.NextAt = nil
 				changed = true
 			}
@@ -147,7 +153,9 @@ func (p *pass) decideAll(ctx context.Context, ids []int64, by reported, known fa
 	return p.store.Change(ctx, store.ByIDs(ripe...), func(rows []*store.App) ([]store.Change, error) { return decide(rows), nil })
 }
 
-// with adds the load of an app to what is known. It is not known while reports may be missing.
+// with adds the load of an app to what is known. The load is unknown while reports may be missing: for one LoadExpiry
+// after this replica got the lease, an app without a report may only be one whose gateway has not reported yet. It must
+// not be scaled down for that.
 func (p *pass) with(known facts, a *store.App, by reported) facts {
 	load, busy := by.loads[a.ID]
 	if busy || known.now.Sub(p.since) >= p.config.LoadExpiry {

@@ -13,9 +13,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// reservedPorts are used by sidecars in the pod of an app.
+// reservedPorts are used by sidecars in the pod of an app. The SDK refuses the same ports.
 var reservedPorts = []uint32{8012, 8022, 8112, 9090, 9091}
 
+// maxLinks and maxInputs bound what one request can make the server store and read again for each list. maxScaledown
+// bounds how long the autoscaler has to remember the last request of an app.
 const (
 	maxLinks     = 100
 	maxInputs    = 1000
@@ -29,7 +31,8 @@ var (
 	variable    = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
 )
 
-// check refuses specs that cannot be deployed as they say. at is the path of the spec in the request.
+// check refuses specs that cannot be deployed as they say, so that a mistake is an answer to the request and not a
+// replica that fails later. at is the path of the spec in the request, for the field of the error.
 func (c Config) check(at string, spec *app.Spec) error {
 	for _, check := range []func(string, *app.Spec) error{
 		c.checkPayload, c.checkScaling, checkIngress, checkPlacement, checkInputs, checkLinks, unsupported,
@@ -41,6 +44,7 @@ func (c Config) check(at string, spec *app.Spec) error {
 	return nil
 }
 
+// checkPayload requires a container or a pod, and checks it.
 func (c Config) checkPayload(at string, spec *app.Spec) error {
 	switch payload := spec.GetAppPayload().(type) {
 	case *app.Spec_Container:
@@ -52,6 +56,7 @@ func (c Config) checkPayload(at string, spec *app.Spec) error {
 	}
 }
 
+// checkContainer checks what Kubernetes would refuse only when the deployer creates the pod.
 func checkContainer(at string, container *core.Container) error {
 	switch {
 	case strings.TrimSpace(container.GetImage()) == "":
@@ -85,6 +90,7 @@ func checkContainer(at string, container *core.Container) error {
 	return nil
 }
 
+// checkPort checks the number of a port. at is the field of the error.
 func checkPort(at string, port uint32) error {
 	switch {
 	case port < 1 || port > 65535:
@@ -95,6 +101,8 @@ func checkPort(at string, port uint32) error {
 	return nil
 }
 
+// checkPod checks the pod template of an app. The template is untyped here (a struct of the contract): this service
+// does not link Kubernetes. The deployer decodes it and refuses the rest.
 func checkPod(at string, pod *core.K8SPod) error {
 	if name := pod.GetPrimaryContainerName(); name != "" && name != primary {
 		return rpc.InvalidArgument(at+".primary_container_name", "must be %s, got %q", primary, name)
@@ -109,6 +117,7 @@ func checkPod(at string, pod *core.K8SPod) error {
 	}
 	for _, port := range ports {
 		value := port.GetStructValue().GetFields()["containerPort"].GetNumberValue()
+		// Numbers of a struct are floating point: this refuses fractions, NaN and what does not fit a port.
 		if value != float64(uint16(max(0, min(value, 65535)))) {
 			return rpc.InvalidArgument(at+".pod_spec.containers.ports", "containerPort must be a port, got %v", value)
 		}
@@ -119,6 +128,7 @@ func checkPod(at string, pod *core.K8SPod) error {
 	return nil
 }
 
+// checkScaling checks the bounds of replicas and the scaling metric. A maximum of 0 means that none is declared.
 func (c Config) checkScaling(at string, spec *app.Spec) error {
 	at += ".autoscaling"
 	scaling := spec.GetAutoscaling()
@@ -137,6 +147,8 @@ func (c Config) checkScaling(at string, spec *app.Spec) error {
 	return nil
 }
 
+// checkIngress checks the names by which an app asks to be reached. Whether another app has them is decided
+// by the unique indexes of the database.
 func checkIngress(at string, spec *app.Spec) error {
 	at += ".ingress"
 	if subdomain := spec.GetIngress().GetSubdomain(); subdomain != "" && !labelRule.MatchString(subdomain) {
@@ -154,6 +166,8 @@ func checkIngress(at string, spec *app.Spec) error {
 	return nil
 }
 
+// checkPlacement checks where the app should run. Whether a cluster exists is not checked: its deployer may register
+// later, and the app waits for it.
 func checkPlacement(at string, spec *app.Spec) error {
 	if cluster := spec.GetCluster(); cluster != "" && !clusterRule.MatchString(cluster) {
 		return rpc.InvalidArgument(at+".cluster", "%q is not a valid cluster id: use up to 32 lower-case letters, digits and dashes", cluster)
@@ -164,6 +178,7 @@ func checkPlacement(at string, spec *app.Spec) error {
 	return nil
 }
 
+// checkInputs checks the number of inputs and that their names differ: replicas look up inputs by name.
 func checkInputs(at string, spec *app.Spec) error {
 	items := spec.GetInputs().GetItems()
 	if len(items) > maxInputs {
@@ -179,6 +194,7 @@ func checkInputs(at string, spec *app.Spec) error {
 	return nil
 }
 
+// checkLinks refuses links that a browser would not treat as a path of the app or a web page, such as javascript: URLs.
 func checkLinks(at string, spec *app.Spec) error {
 	if len(spec.GetLinks()) > maxLinks {
 		return rpc.InvalidArgument(at+".links", "an app has at most %d links, got %d", maxLinks, len(spec.GetLinks()))

@@ -25,6 +25,7 @@ func (h *handler) Create(ctx context.Context, r *app.CreateRequest) (*app.Create
 	if err := h.checkPlace(ctx, key); err != nil {
 		return nil, err
 	}
+	// Completed before it is checked, so that what is checked is what is stored.
 	complete(spec)
 	spec.Creator = caller.Identity(ctx)
 	if err := h.config.check("app.spec", spec); err != nil {

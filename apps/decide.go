@@ -38,6 +38,7 @@ func (h *handler) facts(ctx context.Context) (facts, error) {
 	return facts{now: h.clock.Now(), clusters: clusters}, err
 }
 
+// decodeState reads the state of the rollout, which an app that was never decided does not have.
 func decodeState(a *store.App) (state rollout.State, err error) {
 	if len(a.State) == 0 {
 		return state, nil
@@ -48,6 +49,7 @@ func decodeState(a *store.App) (state rollout.State, err error) {
 	return state, nil
 }
 
+// decodeObserved reads the last report about an app; empty if there was none.
 func decodeObserved(a *store.App) (*enginev1.ObservedApp, error) {
 	observed := &enginev1.ObservedApp{}
 	if err := proto.Unmarshal(a.Observed, observed); err != nil {
@@ -59,6 +61,8 @@ func decodeObserved(a *store.App) (*enginev1.ObservedApp, error) {
 // decide decides the rollout of an app again and writes the result to its row. It reports whether anything has changed.
 func (d decider) decide(a *store.App, known facts) (change store.Change, changed bool, err error) {
 	change.App = a
+	// The app is run by an operator that is not a deployer of this installation. Its status is what that operator
+	// reports.
 	if a.Foreign {
 		a.NextAt = nil
 		return change, false, nil
@@ -76,6 +80,7 @@ func (d decider) decide(a *store.App, known facts) (change store.Change, changed
 	if err != nil {
 		return change, false, rpc.Internal(err, "the state of an app cannot be stored")
 	}
+	// The encoding of a state is deterministic, so equal bytes mean that nothing was decided.
 	if string(body) == string(a.State) && sameTime(a.NextAt, after.NextAt) {
 		return change, false, nil
 	}
@@ -84,6 +89,8 @@ func (d decider) decide(a *store.App, known facts) (change store.Change, changed
 		next := after.NextAt
 		a.NextAt = &next
 	}
+	// RunVersion grows only when the deployer has something to do. Its stream compares this number, so a change of
+	// status alone is not sent to it.
 	if !after.SameRun(before) {
 		a.RunVersion++
 	}
@@ -92,6 +99,7 @@ func (d decider) decide(a *store.App, known facts) (change store.Change, changed
 		a.Status, a.UpdatedAt = int16(after.Condition.Status), known.now //nolint:gosec // of an enumeration
 	}
 	change.Judged = judged(before, after)
+	// Counted after the commit: a decision that is rolled back did not happen.
 	change.Committed = func(ctx context.Context) { d.meters.decided(ctx, before, after, known.now) }
 	if after.Serving.Number != before.Serving.Number || before.Replicas == 0 && after.Replicas > 0 {
 		a.StartedAt = &known.now
@@ -106,6 +114,7 @@ func sameTime(stored *time.Time, next time.Time) bool {
 	return stored.Equal(next)
 }
 
+// event is the entry of an app's history for a condition.
 func event(c rollout.Condition, now time.Time) store.Event {
 	return store.Event{
 		Time: now, Revision: int64(c.Revision), Status: int16(c.Status), Substate: int16(c.Substate), Message: c.Message, //nolint:gosec // of enumerations
@@ -135,6 +144,8 @@ func judged(before, after rollout.State) []store.Revision {
 	return judged
 }
 
+// input assembles what package rollout decides on: the row, the last report of the deployer, the load, and whether the
+// cluster is silent.
 func (d decider) input(a *store.App, known facts) (rollout.Input, error) {
 	spec, err := decodeSpec(a.Spec)
 	if err != nil {
@@ -167,6 +178,8 @@ func (d decider) input(a *store.App, known facts) (rollout.Input, error) {
 // phaseEnded is how a deployer reports a replica of which only the log is left.
 const phaseEnded = "Ended"
 
+// observedOf counts the replicas of a revision. A draining replica still exists, but takes no new requests, so it is
+// not ready.
 func observedOf(r *enginev1.ObservedRevision) rollout.Observed {
 	seen := rollout.Observed{}
 	for _, replica := range r.GetReplicas() {

@@ -52,7 +52,8 @@ func (h *handler) ExplainApp(ctx context.Context, r *insightv1.ExplainAppRequest
 	return answer, nil
 }
 
-// summary says in a sentence how the app is, and what to do about it.
+// summary says in a sentence how the app is, and what to do about it. The silence of the cluster comes first: then
+// nothing else that is known of the app is current.
 func summary(a *store.App, state rollout.State, shown *app.App) (text, advice string) {
 	conditions := shown.GetStatus().GetConditions()
 	if len(conditions) == 0 {
@@ -139,6 +140,7 @@ func (h *handler) replicas(ctx context.Context, a *store.App) ([]*insightv1.AppR
 		if err := proto.Unmarshal(row.Replica, replica); err != nil {
 			return nil, rpc.DataLoss(err, "a stored replica of app %s cannot be read", a.Name)
 		}
+		// The log of a replica may be stored while the cluster still reports the replica. It is shown once, as running.
 		if here[row.Name] {
 			continue
 		}
@@ -156,7 +158,8 @@ func replicaMessage(revision uint64, r *enginev1.ObservedReplica) *insightv1.App
 	}
 }
 
-// traffic is the recent load, with an entry for each period.
+// traffic is the recent load, with an entry for each period. Periods without requests have no row and are shown as
+// zero, so that a chart has no gaps.
 func (h *handler) traffic(ctx context.Context, a *store.App, now time.Time) ([]*insightv1.AppTraffic, error) {
 	start := now.Truncate(period).Add(period - shownTraffic)
 	found, err := h.store.Traffic(ctx, a.ID, start)
@@ -191,6 +194,7 @@ func quantile(buckets []int64, q float64) *durationpb.Duration {
 	if total == 0 {
 		return nil
 	}
+	// Within the bucket that has the rank, the requests are taken as evenly spread.
 	rank, below := q*float64(total), 0.0
 	for i, count := range buckets {
 		if i >= len(bounds) {

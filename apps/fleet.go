@@ -43,6 +43,7 @@ func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, t
 		gone: func(head store.Head) error { return removed(head.UID) },
 		changed: func(ctx context.Context, rows []*store.App, _ map[int64]store.Head) error {
 			for _, a := range rows {
+				// The deployer must not run what another operator runs: to this stream, the app is removed.
 				if !a.Foreign {
 					continue
 				}
@@ -98,6 +99,7 @@ func (h *handler) desired(ctx context.Context, rows []*store.App) ([]*enginev1.D
 	if err != nil {
 		return nil, err
 	}
+	// ids and revisions were filled in the order of this loop.
 	at := 0
 	for _, d := range desired {
 		for _, r := range d.GetRevisions() {
@@ -139,6 +141,8 @@ func (h *handler) ReportApps(ctx context.Context, r *enginev1.ReportAppsRequest)
 	if err != nil {
 		return nil, err
 	}
+	// Apps that are in the report but not in the database, or are on another cluster now, are returned as unknown: the
+	// deployer removes what it has of them.
 	met := map[string]bool{}
 	err = h.store.Change(ctx, store.ByUIDs(uids...), func(rows []*store.App) (changes []store.Change, err error) {
 		for _, a := range rows {

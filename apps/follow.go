@@ -57,6 +57,7 @@ func (s *follower) follow(ctx context.Context) error {
 		switch {
 		case err != nil || why == stream.Expired:
 			return err
+		// A lost notification costs at most one poll interval, never data.
 		case why == stream.Poll:
 			err = s.compare(ctx, nil)
 		case why == stream.Heartbeat:
@@ -72,7 +73,8 @@ func (s *follower) follow(ctx context.Context) error {
 	}
 }
 
-// compare sends what has changed among some apps; nil means all.
+// compare sends what has changed among some apps; nil means all. Only heads are compared, which are small: a stream of
+// all apps keeps no specs in memory.
 func (s *follower) compare(ctx context.Context, ids []int64) error {
 	heads, err := s.h.store.Heads(ctx, s.scope, ids)
 	if err != nil {
@@ -86,12 +88,14 @@ func (s *follower) compare(ctx context.Context, ids []int64) error {
 			changed = append(changed, head.ID)
 		}
 	}
+	// All known apps are candidates for having been deleted. With ids, only those can have changed.
 	if ids == nil {
 		ids = make([]int64, 0, len(s.known))
 		for id := range s.known {
 			ids = append(ids, id)
 		}
 	}
+	// A fixed order: what a client sees does not depend on the order of a map.
 	slices.Sort(ids)
 	for _, id := range ids {
 		if head, known := s.known[id]; known && !found[id] {

@@ -25,6 +25,8 @@ type changes struct {
 	all bool // any app may have changed
 }
 
+// add notes a change. Past maxPending, or after a reconnection, the ids are dropped: one comparison of everything is
+// cheaper than many single ones.
 func (c *changes) add(id int64, all bool) {
 	if c.all = c.all || all || len(c.ids) >= maxPending; c.all {
 		c.ids = nil

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
+// The lengths of pages for clients that name none.
 const (
 	defaultRevisions = 20
 	defaultEvents    = 50
@@ -35,6 +36,8 @@ func (h *handler) ListRevisions(ctx context.Context, r *insightv1.ListRevisionsR
 	answer := &insightv1.ListRevisionsResponse{}
 	if len(found) > limit {
 		found = found[:limit]
+		// One more row than asked was read: it shows that there is another page, whose token is the last row of this
+		// one.
 		answer.Token = strconv.FormatInt(found[limit-1].Revision, 10)
 	}
 	for _, row := range found {
@@ -133,10 +136,12 @@ func (h *handler) RollBack(ctx context.Context, r *insightv1.RollBackRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	// An old spec is checked against the rules of today: what is refused now would not start either.
 	if err := h.config.check("revision", spec); err != nil {
 		return nil, err
 	}
 	rolledBack, err := h.update(ctx, r.GetAppId(), func(locked *store.App) (declaration, error) {
+		// The spec was read before the lock. The name may belong to a new app since.
 		if locked.UID != a.UID {
 			return declaration{}, rpc.Aborted("app %s was deleted and created again", a.Name)
 		}

@@ -65,6 +65,8 @@ func (c *logCleaner) pass(ctx context.Context) error {
 	return errors.Join(append(failures, err)...)
 }
 
+// delete deletes the log of one replica, or all logs of an app if the entry names no replica. What is not there counts
+// as deleted: a pass may be repeated after a crash.
 func (c *logCleaner) delete(ctx context.Context, d store.LogDeletion) error {
 	var err error
 	if d.Replica == "" {

@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// maxWaiting is how many lines are gathered at most; then the logs are read no faster than the client reads.
+	// maxWaiting is how many lines are gathered at most. With more, the readers of logs wait for the client, so that a
+	// slow client costs a bounded amount of memory.
 	maxWaiting = 20_000
-	// batchLines is how many lines one message has.
+	// batchLines is how many lines one message has at most.
 	batchLines = 500
 )
 
@@ -34,6 +35,7 @@ func newLines(id *app.Identifier, send func(*app.TailLogsResponse) error) *lines
 	return l
 }
 
+// close releases readers that wait for room; what they have is dropped.
 func (l *lines) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,6 +48,7 @@ type line struct {
 	*dataplane.LogLine
 }
 
+// add gathers lines of a replica. It blocks while there are too many, until some are sent or the stream ends.
 func (l *lines) add(r replica, batch []*dataplane.LogLine) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,6 +59,7 @@ func (l *lines) add(r replica, batch []*dataplane.LogLine) {
 		return
 	}
 	for _, text := range batch {
+		// The cluster does not say who wrote a line. In the log of an app's container, that is the app.
 		if text.GetOriginator() == dataplane.LogLineOriginator_UNKNOWN {
 			text.Originator = dataplane.LogLineOriginator_USER
 		}
@@ -77,10 +81,12 @@ func (l *lines) announce(found []replica) error {
 	return l.send(&app.TailLogsResponse{Resp: &app.TailLogsResponse_Replicas{Replicas: names}})
 }
 
-// flush sends what was gathered. A line without a time stays behind the one before it.
+// flush sends what was gathered, in the order of its times. A line without a time, such as the rest of a traceback,
+// takes that of the line before it in the same replica and so stays behind it: the sort is stable.
 func (l *lines) flush() error {
 	l.mu.Lock()
 	waiting := l.waiting
+	// Sent outside the lock: a client that reads slowly must not block the readers before their buffer is full.
 	l.waiting = nil
 	l.room.Broadcast()
 	l.sent = l.sent || len(waiting) > 0

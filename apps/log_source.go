@@ -43,6 +43,8 @@ func (l *logs) live(ctx, here context.Context, a *store.App, r replica, from *re
 	}
 	from.turn.Lock()
 	defer from.turn.Unlock()
+	// The context here ends when the replica is gone: then a log that broke off is not resumed, but one that is still
+	// open is read to its end.
 	for {
 		from.resume()
 		err := l.tail(ctx, pods, &enginev1.TailContainerRequest{
@@ -54,6 +56,7 @@ func (l *logs) live(ctx, here context.Context, a *store.App, r replica, from *re
 	}
 }
 
+// tail reads one stream of the cluster's log service and passes its batches on.
 func (l *logs) tail(ctx context.Context, pods PodLogs, r *enginev1.TailContainerRequest, emit func([]*dataplane.LogLine)) error {
 	stream, err := pods.TailContainer(ctx, r)
 	if err != nil {

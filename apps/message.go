@@ -37,6 +37,8 @@ func (h *handler) message(ctx context.Context, a *store.App) (*app.App, error) {
 	return found[0], nil
 }
 
+// messages are apps as the contract writes them, each with its last conditions. All events are read with one query,
+// however many apps there are.
 func (h *handler) messages(ctx context.Context, rows []*store.App, conditions int) ([]*app.App, error) {
 	ids := make([]int64, len(rows))
 	for i, a := range rows {
@@ -94,6 +96,7 @@ func (h *handler) assemble(a *store.App, events []store.Event) (*app.App, error)
 	return out, nil
 }
 
+// ingress is where people reach the app. The address below the server's own comes first, since it works without DNS.
 func (h *handler) ingress(a *store.App) *app.Ingress {
 	in := &app.Ingress{PublicUrl: h.addresses.public(a.Key)}
 	if a.CName != nil {

@@ -27,6 +27,7 @@ type meters struct {
 	deletions metric.Int64Counter
 }
 
+// newMeters registers the metrics; without a provider they count into nothing.
 func newMeters(provider metric.MeterProvider, rows *store.Store, open *logs) (*meters, error) {
 	if provider == nil {
 		provider = noop.NewMeterProvider()
@@ -73,6 +74,7 @@ func newMeters(provider metric.MeterProvider, rows *store.Store, open *logs) (*m
 	return m, nil
 }
 
+// statusLabel is a status as a label: lower case, without the prefix of the enumeration.
 func statusLabel(status int16) string {
 	return strings.ToLower(strings.TrimPrefix(app.Status_DeploymentStatus(status).String(), "DEPLOYMENT_STATUS_"))
 }
@@ -87,6 +89,7 @@ func (m *meters) decided(ctx context.Context, before, after rollout.State, now t
 	if after.Failure != nil && (before.Failure == nil || *before.Failure != *after.Failure) {
 		m.rolledOut(ctx, "failed", app.Status_Substate(after.Failure.Substate).String())
 	}
+	// A rollout, a stop and a start change the number of replicas too. They are not scalings.
 	if replaced || after.Stopped || before.Stopped || after.Replicas == before.Replicas {
 		return
 	}

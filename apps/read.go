@@ -20,6 +20,8 @@ func (h *handler) Get(ctx context.Context, r *app.GetRequest) (*app.GetResponse,
 	return &app.GetResponse{App: found}, err
 }
 
+// find reads an app by its name or by the first address that the request has. An app that the caller may not see is
+// reported as not found, so that addresses cannot be probed.
 func (h *handler) find(ctx context.Context, r *app.GetRequest) (*store.App, error) {
 	if id := r.GetAppId(); id != nil {
 		return h.store.Get(ctx, keyOf(id))

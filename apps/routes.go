@@ -32,6 +32,8 @@ func (h *handler) WatchRoutes(ctx context.Context, _ *enginev1.WatchRoutesReques
 			}
 			for _, route := range routes {
 				version := route.GetVersion()
+				// The version grows with every change of the app, also with those that leave the route as it is. It is
+				// left out of the comparison.
 				route.Version = 0
 				if proto.Equal(sent[route.GetUid()], route) {
 					continue
@@ -79,6 +81,8 @@ func (h *handler) routes(ctx context.Context, rows []*store.App) ([]*enginev1.Ap
 	return routes, nil
 }
 
+// route is how requests reach one app, from the spec of the revision that serves. Replicas that drain get no new
+// requests; those that are not ready are listed, so that a gateway can tell a start from an outage.
 func route(a *store.App, state rollout.State, body []byte) (*enginev1.AppRoute, error) {
 	spec, err := decodeSpec(body)
 	if err != nil {

@@ -61,6 +61,7 @@ func portOf(spec *app.Spec) (port uint32, name string) {
 	}
 	for _, entry := range list(primaryContainer(spec.GetPod()), "ports") {
 		fields := entry.GetStructValue().GetFields()
+		// Clipped, not checked: the spec was checked when it was stored.
 		return uint32(max(0, min(fields["containerPort"].GetNumberValue(), 1<<16))), fields["name"].GetStringValue()
 	}
 	return defaultPort, ""
@@ -115,6 +116,7 @@ func takesPort(spec *app.Spec) bool {
 	if len(all) == 0 || path.Base(all[0]) != "fserve" || !slices.Contains(portFromEnvironment, spec.GetProfile().GetType()) {
 		return false
 	}
+	// What follows -- is a command of the user's, which fserve starts. It may not read the variable.
 	end := slices.Index(all, "--")
 	return end < 0 || end == len(all)-1
 }

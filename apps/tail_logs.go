@@ -103,6 +103,8 @@ func (t *tailing) of(r replica) *reading {
 	return t.read[r.pod()]
 }
 
+// run announces the replicas, sends the stored logs of those that are gone, and follows the others. The deferred calls
+// run in reverse order: end the readers, release those that wait for room, wait for all.
 func (t *tailing) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer t.group.Wait()
@@ -128,6 +130,7 @@ func (t *tailing) run(ctx context.Context) error {
 	return t.follow(ctx)
 }
 
+// limit is how many lines of each log are sent at the start; 0 means all.
 func (t *tailing) limit() int {
 	if t.only != "" {
 		return 0
@@ -153,6 +156,7 @@ func (t *tailing) follow(ctx context.Context) error {
 			}
 		case <-t.ended:
 			over, err = t.look(ctx)
+		// Also the fallback for a notification that was lost.
 		case <-poll.C():
 			if err = t.out.beat(); err == nil {
 				over, err = t.look(ctx)
@@ -233,6 +237,7 @@ func (t *tailing) start(ctx context.Context, found []replica) (started bool) {
 		started = true
 		here, cancel := context.WithCancel(ctx)
 		t.tails[r.key()] = cancel
+		// A copy: look replaces t.app while this log is read.
 		a, from := *t.app, t.of(r)
 		t.group.Go(func() {
 			defer cancel()

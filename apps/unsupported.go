@@ -31,6 +31,8 @@ var rulings = map[protoreflect.FullName]map[protoreflect.Name]string{
 // unsupported refuses what is set and has no effect here.
 func unsupported(at string, spec *app.Spec) error { return refused(at, spec.ProtoReflect()) }
 
+// refused walks the fields that are set and returns the first that must not be. Lists and maps are not walked: none of
+// their messages is in the table.
 func refused(at string, message protoreflect.Message) (err error) {
 	ruled, known := rulings[message.Descriptor().FullName()]
 	if !known {

@@ -63,7 +63,8 @@ func (h *handler) update(ctx context.Context, id *app.Identifier, declare func(*
 	return h.message(ctx, updated)
 }
 
-// redeclare writes a declaration to the row of an app and decides what follows; no changes if it says nothing new.
+// redeclare writes a declaration to the row of an app and decides what follows; no changes if it says nothing new. A
+// declaration that names no labels, code or source keeps those of the app.
 func (h *handler) redeclare(ctx context.Context, a *store.App, declared declaration, known facts) ([]store.Change, error) {
 	stored, err := decodeSpec(a.Spec)
 	if err != nil {
@@ -75,10 +76,12 @@ func (h *handler) redeclare(ctx context.Context, a *store.App, declared declarat
 	}
 	before := *a
 	spec := declared.spec
+	// The creator is who created the app, not who changed it last.
 	spec.Creator = stored.GetCreator()
 	if err := apply(a, declared.meta, spec); err != nil {
 		return nil, err
 	}
+	// The same spec again is how users ask for another try after a revision has failed.
 	retry := (state.Failure != nil || state.Broken != nil) && spec.GetDesiredState() == app.Spec_DESIRED_STATE_ACTIVE
 	var added *store.Revision
 	var uses *store.Uses

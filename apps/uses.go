@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
+// The lengths of pages for clients that name none.
 const (
 	defaultAppsOfRun = 50
 	defaultUses      = 500
@@ -78,6 +79,8 @@ func isLocation(text string) bool {
 	return strings.Contains(text, "://") || strings.HasPrefix(text, "/")
 }
 
+// artifactURI is the URI by which people and the console refer to an artifact. Each part is escaped, since names may
+// have characters that mean something in a URL.
 func artifactURI(used store.Artifact) string {
 	uri := "flyte://artifacts/" + url.PathEscape(used.Project) + "/" + url.PathEscape(used.Domain) + "/" + url.PathEscape(used.Name)
 	if used.Version != "" {

@@ -56,6 +56,7 @@ func (h *handler) Watch(ctx context.Context, r *app.WatchRequest, to *connect.Se
 // oneAppAge is how many times longer than others a stream about one app continues.
 const oneAppAge = 6
 
+// changed is the event for an app that the client already knows, or does not.
 func changed(a *app.App, known bool) *app.WatchResponse {
 	if known {
 		return &app.WatchResponse{Event: &app.WatchResponse_UpdateEvent{UpdateEvent: &app.UpdateEvent{UpdatedApp: a}}}
