@@ -11,7 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
-// maxTaskTriggers is how many triggers a task may be deployed with.
+// maxTaskTriggers is how many triggers a task may be deployed with. They change in one transaction, under the lock of
+// the task.
 const maxTaskTriggers = 200
 
 // ApplyTaskTriggers implements enginev1connect.TaskTriggerServiceHandler. Triggers that were deployed without their task
@@ -42,6 +43,7 @@ func (h *handler) ApplyTaskTriggers(ctx context.Context, r *enginev1.ApplyTaskTr
 		wanted[d.name] = d
 		order = append(order, d)
 	}
+	// Only now: a check has to find the same mistakes as a deployment.
 	if r.GetCheckOnly() {
 		return &enginev1.ApplyTaskTriggersResponse{}, nil
 	}
@@ -57,6 +59,7 @@ func (h *handler) ApplyTaskTriggers(ctx context.Context, r *enginev1.ApplyTaskTr
 			}
 		}
 		for _, t := range triggers {
+			// A trigger that came with an earlier version of the task and is not in this one was removed from the code.
 			if t.DeletedAt != nil || !t.WithTask || wanted[t.Name] != nil {
 				continue
 			}

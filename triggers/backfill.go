@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// maxBackfill is how many slots one backfill has at most.
+	// maxBackfill is how many slots one backfill has at most: each becomes a row and a run.
 	maxBackfill = 10_000
-	// maxBackfills is how many backfills of a trigger work at once.
+	// maxBackfills is how many backfills of a trigger work at once. Each has a bound of its own on parallel runs, so
+	// this bounds their sum.
 	maxBackfills = 3
 	// workingBackfills is how many backfills are looked at in each pass.
 	workingBackfills = 50
@@ -50,6 +51,8 @@ func (h *handler) Backfill(ctx context.Context, r *insightv1.BackfillRequest) (*
 	case until.After(h.clock.Now()):
 		return nil, rpc.InvalidArgument("until", "must not be in the future")
 	}
+	// The slots are counted now, not stored: they follow from the schedule and are computed again as the backfill
+	// advances.
 	switch slots := len(d.schedule.Between(*from, *until, maxBackfill+1)); {
 	case slots == 0:
 		return nil, rpc.InvalidArgument("from", "the schedule has no slot in this range")
@@ -130,6 +133,8 @@ func (s *scheduler) advanceBackfills(ctx context.Context, now time.Time) (int, e
 	return len(working), nil
 }
 
+// advance picks up the next slots of one backfill. It reads the trigger again in every step, so a deployment takes
+// effect in the middle of a backfill, and a deletion ends it.
 func (s *scheduler) advance(ctx context.Context, b *store.Backfill, now time.Time) error {
 	t, err := s.store.ByID(ctx, b.TriggerID)
 	if err != nil || t == nil {
@@ -156,6 +161,7 @@ func (s *scheduler) advance(ctx context.Context, b *store.Backfill, now time.Tim
 	free := int(int64(b.Parallel) - unfinished)
 	slots := d.schedule.Between(b.Cursor, b.Until, max(0, free))
 	done := unfinished == 0 && len(slots) == 0
+	// No room yet, or all slots were picked up and some runs are unfinished.
 	if !done && len(slots) == 0 {
 		return nil
 	}
@@ -165,6 +171,7 @@ func (s *scheduler) advance(ctx context.Context, b *store.Backfill, now time.Tim
 		f := d.fire(slot, now)
 		f.BackfillID = &b.ID
 		fires = append(fires, f)
+		// The cursor is inclusive, and a microsecond is the resolution of times in the database.
 		cursor = slot.Add(time.Microsecond)
 	}
 	if done {

@@ -18,7 +18,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
-// maxChain is how many runs are looked at to see whether a version goes back to its own trigger.
+// maxChain is how many runs are looked at to see whether a version goes back to its own trigger. A longer circle is not
+// found here; the bound on runs per minute slows it down.
 const maxChain = 20
 
 // version reads the version that a run is for; nil for a slot of a schedule.

@@ -53,8 +53,9 @@ func (b *bound) wait(ctx context.Context, d *decoded, f *store.Fire) (until time
 	return now.Add(pause), fmt.Sprintf("%d runs of the trigger are unfinished, and there may not be more (triggers.maxUnfinished)", b.config.MaxUnfinished), nil
 }
 
-// full reports whether a trigger has as many unfinished runs as it may have. They are counted again when the runs that started
-// since could be too many.
+// full reports whether a trigger has as many unfinished runs as it may have. Counting lists runs, so it is not done for
+// each slot: after a count, as many runs may start as there was room. Runs that end meanwhile only make the next count
+// smaller.
 func (b *bound) full(ctx context.Context, d *decoded) (bool, error) {
 	if b.config.MaxUnfinished <= 0 {
 		return false, nil

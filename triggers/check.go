@@ -21,8 +21,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
-// kickoffContext is the entry of the inputs' context with which tasks learn which input is the time of the slot. They
-// replace that input by the start time of the run.
+// kickoffContext is the entry of the inputs' context with which tasks learn which input is the time of the slot. The
+// runtime of the SDK replaces that input by the start time of the run.
 const kickoffContext = "_u_kickoff_time_input_arg"
 
 // deployment is a trigger that is to be deployed.
@@ -39,7 +39,8 @@ type deployment struct {
 	stored     bool // the version of the task is stored
 }
 
-// check refuses a trigger that could never fire, or whose runs would be refused.
+// check refuses a trigger that could never fire, or whose runs would be refused: a mistake is an answer to the
+// deployment, not a failed slot at night. The checks that cost a call come last.
 func (h *handler) check(ctx context.Context, d *deployment, now time.Time) error {
 	if d.automation == nil {
 		d.automation = &task.TriggerAutomationSpec{Type: task.TriggerAutomationSpecType_TYPE_NONE}
@@ -84,10 +85,12 @@ func (d *deployment) ofRun(err error) error {
 	return err
 }
 
+// invalid is the error for a field of the trigger, with the path of the trigger in the request.
 func (d *deployment) invalid(field, format string, args ...any) error {
 	return rpc.InvalidArgument(d.prefix+field, format, args...)
 }
 
+// checkAutomation checks that the automation has what its type requires, and that a schedule can be computed.
 func (d *deployment) checkAutomation(now time.Time) error {
 	switch kind := d.automation.GetType(); kind {
 	case task.TriggerAutomationSpecType_TYPE_NONE:
@@ -144,6 +147,8 @@ func (d *deployment) checkInputs() error {
 			kickoff = entry.GetValue()
 		}
 	}
+	// given collects the inputs that will have a value, whatever gives it: the slot, the version, a default or the
+	// trigger.
 	given := map[string]bool{kickoff: true}
 	if err := d.checkBindings(variables, given); err != nil {
 		return err

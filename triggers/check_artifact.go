@@ -16,6 +16,7 @@ import (
 // artifactName is the format of the names of artifacts.
 var artifactName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
 
+// The limits of the artifact service, repeated here: a partition that no version can have would never match.
 const (
 	maxPartitionKey   = 64
 	maxPartitionValue = 512
@@ -125,6 +126,7 @@ func (h *handler) checkPartitions(ctx context.Context, d *deployment) error {
 	return nil
 }
 
+// variable is an input of the task; nil if it has none of this name.
 func (d *deployment) variable(input string) *core.Variable {
 	for _, entry := range d.taskSpec.GetTaskTemplate().GetInterface().GetInputs().GetVariables() {
 		if entry.GetKey() == input {

@@ -87,10 +87,13 @@ func (h *handler) deploy(ctx context.Context, existing *store.Trigger, in *deplo
 	var fires []store.Fire
 	if alive {
 		next.Switched = existing.Switched
+		// A user's switch outlives deployments: a trigger that was switched off at night must not start again with the
+		// next deployment.
 		if next.Switched != nil {
 			next.Active = *next.Switched
 		}
 		sameSchedule = bytes.Equal(existing.Automation, automated)
+		// Fixed rates count from the anchor. With the same schedule, a deployment does not shift its slots.
 		if sameSchedule {
 			next.Anchor = existing.Anchor
 		}

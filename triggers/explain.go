@@ -61,7 +61,8 @@ func (h *handler) ExplainTrigger(ctx context.Context, r *insightv1.ExplainTrigge
 	return answer, nil
 }
 
-// silence is why no slot of a trigger is coming; empty if one is.
+// silence is why no slot of a trigger is coming; empty if one is. The first reason that holds is the one that a user
+// has to remove first.
 func (d *decoded) silence(paused bool) string {
 	switch {
 	case d.DeletedAt != nil:

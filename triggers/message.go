@@ -41,6 +41,7 @@ func status(t *store.Trigger) *triggerpb.TriggerStatus {
 	}
 }
 
+// metadata decodes who deployed a trigger and who changed it last.
 func metadata(t *store.Trigger) (*triggerpb.TriggerMetadata, error) {
 	m := &triggerpb.TriggerMetadata{DeployedBy: &common.EnrichedIdentity{}, UpdatedBy: &common.EnrichedIdentity{}}
 	if err := errors.Join(proto.Unmarshal(t.DeployedBy, m.GetDeployedBy()), proto.Unmarshal(t.UpdatedBy, m.GetUpdatedBy())); err != nil {

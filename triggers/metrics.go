@@ -20,6 +20,8 @@ type meters struct {
 	lateness metric.Float64Histogram
 }
 
+// newMeters registers the metrics of the scheduler. The backlog is counted by each scrape, since any process, also one
+// without the lease, may be asked.
 func newMeters(provider metric.MeterProvider, rows *store.Store) (*meters, error) {
 	meter := provider.Meter("github.com/flyte-binary/flyte-binary/triggers")
 	m := &meters{}
@@ -52,6 +54,7 @@ func (m *meters) settled(ctx context.Context, result string) {
 	m.slots.Add(ctx, 1, metric.WithAttributes(attribute.String("result", result)))
 }
 
+// late records how late a run was created; never less than 0, also if the clock was set back.
 func (m *meters) late(ctx context.Context, by time.Duration) {
 	m.lateness.Record(ctx, max(0, by.Seconds()))
 }

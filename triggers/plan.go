@@ -25,6 +25,8 @@ type decoded struct {
 	schedule *schedule.Schedule
 }
 
+// decode parses a trigger. An error means that the row cannot be scheduled: callers log it and go to the next trigger,
+// so that one broken row does not hold up the others.
 func (p planner) decode(t *store.Trigger) (*decoded, error) {
 	d := &decoded{Trigger: t, spec: &triggerpb.TriggerSpec{}, automation: &task.TriggerAutomationSpec{}}
 	if err := proto.Unmarshal(t.Spec, d.spec); err != nil {
@@ -59,7 +61,8 @@ func (d *decoded) arm(after time.Time) {
 	}
 }
 
-// due picks up the slots of a trigger that are due, if any, and arms the next one.
+// due picks up the slots of a trigger that are due, if any, and arms the next one. Of missed slots it picks up what the
+// policy says; the others become one entry in the history, with the range.
 func (d *decoded) due(now time.Time, lateAfter time.Duration) []store.Fire {
 	if d.schedule == nil || d.NextSlot == nil || d.NextFireAt.After(now) {
 		return nil

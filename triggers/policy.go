@@ -37,7 +37,7 @@ const (
 )
 
 const (
-	// maxCatchUp is the largest catch-up limit.
+	// maxCatchUp is the largest catch-up limit. All slots of one catch-up are recorded in one transaction.
 	maxCatchUp = 1000
 	// maxJitter is the largest jitter.
 	maxJitter = time.Hour

@@ -19,13 +19,15 @@ import (
 const (
 	// leaseName is the lease of the scheduler.
 	leaseName = "scheduler"
-	// takeBatch is how many due triggers one transaction picks up.
+	// takeBatch is how many due triggers one transaction picks up. Their rows are locked until it commits, and
+	// deployments of these triggers wait.
 	takeBatch = 500
 	// forgetEvery is how often old slots are deleted.
 	forgetEvery = 10 * time.Minute
-	// backfillEvery is how often the runs of backfills are asked for.
+	// backfillEvery is how often the runs of backfills are asked for. Nothing notifies the scheduler when a run ends.
 	backfillEvery = time.Second
-	// undecodable is when a trigger is looked at again that cannot be read.
+	// undecodable is when a trigger is looked at again that cannot be read. It logs an error each time; a new
+	// deployment of the trigger is picked up at once.
 	undecodable = time.Hour
 )
 
@@ -72,6 +74,7 @@ func (s *scheduler) Start(ctx context.Context) error {
 // work schedules until the lease or the process ends. It logs errors and retries.
 func (s *scheduler) work(ctx context.Context) error {
 	s.mu.Lock()
+	// From an earlier term of the lease, all starts have ended: work waits for them.
 	s.busy = map[int64]bool{}
 	s.mu.Unlock()
 	var starts sync.WaitGroup
@@ -118,6 +121,7 @@ func (s *scheduler) look(ctx context.Context, starts *sync.WaitGroup, forgotten 
 		}
 	}
 	full := false
+	// Only then is a slot pending: a look without work costs the one statement above.
 	if taken || (retry != nil && !retry.After(now)) {
 		if full, err = s.launch(ctx, now, starts); err != nil {
 			return 0, err
@@ -149,6 +153,7 @@ func (s *scheduler) look(ctx context.Context, starts *sync.WaitGroup, forgotten 
 	if slot, retry, err = s.store.Wake(ctx, s.working()); err != nil {
 		return 0, err
 	}
+	// The time is read again: what was done above took some of it.
 	for _, at := range []*time.Time{slot, retry} {
 		if at != nil {
 			pause = min(pause, at.Sub(s.clock.Now()))
@@ -219,6 +224,7 @@ func (s *scheduler) launch(ctx context.Context, now time.Time, starts *sync.Wait
 	return len(ids) == free, nil
 }
 
+// done makes a trigger available again and wakes the loop, which may have stopped because all starts were in use.
 func (s *scheduler) done(id int64) {
 	s.mu.Lock()
 	delete(s.busy, id)
@@ -226,6 +232,7 @@ func (s *scheduler) done(id int64) {
 	s.nudge()
 }
 
+// working are the ids of triggers whose runs are being created.
 func (s *scheduler) working() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
-// pendingBatch is how many slots of a trigger are read at once.
+// pendingBatch is how many slots of a trigger are read at once. More are read until none is left.
 const pendingBatch = 100
 
 // starter creates the runs of slots and versions.
@@ -83,7 +83,9 @@ func (s *starter) revision(ctx context.Context, t *store.Trigger, revision int64
 	return planner{s.config}.decode(row)
 }
 
-// start makes one try to create the run of a slot and reports whether the slot is settled.
+// start makes one try to create the run of a slot and reports whether the slot is settled. The order matters for a
+// crash at any point: the run is created first and the slot settled afterwards. A repeated try finds the run by its
+// name, which follows from the slot.
 func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, error) {
 	tracked := f.BackfillID != nil || d.policy.concurrency != concurrencyAllow
 	version, err := s.version(ctx, d, f)
@@ -108,6 +110,7 @@ func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, e
 	}
 	switch {
 	case err == nil:
+		// The slots of a backfill are late by intent.
 		if f.BackfillID == nil {
 			s.meters.late(ctx, s.clock.Now().Sub(f.Slot.Add(d.policy.delay(d.Task.Name+"\x00"+d.Name, f.Slot))))
 		}
@@ -188,7 +191,8 @@ func (s *starter) failed(ctx context.Context, f *store.Fire, err error) error {
 	return s.store.Postpone(ctx, f, s.clock.Now().Add(pause), message(err))
 }
 
-// temporary reports whether the same request may succeed later.
+// temporary reports whether the same request may succeed later. An unknown kind counts as temporary: a slot that is
+// tried too often is visible, one that is given up too early is lost.
 func temporary(err error) bool {
 	switch rpc.KindOf(err) {
 	case rpc.KindInvalidArgument, rpc.KindNotFound, rpc.KindAlreadyExists, rpc.KindFailedPrecondition, rpc.KindPermissionDenied,

@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
-// maxNames is how many triggers one request changes.
+// maxNames is how many triggers one request changes. They change together, in one transaction.
 const maxNames = 1000
 
 // UpdateTriggers implements triggerconnect.TriggerServiceHandler: it switches triggers on or off, all or none. Slots of the
@@ -63,6 +63,8 @@ func (h *handler) DeleteTriggers(ctx context.Context, r *triggerpb.DeleteTrigger
 	})
 }
 
+// delete marks a trigger as deleted. The row stays: it has the history, and a later deployment of the same name
+// continues its revisions.
 func (h *handler) delete(ctx context.Context, t *store.Trigger, now time.Time) (store.Change, error) {
 	fires, err := h.remaining(t, now)
 	if err != nil {
@@ -77,8 +79,9 @@ func (h *handler) delete(ctx context.Context, t *store.Trigger, now time.Time) (
 	return store.Change{Trigger: &next, Action: int16(triggerpb.TriggerRevisionAction_TRIGGER_REVISION_ACTION_DELETE), Fires: fires}, nil
 }
 
-// change changes triggers of tasks in one transaction. Where one begins or ends to wait for an artifact, it first asks for a
-// mark of the new versions: those that were acknowledged before are for the triggers as they were. It may call decide twice.
+// change changes triggers of tasks in one transaction. Where one begins or ends to wait for an artifact, it first asks
+// for a mark of the new versions: those that were acknowledged before are for the triggers as they were. The mark costs
+// a call, and few changes require it, so the first attempt is made without; decide may be called twice.
 func (h *handler) change(ctx context.Context, tasks []store.Task, decide func([]*store.Trigger) ([]store.Change, error)) error {
 	err := h.store.ChangeTasks(ctx, tasks, nil, decide)
 	if !errors.Is(err, store.ErrNoMark) {

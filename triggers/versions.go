@@ -23,7 +23,8 @@ import (
 const (
 	// versionBatch is how many new versions are read at once.
 	versionBatch = 100
-	// maxFires bounds the fires that one transaction records, to those of one more version.
+	// maxFires bounds the fires that one transaction records. The fires of one version are not split, so that there may
+	// be more by those of one version.
 	maxFires = 10_000
 )
 
@@ -49,7 +50,7 @@ func (v *versions) nudge() {
 	}
 }
 
-// work takes versions up until its context ends. It logs errors and retries.
+// work picks up versions until its context ends. It logs errors and retries.
 func (v *versions) work(ctx context.Context) {
 	retries := backoff.New(100*time.Millisecond, v.config.Poll)
 	for ctx.Err() == nil {
@@ -120,12 +121,14 @@ func (v *versions) take(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	failpoint.Here("trigger.after-versions")
+	// After the fires are committed. A crash before this point reads the same events again, and records nothing twice.
 	if _, err := v.events.RemoveArtifactEvents(ctx, &enginev1.RemoveArtifactEventsRequest{Seqs: seqs}); err != nil {
 		return false, err
 	}
 	return len(seqs) == versionBatch, nil
 }
 
+// record records fires and wakes the scheduler, which creates their runs.
 func (v *versions) record(ctx context.Context, now time.Time, fires []store.Fire) error {
 	if len(fires) == 0 {
 		return nil

@@ -42,6 +42,7 @@ func OpenStores(ctx context.Context, config blobstore.Config, env func(string) s
 	if s3.Endpoint == "" {
 		s3.Endpoint = env("FLYTE_AWS_ENDPOINT")
 	}
+	// Both or none: a key of the configuration never goes with a secret of the environment.
 	if s3.AccessKeyID == "" && s3.SecretAccessKey == "" {
 		s3.AccessKeyID, s3.SecretAccessKey = env("FLYTE_AWS_ACCESS_KEY_ID"), env("FLYTE_AWS_SECRET_ACCESS_KEY")
 	}
@@ -108,17 +109,18 @@ func (s *Stores) NewWriter(ctx context.Context, uri string) (io.WriteCloser, err
 	return store.NewWriter(ctx, uri)
 }
 
-// ReadAll implements Blobs.
+// ReadAll implements Blobs. It reads the installation's store only: inputs.pb is always there.
 func (s *Stores) ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error) {
 	return s.own.ReadAll(ctx, uri, limit)
 }
 
-// WriteAll implements Blobs.
+// WriteAll implements Blobs. It writes to the installation's store only: outputs.pb and error.pb belong there.
 func (s *Stores) WriteAll(ctx context.Context, uri string, body []byte) error {
 	return s.own.WriteAll(ctx, uri, body)
 }
 
-// of opens the store of a URI.
+// of opens the store of a URI that is not the installation's. It is opened once for each bucket, with the same
+// credentials.
 func (s *Stores) of(ctx context.Context, uri string) (*blobstore.Store, error) {
 	parsed, err := url.Parse(uri)
 	if err != nil || parsed.Host == "" {
@@ -140,11 +142,14 @@ func (s *Stores) of(ctx context.Context, uri string) (*blobstore.Store, error) {
 	return store, nil
 }
 
+// localPath is the path of a URI that names a local file.
 func localPath(uri string) (string, bool) {
 	path := strings.TrimPrefix(uri, "file://")
 	return path, strings.HasPrefix(path, "/")
 }
 
+// openFile opens a regular file for reading. Anything else counts as missing: an input that is a device or a pipe could
+// block the download forever.
 func openFile(path string) (io.ReadCloser, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe must not be waited for
 	if err != nil {

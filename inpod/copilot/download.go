@@ -20,9 +20,10 @@ import (
 )
 
 const (
-	// maxInputs is the largest inputs.pb, in bytes. Files are not part of it.
+	// maxInputs is the largest inputs.pb, in bytes. It is held in memory with its JSON form. Files are not part of it.
 	maxInputs = 256 << 20
-	// transfers is how many files are transferred at once.
+	// transfers is how many files are transferred at once. More would mostly share the same bandwidth, and the helper
+	// container has a small memory limit.
 	transfers = 8
 	// unfinished is the name of the document until it is complete.
 	unfinished = ".inputs.unfinished"
@@ -75,6 +76,7 @@ func (d Download) Run(ctx context.Context) error {
 	return d.writeDocument(root, encoded, values)
 }
 
+// read reads inputs.pb. It returns the bytes as well, since the document in the format PROTO has the same ones.
 func (d Download) read(ctx context.Context) ([]byte, []*task.NamedLiteral, error) {
 	var encoded []byte
 	uri := blobpath.InputsPath(d.Inputs)
@@ -119,6 +121,7 @@ func (d Download) writeDocument(root *os.Root, encoded []byte, values map[string
 	return nil
 }
 
+// documentName is the name of the document with all inputs, which is part of the contract with containers.
 func documentName(format core.DataLoadingConfig_LiteralMapFormat) string {
 	switch format {
 	case core.DataLoadingConfig_JSON:
@@ -130,6 +133,7 @@ func documentName(format core.DataLoadingConfig_LiteralMapFormat) string {
 	}
 }
 
+// empty removes everything in a directory but not the directory, which is the mount point of a volume.
 func empty(root *os.Root) error {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {

@@ -26,6 +26,7 @@ func (p *placer) fetch(at, uri string) error {
 	return nil
 }
 
+// copyObject writes an object to a file. A try that broke off left a part, which the next one truncates.
 func (p *placer) copyObject(at, uri string) error {
 	reader, err := p.blobs.NewReader(p.ctx, uri)
 	if err != nil {
@@ -59,6 +60,8 @@ func (p *placer) fetchTree(at, uri string) error {
 	}
 	for _, name := range names {
 		for step := range strings.SplitSeq(name, "/") {
+			// Names come from the object store, where anyone with write access chose them. The root refuses paths that
+			// leave it; this gives the user a better answer.
 			if !isName(step) {
 				return badInput("%s/%s cannot be the name of a file", uri, name)
 			}
@@ -70,6 +73,7 @@ func (p *placer) fetchTree(at, uri string) error {
 	if len(names) > 0 {
 		return nil
 	}
+	// Nothing is below the URI, so it may be an object itself.
 	if reader, err := p.blobs.NewReader(p.ctx, uri); err == nil {
 		_ = reader.Close()
 		return p.fetch(at, uri)

@@ -31,6 +31,7 @@ func literalOf(wanted *core.LiteralType, body []byte) (*core.Literal, error) {
 	return nil, fmt.Errorf("cannot be decoded as one")
 }
 
+// ofSimple reads the content of a file as a simple type.
 func ofSimple(simple core.SimpleType, body []byte) (*core.Literal, error) {
 	switch simple {
 	case core.SimpleType_NONE:
@@ -63,6 +64,7 @@ func ofEnum(enum *core.EnumType, text string) (*core.Literal, error) {
 	}}), nil
 }
 
+// ofStructure encodes a JSON value as the SDK encodes dataclasses: msgpack in a tagged binary.
 func ofStructure(value any) (*core.Literal, error) {
 	body, err := pack(value)
 	if err != nil {
@@ -114,6 +116,8 @@ func ofJSON(wanted *core.LiteralType, value any, depth int) (*core.Literal, erro
 	return nil, fmt.Errorf("cannot be %s inside of JSON", describe(wanted))
 }
 
+// unionOfJSON reads a value as the first variant that accepts it. The order is that of the declaration, so an author
+// can put the narrower type first.
 func unionOfJSON(variants []*core.LiteralType, value any, depth int) (*core.Literal, error) {
 	var last error
 	for _, variant := range variants {
@@ -126,6 +130,8 @@ func unionOfJSON(variants []*core.LiteralType, value any, depth int) (*core.Lite
 	return nil, last
 }
 
+// simpleOfJSON reads a JSON value as a simple type. Kinds must match: "1" is not an integer, and 1 is not text. Times
+// and durations are text in JSON; durations may be a number of seconds, too.
 func simpleOfJSON(simple core.SimpleType, value any) (*core.Literal, error) {
 	switch simple {
 	case core.SimpleType_STRUCT:
@@ -159,6 +165,7 @@ func simpleOfJSON(simple core.SimpleType, value any) (*core.Literal, error) {
 	return ofSimple(simple, []byte(text))
 }
 
+// decodeJSON parses exactly one JSON value. Numbers stay text, so that integers of 64 bits keep all digits.
 func decodeJSON(body []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()

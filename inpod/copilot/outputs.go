@@ -20,7 +20,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
-// maxValue is the largest value inside of outputs.pb, in bytes. Larger values must be files.
+// maxValue is the largest value inside of outputs.pb, in bytes: a parent reads it into memory. Larger values must be
+// files.
 const maxValue = 10 << 20
 
 // collector reads the outputs of a container. group uploads files in the background.
@@ -34,7 +35,8 @@ type collector struct {
 	clock  clock.Clock
 }
 
-// collectAll reads every declared output. The error has all problems.
+// collectAll reads every declared output. The error has all problems: an author who forgot three files learns it in one
+// run.
 func (c *collector) collectAll(declared []*core.VariableEntry) ([]*task.NamedLiteral, error) {
 	var problems []error
 	result := make([]*task.NamedLiteral, 0, len(declared))
@@ -109,7 +111,8 @@ func (c *collector) absent(at string, wanted *core.LiteralType) (*core.Literal, 
 	return nil, missing("the container ended without writing %s, which is declared as %s", c.seen(at), describe(wanted))
 }
 
-// collectList reads the entries of a directory: in numeric order if all names are numbers, else in the order of the names.
+// collectList reads the entries of a directory: in numeric order if all names are numbers, else in the order of the
+// names. So 2 comes before 10, as a program that writes one file for each element expects.
 func (c *collector) collectList(at string, element *core.LiteralType, depth int) (*core.Literal, error) {
 	names, err := c.entries(at)
 	if err != nil {
@@ -134,6 +137,7 @@ func (c *collector) collectList(at string, element *core.LiteralType, depth int)
 	return &core.Literal{Value: &core.Literal_Collection{Collection: list}}, nil
 }
 
+// collectMap reads the entries of a directory as a map, each by its name.
 func (c *collector) collectMap(at string, value *core.LiteralType, depth int) (*core.Literal, error) {
 	names, err := c.entries(at)
 	if err != nil {
@@ -176,6 +180,7 @@ func (c *collector) entries(at string) ([]string, error) {
 	return names, nil
 }
 
+// read reads a file as a value of an output.
 func (c *collector) read(at string) ([]byte, error) {
 	file, err := c.root.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a named pipe since it was looked at
 	if err != nil {
@@ -203,6 +208,7 @@ func reason(err error) error {
 	return err
 }
 
+// excerpt is the beginning of a value for an error: enough to recognize it, in one line of a log.
 func excerpt(body []byte) string {
 	const most = 60
 	return clip.Ellipsis(strings.TrimSpace(string(body)), most)

@@ -17,7 +17,7 @@ const maxDepth = 100
 // unpack decodes a structure.
 func unpack(encoded []byte) (any, error) { return msgpackjson.Decode(encoded, plain) }
 
-// plain converts a decoded structure to JSON types.
+// plain converts a decoded structure to JSON types. JSON has no infinities and no NaN, which become text.
 func plain(value any) (any, error) {
 	if v, ok := value.(float64); ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
@@ -25,9 +25,10 @@ func plain(value any) (any, error) {
 	return value, nil
 }
 
-// pack encodes a JSON value as clients do. Numbers keep their kind: 1 is an integer and 1.0 is none.
+// pack encodes a JSON value as clients do. Numbers keep their kind: 1 is an integer, 1.0 is a float.
 func pack(value any) ([]byte, error) { return msgpackjson.Encode(numbers(value)) }
 
+// numbers replaces the numbers of a JSON document by integers where they are written as such.
 func numbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:

@@ -21,7 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
-// The container may run as any user, and the directory belongs to the pod alone.
+// The modes let any user read and write: the container may run as any user, and the directory belongs to the pod alone.
 const (
 	fileMode = 0o666
 	dirMode  = 0o777
@@ -77,6 +77,8 @@ func (p *placer) place(at string, literal *core.Literal, depth int) (any, error)
 	return nil, nil //nolint:nilnil // nothing is None
 }
 
+// placeScalar writes one value. Text and numbers become a file with the bare value, structures a file with JSON, files
+// and directories themselves. For these, the JSON document has their path.
 func (p *placer) placeScalar(at string, scalar *core.Scalar, depth int) (any, error) {
 	switch value := scalar.GetValue().(type) {
 	case *core.Scalar_Primitive:

@@ -9,7 +9,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// Codes of the errors that the co-pilot reports.
+// Codes of the errors that the co-pilot reports. The first three are faults of the task; CodeSystem is one of the pod
+// or the object store, and a system retry may help.
 const (
 	CodeInput         = "InputUnavailable"
 	CodeMissingOutput = "OutputMissing"

@@ -55,12 +55,14 @@ func (s Sidecar) Collect(ctx context.Context) error {
 	return err
 }
 
+// collect reads the outputs from the directory and uploads them.
 func (s Sidecar) collect(ctx context.Context) error {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLocal, err)
 	}
 	defer func() { _ = root.Close() }()
+	// Files are uploaded before outputs.pb names them.
 	group, transferring := errgroup.WithContext(ctx)
 	group.SetLimit(transfers)
 	c := &collector{
@@ -77,7 +79,7 @@ func (s Sidecar) collect(ctx context.Context) error {
 	return again(ctx, s.Clock, func() error { return s.Blobs.WriteAll(ctx, s.Attempt+"/"+blobpath.OutputsFile, body) })
 }
 
-// Report writes an error to where the executor reads it.
+// Report writes an error to where the executor reads it. The executor takes it as the reason of the attempt's failure.
 func Report(ctx context.Context, blobs Blobs, clk clock.Clock, attempt string, failure error) error {
 	body, err := document(failure)
 	if err != nil {

@@ -22,7 +22,8 @@ const (
 	MarkStarted = "started"
 )
 
-// stagePause is how often Await looks for a mark.
+// stagePause is how often Await looks for a mark. The pause is short, because the start of every raw container waits
+// for it.
 const stagePause = 10 * time.Millisecond
 
 // Stage is a directory that only download and sidecar share.

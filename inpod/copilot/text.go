@@ -93,6 +93,7 @@ func parsePrimitive(simple core.SimpleType, text string) (*core.Primitive, error
 
 // parseTime reads ISO 8601 as programs write it; without a zone it is UTC.
 func parseTime(text string) (time.Time, error) {
+	// RFC 3339 first; then what Python's str() and isoformat() print.
 	for _, layout := range []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02 15:04:05.999999999Z07:00",
 		"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", time.DateOnly,
@@ -127,6 +128,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return ofSeconds(((numbers[0]*24+numbers[1])*60+numbers[2])*60 + numbers[3])
 }
 
+// ofSeconds converts seconds to a duration.
 func ofSeconds(seconds float64) (time.Duration, error) {
 	nanoseconds := math.Round(seconds*1e6) * 1e3 // exact to a microsecond, as clients are
 	if math.IsNaN(nanoseconds) || math.Abs(nanoseconds) > math.MaxInt64/2 {

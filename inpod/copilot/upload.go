@@ -10,6 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
+// collectBlob uploads a file or a directory, whichever the output is declared as. A mismatch is an error of the task: a
+// reader would look for a file where a directory is.
 func (c *collector) collectBlob(at string, kind *core.BlobType, info fs.FileInfo) (*core.Literal, error) {
 	if multipart := kind.GetDimensionality() == core.BlobType_MULTIPART; multipart != info.IsDir() {
 		if multipart {
@@ -52,6 +54,7 @@ func (c *collector) upload(at string, info fs.FileInfo) (string, error) {
 	})
 }
 
+// send uploads one file in the background, with retries.
 func (c *collector) send(at, uri string) {
 	c.group.Go(func() error {
 		if err := again(c.ctx, c.clock, func() error { return c.copyFile(at, uri) }); err != nil {
@@ -61,6 +64,7 @@ func (c *collector) send(at, uri string) {
 	})
 }
 
+// copyFile uploads one file once.
 func (c *collector) copyFile(at, uri string) error {
 	if strings.ContainsAny(at, "\\") || strings.ContainsFunc(at, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return malformed("%s has a character in its name that object stores do not support", c.seen(at))
