@@ -34,6 +34,8 @@ type attempt struct {
 	timers  []*time.Timer // GUARDED_BY(mu)
 }
 
+// newAttempt returns an attempt that nothing runs yet. Its context is not the worker's: only end abandons it, with the
+// reason.
 func newAttempt(w *Worker, a *workerv1.Assignment) *attempt {
 	one := &attempt{worker: w, id: idOf(a.GetId()), assignment: a}
 	one.preparing, one.abandon = context.WithCancelCause(context.Background())
@@ -51,6 +53,8 @@ func (a *attempt) run() *workerv1.Ended {
 	following, enough := context.WithCancel(context.Background())
 	var follower sync.WaitGroup
 	follower.Go(func() { log.follow(following) })
+	// Counted before and after: the kernel does not say for which process a kill was, so the difference is all that is
+	// known.
 	kills := memoryKills()
 	p, err := w.runner.start(a.preparing, a.command(), log.pipe)
 	log.handedOver()
@@ -73,6 +77,7 @@ func (a *attempt) run() *workerv1.Ended {
 	return ended
 }
 
+// command is what the assignment says. Its variables win over those of the worker's environment.
 func (a *attempt) command() command {
 	env := maps.Clone(a.worker.runner.env)
 	maps.Copy(env, a.assignment.GetEnv())
@@ -91,12 +96,15 @@ func (a *attempt) live(p process, ended *workerv1.Ended) {
 		return
 	}
 	if limit := a.assignment.GetTimeout(); limit != nil {
+		// Counted from the start of the process, as for a pod: preparing it is not the task's time.
 		time.AfterFunc(limit.AsDuration(), func() {
 			a.end(fmt.Sprintf("the attempt took longer than its timeout of %s", limit.AsDuration()), 0, false)
 		})
 	}
 }
 
+// gone records the end of the process. Whatever asked for the end afterwards came too late and must not change the
+// outcome.
 func (a *attempt) gone() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,6 +126,8 @@ func (a *attempt) stop(grace time.Duration) { a.end("the server asked for the en
 // lose ends the attempt at once, because of the worker.
 func (a *attempt) lose(why string) { a.end(why, 0, true) }
 
+// end has the attempt end, for the first reason that was given: what follows is a consequence of it. A grace of 0 kills
+// at once.
 func (a *attempt) end(why string, grace time.Duration, lost bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -158,7 +168,8 @@ func (a *attempt) fail(ended *workerv1.Ended, err error) *workerv1.Ended {
 	return ended
 }
 
-// judge says how the process ended.
+// judge says how the process ended. What the worker did to it comes first: a process that the worker killed may exit
+// with any code. A SIGKILL without a reason is explained by the OOM kills of its time, as far as they are known.
 func (a *attempt) judge(ended *workerv1.Ended, end exit, memory shortage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

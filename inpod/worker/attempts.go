@@ -25,6 +25,8 @@ func (a *forkedAttempt) interrupt() { a.forked.signal(syscall.SIGTERM) }
 
 func (a *forkedAttempt) kill() { a.forked.signal(syscall.SIGKILL) }
 
+// release kills what the attempt has left in its process group. The number of the group is valid until the zombie is
+// reaped.
 func (a *forkedAttempt) release() {
 	_ = syscall.Kill(-a.forked.pid, syscall.SIGKILL)
 	a.forked.reap()
@@ -56,6 +58,7 @@ func (a *coldAttempt) interrupt() { a.signal(syscall.SIGTERM) }
 
 func (a *coldAttempt) kill() { a.signal(syscall.SIGKILL) }
 
+// signal signals the group of the process, which has its children.
 func (a *coldAttempt) signal(s syscall.Signal) { _ = syscall.Kill(-a.cmd.Process.Pid, s) }
 
 func (a *coldAttempt) release() {
@@ -108,6 +111,8 @@ func (r *runner) share(ctx context.Context, base *server, c command, output *os.
 	return &sharedAttempt{runner: r, of: one, number: number, reports: reports}, nil
 }
 
+// startSharing starts a process for the attempts of one bundle. It has the environment of the worker; each attempt
+// brings its own variables. Code gets a directory of its own, so that two bundles never mix.
 func (r *runner) startSharing(ctx context.Context, base *server, c command, bundle bundle) (*sharing, error) {
 	env, dir := map[string]string{}, r.place.dir
 	for name, value := range r.env {
@@ -197,6 +202,8 @@ func (a *sharedAttempt) interrupt() {
 	}
 }
 
+// kill kills the process, and with it the other attempts in it: a coroutine that does not react to its cancellation
+// cannot be ended otherwise. Those are reported as lost, and retried.
 func (a *sharedAttempt) kill() { a.of.kill() }
 
 func (a *sharedAttempt) release() {

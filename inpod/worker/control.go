@@ -37,6 +37,7 @@ type report struct {
 	CPU     float64   `json:"cpu"` // seconds
 }
 
+// request is the number of the request that the report is about; 0 for a report about the server itself.
 func (r report) request() int64 { return max(r.Forked, r.Started, r.Refused, r.Ended, r.Reaped) }
 
 // control is the socket to a server.
@@ -58,6 +59,8 @@ func newControl(conn *net.UnixConn) *control {
 	return c
 }
 
+// read hands each report to the sender of its request, until the server hangs up. A message that cannot be parsed ends the
+// connection: what follows it would be read at the wrong place.
 func (c *control) read() {
 	defer close(c.gone)
 	for {
@@ -114,6 +117,8 @@ func (c *control) forget(number int64) {
 	delete(c.waiting, number)
 }
 
+// write sends a message, with the lock held. The files travel with the four bytes of the length: the receiver reads
+// these with recvmsg, and the body as a stream.
 func (c *control) write(r request, files []*os.File) error {
 	body, err := json.Marshal(r)
 	if err != nil {

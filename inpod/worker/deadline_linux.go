@@ -41,6 +41,7 @@ func (d *kernelDeadline) Set(in time.Duration) error { return d.set(max(in, time
 // Clear implements Deadline.
 func (d *kernelDeadline) Clear() error { return d.set(0) }
 
+// set arms the timer; 0 disarms it.
 func (d *kernelDeadline) set(in time.Duration) error {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(in.Nanoseconds())}
 	_, _, errno := unix.Syscall6(

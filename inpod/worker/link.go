@@ -33,6 +33,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.to.RoundTrip(r)
 }
 
+// newLink makes the client of the worker's server. HTTP/2 is required in both forms, since the stream goes both ways at
+// once.
 func newLink(cfg Config) *link {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)

@@ -15,7 +15,8 @@ import (
 const (
 	// longest is where a line of a log is cut, in bytes, or up to three bytes before: never inside a character.
 	longest = 128 << 10
-	// logLimit is how much of a log is kept, in bytes: as much as of a pod's.
+	// logLimit is how much of a log is kept, in bytes: as much as of a pod's. Later lines are dropped; the attempt does
+	// not block on them.
 	logLimit = 256 << 20
 	// uploadEvery is how often a log that grows is uploaded. A large one waits until it has grown by a quarter.
 	uploadEvery = 3 * time.Second
@@ -91,6 +92,8 @@ func (l *logFile) collect() {
 	}
 }
 
+// append adds a line, unless the log is full. An error of the disk loses the line: an attempt must not fail for its
+// log.
 func (l *logFile) append(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,6 +152,8 @@ func (l *logFile) finish(ctx context.Context) error {
 	return l.upload(ctx)
 }
 
+// upload writes the log as one object, which replaces the one before. Object stores cannot append, which is why a large
+// log is uploaded less often.
 func (l *logFile) upload(ctx context.Context) error {
 	if l.file == nil {
 		return nil

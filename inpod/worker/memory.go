@@ -12,7 +12,8 @@ const (
 // kills counts OOM kills; -1 if unknown.
 type kills struct{ container, machine int64 }
 
-// since compares with the counts of before.
+// since compares with the counts of before. The count of the container decides if there is one. That of the machine
+// includes other containers, so it only makes a shortage possible.
 func (k kills) since(before kills) shortage {
 	switch {
 	case k.container > before.container && before.container >= 0:

@@ -23,6 +23,8 @@ type fileMark struct {
 	dir           bool
 }
 
+// newPlace remembers what the directory has now, before any attempt. A directory that cannot be read is an error:
+// restore would delete what belongs to the image.
 func newPlace(dir string) (*place, error) {
 	p := &place{dir: dir, origin: map[string]struct{}{}}
 	entries, err := os.ReadDir(dir)
@@ -38,7 +40,8 @@ func (p *place) keep() (err error) {
 	return err
 }
 
-// restore removes what was added. It reports false if a file of the bundle was changed: then there is no bundle any more.
+// restore removes what was added. It reports false if a file of the bundle was changed: then there is no bundle any
+// more, and its next attempt gets the code again.
 func (p *place) restore() (bool, error) {
 	now, err := p.scan()
 	if err != nil {
@@ -63,6 +66,7 @@ func (p *place) restore() (bool, error) {
 	return whole, nil
 }
 
+// scan lists everything that was not there when the worker started, by path.
 func (p *place) scan() (map[string]fileMark, error) {
 	found := map[string]fileMark{}
 	err := filepath.WalkDir(p.dir, func(path string, entry fs.DirEntry, err error) error {

@@ -16,7 +16,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// pause is how long a Python environment that cannot be forked from is left alone.
+// pause is how long a Python environment that cannot be forked from is left alone. Loading it takes seconds, which each
+// attempt in this time would lose before it starts cold.
 const pause = time.Minute
 
 // command is what an attempt runs.
@@ -75,6 +76,7 @@ type loaded struct {
 	bundle string
 }
 
+// newRunner writes the Python programs and remembers the working directory. It starts no process.
 func newRunner(cfg Config, log zerolog.Logger) (*runner, error) {
 	program, err := writePrograms(cfg.Scratch)
 	if err != nil {
@@ -113,9 +115,12 @@ func (r *runner) start(ctx context.Context, c command, output *os.File) (process
 	return p, err
 }
 
+// choose starts the attempt warm where that is safe, else cold. Preparations of several attempts wait for each other:
+// they share the servers and the directory. The attempts themselves do not.
 func (r *runner) choose(ctx context.Context, c command, output *os.File) (process, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// Only then does no other attempt use the directory.
 	if r.alone {
 		if whole, err := r.place.restore(); err != nil {
 			return nil, fmt.Errorf("restore the working directory: %w", err)
@@ -134,7 +139,9 @@ func (r *runner) choose(ctx context.Context, c command, output *os.File) (proces
 	return r.cold(c, output)
 }
 
-// warm starts an attempt in a process that has the SDK.
+// warm starts an attempt in a process that has the SDK: in the one that has its code as well, where that is safe, else
+// in the base. An error says why it cannot be warm; the caller starts it cold. Variables are compared because imports
+// read them: an attempt with other values would see what another process had read.
 func (r *runner) warm(ctx context.Context, c command, output *os.File) (process, error) {
 	if !canFork {
 		return nil, errors.New("attempts are forked on Linux only")
@@ -165,6 +172,7 @@ func (r *runner) warm(ctx context.Context, c command, output *os.File) (process,
 			return p, err
 		}
 		r.log.Warn().Err(err).Msg("forking an attempt from the process with its code failed; using the base process")
+		// Not tried again with this code: what failed once would cost each attempt the same time.
 		r.unfit[l.bundle] = struct{}{}
 		r.unload()
 	}
@@ -175,6 +183,7 @@ func (r *runner) warm(ctx context.Context, c command, output *os.File) (process,
 	return p, err
 }
 
+// fork forks an attempt from a server and waits until it is the process that it should be.
 func (r *runner) fork(ctx context.Context, s *server, c command, output *os.File) (process, error) {
 	f, err := s.fork(ctx, startLimit, request{Do: "run", Dir: r.place.dir, Args: c.args, Env: c.env}, output)
 	if err != nil {
@@ -212,6 +221,7 @@ func (r *runner) startBase(ctx context.Context, script string) (*server, error) 
 	return base, nil
 }
 
+// dropBase ends the base, and with it the loaded server, which was forked from it.
 func (r *runner) dropBase() {
 	r.unload()
 	if r.base != nil {
@@ -230,6 +240,7 @@ func (r *runner) load(ctx context.Context, base *server, c command) *loaded {
 		default:
 		}
 	}
+	// Other code: nothing of the code before may be left in the directory.
 	if r.code != bundle.key() {
 		r.unload()
 		r.place.bundle, r.code = nil, bundle.key()
@@ -255,6 +266,8 @@ func (r *runner) load(ctx context.Context, base *server, c command) *loaded {
 	return l
 }
 
+// tryLoad downloads the code of a bundle in a process of its own, and has a server import it. The directory is
+// remembered after each step, since an import may write files, such as compiled modules.
 func (r *runner) tryLoad(ctx context.Context, base *server, c command, bundle bundle) (*loaded, error) {
 	what := request{Dir: r.place.dir, Args: c.args, Env: c.env}
 	if bundle.tgz != "" {
@@ -344,6 +357,7 @@ func (r *runner) stop() {
 	_, _ = r.place.restore()
 }
 
+// owns records whether a child of this process is waited for somewhere. Others are orphans of attempts.
 func (r *runner) owns(pid int, is bool) {
 	r.pids.Lock()
 	defer r.pids.Unlock()
@@ -354,6 +368,8 @@ func (r *runner) owns(pid int, is bool) {
 	}
 }
 
+// count changes the number of attempts. An attempt counts from before its process is there, so that no orphan sweep
+// takes that process for a leftover.
 func (r *runner) count(n int) {
 	r.pids.Lock()
 	defer r.pids.Unlock()
@@ -381,6 +397,7 @@ func (b bundle) loadable() bool {
 	return b.resolver != "" && b.pkl == "" && (b.tgz == "" || b.dest == "." || b.dest == "")
 }
 
+// bundleOf reads the options of a command line of the SDK's entry point, in both forms: --tgz X and --tgz=X.
 func bundleOf(args []string) bundle {
 	value := func(option string) string {
 		for i, arg := range args {

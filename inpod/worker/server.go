@@ -70,6 +70,8 @@ func startBase(
 	cmd.Env, cmd.Dir = list(env), "/"
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.ExtraFiles = []*os.File{theirs}
+	// A session of its own, so that a signal for the worker's group does not reach it: it must outlive the grace of its
+	// attempts.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	_ = theirs.Close()
@@ -211,7 +213,8 @@ func (f *forked) end() exit {
 	return exit{signal: syscall.Signal(r.Code)}
 }
 
-// reap ends what the number of the process means.
+// reap has the server wait for the process that has ended. Its number may name another process from then on, so nothing
+// may signal it any more.
 func (f *forked) reap() {
 	defer f.of.control.forget(f.number)
 	if f.of.control.tell("reap", f.number) != nil {
@@ -229,7 +232,7 @@ func (f *forked) reap() {
 	}
 }
 
-// serve has a server made that answers a socket of its own.
+// serve forks a server that answers a socket of its own, with the code or the attempts of the request.
 func (s *server) serve(ctx context.Context, r request) (*server, error) {
 	ours, theirs, err := forkable.SocketPair()
 	if err != nil {

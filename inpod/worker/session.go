@@ -11,11 +11,13 @@ import (
 )
 
 const (
-	// remembered is how many acknowledged attempts are known, so that they are not run again.
+	// remembered is how many acknowledged attempts are known, so that they are not run again. A server that has not
+	// stored the acknowledgement assigns an attempt again soon, not thousands of attempts later.
 	remembered = 4096
 	// silence is how long a stream may be silent before the first lease.
 	silence = 10 * time.Second
-	// margin is the part of a lease that is kept for ending all work: one fifth, and at most maxMargin.
+	// margin is the part of a lease that is kept for ending all work: one fifth, and at most maxMargin. Killing
+	// processes takes time, and when the lease is over another worker may have the same attempts.
 	margin    = 5
 	maxMargin = 3 * time.Second
 )
@@ -57,6 +59,8 @@ type session struct {
 	leased bool            // there is a lease
 }
 
+// newSession returns the session of a worker that has no lease. incarnation tells the server this process from an
+// earlier one with the same id.
 func newSession(worker, incarnation, version string, slots uint32) *session {
 	return &session{
 		worker: worker, incarnation: incarnation, version: version, slots: slots,
@@ -80,6 +84,8 @@ func (s *session) message(now time.Duration) *workerv1.WorkRequest {
 	}}}
 }
 
+// state is everything that the server should know: each message repeats it, so that a lost message or a new stream
+// loses nothing. A draining worker offers no slots.
 func (s *session) state() *workerv1.Heartbeat {
 	state := &workerv1.Heartbeat{Slots: s.slots}
 	if s.draining {
@@ -94,6 +100,7 @@ func (s *session) state() *workerv1.Heartbeat {
 	return state
 }
 
+// sorted are the keys in a fixed order, so that equal states make equal messages.
 func sorted[V any](all map[id]V) []id {
 	return slices.SortedFunc(maps.Keys(all), func(a, b id) int {
 		if a.uid != b.uid {
@@ -126,7 +133,8 @@ func (s *session) receive(now time.Duration, m *workerv1.WorkResponse) (d decisi
 	return decision{}, false
 }
 
-// renew counts the lease from the oldest message without an answer: answers come in the order of the messages.
+// renew counts the lease from the oldest message without an answer: answers come in the order of the messages. That is
+// earlier than the server's own count, so the worker always gives up first.
 func (s *session) renew(lasts time.Duration) {
 	if len(s.sent) == 0 || lasts <= 0 {
 		return
@@ -139,6 +147,8 @@ func (s *session) renew(lasts time.Duration) {
 	}
 }
 
+// assign accepts an attempt or refuses it as lost. A refusal is reported like an end, so that the server places the
+// attempt elsewhere at once.
 func (s *session) assign(now time.Duration, a *workerv1.Assignment) (decision, bool) {
 	one := idOf(a.GetId())
 	if _, seen := s.known[one]; seen {
@@ -179,6 +189,7 @@ func (s *session) finish(e *workerv1.Ended) {
 	s.ended[one] = e
 }
 
+// acknowledge drops the report of an end that the server has stored. Until then each message has it.
 func (s *session) acknowledge(one id) {
 	if s.ended[one] == nil {
 		return
@@ -203,7 +214,7 @@ func (s *session) lapse(now time.Duration) bool {
 	return true
 }
 
-// interval is how often the worker must send a heartbeat.
+// interval is how often the worker must send a heartbeat: three in the time of a lease, so that one may be lost.
 func (s *session) interval() time.Duration {
 	if s.lasts == 0 {
 		return time.Second
@@ -211,7 +222,8 @@ func (s *session) interval() time.Duration {
 	return s.lasts * 3 / 10
 }
 
-// silent reports whether the stream is to be given up, because the server does not answer.
+// silent reports whether the stream is to be given up, because the server does not answer. A third of the lease leaves
+// time for a new stream before the lease is over.
 func (s *session) silent(now time.Duration) bool {
 	limit := silence
 	if s.lasts > 0 {

@@ -52,6 +52,8 @@ func killOrphans(own func(pid int) bool) {
 	}
 }
 
+// killTree kills a process and everything below it, from the leaves up: a child whose parent is gone would no longer be
+// found below it.
 func killTree(pid int) {
 	_ = syscall.Kill(pid, syscall.SIGSTOP) // it must not fork meanwhile
 	for _, child := range childrenOf(pid) {
@@ -60,6 +62,8 @@ func killTree(pid int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
+// childrenOf are the children of all threads of a process. The files exist in kernels with CONFIG_PROC_CHILDREN, as
+// distributions have it.
 func childrenOf(pid int) []int {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	var found []int
@@ -82,6 +86,7 @@ func memoryKills() kills {
 	return kills{container: ofCgroup(), machine: oomKills("/proc/vmstat")}
 }
 
+// ofCgroup reads the count of the container's own cgroup; -1 with cgroup v1, which has no such file.
 func ofCgroup() int64 {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

@@ -18,7 +18,8 @@ const (
 	firstPause, longestPause = 100 * time.Millisecond, 5 * time.Second
 	// tick is how often the lease is looked at, and how long a break of the stream is noticed at the latest.
 	tick = 200 * time.Millisecond
-	// farewell is what is kept of the grace for the last report.
+	// farewell is what is kept of the grace for the last report: the kubelet kills the worker at the end of the grace,
+	// and an unreported end is a lost attempt.
 	farewell = 5 * time.Second
 )
 
@@ -126,6 +127,7 @@ func (w *Worker) hurry() {
 	}
 }
 
+// drain stops the worker from taking attempts and notifies the server.
 func (w *Worker) drain() {
 	w.mu.Lock()
 	w.session.draining = true
@@ -157,6 +159,7 @@ func (w *Worker) connect(ctx context.Context) error {
 		if unknown(err) || ctx.Err() != nil {
 			return err
 		}
+		// A stream that worked for a while starts the backoff again; one that breaks at once does not.
 		if w.now()-began > longestPause {
 			pauses.Reset()
 		}
@@ -170,6 +173,7 @@ func (w *Worker) connect(ctx context.Context) error {
 	}
 }
 
+// stream has one stream, from its first message to its error.
 func (w *Worker) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

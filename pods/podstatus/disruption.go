@@ -17,6 +17,8 @@ func ofPod(pod *corev1.Pod) *failure.Failure {
 	}
 	switch pod.Status.Reason {
 	case "Evicted":
+		// A kubelet evicts a pod for its own use of ephemeral storage with the same reason as for pressure on the node.
+		// Only the message tells them apart, and only the first is the task's fault.
 		if strings.Contains(pod.Status.Message, "storage") && strings.Contains(pod.Status.Message, "exceed") &&
 			strings.Contains(pod.Status.Message, "limit") {
 			return failure.New(failure.StorageExceeded, detail)
@@ -31,6 +33,7 @@ func ofPod(pod *corev1.Pod) *failure.Failure {
 	case "NodeAffinity", "NodeSelectorMismatching", "UnexpectedAdmissionError", "TaintToleration", "NodePorts", "Taint":
 		return failure.New(failure.NodeRefused, detail)
 	}
+	// OutOfcpu, OutOfmemory, OutOfpods and so on: the node had no room when the pod arrived.
 	if strings.HasPrefix(pod.Status.Reason, "OutOf") {
 		return failure.New(failure.NodeRefused, detail)
 	}
@@ -64,6 +67,7 @@ func disruptionOf(pod *corev1.Pod) *failure.Failure {
 	return nil
 }
 
+// podDetail is what the cluster says about a pod, for the message of a failure.
 func podDetail(pod *corev1.Pod) string {
 	parts := make([]string, 0, 2)
 	for _, part := range []string{pod.Status.Reason, pod.Status.Message} {

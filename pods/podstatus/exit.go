@@ -34,6 +34,8 @@ func ofContainer(name string, end *corev1.ContainerStateTerminated) *failure.Fai
 	return exitcode.End{Code: end.ExitCode, Signal: end.Signal, Log: end.Message}.Failure(detail)
 }
 
+// exitDetail describes the end of a container, with the end of its log if the kubelet has put it into the status. The
+// reasons Error and Completed say no more than the exit code.
 func exitDetail(name string, end *corev1.ContainerStateTerminated) string {
 	detail := fmt.Sprintf("container %s ended with exit code %d", name, end.ExitCode)
 	switch end.Reason {

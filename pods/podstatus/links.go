@@ -44,6 +44,7 @@ func (r *Reader) logLinks(attempt *plugin.Attempt, pod *corev1.Pod, state plugin
 	return result
 }
 
+// renderLink fills the template of a link; false if one of its values is not known.
 func renderLink(uri string, values map[string]string) (string, bool) {
 	complete := true
 	pattern := regexp.MustCompile(`\{\{\s*\.([A-Za-z0-9]+)\s*\}\}`)
@@ -57,6 +58,8 @@ func renderLink(uri string, values map[string]string) (string, bool) {
 	return rendered, complete
 }
 
+// linkValues are the values that are known of an attempt, by lower-case name. Attempts count from 0 in links, as users
+// of Flyte 1 wrote them.
 func linkValues(attempt *plugin.Attempt, pod *corev1.Pod, state plugin.State) map[string]string {
 	spec, id, primary := attempt.Task.Spec, attempt.Template.GetId(), podspec.PrimaryName(attempt.Template)
 	values := map[string]string{

@@ -40,6 +40,7 @@ func logContext(pod *corev1.Pod, primary string) *core.LogContext {
 	}
 }
 
+// containerContexts lists the containers of a pod in the order of its spec, with the times of their processes.
 func containerContexts(containers []corev1.Container, statuses []corev1.ContainerStatus) []*core.ContainerContext {
 	var result []*core.ContainerContext
 	for _, container := range containers {

@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	// schedulerPause is how long a new pod may go without a scheduler's condition before that is reported.
+	// schedulerPause is how long a new pod may go without a scheduler's condition before that is reported. Schedulers
+	// set it within milliseconds; without the pause, each start would show a wait for resources.
 	schedulerPause = time.Second
-	// terminatingSlack is how long after its grace a pod may remain in deletion before its node counts as lost.
+	// terminatingSlack is how long after its grace a pod may remain in deletion before its node counts as lost. A
+	// kubelet that works needs seconds for this.
 	terminatingSlack = time.Minute
 	// noticeCondition is the condition with which a node says something about a pod although nothing has failed.
 	noticeCondition corev1.PodConditionType = "flyte.org/Notice"
@@ -37,7 +39,9 @@ func NewReader(config podspec.Config, clk clock.Clock) *Reader {
 	return &Reader{config: config, clock: clk}
 }
 
-// Observe returns the state of an attempt that runs as this pod. Object is the uid of the pod.
+// Observe returns the state of an attempt that runs as this pod. Object is the uid of the pod. The order of the cases
+// is that of certainty: the end of the primary container, then the end of the pod, then an overdue deletion, then what
+// runs or waits.
 func (r *Reader) Observe(attempt *plugin.Attempt, pod *corev1.Pod) plugin.State {
 	now, primaryName := r.clock.Now(), podspec.PrimaryName(attempt.Template)
 	state := plugin.State{Object: pod.UID, Stopping: pod.DeletionTimestamp != nil}
@@ -266,6 +270,7 @@ func hasContainer(pod *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 }
 
+// statusOf is the status of a container; nil while the kubelet has not written one.
 func statusOf(statuses []corev1.ContainerStatus, name string) *corev1.ContainerStatus {
 	for i := range statuses {
 		if statuses[i].Name == name {

@@ -28,10 +28,12 @@ type Running struct {
 	StartedAt time.Time
 }
 
-// hopelessRestarts is how many failed starts in a row mean that the next one fails, too.
+// hopelessRestarts is how many failed starts in a row mean that the next one fails, too. Fewer would give up on a
+// program that waits for its database.
 const hopelessRestarts = 3
 
-// slowListener is how long a process may run without accepting connections before that is worth saying.
+// slowListener is how long a process may run without accepting connections before that is worth saying. It is no
+// failure: loading a model takes longer.
 const slowListener = 10 * time.Second
 
 // ObserveRunning reads the state of a pod whose container of this name is started again whenever it ends. A container that ended
@@ -109,6 +111,7 @@ func (s *Running) ofEnded(name string, end *corev1.ContainerStateTerminated, res
 	s.ForGood = s.Why.Reason == failure.StartError || restarts >= hopelessRestarts
 }
 
+// ofUnscheduled looks at a pod without a node. No scheduler has looked at a very young one yet.
 func (s *Running) ofUnscheduled(pod *corev1.Pod, now time.Time) {
 	s.Word = "Pending"
 	condition := conditionOf(pod, corev1.PodScheduled)

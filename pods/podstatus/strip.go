@@ -7,8 +7,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/pods/podsecret"
 )
 
-// Strip removes from a pod that enters the cache everything that this package and the orphan sweep do not read: it keeps
-// names, labels, owners, node, containers' names, the names of Secrets and status. Other objects stay as they are.
+// Strip removes from a pod that enters the cache everything that this package and the orphan sweep do not read: it
+// keeps names, labels, owners, node, containers' names, the names of Secrets and status. Other objects stay as they
+// are. The cache has every pod of the cluster's tasks, and specs are the largest part of them.
 func Strip(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -52,6 +52,7 @@ func unread(message string) bool {
 }
 
 // transient reports whether a registry did not serve an image because of an error of its own or of the network.
+// Runtimes report both in words only, so this is a list of their words, in lower case.
 func transient(message string) bool {
 	message = strings.ToLower(message)
 	for _, sign := range []string{
