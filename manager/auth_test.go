@@ -25,6 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
@@ -34,7 +35,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
-// oneProject lets root do everything, and everybody else what concerns one project.
+// oneProject lets root do everything, and everybody else what concerns one project and see the tasks of a library.
 type oneProject struct {
 	project string
 
@@ -59,6 +60,10 @@ func (o *oneProject) Authorise(_ context.Context, identity authz.Identity, rule 
 	o.asked = append(o.asked, strings.Join([]string{identity.Subject, rule.Action, resource.Project}, " "))
 	switch {
 	case identity.Subject == "root" || resource.Project == o.project:
+		return authz.Everything(), nil
+	case rule.Members:
+		return authz.Scope{}, nil
+	case resource.Project == "library" && rule.Action == "task.view":
 		return authz.Everything(), nil
 	case rule.Lists && resource.Project == "":
 		return authz.Scope{Places: []authz.Place{{Project: o.project}}}, nil
@@ -110,7 +115,7 @@ func TestAPolicyOfOneProject(t *testing.T) {
 	require.NoError(t, server.Start(t.Context()))
 	url := "http://" + server.Addr()
 	root, ada := workflowconnect.NewRunServiceClient(as("root"), url), workflowconnect.NewRunServiceClient(as("ada"), url)
-	for _, id := range []string{"mine", "theirs"} {
+	for _, id := range []string{"mine", "theirs", "library"} {
 		_, err := projectconnect.NewProjectServiceClient(as("root"), url).CreateProject(t.Context(), &project.CreateProjectRequest{Project: &project.Project{Id: id}})
 		require.NoError(t, err)
 		require.NoError(t, createRun(t, root, runOf(id, "first")))
@@ -134,6 +139,7 @@ func TestAPolicyOfOneProject(t *testing.T) {
 			Task: &workflow.CreateRunRequest_TaskId{TaskId: &task.TaskIdentifier{Project: "theirs", Domain: "development", Name: "n", Version: "v"}},
 		})
 		denied(t, err) // both resources count
+		startLibraryTask(t, url, ada)
 		_, err = workflowconnect.NewRunServiceClient(as("eve"), url).GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: runOf("mine", "first")})
 		require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
 	})
@@ -179,6 +185,24 @@ func TestAPolicyOfOneProject(t *testing.T) {
 	})
 }
 
+// startLibraryTask runs a task of a project whose tasks the caller may see, but in which it may not create runs.
+func startLibraryTask(t *testing.T, url string, client workflowconnect.RunServiceClient) {
+	t.Helper()
+	id := &task.TaskIdentifier{Project: "library", Domain: "development", Name: "hello.main", Version: "1"}
+	_, err := taskconnect.NewTaskServiceClient(as("root"), url).DeployTask(t.Context(), &task.DeployTaskRequest{TaskId: id, Spec: &task.TaskSpec{
+		TaskTemplate: &core.TaskTemplate{
+			Id:   &core.Identifier{Project: id.GetProject(), Domain: id.GetDomain(), Name: id.GetName(), Version: id.GetVersion()},
+			Type: "python", Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "hello:1"}},
+		},
+	}})
+	require.NoError(t, err)
+	_, err = client.CreateRun(t.Context(), &workflow.CreateRunRequest{
+		Id:   &workflow.CreateRunRequest_RunId{RunId: runOf("mine", "of-the-library")},
+		Task: &workflow.CreateRunRequest_TaskId{TaskId: id},
+	})
+	require.NoError(t, err)
+}
+
 // narrowedLists checks the lists across all projects, of which the caller may see only one.
 func narrowedLists(t *testing.T, url string, root, ada workflowconnect.RunServiceClient, denied func(*testing.T, error)) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -204,8 +228,11 @@ func narrowedLists(t *testing.T, url string, root, ada workflowconnect.RunServic
 	activity, err := insight.GetActivity(ctx, &insightv1.GetActivityRequest{})
 	require.NoError(t, err)
 	require.Len(t, activity.GetActivities(), 1)
-	_, err = insight.ListQueues(ctx, &insightv1.ListQueuesRequest{})
-	denied(t, err) // about the installation, and not a list that could be narrowed
+	queues, err := insight.ListQueues(ctx, &insightv1.ListQueuesRequest{})
+	require.NoError(t, err) // of the installation: any member may call
+	require.NotEmpty(t, queues.GetQueues())
+	_, err = insight.PreviewRetention(ctx, &insightv1.PreviewRetentionRequest{})
+	denied(t, err) // about the installation, for those who may see all of it
 
 	// An app of another project that uses a run of the caller's.
 	_, err = appconnect.NewAppServiceClient(as("root"), url).Create(ctx, &app.CreateRequest{App: &app.App{

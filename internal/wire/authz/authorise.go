@@ -10,15 +10,27 @@ type Rule struct {
 	Action string
 	// Lists means that the handler narrows its answer to the Scope of the decision.
 	Lists bool
+	// Members means that every member of the installation may call, whatever its roles. The authoriser refuses only callers
+	// who are not members; the scope of its answer does not matter.
+	Members bool
+}
+
+// on is the rule for one of the resources of a request.
+func (r Rule) on(resource Resource) Rule {
+	if resource.Permission == "" {
+		return r
+	}
+	return Rule{By: r.By, Action: resource.Permission}
 }
 
 // Authoriser decides whether a caller may do something to a resource. It is asked for each resource of a request of
 // users, keys, tasks and anonymous callers, and not about what is open or for parts of the installation. It is called for every request and every new resource of a
 // stream, so it decides in memory.
 type Authoriser interface {
-	// Authorize returns how much of the resource the caller may see, or a PermissionDenied or Unauthenticated error.
+	// Authorise returns how much of the resource the caller may see, or a PermissionDenied or Unauthenticated error.
+	// The rule is that of the procedure, with the permission that this resource takes.
 	// A Scope other than Everything is an answer to rules that list. The caller of any other rule is denied unless the
-	// resource itself is within the scope.
+	// resource itself is within the scope, or the rule is for members.
 	Authorise(ctx context.Context, identity Identity, rule Rule, resource Resource) (Scope, error)
 }
 

@@ -35,14 +35,18 @@ func (d *Decider) All(ctx context.Context, rule Rule, resources []Resource) (Sco
 	return all, nil
 }
 
-// One asks about one resource.
+// One asks about one resource. A resource with a permission of its own does not narrow the lists of the call.
 func (d *Decider) One(ctx context.Context, rule Rule, resource Resource) (Scope, error) {
+	rule = rule.on(resource)
 	scope, err := d.Authoriser.Authorise(ctx, IdentityFrom(ctx), rule, resource)
 	if err != nil {
 		return Scope{}, err
 	}
-	if !rule.Lists && !scope.All && (resource.Project == "" || !scope.Allows(resource.Project, resource.Domain)) {
+	if !rule.Lists && !rule.Members && !scope.All && (resource.Project == "" || !scope.Allows(resource.Project, resource.Domain)) {
 		return Scope{}, Denied("%s is not allowed on %s", rule.Action, resource)
+	}
+	if resource.Permission != "" {
+		return Everything(), nil
 	}
 	return scope, nil
 }

@@ -2,10 +2,25 @@ package authz
 
 import "google.golang.org/protobuf/reflect/protoreflect"
 
-// TargetOf returns a procedure's row of the table: the paths of its resources, or why it has none.
+// TargetOf returns a procedure's row of the table: the paths of all its resources, and why it is about none of them; empty
+// if it is about one.
 func TargetOf(name string) (paths []string, none string) {
 	row, _ := RowOf(name)
-	return row.on.paths, row.on.none
+	for _, path := range row.on.paths {
+		paths = append(paths, path.fields)
+	}
+	return paths, row.on.none
+}
+
+// PermissionAt is the permission that the table names for the resources at a path; empty for that of the row.
+func PermissionAt(name, fields string) string {
+	row, _ := RowOf(name)
+	for _, path := range row.on.paths {
+		if path.fields == fields {
+			return path.permission
+		}
+	}
+	return ""
 }
 
 // HasShape reports whether a message names a resource.

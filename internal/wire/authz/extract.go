@@ -15,7 +15,7 @@ type fieldPath []protoreflect.FieldDescriptor
 // reader reads the resources at one path of a request.
 type reader struct {
 	path                               fieldPath
-	kind                               string
+	kind, permission                   string
 	org, project, domain, name, action fieldPath
 }
 
@@ -29,8 +29,8 @@ type extractor struct {
 // than reading them.
 type extractors struct{ known sync.Map } // of procedure to *extractor
 
-// of reads what a request is about: each resource once, in the order of the request. A request that names nothing is
-// about everything of its organization.
+// of reads what a request is about: each resource once, in the order of the table. A request that names nothing that the
+// permission of its rule is for is about everything of its organization.
 func (e *extractors) of(procedure string, on target, request proto.Message) ([]Resource, error) {
 	message := request.ProtoReflect()
 	found, known := e.known.Load(procedure)
@@ -52,10 +52,11 @@ func newExtractor(on target, request protoreflect.MessageDescriptor) (*extractor
 		}
 	}
 	for _, path := range on.paths {
-		r, err := newReader(request, path)
+		r, err := newReader(request, path.fields)
 		if err != nil {
 			return nil, err
 		}
+		r.permission = path.permission
 		e.readers = append(e.readers, r)
 	}
 	return e, nil
@@ -111,8 +112,10 @@ func lookUp(message protoreflect.MessageDescriptor, path string) (fieldPath, err
 
 func (e *extractor) resources(request protoreflect.Message) []Resource {
 	var found []Resource
+	about := false // whether one of them takes the permission of the rule
 	var seen map[Resource]struct{}
 	add := func(r Resource) {
+		about = about || r.Permission == ""
 		if len(found) > 0 && found[len(found)-1] == r {
 			return // batches are mostly about one run
 		}
@@ -130,8 +133,8 @@ func (e *extractor) resources(request protoreflect.Message) []Resource {
 	for i := range e.readers {
 		e.readers[i].walk(request, e.readers[i].path, add)
 	}
-	if len(found) == 0 {
-		return []Resource{{Org: e.org.text(request)}}
+	if !about {
+		found = append(found, Resource{Org: e.org.text(request)})
 	}
 	return found
 }
@@ -141,7 +144,7 @@ func (r *reader) walk(message protoreflect.Message, path fieldPath, add func(Res
 	if len(path) == 0 {
 		add(Resource{
 			Kind: r.kind, Org: r.org.text(message), Project: r.project.text(message), Domain: r.domain.text(message),
-			Name: r.name.text(message), Action: r.action.text(message),
+			Name: r.name.text(message), Action: r.action.text(message), Permission: r.permission,
 		})
 		return
 	}

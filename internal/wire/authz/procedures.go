@@ -63,7 +63,7 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.insight.v1.AppInsightService": {
 		"ExplainApp":    {people, "app.view", on("app_id")},
 		"ListAppEvents": {people, "app.view", on("app_id")},
-		"ListAppsOfRun": {people, "app.view", listing(nothing("apps of every place, which may use the run"))},
+		"ListAppsOfRun": {people, "app.view", listing(nothing("apps of every place, which may use the run").also("run.view", "run_id"))},
 		"ListRevisions": {people, "app.view", on("app_id")},
 		"RollBack":      {people, "app.update", on("app_id")},
 	},
@@ -80,7 +80,7 @@ var procedures = map[string]map[string]Row{
 		"ListDataFlow":      {people, "action.view", on("action_id")},
 		"ListErrors":        {people, "action.view", on("run_id")},
 		"ListPausedActions": {people, "action.view", listing(on(self))},
-		"ListQueues":        {people, "queue.view", nothing("queues belong to the installation")},
+		"ListQueues":        {people, "queue.view", members(nothing("queues belong to the installation"))},
 		"ListTransitions":   {people, "action.view", on("run_id")},
 		"PreviewRecovery":   {people, "run.view", on("run_id")},
 		"PreviewRetention":  {people, "retention.view", nothing("retention is of the installation")},
@@ -144,7 +144,7 @@ var procedures = map[string]map[string]Row{
 		"GetPublicClientConfig": {public, "auth.discover", nothing("how to sign in")},
 	},
 	"flyteidl2.auth.IdentityService": {
-		"UserInfo": {people, "identity.view", nothing("the caller itself")},
+		"UserInfo": {people, "identity.view", members(nothing("the caller itself"))},
 	},
 	"flyteidl2.cacheservice.CacheService": {
 		"Delete":                 {services, "cache.delete", nothing("keys are digests that all projects share")},
@@ -161,7 +161,7 @@ var procedures = map[string]map[string]Row{
 		"ReleaseReservation":     {services, "cache.reserve", on("identifier")},
 	},
 	"flyteidl2.cluster.ClusterService": {
-		"SelectCluster": {programs, "cluster.select", on("org_id", "project_id", "task_id", "action_id", "action_attempt_id", "app_id", "cluster_pool_id", "domain_id", "cluster_id", "queue_id")},
+		"SelectCluster": {programs, "cluster.select", members(on("org_id", "project_id", "task_id", "action_id", "action_attempt_id", "app_id", "cluster_pool_id", "domain_id", "cluster_id", "queue_id"))},
 	},
 	"flyteidl2.connector.AsyncConnectorService": {
 		"CreateTask":     {services, "connector.use", large("the spec and the inputs of a task", on("task_execution_metadata.task_execution_id.task_id"))},
@@ -179,7 +179,7 @@ var procedures = map[string]map[string]Row{
 		"CreateUploadLocation": {programs, "data.upload", on(self)},
 		"GetActionData":        {programs, "data.view", on("action_id")},
 		"TailLogs":             {programs, "log.view", on("action_id")},
-		"UploadInputs":         {programs, "data.upload", large("the inputs of a run", on("run_id", "project_id", "task_id", "trigger_name"))},
+		"UploadInputs":         {programs, "data.upload", large("the inputs of a run", on("run_id", "project_id").also("task.view", "task_id").also("trigger.view", "trigger_name"))},
 	},
 	"flyteidl2.imagebuilder.ImageService": {
 		"GetImage": {programs, "image.view", on("project_id")},
@@ -187,8 +187,8 @@ var procedures = map[string]map[string]Row{
 	"flyteidl2.org.DomainService": {
 		"CreateDomain": {people, "domain.create", on(self)},
 		"DeleteDomain": {people, "domain.delete", on(self)},
-		"GetDomain":    {people, "domain.view", on(self)},
-		"ListDomains":  {people, "domain.view", nothing("domains belong to the installation")},
+		"GetDomain":    {people, "domain.view", members(on(self))},
+		"ListDomains":  {people, "domain.view", members(nothing("domains belong to the installation"))},
 		"UpdateDomain": {people, "domain.update", on(self)},
 	},
 	"flyteidl2.project.ProjectService": {
@@ -247,7 +247,7 @@ var procedures = map[string]map[string]Row{
 	"flyteidl2.workflow.RunService": {
 		"AbortAction":         {programs, "action.abort", on("action_id")},
 		"AbortRun":            {programs, "run.abort", on("run_id")},
-		"CreateRun":           {programs, "run.create", large("the spec of a task and the inputs of a run", on("run_id", "project_id", "task_id", "trigger_name"))},
+		"CreateRun":           {programs, "run.create", large("the spec of a task and the inputs of a run", on("run_id", "project_id").also("task.view", "task_id").also("trigger.view", "trigger_name"))},
 		"GetActionData":       {programs, "data.view", on("action_id")},
 		"GetActionDataURIs":   {programs, "action.view", on("action_id")},
 		"GetActionDetails":    {programs, "action.view", on("action_id")},
@@ -270,7 +270,7 @@ var procedures = map[string]map[string]Row{
 	},
 	"flyteidl2.workflow.TrackedRunService": {
 		"AbortRun":           {programs, "run.abort", on("run_id")},
-		"CreateRun":          {programs, "run.create", large("the spec of a task and the inputs of a run", on("run_id", "project_id", "task_id"))},
+		"CreateRun":          {programs, "run.create", large("the spec of a task and the inputs of a run", on("run_id", "project_id").also("task.view", "task_id"))},
 		"GetActionDetails":   {programs, "action.view", on("action_id")},
 		"GetRunDetails":      {programs, "run.view", on("run_id")},
 		"ListActions":        {programs, "action.view", on("run_id")},
@@ -282,10 +282,10 @@ var procedures = map[string]map[string]Row{
 		"WatchRuns":          {programs, "run.view", listing(on("project_id", "task_id", "cluster_id"))},
 	},
 	"flyteidl2.workflow.TranslatorService": {
-		"JsonValuesToLiterals":     {people, "translator.use", large("the inputs of a run", nothing("a pure function"))},
-		"LaunchFormJsonToLiterals": {people, "translator.use", large("the inputs of a run", nothing("a pure function"))},
+		"JsonValuesToLiterals":     {people, "translator.use", large("the inputs of a run", members(nothing("a pure function")))},
+		"LaunchFormJsonToLiterals": {people, "translator.use", large("the inputs of a run", members(nothing("a pure function")))},
 		"LiteralsToLaunchFormJson": {people, "translator.use", large("the inputs of a run", on("action_id", "trigger_id"))},
-		"TaskSpecToLaunchFormJson": {people, "translator.use", large("the spec of a task", nothing("a pure function"))},
+		"TaskSpecToLaunchFormJson": {people, "translator.use", large("the spec of a task", members(nothing("a pure function")))},
 	},
 	"grpc.health.v1.Health": {
 		"Check": {public, "health.view", nothing("the process itself")},

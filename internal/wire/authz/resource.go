@@ -16,6 +16,8 @@ type Resource struct {
 	Name string
 	// Action is the name of an action in the run that Name names.
 	Action string
+	// Permission is the permission that the request takes on this resource if it is not that of its rule; empty otherwise.
+	Permission string
 }
 
 // String is the resource for messages, such as run p/d/r1 action a0.

@@ -3,20 +3,41 @@ package authz
 // target says where the requests of a procedure name what they are about.
 type target struct {
 	// paths lead to the messages of shapes, through lists too. All that are there count.
-	paths []string
+	paths []path
 	// none is why a request names nothing, for readers of the table.
 	none string
 	// lists means that the answer can be narrowed to a Scope.
 	lists bool
+	// members means that any member may call.
+	members bool
 	// large is what makes the messages large, for readers of the table; empty for all that are small.
 	large string
+}
+
+// path leads to the messages that name one kind of resource.
+type path struct {
+	fields string
+	// permission is what callers need on these resources; empty for that of the row.
+	permission string
 }
 
 // self is the path of the request itself.
 const self = ""
 
 // on is a target at paths of the request, such as run_id or events.id.
-func on(paths ...string) target { return target{paths: paths} }
+func on(paths ...string) target {
+	var t target
+	for _, fields := range paths {
+		t.paths = append(t.paths, path{fields: fields})
+	}
+	return t
+}
+
+// also adds a resource on which another permission is needed than on those that the call is about.
+func (t target) also(permission, fields string) target {
+	t.paths = append(t.paths, path{fields, permission})
+	return t
+}
 
 // nothing is the target of requests that name no resource, with the reason.
 func nothing(reason string) target { return target{none: reason} }
@@ -24,6 +45,12 @@ func nothing(reason string) target { return target{none: reason} }
 // listing marks a procedure whose handler narrows its answer to the Scope of the call.
 func listing(t target) target {
 	t.lists = true
+	return t
+}
+
+// members marks a procedure that any member of the installation may call.
+func members(t target) target {
+	t.members = true
 	return t
 }
 
@@ -41,7 +68,9 @@ type Row struct {
 }
 
 // Rule is the rule of the procedure.
-func (r Row) Rule() Rule { return Rule{By: r.by, Action: r.action, Lists: r.on.lists} }
+func (r Row) Rule() Rule {
+	return Rule{By: r.by, Action: r.action, Lists: r.on.lists, Members: r.on.members}
+}
 
 // Large reports whether the messages of the procedure may be large.
 func (r Row) Large() bool { return r.on.large != "" }
