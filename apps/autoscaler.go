@@ -122,7 +122,7 @@ type reported struct {
 }
 
 // decideAll decides without a lock first, because most apps stay as they are. Only those that would change are read
-// again under lock and decided once more: the second decision counts.
+// again under lock, and the decision under lock counts.
 func (p *pass) decideAll(ctx context.Context, ids []int64, by reported, known facts) error {
 	rows, err := p.store.ByIDs(ctx, ids)
 	if err != nil {

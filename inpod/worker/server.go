@@ -70,8 +70,7 @@ func startBase(
 	cmd.Env, cmd.Dir = list(env), "/"
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.ExtraFiles = []*os.File{theirs}
-	// A session of its own, so that a signal for the worker's group does not reach it: it must outlive the grace of its
-	// attempts.
+	// A session of its own: a signal to the worker's group would end it, and with it the attempts that it has forked.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	_ = theirs.Close()

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// remembered is how many acknowledged attempts are known, so that they are not run again. A server that has not
-	// stored the acknowledgement assigns an attempt again soon, not thousands of attempts later.
+	// remembered is how many acknowledged attempts are known, so that they are not run again. An assignment is
+	// repeated soon, if at all, not thousands of attempts later.
 	remembered = 4096
 	// silence is how long a stream may be silent before the first lease.
 	silence = 10 * time.Second

@@ -58,8 +58,8 @@ func renderLink(uri string, values map[string]string) (string, bool) {
 	return rendered, complete
 }
 
-// linkValues are the values that are known of an attempt, by lower-case name. Attempts count from 0 in links, as users
-// of Flyte 1 wrote them.
+// linkValues are the values that are known of an attempt, by lower-case name. Attempts count from 0 in links, as in the
+// names of pods.
 func linkValues(attempt *plugin.Attempt, pod *corev1.Pod, state plugin.State) map[string]string {
 	spec, id, primary := attempt.Task.Spec, attempt.Template.GetId(), podspec.PrimaryName(attempt.Template)
 	values := map[string]string{

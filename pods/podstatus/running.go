@@ -32,8 +32,8 @@ type Running struct {
 // program that waits for its database.
 const hopelessRestarts = 3
 
-// slowListener is how long a process may run without accepting connections before that is worth saying. It is no
-// failure: loading a model takes longer.
+// slowListener is how long a process may run without accepting connections before that is worth saying. Most
+// programs need a moment; one that loads a model needs longer.
 const slowListener = 10 * time.Second
 
 // ObserveRunning reads the state of a pod whose container of this name is started again whenever it ends. A container that ended
