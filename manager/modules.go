@@ -9,6 +9,8 @@ func modules() lifecycle.Modules[*process] {
 		// What the services depend on.
 		{Name: "database", Build: buildDatabase},
 		{Name: "storage", Build: buildStorage},
+		// Who calls, and what they may do. It takes its place in the chain before the port answers.
+		{Name: "access", Needs: []string{"database"}, Build: buildAccess},
 		{Name: "kubernetes", Build: buildKubernetes},
 		{Name: "election", Needs: []string{"kubernetes"}, After: []string{"database"}, Build: buildElection},
 
@@ -42,7 +44,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "profiles", Build: buildProfiles},
 		{
 			Name: "port", Needs: []string{"profiles"}, Build: buildPort,
-			After: []string{"actions", "workers", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway"},
+			After: []string{"access", "actions", "workers", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway"},
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	accessstore "github.com/flyte-binary/flyte-binary/access/store"
 	appstore "github.com/flyte-binary/flyte-binary/apps/store"
 	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	cachestore "github.com/flyte-binary/flyte-binary/cache_service/store"
@@ -15,7 +16,7 @@ import (
 func Schemas() []pgdb.Schema {
 	return []pgdb.Schema{
 		store.Schema(), store.TrackedSchema(), cachestore.Schema(), artifactstore.Schema(), notificationstore.Schema(), triggerstore.Schema(), appstore.Schema(),
-		workerstore.Schema(),
+		workerstore.Schema(), accessstore.Schema(),
 	}
 }
 

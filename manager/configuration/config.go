@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/apps"
 	"github.com/flyte-binary/flyte-binary/apps/deployer"
@@ -35,8 +36,10 @@ type Config struct {
 	ControlPlane ControlPlaneConfig `config:"controlPlane"`
 	// Server is the port.
 	Server ServerConfig `config:"server"`
-	// Auth says how callers are authenticated and what they may do.
+	// Auth is the credential of the processes of an installation that is split.
 	Auth AuthConfig `config:"auth"`
+	// Access says who may use the installation, and for what.
+	Access access.Config `config:"access"`
 	// Logging is the log of the process.
 	Logging obs.LogConfig `config:"logging"`
 	// Telemetry is traces and metrics.
@@ -90,6 +93,7 @@ func DefaultConfig() Config {
 		Cluster:       ClusterConfig{ID: ident.DefaultCluster},
 		Server:        DefaultServerConfig(),
 		Auth:          DefaultAuthConfig(),
+		Access:        access.DefaultConfig(),
 		Logging:       obs.DefaultLogConfig(),
 		Telemetry:     obs.DefaultTelemetryConfig(),
 		Health:        DefaultHealthConfig(),
@@ -125,6 +129,7 @@ func (c Config) Validate() error {
 		{"cluster", c.Cluster.Validate},
 		{"server", c.Server.Validate},
 		{"auth", c.Auth.Validate},
+		{"access", c.Access.Validate},
 		{"logging", c.Logging.Validate},
 		{"telemetry", c.Telemetry.Validate},
 		{"health", c.Health.Validate},

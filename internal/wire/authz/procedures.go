@@ -4,6 +4,25 @@ package authz
 // call it at all, the permission it takes, and where its request names what it is about. It also says which messages may
 // be large, and why. Tests walk the descriptors and fail when a procedure, or an identifier of a request, is missing.
 var procedures = map[string]map[string]Row{
+	"flytebinary.access.v1.AccessService": {
+		"CreateBinding": {people, "binding.create", on("scope")},
+		"DeleteBinding": {people, "binding.delete", on("scope")},
+		"DeleteRole":    {people, "role.delete", nothing("roles belong to the installation")},
+		"Explain":       {people, "access.explain", on("scope")},
+		"GetMe":         {people, "identity.view", nothing("the caller itself")},
+		"ListBindings":  {people, "binding.view", listing(on("scope"))},
+		"ListRoles":     {people, "role.view", nothing("roles belong to the installation")},
+		"PutRole":       {people, "role.update", nothing("roles belong to the installation")},
+	},
+	"flytebinary.access.v1.AuditService": {
+		"SearchAudit": {people, "audit.view", on("scope")},
+		"VerifyAudit": {people, "audit.verify", nothing("the chain is of the installation")},
+	},
+	"flytebinary.access.v1.KeyService": {
+		"CreateKey": {people, "key.create", nothing("the caller's own; the handler checks its roles")},
+		"ListKeys":  {people, "key.view", nothing("the caller's own; the handler asks for more")},
+		"RevokeKey": {people, "key.revoke", nothing("the caller's own; the handler asks for more")},
+	},
 	"flytebinary.engine.v1.ActionStateService": {
 		"GetActionState": {controllers, "action.view", on("action_id")},
 		"PutActionState": {controllers, "action.update", on("action_id")},

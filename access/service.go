@@ -1,0 +1,68 @@
+// Package access decides who calls, what they may do, and keeps what was done. It serves the services of
+// flytebinary.access.v1, IdentityService and AuthMetadataService, and the pages of the sign-in. Its decisions reach calls through
+// the chain of internal/wire/rpc: it is the authenticator, the authoriser and the auditor of that chain. It depends on Postgres
+// and knows no other service.
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+)
+
+// Deps are the dependencies of the service. It does not close the pool.
+type Deps struct {
+	Pool *pgxpool.Pool
+	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
+	Listener *pgdb.Listener
+	Clock    clock.Clock
+	Logger   zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
+}
+
+// Service is the access control of one process.
+type Service struct {
+	config Config
+	store  *store.Store
+	parts  *lifecycle.Group
+}
+
+var _ lifecycle.Part = (*Service)(nil)
+
+// New puts the service together; nothing runs until Start.
+func New(config Config, deps Deps) (*Service, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("access: %w", err)
+	}
+	if deps.Pool == nil {
+		return nil, errors.New("access: the pool is required")
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	if deps.Meter == nil {
+		deps.Meter = noop.NewMeterProvider()
+	}
+	return &Service{config: config, store: store.New(deps.Pool, deps.Clock), parts: lifecycle.NewGroup()}, nil
+}
+
+// Mount registers the handlers.
+func (s *Service) Mount(rpc.Registrar) {}
+
+// Start starts the loops.
+func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
+
+// Stop ends them.
+func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }
