@@ -115,7 +115,7 @@ func TestAPolicyOfOneProject(t *testing.T) {
 	require.NoError(t, server.Start(t.Context()))
 	url := "http://" + server.Addr()
 	root, ada := workflowconnect.NewRunServiceClient(as("root"), url), workflowconnect.NewRunServiceClient(as("ada"), url)
-	for _, id := range []string{"mine", "theirs", "library"} {
+	for _, id := range []string{"mine", "theirs"} {
 		_, err := projectconnect.NewProjectServiceClient(as("root"), url).CreateProject(t.Context(), &project.CreateProjectRequest{Project: &project.Project{Id: id}})
 		require.NoError(t, err)
 		require.NoError(t, createRun(t, root, runOf(id, "first")))
@@ -189,7 +189,9 @@ func TestAPolicyOfOneProject(t *testing.T) {
 func startLibraryTask(t *testing.T, url string, client workflowconnect.RunServiceClient) {
 	t.Helper()
 	id := &task.TaskIdentifier{Project: "library", Domain: "development", Name: "hello.main", Version: "1"}
-	_, err := taskconnect.NewTaskServiceClient(as("root"), url).DeployTask(t.Context(), &task.DeployTaskRequest{TaskId: id, Spec: &task.TaskSpec{
+	_, err := projectconnect.NewProjectServiceClient(as("root"), url).CreateProject(t.Context(), &project.CreateProjectRequest{Project: &project.Project{Id: "library"}})
+	require.NoError(t, err)
+	_, err = taskconnect.NewTaskServiceClient(as("root"), url).DeployTask(t.Context(), &task.DeployTaskRequest{TaskId: id, Spec: &task.TaskSpec{
 		TaskTemplate: &core.TaskTemplate{
 			Id:   &core.Identifier{Project: id.GetProject(), Domain: id.GetDomain(), Name: id.GetName(), Version: id.GetVersion()},
 			Type: "python", Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "hello:1"}},
