@@ -44,7 +44,7 @@ var shapes = map[protoreflect.FullName]shape{
 	"flyteidl2.task.TaskIdentifier":         named("task"),
 	"flyteidl2.task.TaskName":               named("task"),
 
-	"flytebinary.access.v1.Scope":                    {project: "project", domain: "domain"},
+	"flytebinary.access.v1.Scope":                     {project: "project", domain: "domain"},
 	"flytebinary.engine.v1.GetSecretValuesRequest":    {kind: "secret", project: "project", domain: "domain"},
 	"flytebinary.insight.v1.GetTaskHistoryRequest":    {"task", "", "project", "domain", "name", ""},
 	"flytebinary.insight.v1.ListPausedActionsRequest": {project: "project", domain: "domain"},
