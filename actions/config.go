@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions/taskactions"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 )
 
@@ -37,7 +38,7 @@ func DefaultConfig() Config {
 		CallTimeout: 4 * time.Second,
 		Watch: WatchConfig{
 			MaxLifetime: time.Hour,
-			MaxSilence:  time.Minute,
+			MaxSilence:  stream.MaxSilence,
 			MaxOutage:   20 * time.Second,
 			Backoff:     backoff.Config{First: 100 * time.Millisecond, Max: 2 * time.Second},
 		},

@@ -45,7 +45,7 @@ func buildWorkerPods(_ context.Context, p *process) (lifecycle.Part, error) {
 	deps := workerpods.Deps{
 		Kube: p.owned, Fleet: p.peers.workerFleet(), Describe: taskactions.FromAssignment, Pod: p.config.Executor.Pod, Store: p.blobs,
 		Secrets: p.peers.secretValues(), Namespace: namespace, Namespaces: tasks.Namespaces(configuration.OwnNamespace()), Installation: p.owner(),
-		Cluster: p.config.Cluster.ID, Clock: p.clock, Logger: p.log,
+		Cluster: p.config.Cluster.ID, MaxSilence: p.config.Workers.MaxSilence, Clock: p.clock, Logger: p.log,
 	}
 	if p.leader != nil {
 		deps.Leader = leader.Undivided{Election: p.leader}

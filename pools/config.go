@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 )
 
 // Config configures the workers of reusable environments.
@@ -32,9 +33,12 @@ type Config struct {
 	KeeperLease time.Duration `config:"keeperLease"`
 	// Poll is how often pools look for changes without a notification. Defaults to 30s.
 	Poll time.Duration `config:"poll"`
-	// Heartbeat is the pause after which an idle stream to a controller sends a sign of life. A controller takes 90s
-	// without any for a failure. Defaults to 15s.
+	// Heartbeat is the pause after which an idle stream to a controller sends a heartbeat. It must be less than workers.maxSilence. Defaults
+	// to 15s.
 	Heartbeat time.Duration `config:"heartbeat"`
+	// MaxSilence is how long a stream of assignments to pools, or of workers to a controller, may send nothing, not even a
+	// heartbeat, before it is opened again. Defaults to 1m.
+	MaxSilence time.Duration `config:"maxSilence"`
 	// MaxAge is after how long such a stream ends cleanly; the controller subscribes again. Each stream's own limit is up to a fifth
 	// lower. Defaults to 10m.
 	MaxAge time.Duration `config:"maxAge"`
@@ -44,7 +48,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Enabled: true, Lease: 30 * time.Second, Grace: 10 * time.Second, MaxSystemFailures: 3, SystemBackoff: time.Second, MaxSystemBackoff: time.Minute,
-		Linger: 5 * time.Minute, KeeperLease: 15 * time.Second, Poll: 30 * time.Second, Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute,
+		Linger: 5 * time.Minute, KeeperLease: 15 * time.Second, Poll: 30 * time.Second, Heartbeat: 15 * time.Second, MaxSilence: stream.MaxSilence, MaxAge: 10 * time.Minute,
 	}
 }
 
@@ -67,6 +71,7 @@ func (c Config) Validate() error {
 	} {
 		found.If(at.value < at.least, "%s: must be at least %s, got %s", at.name, at.least, at.value)
 	}
+	found.If(c.MaxSilence <= c.Heartbeat, "maxSilence: must be more than heartbeat, %s, got %s", c.Heartbeat, c.MaxSilence)
 	found.If(c.MaxSystemFailures < 0, "maxSystemFailures: must not be negative, got %d", c.MaxSystemFailures)
 	return found.Err()
 }

@@ -25,7 +25,7 @@ func (k *keeper) mirror(ctx context.Context) error {
 		Open: func(ctx context.Context) (*connect.ServerStreamForClient[enginev1.WatchAssignmentsResponse], error) {
 			return k.deps.Engine.WatchAssignments(ctx, &enginev1.WatchAssignmentsRequest{Runner: enginev1.Runner_RUNNER_POOL})
 		},
-		MaxSilence: stream.MaxSilence, ReadAhead: assignmentsPerRead - 1, Clock: k.deps.Clock,
+		MaxSilence: k.config.MaxSilence, ReadAhead: assignmentsPerRead - 1, Clock: k.deps.Clock,
 	}
 	for ctx.Err() == nil {
 		if _, err := assignments.Once(ctx, k.follow); err != nil && ctx.Err() == nil {

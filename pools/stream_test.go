@@ -103,3 +103,10 @@ func TestStreamsOfWantedWorkersEndAtDifferentTimes(t *testing.T) {
 	}
 	require.Greater(t, latest-earliest, f.config.MaxAge/20)
 }
+
+func TestStreamsMayBeSilentBetweenHeartbeats(t *testing.T) {
+	config := pools.DefaultConfig()
+	require.NoError(t, config.Validate())
+	config.Heartbeat = config.MaxSilence
+	require.ErrorContains(t, config.Validate(), "maxSilence: must be more than heartbeat, 1m0s")
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/pods/namespaces"
 )
@@ -48,7 +49,7 @@ func DefaultConfig() Config {
 		PodSecurity:      "baseline",
 		Workers:          8,
 		Resync:           5 * time.Minute,
-		MaxSilence:       time.Minute,
+		MaxSilence:       stream.MaxSilence,
 		RecreateDelay:    2 * time.Second,
 		MaxPending:       500,
 		CallTimeout:      30 * time.Second,

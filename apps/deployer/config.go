@@ -8,6 +8,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 )
 
@@ -87,7 +88,7 @@ func (c Config) sharesPorts(revision *enginev1.DesiredRevision) bool {
 func DefaultConfig() Config {
 	return Config{
 		Route: Route{Kind: RouteNone}, Forwarder: Forwarder{CPU: "10m", Memory: "128Mi"},
-		Workers: 4, Resync: 10 * time.Minute, MaxSilence: time.Minute, CallTimeout: 30 * time.Second, Recheck: 30 * time.Second,
+		Workers: 4, Resync: 10 * time.Minute, MaxSilence: stream.MaxSilence, CallTimeout: 30 * time.Second, Recheck: 30 * time.Second,
 		Backoff: backoff.Config{First: 100 * time.Millisecond, Max: 30 * time.Second}, KeepLogs: 8,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
+	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 )
 
 // What Config.Pages can be.
@@ -32,6 +33,9 @@ type Config struct {
 	MaxWaiting int `config:"maxWaiting"`
 	// MaxWaitingTotal is how many requests may wait for all apps together. Defaults to 10000.
 	MaxWaitingTotal int `config:"maxWaitingTotal"`
+	// MaxSilence is how long the apps service may send nothing, not even a heartbeat, before the stream of routes is opened again.
+	// Defaults to 1m.
+	MaxSilence time.Duration `config:"maxSilence"`
 	// StallTimeout is how long a client may take nothing of an answer; then the request ends. Defaults to 2m.
 	StallTimeout time.Duration `config:"stallTimeout"`
 	// InternalNetworks are the addresses from which private apps may be called without a credential of the installation,
@@ -50,6 +54,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		RequestTimeout: 5 * time.Minute, WaitTimeout: time.Minute, MaxWaiting: 1000, MaxWaitingTotal: 10_000, StallTimeout: 2 * time.Minute,
+		MaxSilence:       stream.MaxSilence,
 		InternalNetworks: []string{"127.0.0.0/8", "::1/128"}, Pages: pagesSandbox, MetricApps: 50,
 	}
 }
@@ -64,6 +69,7 @@ func (c Config) Validate() error {
 	found.If(c.MaxWaiting < 1, "maxWaiting: must be at least 1, got %d", c.MaxWaiting)
 	found.If(c.MaxWaitingTotal < c.MaxWaiting,
 		"maxWaitingTotal: must not be less than maxWaiting, %d, got %d", c.MaxWaiting, c.MaxWaitingTotal)
+	found.If(c.MaxSilence <= 0, "maxSilence: must be positive, got %s", c.MaxSilence)
 	found.If(c.StallTimeout <= 0, "stallTimeout: must be positive, got %s", c.StallTimeout)
 	found.If(c.Pages != pagesSandbox && c.Pages != pagesTrusted,
 		"pages: must be %s or %s, got %q", pagesSandbox, pagesTrusted, c.Pages)

@@ -112,7 +112,9 @@ func New(config Config, deps Deps) (*Service, error) {
 		return newApp(route.GetUid(), s.line, s.attendant.call)
 	}}
 	id := rand.Text()
-	s.watcher = &watcher{gateway: id, source: deps.Apps, routes: s.routes, clock: deps.Clock, log: deps.Logger, lines: s.lines}
+	s.watcher = &watcher{
+		gateway: id, source: deps.Apps, routes: s.routes, maxSilence: config.MaxSilence, clock: deps.Clock, log: deps.Logger, lines: s.lines,
+	}
 	s.reporter = &reporter{gateway: id, loads: deps.Apps, book: s.book, clock: deps.Clock, log: deps.Logger}
 	return s, nil
 }

@@ -17,12 +17,13 @@ import (
 
 // watcher follows the stream of routes. During an outage of the apps service the last routes stay in force.
 type watcher struct {
-	gateway string
-	source  Routes
-	routes  *routes
-	clock   clock.Clock
-	log     zerolog.Logger
-	lines   *loglimit.Limit
+	gateway    string
+	source     Routes
+	routes     *routes
+	maxSilence time.Duration
+	clock      clock.Clock
+	log        zerolog.Logger
+	lines      *loglimit.Limit
 
 	mu    sync.Mutex
 	since time.Time // GUARDED_BY(mu): when the stream broke; zero while it works
@@ -34,7 +35,7 @@ func (w *watcher) run(ctx context.Context) {
 		Open: func(ctx context.Context) (*connect.ServerStreamForClient[enginev1.WatchRoutesResponse], error) {
 			return w.source.WatchRoutes(ctx, &enginev1.WatchRoutesRequest{Gateway: w.gateway})
 		},
-		MaxSilence: stream.MaxSilence, Backoff: backoff.Config{First: 50 * time.Millisecond, Max: 5 * time.Second}, Clock: w.clock,
+		MaxSilence: w.maxSilence, Backoff: backoff.Config{First: 50 * time.Millisecond, Max: 5 * time.Second}, Clock: w.clock,
 		Failed: func(err error, _ time.Duration) { w.broke(err) },
 	}
 	routes.Follow(ctx, w.follow)

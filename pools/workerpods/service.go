@@ -78,8 +78,10 @@ type Deps struct {
 	Installation string
 	// Cluster is the id of the cluster.
 	Cluster string
-	Clock   clock.Clock
-	Logger  zerolog.Logger
+	// MaxSilence is how long the stream of wanted workers may send nothing before it is opened again; 0 means a minute.
+	MaxSilence time.Duration
+	Clock      clock.Clock
+	Logger     zerolog.Logger
 }
 
 // Service starts workers while it leads.
@@ -104,6 +106,9 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
+	}
+	if deps.MaxSilence == 0 {
+		deps.MaxSilence = stream.MaxSilence
 	}
 	deps.Logger = deps.Logger.With().Str("service", "worker pods").Logger()
 	kube := rest.CopyConfig(deps.Kube)
@@ -201,7 +206,7 @@ func (t *term) listen(ctx context.Context) {
 		Open: func(ctx context.Context) (*connect.ServerStreamForClient[enginev1.WatchWorkersResponse], error) {
 			return t.deps.Fleet.WatchWorkers(ctx, &enginev1.WatchWorkersRequest{Cluster: t.deps.Cluster})
 		},
-		MaxSilence: stream.MaxSilence, Backoff: backoff.Config{First: 100 * time.Millisecond, Max: 10 * time.Second}, Clock: t.deps.Clock,
+		MaxSilence: t.deps.MaxSilence, Backoff: backoff.Config{First: 100 * time.Millisecond, Max: 10 * time.Second}, Clock: t.deps.Clock,
 		Failed: func(err error, pause time.Duration) {
 			t.deps.Logger.Warn().Err(err).Dur("pause", pause).Msg("the stream of wanted workers broke; subscribing again")
 		},

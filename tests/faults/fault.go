@@ -56,6 +56,7 @@ const (
 	kindHalfOpen      = "streams-half-open"
 	kindCut           = "streams-cut"
 	kindSlow          = "streams-slow"
+	kindHang          = "streams-hang"
 	kindDisk          = "store-full"
 	kindClock         = "clock-step"
 	kindReplay        = "events-replayed"
@@ -83,15 +84,16 @@ func allKinds() []string {
 		kindKill, kindStop, kindReplicaKill, kindReplicaStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang,
 		kindPostgresStop, kindAPIKill, kindAPIStop, kindAPISlow, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindClock, kindReplay,
 		kindPods, kindTaskActions, kindNode, kindSinksSlow, kindSinksRefuse, kindSinksCut, kindSinksForget, kindSinksStammer, kindVault, kindVault,
-		kindFreeze, kindReplicaFreeze,
+		kindFreeze, kindReplicaFreeze, kindHang,
 	}
 }
 
-// poolKinds are those of a storm over reusable environments: half of its faults strike workers, or what starts them.
+// poolKinds are those of a storm over reusable environments: half of its faults strike workers, or what starts them
+// and gives them work.
 func poolKinds() []string {
 	kinds := allKinds()
-	for range len(kinds) / 4 {
-		kinds = append(kinds, kindWorkers, kindWorkersFreeze, kindPods, kindKill)
+	for range len(kinds) / 5 {
+		kinds = append(kinds, kindWorkers, kindWorkersFreeze, kindPods, kindKill, kindHang)
 	}
 	return kinds
 }
@@ -137,6 +139,8 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 			f.number = []int{-15, 15, 60, 120, 5 * 3600}[r.IntN(5)] // seconds
 		case kindWorkersFreeze: // some longer than their lease
 			f.length *= 2
+		case kindHang: // long enough for every stream to have something to send, since they have a heartbeat each second
+			f.length += time.Second
 		case kindAPIStop:
 			f.length += 2 * time.Second
 		case kindAPISlow: // long enough for many calls to run into their deadlines

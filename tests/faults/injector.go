@@ -47,6 +47,9 @@ func (i *injector) inject(ctx context.Context, faults []fault) {
 // heal ends every fault that may still be active and waits until the server is ready.
 func (i *injector) heal(ctx context.Context) error {
 	_ = i.stack.Disarm() // it may have struck already
+	if err := i.stack.Hang(false); err != nil {
+		return err
+	}
 	i.stack.Front.Refuse(false)
 	i.stack.Front.Slow(0)
 	i.stack.Front.DropFrozen()
@@ -132,6 +135,12 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		s.Front.Slow(20 * time.Millisecond)
 		sleep(ctx, f.length)
 		s.Front.Slow(0)
+	case kindHang: // those that hang do so forever: their clients must notice by themselves
+		if err := s.Hang(true); err != nil {
+			return err
+		}
+		sleep(ctx, f.length)
+		return s.Hang(false)
 	case kindDisk:
 		return i.fillDisk(ctx, f)
 	case kindClock:

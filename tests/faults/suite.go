@@ -127,7 +127,7 @@ func (s *suite) report(ctx context.Context, r result) {
 		s.say("    the database could not be dumped: %v", err)
 	}
 	s.say("    kept: %s (logs, database.sql, ledger)", kept)
-	s.say("    replay: go run ./faults -seed %d%s", r.seed, s.options.replayFlags())
+	s.say("    replay: go run ./tests/faults -seed %d%s", r.seed, s.options.replayFlags())
 	s.stop()
 }
 

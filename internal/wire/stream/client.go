@@ -15,8 +15,8 @@ import (
 // ErrSilent ends a stream over which the server sent nothing, not even heartbeats, for longer than the limit.
 var ErrSilent = errors.New("no heartbeat")
 
-// MaxSilence is the limit of clients that do not configure their own. Servers send heartbeats every 15 s by default.
-const MaxSilence = 90 * time.Second
+// MaxSilence is the default of every client's limit. Servers send heartbeats every 15 s by default.
+const MaxSilence = time.Minute
 
 // Client opens a stream of messages of type M. Open, MaxSilence and Clock are required; Follow needs
 // Backoff too.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 )
 
 // Timing configures the Pace of a stream.
@@ -74,6 +75,14 @@ func (p *Pace) Sent() { p.sent = p.clock.Now() }
 // Wait blocks until there is something to do. ready and pause may be nil. It returns an error when the context ends, which is when
 // the client has left, the server stops or the caller has lost the right to the stream, and when the service closes.
 func (p *Pace) Wait(ctx context.Context, ready <-chan struct{}, pause <-chan time.Time) (Event, error) {
+	event, err := p.next(ctx, ready, pause)
+	if err != nil {
+		return event, err
+	}
+	return event, failpoint.Hang(ctx)
+}
+
+func (p *Pace) next(ctx context.Context, ready <-chan struct{}, pause <-chan time.Time) (Event, error) {
 	if p.polled { // the interval begins after the poll, however long that took
 		p.polled = false
 		p.poll.Reset(p.timing.Poll)

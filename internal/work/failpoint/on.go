@@ -3,6 +3,7 @@
 package failpoint
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -19,6 +20,8 @@ const (
 	// FileEnv leads to the file with what is armed: the name of a point and how many times it is passed before the
 	// process dies there, separated by a space. The process that dies removes the file.
 	FileEnv = "FLYTE_FAILPOINTS"
+	// HangEnv leads to a file whose existence makes streams hang.
+	HangEnv = "FLYTE_STREAMS_HANG"
 	// ClockEnv leads to the file with what is added to the time of day, as a duration.
 	ClockEnv = "FLYTE_CLOCK_OFFSET"
 )
@@ -60,6 +63,21 @@ func Here(name string) {
 	fmt.Fprintf(os.Stderr, "failpoint: dying at %s\n", name)
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
+}
+
+// Hang blocks a stream of this server until its context ends, if it gets here while the suite's file exists: the connection stays
+// open and nothing more comes. The error is why the context ended.
+func Hang(ctx context.Context) error {
+	path := os.Getenv(HangEnv)
+	if path == "" {
+		return nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil //nolint:nilerr // the file does not exist: nothing hangs
+	}
+	fmt.Fprintln(os.Stderr, "failpoint: a stream hangs")
+	<-ctx.Done()
+	return context.Cause(ctx)
 }
 
 // Clock is a clock whose time of day is off by what the suite's file says. Timers are not: they follow the machine.

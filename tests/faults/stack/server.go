@@ -44,7 +44,7 @@ executor:
   workers: {program: %q}
   reconciler:
     {maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, statusDelay: 500ms, resync: 5s, sweep: 5s, maxErrorBackoff: 1s}
-workers: {lease: 3s, maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, keeperLease: 3s, poll: 2s, heartbeat: 1s}
+workers: {maxSilence: 5s, lease: 3s, maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, keeperLease: 3s, poll: 2s, heartbeat: 1s}
 triggers: {poll: 500ms, retryMax: 1s, lease: 3s}
 secrets:
   backends: [vault]
@@ -120,7 +120,7 @@ func (s *Stack) prepareServer() error {
 		if err := os.WriteFile(path, body, 0o600); err != nil {
 			return nil, err
 		}
-		env := []string{"FLYTE_FAILPOINTS=" + s.failpoints(), "FLYTE_CLOCK_OFFSET=" + s.clockOffset()}
+		env := []string{"FLYTE_FAILPOINTS=" + s.failpoints(), "FLYTE_STREAMS_HANG=" + s.hang(), "FLYTE_CLOCK_OFFSET=" + s.clockOffset()}
 		return newProcess(s.Dir, name, s.Programs.Server, env, "serve", "--config", path), nil
 	}
 	if s.Server, err = process("server", "all", s.address); err != nil {
@@ -137,6 +137,7 @@ func (s *Stack) URL() string { return "http://" + s.Front.Addr() }
 func (s *Stack) Direct() string { return "http://" + s.address }
 
 func (s *Stack) failpoints() string  { return filepath.Join(s.Dir, "failpoint") }
+func (s *Stack) hang() string        { return filepath.Join(s.Dir, "streams-hang") }
 func (s *Stack) clockOffset() string { return filepath.Join(s.Dir, "clock-offset") }
 
 // Arm makes the server die when it passes a point for the nth time from now.
@@ -153,6 +154,19 @@ func (s *Stack) Armed() bool {
 // Disarm undoes Arm.
 func (s *Stack) Disarm() error {
 	err := os.Remove(s.failpoints())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Hang makes each stream of the servers hang as soon as it has something to send, those between services of one process
+// among them. The connections stay open. Streams that hang do so until their clients leave, also after Hang(false).
+func (s *Stack) Hang(on bool) error {
+	if on {
+		return os.WriteFile(s.hang(), nil, 0o600)
+	}
+	err := os.Remove(s.hang())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
