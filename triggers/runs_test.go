@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
 // DeployTrigger reviews notifications as CreateRun does.
@@ -75,6 +76,21 @@ func TestRunsBelongToWhoDeployedTheTrigger(t *testing.T) {
 	}
 	by := &common.ListRequest{Filters: []*common.Filter{{Function: common.Filter_EQUAL, Field: "created_by_subject", Values: []string{"ada"}}}}
 	listed, err := f.runs.ListRuns(t.Context(), &workflow.ListRunsRequest{
+		ScopeBy: &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: projectID, Domain: domainID}}, Request: by,
+	})
+	require.NoError(t, err)
+	require.Len(t, listed.GetRuns(), 1)
+
+	// One that a program deployed is that program's.
+	_, err = f.tasks.DeployTask(authz.WithIdentity(t.Context(), authz.Identity{Kind: authz.Key, Subject: "key-1", Name: "nightly build"}),
+		deploy("v3", triggered("minutely", onCron("* * * * *", "UTC"))))
+	require.NoError(t, err)
+	f.step(time.Minute)
+	f.eventually("minutely", "01 12:01:00", "01 12:02:00", "01 12:03:00")
+	_, slots = f.started("minutely")
+	require.Equal(t, "nightly build", f.details(slots[2].GetRunId().GetName()).GetMetadata().GetExecutedBy().GetApplication().GetSpec().GetName())
+	by.Filters[0].Values[0] = "key-1"
+	listed, err = f.runs.ListRuns(t.Context(), &workflow.ListRunsRequest{
 		ScopeBy: &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: projectID, Domain: domainID}}, Request: by,
 	})
 	require.NoError(t, err)

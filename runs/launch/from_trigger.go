@@ -44,7 +44,7 @@ type startedBy struct {
 // describe fills in whose run it is, and which trigger started it.
 func (o startedBy) describe(ctx context.Context, root *schema.Root) (err error) {
 	author := caller.Actor(ctx, o.author)
-	root.CreatedBySubject = author.GetUser().GetId().GetSubject()
+	root.CreatedBySubject = caller.SubjectOf(author)
 	if root.CreatedBy, err = (proto.MarshalOptions{Deterministic: true}).Marshal(author); err != nil {
 		return rpc.InvalidArgument("created_by", "cannot be encoded: %s", err.Error())
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
@@ -22,13 +23,36 @@ func Subject(ctx context.Context) string {
 	return cmp.Or(authz.IdentityFrom(ctx).Subject, AnonymousSubject)
 }
 
-// Identity is the caller as the contract writes it.
+// Identity is the caller as the contract writes it: people are users, as are anonymous callers, who may be people; tasks, keys
+// and services are applications.
 func Identity(ctx context.Context) *common.EnrichedIdentity {
 	identity := authz.IdentityFrom(ctx)
+	if identity.Kind != authz.User && identity.Kind != authz.Anonymous {
+		return &common.EnrichedIdentity{Principal: &common.EnrichedIdentity_Application{Application: &common.Application{
+			Id:   &common.ApplicationIdentifier{Subject: Subject(ctx)},
+			Spec: &common.AppSpec{Name: cmp.Or(identity.Name, task(identity.Attempt))},
+		}}}
+	}
 	return &common.EnrichedIdentity{Principal: &common.EnrichedIdentity_User{User: &common.User{
 		Id:   &common.UserIdentifier{Subject: Subject(ctx)},
 		Spec: &common.UserSpec{FirstName: identity.Name, Email: identity.Email},
 	}}}
+}
+
+// task names the action that a task's process runs, with its run; empty for other callers. The contract has no field for it.
+func task(a *authz.Attempt) string {
+	if a == nil {
+		return ""
+	}
+	return ident.Action{Run: ident.Run{Project: a.Project, Domain: a.Domain, Name: a.Run}, Name: a.Action}.String()
+}
+
+// SubjectOf is the subject of an identity as the contract writes it, whatever its kind.
+func SubjectOf(identity *common.EnrichedIdentity) string {
+	if app := identity.GetApplication(); app != nil {
+		return app.GetId().GetSubject()
+	}
+	return identity.GetUser().GetId().GetSubject()
 }
 
 // Actor is who did what a request reports: the caller, or the identity that the request names when the caller has none
