@@ -17,7 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
-// calm is how long the apps that sleep stay awake without requests.
+// calm is how long the apps that sleep stay awake without requests: short, since each cold start waits for it.
 const calm = time.Second
 
 // appClient deploys apps at a server and sends them requests.

@@ -21,6 +21,7 @@ func measureAbort(n, concurrency int) func(context.Context, *stack.Stack, *figur
 		if _, err := stack.Each(n, concurrency, childName, func(name string) error { return s.Enqueue(ctx, p.Action, name, stack.UntilAborted) }); err != nil {
 			return fmt.Errorf("enqueue: %w", err)
 		}
+		// All pods must run first: the abort of a pod that never started costs less.
 		for s.Node.StartedPods()-pods < n {
 			if err := stack.Pause(ctx, 20*time.Millisecond); err != nil {
 				return fmt.Errorf("%d of %d pods run: %w", s.Node.StartedPods()-pods, n, err)

@@ -56,6 +56,7 @@ func measureColdStarts(ctx context.Context, r *figures.Result, dir string, apps 
 	if err != nil {
 		return err
 	}
+	// One start at a time: two at once would share the cores, and the figure would be that of a busy machine.
 	var alone, woken, added []time.Duration
 	for range n {
 		took, err := startAlone(ctx, dir, command, fmt.Sprintf("http://127.0.0.1:%d/", port), apps)

@@ -14,10 +14,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
-// requestRate is how many requests a second go each way while latencies are measured: few, so that none waits for another.
+// requestRate is how many requests a second go each way while latencies are measured: few, so that none waits for
+// another. A closed loop would hide waiting, since it sends nothing while it waits.
 const requestRate = 500
 
-// turns is how often each way takes its turn while the throughput is measured.
+// turns is how often each way takes its turn while the throughput is measured; an odd number, so that the median is a
+// value that was measured.
 const turns = 11
 
 // way is one of the ways to the same replica.
@@ -88,6 +90,7 @@ type proxy struct {
 	url     string
 }
 
+// startProxy starts this program as a proxy to a port, and waits until it accepts connections.
 func startProxy(ctx context.Context, dir string, to int) (proxy, error) {
 	port, err := stack.FreePort()
 	if err != nil {
@@ -112,6 +115,7 @@ func startProxy(ctx context.Context, dir string, to int) (proxy, error) {
 
 // constantly sends requests at a constant rate, whether earlier ones are answered or not.
 func (c appsCase) constantly(ctx context.Context, apps *appClient, ways []*way) error {
+	// The first requests open connections and are left out.
 	const warm = 100
 	var (
 		mu       sync.Mutex
@@ -185,6 +189,9 @@ func (w *way) used(replica int) (cpu [3]time.Duration, err error) {
 	return cpu, nil
 }
 
+// addThroughput records the median of the turns. The share of direct is computed for each turn, whose ways ran within a
+// second of each other, before the median is taken: a slow minute of the machine then affects both sides of the
+// quotient.
 func (c appsCase) addThroughput(r *figures.Result, label string, w, direct *way) {
 	r.Add(fmt.Sprintf("%s%s, %d clients", label, w.name, c.clients), middle(w.perSecond), "req/s")
 	if w != direct {

@@ -31,6 +31,7 @@ func measureCacheHits(n, concurrency int) func(context.Context, *stack.Stack, *f
 			return err
 		}
 		r.Add("looked up, run and published", float64(n)/last.Sub(began).Seconds(), "/s")
+		// Without these checks, a cache that never hits would only look slow.
 		if err := expectCacheStatus(ctx, s, p.Action.Run, core.CatalogCacheStatus_CACHE_POPULATED); err != nil {
 			return err
 		}

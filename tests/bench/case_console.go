@@ -71,6 +71,7 @@ func askAsConsole(ctx context.Context, url string, run ident.Run, samples int, r
 
 // questions are the unary calls of the page.
 func (c *console) questions(ctx context.Context, run ident.Run, numbers []uint32, samples int, r *figures.Result) error {
+	// Each call asks about other actions, as a person who scrolls does: the same ones would come from memory.
 	var place int
 	for _, ask := range []struct {
 		name string
@@ -112,6 +113,7 @@ type console struct {
 	plain, packed insightv1connect.InsightServiceClient
 }
 
+// newConsole returns a client over HTTP/1.1 that counts compressed bytes: the transport must not decompress on its own.
 func newConsole(url string) *console {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -129,6 +131,7 @@ type picture struct {
 	numbers      []uint32
 }
 
+// picture reads one snapshot, from the request to the message that says it is complete.
 func (c *console) picture(ctx context.Context, run ident.Run, packed bool) (picture, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -44,6 +44,7 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 		if err != nil {
 			return err
 		}
+		// The parent's own TaskAction stays until Finish.
 		if err := settled(ctx, s, 1); err != nil {
 			return err
 		}
@@ -65,6 +66,7 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 		if k == stack.WithPod || k == stack.WithRetry {
 			wanted := n
 			if k == stack.WithRetry {
+				// Each child's first attempt fails, so it has two pods.
 				wanted *= 2
 			}
 			r.Add("extra pods", float64(s.Node.StartedPods()-pods-wanted), "")
@@ -123,6 +125,7 @@ func addReads(r *figures.Result, read stack.Requests, n int) {
 	}
 }
 
+// sortedKeys orders requests by resource, then by verb, so that a table of two runs has its rows side by side.
 func sortedKeys(r stack.Requests) []string {
 	keys := make([]string, 0, len(r))
 	for key := range r {

@@ -22,6 +22,7 @@ func measureKill(n, concurrency int) func(context.Context, *stack.Stack, *figure
 		if _, err := p.AwaitAll(ctx, n/2); err != nil {
 			return err
 		}
+		// SIGKILL, and a start at once: the new server finds the lease of the old one still running out.
 		s.Server.Kill()
 		killed := time.Now()
 		s.Client.Close()

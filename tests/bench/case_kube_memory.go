@@ -147,6 +147,7 @@ func (c kubeMemory) idle(ctx context.Context, r *figures.Result, kube *kubernete
 	return c.profile(ctx, kube, fmt.Sprint("idle-", when))
 }
 
+// profile saves the heap of the API server after a collection, if profiles were asked for.
 func (c kubeMemory) profile(ctx context.Context, kube *kubernetes.Clientset, name string) error {
 	if c.profiles == "" {
 		return nil
@@ -160,6 +161,8 @@ func (c kubeMemory) profile(ctx context.Context, kube *kubernetes.Clientset, nam
 // kubeFigures are what the API server says about its own process.
 type kubeFigures struct{ cpu, collections, heap, goal, resident, rings float64 }
 
+// readKube reads the metrics of the API server, which is a process that the demo does not let the bench look into
+// otherwise.
 func readKube(ctx context.Context, kube *kubernetes.Clientset) (kubeFigures, error) {
 	body, err := kube.RESTClient().Get().AbsPath("/metrics").SetHeader("Accept", "*/*").DoRaw(ctx)
 	if err != nil {

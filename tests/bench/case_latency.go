@@ -42,6 +42,7 @@ func measurePod(samples int) func(context.Context, *stack.Stack, *figures.Result
 		var accepted, made, seen []time.Duration
 		for range samples {
 			run := s.NewRun("single")
+			// Before the call: the pod may exist before CreateRun is answered.
 			pod := s.Node.Want(run.Root())
 			began := time.Now()
 			if err := s.CreateRun(ctx, run); err != nil {
@@ -189,6 +190,7 @@ func measureCreateBuiltIn(n int) func(context.Context, *stack.Stack, *figures.Re
 	}
 }
 
+// namer returns names of new runs. Callers use it concurrently, and the stack's counter is not safe for that.
 func namer(s *stack.Stack, prefix string) func(int) ident.Run {
 	var mu sync.Mutex
 	return func(int) ident.Run {

@@ -22,6 +22,7 @@ func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context
 		if err := resetPeaks(s); err != nil {
 			return err
 		}
+		// Several parents, so that what the server keeps per run is among what must not grow.
 		const parents = 5
 		part := max(1, n/parents)
 		began := time.Now()

@@ -52,6 +52,8 @@ func measureMigrations(stored int, quiet time.Duration) func(context.Context, *s
 	}
 }
 
+// upgradeTables fills tables of today's schema, takes them back to the old one, and applies the migrations again under
+// load. Filling comes first since the generator writes today's columns.
 func upgradeTables(ctx context.Context, s *stack.Stack, r *figures.Result, actions int, quiet time.Duration) error {
 	pool, remove, err := emptyDatabase(ctx, s, fmt.Sprintf("migrations_%d", actions))
 	if err != nil {
@@ -94,6 +96,7 @@ func upgradeTables(ctx context.Context, s *stack.Stack, r *figures.Result, actio
 		r.Add(name+": longest wait for a lock", figures.Milliseconds(locks), "ms")
 		return nil
 	}
+	// What callers wait for on this machine without any migration: the figure that the others are compared with.
 	err = measured("no migration", func() error { return stack.Pause(ctx, quiet) })
 	for _, schema := range []pgdb.Schema{store.Schema(), onlineForms} {
 		if err == nil {

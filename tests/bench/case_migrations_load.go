@@ -48,12 +48,15 @@ type tableLoad struct {
 // tableCallers is how many write at the same time, and as many read.
 const tableCallers = 4
 
+// startTableLoad starts callers that update and read random rows by key, with pauses so that they do not saturate the
+// machine: what is measured is waiting for locks, not for processors.
 func startTableLoad(ctx context.Context, pool *pgxpool.Pool) (*tableLoad, error) {
 	var first, last int64
 	if err := pool.QueryRow(ctx, `SELECT min(id), max(id) FROM actions`).Scan(&first, &last); err != nil {
 		return nil, err
 	}
 	config := pool.Config()
+	// A connection for each caller and one for the look at locks: none waits for another in the pool.
 	config.MaxConns = 2*tableCallers + 1
 	own, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -95,6 +98,7 @@ func startTableLoad(ctx context.Context, pool *pgxpool.Pool) (*tableLoad, error)
 	return l, nil
 }
 
+// raise stores a duration if it is the longest so far.
 func raise(to *atomic.Int64, took time.Duration) {
 	for {
 		before := to.Load()

@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
@@ -26,6 +27,7 @@ type counter struct {
 	taken atomic.Int64
 }
 
+// newCounter starts a receiver that answers at once, so that its speed does not limit the sender's.
 func newCounter() *counter {
 	c := &counter{}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,6 +63,7 @@ func measureEvents(n, concurrency int) func(context.Context, *stack.Stack, *figu
 	}
 }
 
+// fanOutOfSleeps has built-in children, since pods would cost more than what is compared.
 func fanOutOfSleeps(ctx context.Context, s *stack.Stack, n, concurrency int) error {
 	if err := s.WriteSleepInputs(); err != nil {
 		return err
@@ -101,8 +104,8 @@ func measureNotifications(n, concurrency int) func(context.Context, *stack.Stack
 				return err
 			}
 			if err := measureOutbox(ctx, s, r, sink, words, n, unsentNotifications, func(n int) error {
-				_, err := stack.Each(n, concurrency, func(int) string { return s.NewRun("sleep").Name }, func(name string) error {
-					return createSleep(ctx, s, name, spec)
+				_, err := stack.Each(n, concurrency, namer(s, "sleep"), func(run ident.Run) error {
+					return createSleep(ctx, s, run.Name, spec)
 				})
 				return err
 			}); err != nil {
@@ -118,6 +121,7 @@ const unsentNotifications = `
 	SELECT (SELECT count(*) FROM notification_outbox) + (SELECT count(*) FROM notification_deliveries WHERE ended_at IS NULL)
 		+ (SELECT count(*) FROM actions WHERE run_name LIKE 'sleep-%' AND ended_at IS NULL)`
 
+// createSleep creates a run of a built-in task that ends at once.
 func createSleep(ctx context.Context, s *stack.Stack, name string, spec *task.RunSpec) error {
 	_, err := s.API.CreateRun(ctx, &workflow.CreateRunRequest{
 		Id:   &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: stack.Project, Domain: stack.Domain, Name: name}},
@@ -147,6 +151,7 @@ func measureOutbox(ctx context.Context, s *stack.Stack, r *figures.Result, sink 
 		}
 		return nil
 	}
+	// The first work after a start grows tables and pools, and is not measured.
 	if err := errors.Join(work(1+n/10), empty()); err != nil {
 		return err
 	}

@@ -69,6 +69,7 @@ type readCase struct {
 	do      func(context.Context) error
 }
 
+// readCases are the requests of lists and watches, on runs of a usual size and on the one wide run.
 func readCases(s *stack.Stack, c storetest.Config) []readCase {
 	newest := []*common.Sort{{Key: "created_at"}}
 	small := ident.Run{Project: stack.Project, Domain: stack.Domain, Name: fmt.Sprintf("r%d", c.Runs/2)}
@@ -110,6 +111,7 @@ func readCases(s *stack.Stack, c storetest.Config) []readCase {
 	}
 }
 
+// listRuns reads a page. An empty one is a failure: it would be fast and mean nothing.
 func listRuns(ctx context.Context, s *stack.Stack, request *common.ListRequest) (*workflow.ListRunsResponse, error) {
 	page, err := s.API.ListRuns(ctx, &workflow.ListRunsRequest{
 		Request: request,

@@ -175,6 +175,7 @@ func newWorker(ctx context.Context, s *stack.Stack, pod *corev1.Pod, slots uint3
 	}, nil
 }
 
+// signal has the state sent soon. Several changes before that are one message.
 func (w *fakeWorker) signal() {
 	select {
 	case w.wake <- struct{}{}:
@@ -182,6 +183,7 @@ func (w *fakeWorker) signal() {
 	}
 }
 
+// run has one stream until it ends. There is no reconnection: a stream that breaks makes the case fail.
 func (w *fakeWorker) run(ctx context.Context) error {
 	calling, call := connect.NewClientContext(ctx)
 	call.RequestHeader().Set("Authorization", "Bearer "+w.token)
@@ -229,6 +231,7 @@ func (w *fakeWorker) report(ctx context.Context, stream *connect.BidiStreamForCl
 	}
 }
 
+// state is what every message of a worker has: its free slots, and the ends that are not acknowledged.
 func (w *fakeWorker) state() *workerv1.Heartbeat {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,6 +242,7 @@ func (w *fakeWorker) state() *workerv1.Heartbeat {
 	return state
 }
 
+// take ends an assigned attempt at once and drops acknowledged ends.
 func (w *fakeWorker) take(m *workerv1.WorkResponse) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

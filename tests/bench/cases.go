@@ -145,6 +145,8 @@ func (b *bench) measure(ctx context.Context, c benchCase) figures.Result {
 			return result
 		}
 	}
+	// Usage of other programs is measured with each case: the report
+	// shows how busy the machine was with something else.
 	before, err := b.stack.Usage()
 	if err != nil {
 		result.Error = err.Error()

@@ -28,6 +28,7 @@ type churn struct {
 
 func newChurn(ctx context.Context, config *rest.Config) (*churn, error) {
 	config = rest.CopyConfig(config)
+	// The client's own limit of requests would be what is measured.
 	config.QPS = -1
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("create directory: %w", err)
 	}
+	// Postgres may run as another user, who has to reach its files in here.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}

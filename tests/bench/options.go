@@ -63,6 +63,7 @@ type options struct {
 	reuse       bool
 }
 
+// parseOptions parses the flags. The numbers are those of docs/performance.md, unless a flag changes them.
 func parseOptions(args []string, progress io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)

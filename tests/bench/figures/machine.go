@@ -72,7 +72,8 @@ func version(ctx context.Context, program string) (string, error) {
 	return strings.TrimSpace(string(said)), nil
 }
 
-// syncRate repeatedly writes 8 kB and waits until the disk has them.
+// syncRate repeatedly writes 8 kB, the page of Postgres, and waits until the disk has it. It writes in the same 8 MiB
+// again, as a write-ahead log does, so that no block has to be allocated.
 func syncRate(dir string, long time.Duration) (float64, error) {
 	file, err := os.CreateTemp(dir, "sync-")
 	if err != nil {

@@ -32,7 +32,7 @@ func times(pid, from, to int) (time.Duration, error) {
 	return total, nil
 }
 
-// CPUOfTree is cpuOf with the children, running and ended, such as those of Postgres.
+// CPUOfTree is CPUOf with the children, running and ended, such as those of Postgres.
 func CPUOfTree(parent int) (time.Duration, error) {
 	total, err := times(parent, 11, 15)
 	if err != nil {
@@ -97,7 +97,7 @@ func Busy() (time.Duration, error) {
 	return total, nil
 }
 
-// MemoryOf is the resident memory of a process now and at its highest since resetPeak, in MiB.
+// MemoryOf is the resident memory of a process now and at its highest since ResetPeak, in MiB.
 func MemoryOf(pid int) (now, peak float64, err error) {
 	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -120,7 +120,7 @@ func MemoryOf(pid int) (now, peak float64, err error) {
 	return now, peak, nil
 }
 
-// ResetPeak restarts the measurement of the peak.
+// ResetPeak restarts the measurement of the peak: 5 is what the kernel takes for that (proc(5), clear_refs).
 func ResetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }

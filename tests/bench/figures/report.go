@@ -54,12 +54,14 @@ func (r *Result) Latency(name string, taken []time.Duration) {
 	}
 }
 
-// Percentile takes the nearest rank: with 100 samples p99 is the 99th of them. It sorts them.
+// Percentile takes the nearest rank: with 100 samples p99 is the 99th of them. It sorts the samples in place; there
+// must be at least one.
 func Percentile(taken []time.Duration, p int) time.Duration {
 	slices.Sort(taken)
 	return taken[int(math.Ceil(float64(len(taken))*float64(p)/100))-1]
 }
 
+// Milliseconds keeps fractions, which time.Duration.Milliseconds drops.
 func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Err returns which cases failed.
@@ -73,6 +75,7 @@ func (r Report) Err() error {
 	return errors.Join(failures...)
 }
 
+// Write writes the report as JSON, for comparisons of two runs.
 func (r Report) Write(path string) error {
 	body, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -81,6 +84,7 @@ func (r Report) Write(path string) error {
 	return os.WriteFile(path, append(body, '\n'), 0o644)
 }
 
+// Print writes the machine, then a table for each case. A case that failed shows what it had measured until then.
 func (r Report) Print(out io.Writer) {
 	r.Machine.print(out)
 	for _, c := range r.Cases {
@@ -92,6 +96,7 @@ func (r Report) Print(out io.Writer) {
 	}
 }
 
+// PrintRows writes the figures of one case, each with its budget if there is one.
 func (r Result) PrintRows(out io.Writer) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, m := range r.Measures {

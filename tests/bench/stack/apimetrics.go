@@ -25,6 +25,8 @@ func (c *cluster) Requests(ctx context.Context) (Requests, error) {
 	return ParseRequests(body)
 }
 
+// ParseRequests reads the counter of requests from metrics in the text format of Prometheus. Codes of answers are
+// summed up.
 func ParseRequests(body []byte) (Requests, error) {
 	counts := Requests{}
 	lines := bufio.NewScanner(bytes.NewReader(body))
@@ -52,7 +54,7 @@ func ParseRequests(body []byte) (Requests, error) {
 	return counts, lines.Err()
 }
 
-// Get reads one of the API server's pages about itself.
+// get reads one of the API server's pages about itself. The path may have one parameter.
 func (c *cluster) get(ctx context.Context, path string) ([]byte, error) {
 	path, query, _ := strings.Cut(path, "?")
 	request := c.Client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "*/*")

@@ -49,6 +49,7 @@ type appPod struct {
 	Process *supervise.Process // nil without a command
 }
 
+// StartAppNode starts watching Deployments. Its work continues after the context ends, until Stop.
 func StartAppNode(ctx context.Context, client kubernetes.Interface, dir string) (*AppNode, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n := &AppNode{
@@ -82,7 +83,8 @@ func StartAppNode(ctx context.Context, client kubernetes.Interface, dir string) 
 	return n, nil
 }
 
-// Want notes what a Deployment asks for.
+// want notes what a Deployment asks for. One goroutine for each Deployment brings it about: what is asked for meanwhile
+// is noted, and settled in the same goroutine.
 func (n *AppNode) want(object any, gone bool) {
 	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = last.Obj
@@ -140,7 +142,7 @@ func (n *AppNode) settle(key string) {
 	}
 }
 
-// Start creates a pod, runs its command and reports it as ready once it accepts connections.
+// start creates a pod, runs its command and reports it as ready once it accepts connections.
 func (n *AppNode) start(deployment *appsv1.Deployment, name string) (*appPod, error) {
 	template := deployment.Spec.Template.DeepCopy()
 	template.Spec.NodeName = "bench"
@@ -169,7 +171,7 @@ func (n *AppNode) start(deployment *appsv1.Deployment, name string) (*appPod, er
 	return pod, n.write(pod, true)
 }
 
-// Accepts returns what tries to connect.
+// Accepts returns a check that an address accepts connections.
 func Accepts(address string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
@@ -180,6 +182,7 @@ func Accepts(address string) func(context.Context) error {
 	}
 }
 
+// write reports a pod as running, ready or not.
 func (n *AppNode) write(pod *appPod, ready bool) error {
 	now := metav1.Now()
 	status := corev1.ConditionFalse
@@ -203,6 +206,7 @@ func (n *AppNode) write(pod *appPod, ready bool) error {
 	return err
 }
 
+// end stops the process of a pod, then deletes the pod without a grace: no kubelet would end it.
 func (n *AppNode) end(pod *appPod) error {
 	StopProcess(pod.Process)
 	at := int64(0)

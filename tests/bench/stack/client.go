@@ -34,6 +34,8 @@ type Client struct {
 	Actions   actionsconnect.ActionsServiceClient
 }
 
+// NewClient returns a client of the server at url. storage is the directory of its object store; it may be empty for a
+// client that enqueues nothing.
 func NewClient(url, storage string, options ...func(*http.Transport)) *Client {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
@@ -57,6 +59,7 @@ func (c *Client) ready(ctx context.Context) error {
 	return err
 }
 
+// Get reads a plain page of the server; any other status than 200 is an error.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path, nil)
 	if err != nil {
@@ -114,6 +117,7 @@ const (
 	Domain  = "development"
 )
 
+// CreateRun creates a run of one Python task, whose pod the node plays.
 func (c *Client) CreateRun(ctx context.Context, run ident.Run) error {
 	_, err := c.API.CreateRun(ctx, &workflow.CreateRunRequest{
 		Id:   &workflow.CreateRunRequest_RunId{RunId: run.Proto()},
@@ -201,6 +205,7 @@ func PythonTask(name string) *task.TaskSpec {
 	}
 }
 
+// SleepTask is the built-in task that sleeps, which has no container.
 func SleepTask() *task.TaskSpec {
 	spec := PythonTask("sleep")
 	spec.TaskTemplate.Type, spec.TaskTemplate.Target = "core-sleep", nil
@@ -218,8 +223,10 @@ func (c *Client) sleepInputs(name string) string {
 	return filepath.Join(c.storage, Project, Domain, name, blobpath.InputsFile)
 }
 
+// WriteSleepInputs stores the inputs of sleeps of no length, which all of them share.
 func (c *Client) WriteSleepInputs() error { return c.WriteSleep(noSleep, 0) }
 
+// WriteSleep stores the inputs of sleeps of length d under a name.
 func (c *Client) WriteSleep(name string, d time.Duration) error {
 	body, err := proto.Marshal(&task.Inputs{Literals: []*task.NamedLiteral{{Name: "duration", Value: DurationLiteral(d)}}})
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
 )
 
-// Cluster is an API server and its store as in production: every write is synced to disk. There are no controllers.
+// cluster is an API server and its store as in production: every write is synced to disk. There are no controllers.
 type cluster struct {
 	etcd, Apiserver *supervise.Process
 	config          *rest.Config
@@ -52,6 +52,8 @@ func ApiserverProgram(p Programs) (string, error) {
 	return path, nil
 }
 
+// startCluster starts etcd and the API server, and waits until the latter is ready. Both listen on sockets and ports of
+// their own, so that several stacks can run at once.
 func startCluster(ctx context.Context, p Programs, dir string) (c *cluster, err error) {
 	program, err := ApiserverProgram(p)
 	if err != nil {
@@ -130,6 +132,7 @@ func (c *cluster) TaskActions(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("count TaskActions: %w", err)
 	}
 	n := len(page.Items)
+	// A page of one with the count of the rest: listing all would be a load of its own while a case runs.
 	if page.RemainingItemCount != nil {
 		n += int(*page.RemainingItemCount)
 	}
@@ -141,6 +144,7 @@ func (c *cluster) stop() {
 	StopProcess(c.etcd)
 }
 
+// writeCredentials writes the token of the administrator and the key that signs tokens of service accounts.
 func writeCredentials(dir string) error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

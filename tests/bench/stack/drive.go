@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Each makes n calls, some of them at once, and returns how long each took. It stops at the first failure.
+// Each makes n calls, at most concurrency at once, and returns how long each took. It stops at the first failure.
+// argument is called outside of the measured time, by several goroutines.
 func Each[T any](n, concurrency int, argument func(int) T, do func(T) error) ([]time.Duration, error) {
 	var (
 		mu       sync.Mutex

@@ -55,7 +55,8 @@ func StartFakeParent(ctx context.Context, s *Stack) (*FakeParent, error) {
 	return p, nil
 }
 
-// Open opens the watch, and reads what has ended already. It forgets what an earlier watch saw.
+// Open opens the watch, and reads what has ended already, up to the sentinel. It discards what an earlier watch saw, so
+// that the times are those of this watch.
 func (p *FakeParent) Open(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
 	stream, err := p.stack.Actions.WatchForUpdates(watching, &actions.WatchForUpdatesRequest{
@@ -87,6 +88,7 @@ func (p *FakeParent) Close() {
 	_ = p.Stream.Close() // already cut off
 }
 
+// watch reads the stream to its end, which until returns to its callers.
 func (p *FakeParent) watch() {
 	defer close(p.Ended)
 	for p.Stream.Receive() {
@@ -111,6 +113,7 @@ func (p *FakeParent) Seen() int {
 	return len(p.ends)
 }
 
+// note records the end of a child. A second end is a fault of the server: terminal phases are final.
 func (p *FakeParent) note(name string, phase common.ActionPhase, message string) {
 	now := time.Now()
 	p.mu.Lock()

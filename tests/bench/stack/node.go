@@ -20,9 +20,9 @@ import (
 // LabelWorker marks the pods of workers.
 const LabelWorker = v1.Group + "/worker"
 
-// node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
-// a case waits for are handed to it, and run until it ends them. Those of apps are the business of appNode. With kubelet set, it
-// writes what a scheduler and a kubelet write.
+// node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that a case waits
+// for are handed to it, and run until it ends them. AppNode plays those of apps. With kubelet set, it writes what a
+// scheduler and a kubelet write.
 type node struct {
 	client  kubernetes.Interface
 	Pods    cache.Indexer
@@ -43,6 +43,7 @@ type Appearance struct {
 	At  time.Time
 }
 
+// startNode starts watching pods and waits for the first list. Its work continues after the context ends, until stop.
 func startNode(ctx context.Context, client kubernetes.Interface) (*node, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n := &node{client: client, ctx: running, seen: map[types.UID]bool{}, wanted: map[ident.Action]chan<- Appearance{}}
@@ -71,6 +72,8 @@ func startNode(ctx context.Context, client kubernetes.Interface) (*node, error) 
 	return n, nil
 }
 
+// see plays a pod when it first appears. Informers repeat pods, and a pod may be seen again after a write: seen makes
+// sure that each is played once.
 func (n *node) see(object any) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodPending || pod.Labels[labelAppUID] != "" {
@@ -102,6 +105,7 @@ func (n *node) see(object any) {
 	n.working.Go(func() { _ = play(n.ctx, pod) }) // it fails only when the pod is gone or the node stops
 }
 
+// forget removes a pod that is gone from the list of those that are played.
 func (n *node) forget(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
@@ -113,7 +117,7 @@ func (n *node) forget(object any) {
 	}
 }
 
-// Want keeps the pod of an action running, and reports its appearance.
+// Want keeps the pod of an action running, and reports its appearance. It must be called before the action is created.
 func (n *node) Want(action ident.Action) <-chan Appearance {
 	told := make(chan Appearance, 1)
 	n.mu.Lock()

@@ -81,6 +81,7 @@ func kubeletStatus(pod *corev1.Pod, phase corev1.PodPhase, started metav1.Time, 
 	return status
 }
 
+// patchStatus sends a patch with the uid, so that it fails if another pod has the name by now.
 func (n *node) patchStatus(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
 	if err != nil {

@@ -28,6 +28,7 @@ func StopProcess(process *supervise.Process) {
 	}
 }
 
+// AwaitReady asks every 10 ms until a process is ready. It fails when the process ends or the context does.
 func AwaitReady(ctx context.Context, process *supervise.Process, ready func(context.Context) error) error {
 	return process.AwaitReady(ctx, clock.System{}, supervise.Patience{}, 10*time.Millisecond, ready)
 }

@@ -116,12 +116,15 @@ func (s *Service) add(address string) {
 	s.addresses = append(s.addresses, address)
 }
 
+// Remove sends no new connections to a replica. Open ones stay, as with a Service of Kubernetes.
 func (s *Service) Remove(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addresses = slices.DeleteFunc(s.addresses, func(a string) bool { return a == address })
 }
 
+// dial connects to the next replica in turn, whatever the address. Balancing is by connection, so a client with one
+// connection has one replica.
 func (s *Service) dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	s.mu.Lock()
 	if len(s.addresses) == 0 {

@@ -57,6 +57,7 @@ func Start(ctx context.Context, p Programs, dir string) (s *Stack, err error) {
 	return s, s.StartServer(ctx)
 }
 
+// The server logs warnings only and seals no logs: the node has none to seal.
 const serverConfig = `
 server: {listen: "127.0.0.1:%d"}
 telemetry: {debugListen: "127.0.0.1:%d"}
@@ -69,6 +70,8 @@ workers: {enabled: true}
 deployer: {keepLogs: 0}
 `
 
+// StartServer starts the server on the data of the stack, on free ports, and waits until it is ready. It may be called
+// again after the server was stopped or killed.
 func (s *Stack) StartServer(ctx context.Context) error {
 	port, err := FreePort()
 	if err != nil {

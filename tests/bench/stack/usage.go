@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 )
 
-// Usage is the CPU time that the processes have used so far.
+// usage is the CPU time that the processes have used so far.
 type usage struct {
 	At   time.Time
 	busy time.Duration
@@ -34,6 +34,8 @@ const (
 
 var processNames = []string{ServerName, ApiserverName, etcdName, PostgresName, clientName}
 
+// Usage reads the CPU times of all processes of the stack. Postgres has a process for each connection, so its children
+// count.
 func (s *Stack) Usage() (usage, error) {
 	u := usage{At: time.Now(), cpu: map[string]time.Duration{}}
 	var failures []error
@@ -52,6 +54,7 @@ func (s *Stack) Usage() (usage, error) {
 	return u, errors.Join(append(failures, err)...)
 }
 
+// Since is what was used after an earlier reading.
 func (u usage) Since(before usage) spent {
 	s := spent{Elapsed: u.At.Sub(before.At), CPU: map[string]time.Duration{}}
 	rest := u.busy - before.busy
