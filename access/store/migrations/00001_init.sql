@@ -76,13 +76,16 @@ CREATE TABLE access_grants (
 );
 CREATE INDEX access_grants_expiry ON access_grants (expires_at);
 
--- The keys by which this installation signs tokens. The newest signs; older ones verify until they retire.
+-- The keys by which this installation signs tokens, by what they sign. The newest of a purpose signs; older ones verify until
+-- they retire.
 CREATE TABLE access_signing_keys (
     id         text        PRIMARY KEY,
+    purpose    text        NOT NULL,
     private    bytea       NOT NULL,
     created_at timestamptz NOT NULL,
     retires_at timestamptz
 );
+CREATE INDEX access_signing_keys_purpose ON access_signing_keys (purpose, created_at DESC);
 
 -- What was done. Rows are only added, and removed from the oldest end by retention. Each hash covers the row and the hash
 -- before it, so that a removed or changed row shows.
