@@ -49,7 +49,7 @@ func TestAPluginWhoseTypeIsMissingStopsNothing(t *testing.T) {
 	h.record.awaitPhase(t, waits, 1, state.Running)
 	require.Eventually(t, func() bool {
 		current := &v1.TaskAction{}
-		return h.Client.Get(context.Background(), clientKey(task), current) == nil && current.Status.PodUID != ""
+		return h.Client.Get(context.Background(), clientKey(task), current) == nil && current.Status.ObjectUID != ""
 	}, waitLimit, 10*time.Millisecond, "the status never has the object")
 
 	kubetest.Undefine(t, h.Cluster, kind, "widgets")
