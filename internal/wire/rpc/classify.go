@@ -27,6 +27,9 @@ func KindOf(err error) Kind {
 	}
 	var denial *authz.DenialError
 	if errors.As(err, &denial) {
+		if denial.Hidden {
+			return KindNotFound
+		}
 		return KindPermissionDenied
 	}
 	var theirs *connect.Error
