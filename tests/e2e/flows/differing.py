@@ -101,6 +101,12 @@ def jax() -> tuple[dict, dict]:
 
 
 @program
+def modules() -> tuple[dict, dict]:
+    """Libraries behave by what is loaded, such as multiprocessing, and test for it."""
+    return {"standard": sorted(name for name in sys.modules if name.partition(".")[0] in sys.stdlib_module_names)}, {}
+
+
+@program
 def surroundings() -> tuple[dict, dict]:
     """What differs is compared in test_warm.py with more detail; this is what holds for pools, too."""
     import asyncio
