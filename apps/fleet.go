@@ -18,8 +18,8 @@ import (
 // WatchApps implements enginev1connect.AppFleetServiceHandler. While the stream is open, the deployer counts as alive.
 func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, to *connect.ServerStream[enginev1.WatchAppsResponse]) error {
 	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
-	if !clusterRule.MatchString(cluster) {
-		return rpc.InvalidArgument("cluster", "%q is not a valid cluster id", cluster)
+	if !ident.IsCluster(cluster) {
+		return rpc.InvalidArgument("cluster", "%s, got %q", ident.ClusterRule, cluster)
 	}
 	network := &store.Network{Shared: r.GetSharedNetwork(), GivesPorts: r.GetGivesPorts()}
 	if err := h.seen(ctx, cluster, network); err != nil {
@@ -118,8 +118,8 @@ func (h *handler) desired(ctx context.Context, rows []*store.App) ([]*enginev1.D
 // ReportApps implements enginev1connect.AppFleetServiceHandler.
 func (h *handler) ReportApps(ctx context.Context, r *enginev1.ReportAppsRequest) (*enginev1.ReportAppsResponse, error) {
 	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
-	if !clusterRule.MatchString(cluster) {
-		return nil, rpc.InvalidArgument("cluster", "%q is not a valid cluster id", cluster)
+	if !ident.IsCluster(cluster) {
+		return nil, rpc.InvalidArgument("cluster", "%s, got %q", ident.ClusterRule, cluster)
 	}
 	if err := h.seen(ctx, cluster, nil); err != nil {
 		return nil, err

@@ -8,12 +8,12 @@ import (
 	"github.com/rs/zerolog"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/names/place"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
@@ -43,11 +43,6 @@ type Tasks interface {
 	GetTaskDetails(ctx context.Context, r *task.GetTaskDetailsRequest) (*task.GetTaskDetailsResponse, error)
 }
 
-// Projects is the part of ProjectService that reads projects.
-type Projects interface {
-	GetProject(ctx context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error)
-}
-
 // Triggers is the part of TriggerService that reads triggers.
 type Triggers interface {
 	GetTriggerDetails(ctx context.Context, r *trigger.GetTriggerDetailsRequest) (*trigger.GetTriggerDetailsResponse, error)
@@ -73,7 +68,7 @@ type Deps struct {
 	Store    Store
 	Runs     Runs
 	Tasks    Tasks
-	Projects Projects
+	Projects place.Projects
 	Engine   Engine
 	// PodLogs has the PodLogService of each cluster, by the id of the cluster. The logs of others are unavailable while
 	// their pods live.

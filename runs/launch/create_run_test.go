@@ -34,7 +34,7 @@ func TestRefusedRunLeavesNoInputs(t *testing.T) {
 		"priority":     {func(r *workflow.CreateRunRequest, _ *world) { r.RunSpec = labelled("101") }, rpc.KindInvalidArgument, "flyte.org/priority"},
 		"concurrency":  {func(r *workflow.CreateRunRequest, _ *world) { r.RunSpec = &task.RunSpec{MaxActionConcurrency: 1} }, rpc.KindInvalidArgument, "max_action_concurrency"},
 		"base outside": {func(r *workflow.CreateRunRequest, _ *world) { r.RunSpec = &task.RunSpec{RunBaseDir: "/etc"} }, rpc.KindInvalidArgument, "run_base_dir"},
-		"archived":     {func(_ *workflow.CreateRunRequest, w *world) { w.project = archived }, rpc.KindFailedPrecondition, "archived"},
+		"archived":     {func(_ *workflow.CreateRunRequest, w *world) { w.archived = errArchived }, rpc.KindFailedPrecondition, "archived"},
 		"name":         {func(r *workflow.CreateRunRequest, _ *world) { r.GetRunId().Name = "Run" }, rpc.KindInvalidArgument, "run_id.name"},
 		"inputs": {func(r *workflow.CreateRunRequest, _ *world) {
 			r.InputWrapper = &workflow.CreateRunRequest_Inputs{Inputs: &task.Inputs{Context: []*core.KeyValuePair{{Key: strings.Repeat("k", 2<<10)}}}}
