@@ -27,6 +27,7 @@ type Store interface {
 	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
 	WriteAll(ctx context.Context, uri string, body []byte) error
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
+	List(ctx context.Context, uri string, visit func(blobstore.Object) error) error
 	SignPut(ctx context.Context, uri string, o blobstore.PutOptions) (blobstore.Signed, error)
 	SignGet(ctx context.Context, uri string, o blobstore.GetOptions) (blobstore.Signed, error)
 }
@@ -36,6 +37,7 @@ type Runs interface {
 	GetActionDataURIs(ctx context.Context, r *workflow.GetActionDataURIsRequest) (*workflow.GetActionDataURIsResponse, error)
 	GetActionDetails(ctx context.Context, r *workflow.GetActionDetailsRequest) (*workflow.GetActionDetailsResponse, error)
 	GetActionLogContext(ctx context.Context, r *workflow.GetActionLogContextRequest) (*workflow.GetActionLogContextResponse, error)
+	GetRunDetails(ctx context.Context, r *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error)
 }
 
 // Tasks is the part of TaskService that reads tasks.

@@ -92,6 +92,10 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.insight.v1.CodeService": {
 		"GetCode": {people, "task.view", on("action_id")},
 	},
+	"flytebinary.insight.v1.FileService": {
+		"CreateFileLink": {people, "data.view", on("action_id")},
+		"ListFiles":      {people, "data.view", on("action_id")},
+	},
 	"flytebinary.insight.v1.InsightService": {
 		"ExplainAction":     {people, "action.view", on("action_id")},
 		"GetActivity":       {people, "run.view", listing(nothing("every place of the installation"))},
