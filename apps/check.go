@@ -78,7 +78,7 @@ func checkContainer(at string, container *core.Container) error {
 		for i, entry := range group.entries {
 			if !quantity.MatchString(entry.GetValue()) {
 				return rpc.InvalidArgument(fmt.Sprintf("%s.resources.%s[%d].value", at, group.name, i),
-					"%q is no quantity; want one such as 500m, 2, 1Gi", entry.GetValue())
+					"%q is not a quantity; want one such as 500m, 2, 1Gi", entry.GetValue())
 			}
 		}
 	}

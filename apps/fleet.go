@@ -223,7 +223,7 @@ func logged(before, after *enginev1.ObservedApp, known facts) ([]store.Replica, 
 	return found, nil
 }
 
-// UpdateStatus implements appconnect.AppServiceHandler, for operators that are no deployers of this installation: the last
+// UpdateStatus implements appconnect.AppServiceHandler, for operators other than the deployers of this installation: the last
 // condition of the request is appended. From the first one on, the app is the operator's.
 func (h *handler) UpdateStatus(ctx context.Context, r *app.UpdateStatusRequest) (*app.UpdateStatusResponse, error) {
 	conditions := r.GetApp().GetStatus().GetConditions()
@@ -258,7 +258,7 @@ func (h *handler) UpdateStatus(ctx context.Context, r *app.UpdateStatusRequest) 
 	return &app.UpdateStatusResponse{App: answer}, err
 }
 
-// Lease implements appconnect.AppServiceHandler, for operators that are no deployers of this installation: the apps of a
+// Lease implements appconnect.AppServiceHandler, for operators other than the deployers of this installation: the apps of a
 // cluster, then those that change. A message without apps shows that the stream is alive.
 func (h *handler) Lease(ctx context.Context, r *app.LeaseRequest, to *connect.ServerStream[app.LeaseResponse]) error {
 	empty := func() error { return to.Send(&app.LeaseResponse{}) }

@@ -110,7 +110,7 @@ func TestAnotherSpecIsAnotherRevision(t *testing.T) {
 	require.True(t, proto.Equal(before, f.update(again)))
 	require.True(t, proto.Equal(before, f.get("web")))
 
-	// Another environment: the status is not ACTIVE any more when the answer comes.
+	// Another environment: the status is no longer ACTIVE when the answer comes.
 	again.Spec = command("web", "A", "1").GetSpec()
 	again.Spec.Creator = &common.EnrichedIdentity{Principal: &common.EnrichedIdentity_User{User: &common.User{Id: &common.UserIdentifier{Subject: "somebody else"}}}}
 	updated := f.update(again)

@@ -53,10 +53,10 @@ func TestRefusedRunLeavesNoInputs(t *testing.T) {
 		},
 		"variable of a run": {func(r *workflow.CreateRunRequest, _ *world) {
 			r.RunSpec = &task.RunSpec{Envs: &task.Envs{Values: []*core.KeyValuePair{{Key: "A"}, {Key: "a=b"}}}}
-		}, rpc.KindInvalidArgument, `run_spec.envs.values[1].key: "a=b" is no name of an environment variable`},
+		}, rpc.KindInvalidArgument, `run_spec.envs.values[1].key: "a=b" is not a valid environment variable name`},
 		"label of a run": {func(r *workflow.CreateRunRequest, _ *world) {
 			r.RunSpec = &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"team": "not a value"}}}
-		}, rpc.KindInvalidArgument, `run_spec.labels.values["team"]: "not a value" is no value of a label`},
+		}, rpc.KindInvalidArgument, `run_spec.labels.values["team"]: "not a value" is not a valid label value`},
 		"annotation of a run": {func(r *workflow.CreateRunRequest, _ *world) {
 			r.RunSpec = &task.RunSpec{Annotations: &task.Annotations{Values: map[string]string{"a b": "x"}}}
 		}, rpc.KindInvalidArgument, "run_spec.annotations.values: "},

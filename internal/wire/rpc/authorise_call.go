@@ -100,7 +100,7 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		}
 		err = next(authz.WithCell(ctx, cell), authorised)
 		if reason := taken(ctx); reason != nil && err == nil {
-			return answer(ctx, reason) // of a handler to which the end of its context is no failure
+			return answer(ctx, reason) // of a handler to which the end of its context is not a failure
 		}
 		return err
 	}
