@@ -126,5 +126,6 @@ func (c Config) Validate() error {
 	found.If(c.Sessions.Absolute < c.Sessions.Idle, "sessions.absolute: must not be less than sessions.idle, got %s", c.Sessions.Absolute)
 	found.If(c.Keys.MaxLifetime < 0, "keys.maxLifetime: must not be negative, got %s", c.Keys.MaxLifetime)
 	found.If(c.Audit.KeepFor < time.Hour, "audit.keepFor: must be at least 1h, got %s", c.Audit.KeepFor)
+	found.Section("", c.validateRoles())
 	return found.Err()
 }

@@ -14,7 +14,11 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/flyte-binary/flyte-binary/access/keys"
+	"github.com/flyte-binary/flyte-binary/access/policy"
+	"github.com/flyte-binary/flyte-binary/access/rights"
 	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -30,12 +34,17 @@ type Deps struct {
 	Logger   zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
+	// Open means that everybody may do everything, so that nothing is asked of the policy.
+	Open bool
 }
 
 // Service is the access control of one process.
 type Service struct {
 	config Config
 	store  *store.Store
+	policy *policy.Policy
+	keys   *keys.Keys
+	rights *rights.Handler
 	parts  *lifecycle.Group
 }
 
@@ -55,11 +64,28 @@ func New(config Config, deps Deps) (*Service, error) {
 	if deps.Meter == nil {
 		deps.Meter = noop.NewMeterProvider()
 	}
-	return &Service{config: config, store: store.New(deps.Pool, deps.Clock), parts: lifecycle.NewGroup()}, nil
+	s := &Service{config: config, store: store.New(deps.Pool, deps.Clock)}
+	s.keys = keys.New(s.store, deps.Clock, deps.Logger)
+	s.policy = policy.New(config.policy(), policy.Deps{Source: s.store, Changed: s.keys.Forget, Clock: deps.Clock, Logger: deps.Logger})
+	s.rights = rights.NewHandler(
+		rights.Config{Open: deps.Open, Keys: rights.KeyConfig{MaxLifetime: config.Keys.MaxLifetime, PublicURL: config.PublicURL}},
+		rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Clock: deps.Clock},
+	)
+	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
+		store.Channel: func(pgdb.Notification) { s.policy.Notice() },
+	})
+	s.parts = lifecycle.NewGroup(
+		lifecycle.Named{Name: "notifications", Part: listener}, lifecycle.Named{Name: "policy", Part: s.policy},
+		lifecycle.Named{Name: "keys", Part: s.keys},
+	)
+	return s, nil
 }
 
 // Mount registers the handlers.
-func (s *Service) Mount(rpc.Registrar) {}
+func (s *Service) Mount(r rpc.Registrar) {
+	r.Handle(accessv1connect.NewAccessServiceHandler(s.rights, r.Options()...))
+	r.Handle(accessv1connect.NewKeyServiceHandler(rights.KeyHandler{Handler: s.rights}, r.Options()...))
+}
 
 // Start starts the loops.
 func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }

@@ -66,7 +66,7 @@ func (s Scope) And(other Scope) Scope {
 	if s.All {
 		return other
 	}
-	if other.All {
+	if other.All || s.Equal(other) {
 		return s
 	}
 	var common Scope
