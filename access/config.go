@@ -1,8 +1,11 @@
 package access
 
 import (
+	"net/url"
+	"strings"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/access/accounts"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
@@ -21,7 +24,7 @@ type Config struct {
 	Issuers []IssuerConfig `config:"issuers"`
 	// Local is accounts of this installation, for trials.
 	Local LocalConfig `config:"local"`
-	// Sessions are those of the console.
+	// Sessions are those of people, in the console and at the command line.
 	Sessions SessionConfig `config:"sessions"`
 	// Keys are the API keys of programs.
 	Keys KeyConfig `config:"keys"`
@@ -62,14 +65,31 @@ type LocalConfig struct {
 	// AdminPassword is the first password of the account admin, which is created if there is no account. Required where
 	// local accounts are enabled for the first time.
 	AdminPassword string `config:"adminPassword" sensitive:"true"`
+	// Accounts are further accounts. A start creates those that do not exist, and does not change those that do.
+	Accounts []AccountConfig `config:"accounts"`
 }
 
-// SessionConfig is the sessions of the console.
+// AccountConfig is an account of this installation.
+type AccountConfig struct {
+	// Name is what people sign in with, and the subject of their roles. Required.
+	Name string `config:"name"`
+	// Password is the first password. Required.
+	Password string `config:"password" sensitive:"true"`
+	// DisplayName and Email are for display.
+	DisplayName string `config:"displayName"`
+	Email       string `config:"email"`
+	// Groups are those of the account, for bindings.
+	Groups []string `config:"groups"`
+}
+
+// SessionConfig is the sessions of people, in the console and at the command line.
 type SessionConfig struct {
 	// Idle is after how long without a request a session ends. Defaults to 12h.
 	Idle time.Duration `config:"idle"`
 	// Absolute is after how long a session ends in any case. Defaults to 168h.
 	Absolute time.Duration `config:"absolute"`
+	// Token is how long an access token of the command line or of an API key is valid. Clients renew it. Defaults to 1h.
+	Token time.Duration `config:"token"`
 }
 
 // KeyConfig is API keys.
@@ -109,7 +129,7 @@ type AuditConfig struct {
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{
-		Sessions: SessionConfig{Idle: 12 * time.Hour, Absolute: 7 * 24 * time.Hour},
+		Sessions: SessionConfig{Idle: 12 * time.Hour, Absolute: 7 * 24 * time.Hour, Token: time.Hour},
 		Keys:     KeyConfig{MaxLifetime: 365 * 24 * time.Hour},
 		Audit:    AuditConfig{KeepFor: 400 * 24 * time.Hour},
 	}
@@ -124,8 +144,44 @@ func (c Config) Validate() error {
 	found.If(c.Open && c.Authenticates(), "open: must not be true together with issuers or local accounts")
 	found.If(c.Sessions.Idle < time.Minute, "sessions.idle: must be at least 1m, got %s", c.Sessions.Idle)
 	found.If(c.Sessions.Absolute < c.Sessions.Idle, "sessions.absolute: must not be less than sessions.idle, got %s", c.Sessions.Absolute)
+	found.If(c.Sessions.Token < time.Second || c.Sessions.Token > 24*time.Hour, "sessions.token: must be between 1s and 24h, got %s", c.Sessions.Token)
+	c.validateURL(&found)
+	c.validateIssuers(&found)
+	c.Local.validate(&found)
 	found.If(c.Keys.MaxLifetime < 0, "keys.maxLifetime: must not be negative, got %s", c.Keys.MaxLifetime)
 	found.If(c.Audit.KeepFor < time.Hour, "audit.keepFor: must be at least 1h, got %s", c.Audit.KeepFor)
-	found.Section("", c.validateRoles())
 	return found.Err()
+}
+
+// validateURL checks the URL to which providers send people back, and from which the names of cookies and tokens follow.
+func (c Config) validateURL(found *invalid.Fields) {
+	if c.PublicURL == "" {
+		return // it follows from storage.publicURL
+	}
+	at, err := url.Parse(c.PublicURL)
+	found.If(err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || strings.Trim(at.Path, "/") != "" || at.RawQuery != "",
+		"publicURL: must be the URL of a host, such as https://flyte.example.com, got %q", c.PublicURL)
+}
+
+func (c Config) validateIssuers(found *invalid.Fields) {
+	names, urls := map[string]bool{}, map[string]bool{}
+	for i, issuer := range c.Issuers {
+		found.If(issuer.Name == "" || strings.Contains(issuer.Name, "|") || issuer.Name == "local", "issuers[%d].name: is required, must not be local and must not contain |, got %q", i, issuer.Name)
+		found.If(names[issuer.Name], "issuers[%d].name: %q is the name of another issuer", i, issuer.Name)
+		at, err := url.Parse(issuer.URL)
+		found.If(err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "", "issuers[%d].url: must be a URL such as https://login.example.com, got %q", i, issuer.URL)
+		found.If(urls[issuer.URL], "issuers[%d].url: %q is the URL of another issuer", i, issuer.URL)
+		found.If(issuer.ClientID == "", "issuers[%d].clientID: is required", i)
+		names[issuer.Name], urls[issuer.URL] = true, true
+	}
+}
+
+func (c LocalConfig) validate(found *invalid.Fields) {
+	found.If(!c.Enabled && (c.AdminPassword != "" || len(c.Accounts) > 0), "local.enabled: must be true for accounts to be of use")
+	found.If(c.AdminPassword != "" && len(c.AdminPassword) < accounts.MinPassword, "local.adminPassword: must have at least %d bytes", accounts.MinPassword)
+	for i, account := range c.Accounts {
+		found.If(account.Name == "" || strings.ContainsAny(account.Name, "| \t\r\n"), "local.accounts[%d].name: is required, without spaces and |, got %q", i, account.Name)
+		found.If(len(account.Password) < accounts.MinPassword || len(account.Password) > accounts.MaxPassword,
+			"local.accounts[%d].password: must have %d to %d bytes", i, accounts.MinPassword, accounts.MaxPassword)
+	}
 }

@@ -33,9 +33,8 @@ import (
 )
 
 const (
-	projectID  = "flytesnacks"
-	archivedID = "attic"
-	domainID   = "development"
+	projectID = "flytesnacks"
+	domainID  = "development"
 	// wait bounds what a test waits for; it is long, since the machine may be busy.
 	wait = 20 * time.Second
 )
@@ -108,19 +107,14 @@ func (f *fixture) replica() (*apps.Service, http.Handler) {
 	return service, mux
 }
 
-// projects has one project that is open and one that is archived, with one domain.
+// projects has one project with one domain.
 type projects struct{}
 
 func (projects) GetProject(_ context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error) {
-	found := &project.Project{Id: r.GetId(), Domains: []*project.Domain{{Id: domainID}}}
-	switch r.GetId() {
-	case projectID:
-	case archivedID:
-		found.State = project.ProjectState_PROJECT_STATE_ARCHIVED
-	default:
+	if r.GetId() != projectID {
 		return nil, rpc.NotFound("project %s does not exist", r.GetId())
 	}
-	return &project.GetProjectResponse{Project: found}, nil
+	return &project.GetProjectResponse{Project: &project.Project{Id: projectID, Domains: []*project.Domain{{Id: domainID}}}}, nil
 }
 
 // pods has the logs of pods.

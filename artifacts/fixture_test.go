@@ -62,7 +62,6 @@ type world struct {
 	internal workflowconnect.InternalRunServiceClient
 	engine   enginev1connect.EngineServiceClient
 	apps     appconnect.AppServiceClient
-	projects projectconnect.ProjectServiceClient
 	halt     func()
 }
 
@@ -129,7 +128,6 @@ func (w *world) start() {
 		require.NoError(w.t, running.Stop(ctx))
 		require.NoError(w.t, service.Stop(ctx))
 	}
-	w.projects = projectconnect.NewProjectServiceClient(client, rpc.InProcessURL)
 	w.client = artifactconnect.NewArtifactServiceClient(client, rpc.InProcessURL)
 	w.insight = insightv1connect.NewArtifactInsightServiceClient(client, rpc.InProcessURL)
 	w.registry = enginev1connect.NewArtifactRegistryServiceClient(client, rpc.InProcessURL)

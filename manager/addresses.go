@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
+	"github.com/flyte-binary/flyte-binary/manager/port"
 )
 
 // fillAddresses derives the addresses that are not configured from that of the API: the port that was bound or, for a
@@ -16,6 +17,13 @@ func fillAddresses(c *configuration.Config, bound net.Addr) {
 	if plane, err := url.Parse(c.ControlPlane.URL); err == nil && !c.Target.API() {
 		authority, insecure = plane.Host, plane.Scheme == "http"
 	}
+	encrypted := c.Target.API() && c.Server.TLS.Enabled()
+	if encrypted && !port.Loopback(bound) {
+		insecure = false
+	}
+	if c.Access.PublicURL == "" && c.Storage.PublicURL == "" && encrypted {
+		c.Access.PublicURL = "https://" + authority // the port speaks plain text as well, which suits tasks, but no credentials
+	}
 	if c.Storage.PublicURL == "" {
 		c.Storage.PublicURL = "http://" + authority
 		if !insecure {
@@ -24,6 +32,9 @@ func fillAddresses(c *configuration.Config, bound net.Addr) {
 	}
 	if c.Runs.Webhooks.PublicURL == "" {
 		c.Runs.Webhooks.PublicURL = c.Storage.PublicURL
+	}
+	if c.Access.PublicURL == "" {
+		c.Access.PublicURL = c.Storage.PublicURL
 	}
 	if c.Executor.Pod.Endpoint == "" {
 		c.Executor.Pod.Endpoint, c.Executor.Pod.Insecure = authority, insecure

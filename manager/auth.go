@@ -5,16 +5,22 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
-// policy returns the authenticator and the authoriser: the given ones, else those of mode open. open reports that every
-// caller may do everything.
-func policy(options Options) (authenticator authz.Authenticator, authoriser authz.Authoriser, open bool) {
+// policy returns the authenticator and the authoriser with which the chain begins: the given ones, else those of an
+// installation that is open to everybody or in which everybody has to sign in. open reports that every caller may do everything.
+func policy(c configuration.Config, options Options) (authenticator authz.Authenticator, authoriser authz.Authoriser, open bool) {
 	authenticator, authoriser = options.Authenticator, options.Authoriser
-	open = authoriser == nil
-	if authenticator == nil {
+	closed := c.Target.API() && c.Access.Authenticates()
+	open = authoriser == nil && !closed
+	switch {
+	case authenticator != nil:
+	case closed:
+		authenticator = access.SignInRequired{}
+	default:
 		authenticator = authz.Open{}
 	}
 	if authoriser == nil {

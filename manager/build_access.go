@@ -8,19 +8,15 @@ import (
 )
 
 func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
-	// A caller who is known has rights of his own, unless a test decides about them.
-	closed := p.options.Authoriser == nil && (p.config.Access.Authenticates() || p.options.Authenticator != nil)
-	p.open = p.open && !closed
 	service, err := access.New(p.config.Access, access.Deps{
-		Pool: p.pool, Listener: p.notices, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Open: p.open,
+		Pool: p.pool, Listener: p.notices, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err
 	}
 	service.Mount(p.mux)
-	if closed {
-		p.mux.Decide(service.Authoriser())
-		p.mux.Trust(service.Programs())
+	if people := service.Authenticator(); people != nil {
+		p.mux.Trust(people)
 	}
 	return service, nil
 }

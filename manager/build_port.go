@@ -76,7 +76,7 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 		served.Files = p.blobs.Handler()
 	}
 	hosts := browserguard.NewHosts(append(slices.Clone(p.config.Server.AllowedHosts), p.config.Server.Listen,
-		p.config.Storage.PublicURL, p.config.Runs.Webhooks.PublicURL, p.config.Executor.Pod.Endpoint)...)
+		p.config.Storage.PublicURL, p.config.Access.PublicURL, p.config.Runs.Webhooks.PublicURL, p.config.Executor.Pod.Endpoint)...)
 	if names := p.options.MachineNames; names != nil {
 		hosts = hosts.OnMachine(names...)
 	}
@@ -89,6 +89,6 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 		// In front of the guard: apps have hosts, origins and paths of their own.
 		handler = p.gateway.Handler(hosts, handler)
 	}
-	p.port = port.NewPort(p.config.Server, p.listener, handler, clients, p.beginStop, p.log)
-	return p.port, nil
+	p.port, err = port.NewPort(p.config.Server, p.listener, handler, clients, p.beginStop, p.clock, p.log)
+	return p.port, err
 }

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/port"
 )
@@ -30,7 +31,8 @@ func startPort(t *testing.T, config configuration.ServerConfig, handler http.Han
 	require.NoError(t, err)
 	clients, err := port.NewClients(config, zerolog.Nop(), loglimit.New(nil), meter)
 	require.NoError(t, err)
-	p := port.NewPort(config, listener, handler, clients, func() {}, zerolog.Nop())
+	p, err := port.NewPort(config, listener, handler, clients, func() {}, clock.System{}, zerolog.Nop())
+	require.NoError(t, err)
 	require.NoError(t, p.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	return listener.Addr().String()

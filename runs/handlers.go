@@ -5,7 +5,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
@@ -16,7 +15,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
-	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/read"
@@ -85,8 +83,6 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(projectconnect.NewProjectServiceHandler(h.projects, options))
 	r.Handle(orgconnect.NewDomainServiceHandler(h.domains, options))
 	r.Handle(settingsconnect.NewSettingsServiceHandler(h.settings, options))
-	r.Handle(authconnect.NewIdentityServiceHandler(identity.Users{}, options))
-	r.Handle(authconnect.NewAuthMetadataServiceHandler(identity.AuthMetadata{}, options))
 	r.Handle(imagebuilderconnect.NewImageServiceHandler(h.images, options))
 	r.Handle(enginev1connect.NewEngineServiceHandler(h.engine, options))
 	r.Handle(enginev1connect.NewActionStateServiceHandler(h.states, options))

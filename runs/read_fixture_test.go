@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
@@ -41,8 +40,6 @@ type readFixture struct {
 	tasks    taskconnect.TaskServiceClient
 	projects projectconnect.ProjectServiceClient
 	domains  orgconnect.DomainServiceClient
-	identity authconnect.IdentityServiceClient
-	metadata authconnect.AuthMetadataServiceClient
 	images   imagebuilderconnect.ImageServiceClient
 	settings settingsconnect.SettingsServiceClient
 	insight  insightv1connect.InsightServiceClient
@@ -72,8 +69,6 @@ func newReadFixture(t *testing.T, change func(*runs.Config)) *readFixture {
 	r.tasks = taskconnect.NewTaskServiceClient(client, server.URL)
 	r.projects = projectconnect.NewProjectServiceClient(client, server.URL)
 	r.domains = orgconnect.NewDomainServiceClient(client, server.URL)
-	r.identity = authconnect.NewIdentityServiceClient(client, server.URL)
-	r.metadata = authconnect.NewAuthMetadataServiceClient(client, server.URL)
 	r.images = imagebuilderconnect.NewImageServiceClient(client, server.URL)
 	r.insight = insightv1connect.NewInsightServiceClient(client, server.URL)
 	r.settings = settingsconnect.NewSettingsServiceClient(client, server.URL)

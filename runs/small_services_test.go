@@ -5,28 +5,11 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder"
-	"github.com/flyte-binary/flyte-binary/internal/names/caller"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 )
-
-func TestAnonymousIdentity(t *testing.T) {
-	r := newReadFixture(t, nil)
-	who, err := r.identity.UserInfo(t.Context(), &auth.UserInfoRequest{})
-	require.NoError(t, err)
-	require.Equal(t, caller.AnonymousSubject, who.GetSubject())
-	require.Equal(t, "anonymous", who.GetName())
-	metadata, err := r.metadata.GetOAuth2Metadata(t.Context(), &auth.GetOAuth2MetadataRequest{})
-	require.NoError(t, err)
-	require.True(t, proto.Equal(&auth.GetOAuth2MetadataResponse{}, metadata))
-	client, err := r.metadata.GetPublicClientConfig(t.Context(), &auth.GetPublicClientConfigRequest{})
-	require.NoError(t, err)
-	require.True(t, proto.Equal(&auth.GetPublicClientConfigResponse{}, client))
-}
 
 func TestGetImage(t *testing.T) {
 	r := newReadFixture(t, func(c *runs.Config) {

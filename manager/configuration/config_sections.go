@@ -14,6 +14,8 @@ type ServerConfig struct {
 	// in a pod or a container it is 0.0.0.0:8090, behind a network policy or a proxy that signs people in. Defaults to
 	// 127.0.0.1:8090.
 	Listen string `config:"listen"`
+	// TLS is the certificate of the port.
+	TLS TLSConfig `config:"tls"`
 	// AllowedHosts are further names under which clients reach this server, such as flyte.example.com. Requests under
 	// other names are refused, so that a web page cannot reach the server through a name of its own (DNS rebinding).
 	// Always allowed: IP addresses, localhost, names without a dot (in the demo only that of the machine), names of Kubernetes
@@ -88,6 +90,7 @@ func (c ServerConfig) Validate() error {
 		found.If(origin == "*" || strings.HasPrefix(origin,
 			"*") || strings.Count(origin, "*") > 1, "allowedOrigins[%d]: name the origins; %q would let any page call the API", i, origin)
 	}
+	found.Section("tls", c.TLS.Validate())
 	found.If(c.MaxRequestBytes <= 0, "maxRequestBytes: must be positive, got %d", c.MaxRequestBytes)
 	found.If(c.MaxDecodingBytes < 4*c.MaxRequestBytes,
 		"maxDecodingBytes: must be at least four times maxRequestBytes, %d, got %d", 4*c.MaxRequestBytes, c.MaxDecodingBytes)

@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/wire/slowbody"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/work/stacks"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
@@ -70,10 +71,16 @@ func onGrownStack(next http.Handler) http.Handler {
 }
 
 func NewPort(
-	config configuration.ServerConfig, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc, log zerolog.Logger,
-) *Port {
+	config configuration.ServerConfig, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc, clk clock.Clock,
+	log zerolog.Logger,
+) (*Port, error) {
+	listener, settings, err := withTLS(config, listener, clk, log)
+	if err != nil {
+		return nil, err
+	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	base, cut := context.WithCancelCause(log.WithContext(context.Background()))
 	return &Port{
@@ -86,6 +93,7 @@ func NewPort(
 			ConnState: clients.connection,
 			ErrorLog:  stdlog.New(serverLog{log, clients.lines}, "", 0),
 			Protocols: protocols,
+			TLSConfig: settings,
 			// Without pings, a peer that vanished would hold its streams forever.
 			HTTP2: &http.HTTP2Config{
 				MaxConcurrentStreams: maxStreams,
@@ -96,7 +104,7 @@ func NewPort(
 			IdleTimeout:       5 * time.Minute,
 			BaseContext:       func(net.Listener) context.Context { return base },
 		},
-	}
+	}, nil
 }
 
 // serverLog takes the lines of net/http, which clients can cause.

@@ -18,7 +18,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/internal/names/place"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
@@ -36,7 +35,7 @@ type world struct {
 	launch.Tasks
 	launch.Reader // unexpected calls panic
 
-	archived error
+	project  catalog.Project
 	looked   int // times that the project was read
 	settings *settingspb.Settings
 	cacheOn  bool
@@ -72,9 +71,9 @@ func (w *world) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) 
 	return w.refusal[0], w.refusal[1]
 }
 
-func (w *world) AcceptsRuns(context.Context, string, string, string) error {
+func (w *world) Check(context.Context, string, string, string) (catalog.Project, error) {
 	w.looked++
-	return w.archived
+	return w.project, nil
 }
 
 func (w *world) Resolve(context.Context, catalog.SettingsKey) (settings.Resolved, error) {
@@ -170,4 +169,4 @@ func (w *world) recorded(t *testing.T, r *workflow.RecordActionRequest, configur
 	return w.actions[0].Action
 }
 
-var errArchived = place.NotArchived("p", project.ProjectState_PROJECT_STATE_ARCHIVED, "run")
+var archived = catalog.Project{State: int16(project.ProjectState_PROJECT_STATE_ARCHIVED)}

@@ -42,7 +42,6 @@ CREATE TABLE access_keys (
     revoked_at   timestamptz,
     last_used_at timestamptz
 );
-CREATE UNIQUE INDEX access_keys_hash ON access_keys (hash);
 CREATE INDEX access_keys_owner ON access_keys (owner, created_at DESC, id);
 
 -- Local accounts, for installations without an identity provider.
@@ -58,13 +57,20 @@ CREATE TABLE access_accounts (
     created_at    timestamptz NOT NULL
 );
 
--- Sessions of the console. The token in the cookie is not here, only its hash.
+-- Sign-ins of people: of a browser by its cookie, of a client such as the command line by its refresh token. Neither is here,
+-- only its hash.
 CREATE TABLE access_sessions (
-    token  text        PRIMARY KEY,
-    data   bytea       NOT NULL,
-    expiry timestamptz NOT NULL
+    id         text        PRIMARY KEY,
+    token      bytea       NOT NULL UNIQUE,
+    client     text        NOT NULL,
+    subject    text        NOT NULL,
+    person     bytea       NOT NULL,  -- JSON: what the provider said of the person
+    created_at timestamptz NOT NULL,
+    seen_at    timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL
 );
-CREATE INDEX access_sessions_expiry ON access_sessions (expiry);
+CREATE INDEX access_sessions_subject ON access_sessions (subject);
+CREATE INDEX access_sessions_expiry ON access_sessions (expires_at);
 
 -- What the authorisation server must remember between the steps of a sign-in: requests, codes, device codes and refresh
 -- tokens, each by its kind and the hash of its value.

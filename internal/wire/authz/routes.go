@@ -7,13 +7,16 @@ var routes = map[string]Rule{
 	"GET /readyz":  {By: public, Action: "health.view"},
 	"GET /metrics": {By: people, Action: "metrics.view"},
 
-	"GET /log-level": {By: people, Action: "loglevel.view"},
-	"PUT /log-level": {By: people, Action: "loglevel.change"},
+	"GET /log-level": {By: people, Action: "log.view"},
+	"PUT /log-level": {By: people, Action: "log.change"},
 
 	// The address pins an object, a verb, a size and a time, and carries a signature of them.
 	"/blobs/": {By: signed, Action: "data.transfer"},
 	// The address carries a token for one condition.
 	"/v1/conditions/callback/": {By: signed, Action: "action.signal"},
+
+	// Where people and clients sign in. Its pages and endpoints check what they are sent.
+	"/access/": {By: public, Action: "identity.authenticate"},
 
 	// The console's files hold no data; what its pages show comes from calls that are authorized.
 	"GET /{$}": {By: public, Action: "console.view"},

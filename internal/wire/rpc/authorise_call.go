@@ -39,17 +39,18 @@ func (a *authorisation) about(name string, row authz.Row, message any) ([]authz.
 
 // request asks about a request to a plain route, and records it. Its error is that for the client.
 func (a *authorisation) request(ctx context.Context, request authz.Request, rule authz.Rule, resource authz.Resource) error {
-	entry := authz.Entry{Request: request, Rule: rule}
+	var resources []authz.Resource
+	var err error
 	if asked(ctx, rule) {
-		entry.Resources = []authz.Resource{resource}
-		if _, err := a.One(ctx, rule, resource); err != nil {
-			entry.Outcome, entry.Err = refusalIn(err), answer(ctx, err)
+		resources = []authz.Resource{resource}
+		if _, err = a.One(ctx, rule, resource); err != nil {
+			err = answer(ctx, err)
 		}
 	}
 	if !rule.By.Open() {
-		a.audit.record(ctx, entry)
+		a.audit.record(ctx, request, rule, resources, err)
 	}
-	return entry.Err
+	return err
 }
 
 // WrapUnary implements connect.Interceptor. Connect decodes the request before its interceptors run, so the message
@@ -59,21 +60,24 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		name := request.Spec().Procedure
 		row, _ := authz.RowOf(name)
 		scope := authz.Everything()
-		done := recording{authorisation: a, rule: row.Rule()}
-		defer func() { done.end(ctx, err) }()
+		var resources []authz.Resource
+		defer func() { a.recordCall(ctx, row.Rule(), resources, err) }()
 		if asked(ctx, row.Rule()) {
-			if done.resources, err = a.about(name, row, request.Any()); err == nil {
-				scope, err = a.All(ctx, row.Rule(), done.resources)
+			if resources, err = a.about(name, row, request.Any()); err == nil {
+				scope, err = a.All(ctx, row.Rule(), resources)
 			}
 			if err != nil {
-				done.outcome = refusalIn(err)
 				return nil, answer(ctx, err)
 			}
 		}
-		if err = done.begin(ctx); err != nil {
-			return nil, answer(ctx, err)
-		}
 		return next(authz.WithScope(ctx, scope), request)
+	}
+}
+
+// recordCall records a call of a procedure at its end.
+func (a *authorisation) recordCall(ctx context.Context, rule authz.Rule, resources []authz.Resource, err error) {
+	if call, ok := ctx.Value(admittedKey{}).(*admitted); ok && !rule.By.Open() {
+		a.audit.record(ctx, call.request, rule, resources, err)
 	}
 }
 
@@ -82,7 +86,7 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		row, _ := authz.RowOf(conn.Spec().Procedure)
 		if !asked(ctx, row.Rule()) {
-			defer func() { (&recording{authorisation: a, rule: row.Rule()}).end(ctx, err) }()
+			defer func() { a.recordCall(ctx, row.Rule(), nil, err) }()
 			return next(authz.WithScope(ctx, authz.Everything()), conn)
 		}
 		ctx, end := context.WithCancelCause(ctx)
@@ -90,7 +94,7 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		authorised := &authorisedConn{
 			StreamingHandlerConn: conn, ctx: ctx, authorisation: a, row: row, cell: cell, decided: map[authz.Resource]authz.Scope{},
 		}
-		defer func() { authorised.record(ctx, err) }()
+		defer func() { a.recordCall(ctx, row.Rule(), authorised.resources(), err) }()
 		var watch sync.WaitGroup
 		defer watch.Wait()
 		defer end(nil)
@@ -100,7 +104,7 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		}
 		err = next(authz.WithCell(ctx, cell), authorised)
 		if reason := taken(ctx); reason != nil && err == nil {
-			return answer(ctx, reason) // of a handler to which the end of its context is not a failure
+			return answer(ctx, reason) // of a handler to which the end of its context is no failure
 		}
 		return err
 	}
@@ -125,8 +129,6 @@ type authorisedConn struct {
 
 	mu      sync.Mutex
 	decided map[authz.Resource]authz.Scope // GUARDED_BY(mu)
-	denied  []authz.Resource               // GUARDED_BY(mu): what ended the stream
-	refused authz.Outcome                  // GUARDED_BY(mu): Refused once a question was answered with a denial
 }
 
 // Receive implements connect.StreamingHandlerConn.
@@ -158,7 +160,6 @@ func (c *authorisedConn) decide(message any) (authz.Scope, error) {
 		scope, known := c.decided[resource]
 		if !known {
 			if scope, err = c.authorisation.One(c.ctx, c.row.Rule(), resource); err != nil {
-				c.refused, c.denied = refusalIn(err), []authz.Resource{resource}
 				return authz.Scope{}, err
 			}
 			c.decided[resource] = scope
@@ -168,15 +169,11 @@ func (c *authorisedConn) decide(message any) (authz.Scope, error) {
 	return all, nil
 }
 
-// record records the stream at its end, with what it has named, in no order.
-func (c *authorisedConn) record(ctx context.Context, err error) {
+// resources are those that the stream has named, in no order.
+func (c *authorisedConn) resources() []authz.Resource {
 	c.mu.Lock()
-	done := recording{authorisation: c.authorisation, rule: c.row.Rule(), resources: slices.AppendSeq(c.denied, maps.Keys(c.decided))}
-	if err != nil {
-		done.outcome = c.refused
-	}
-	c.mu.Unlock()
-	done.end(ctx, err)
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.decided))
 }
 
 // Send implements connect.StreamingHandlerConn. What is sent before anything was received answers no request, and
@@ -190,8 +187,6 @@ func (c *authorisedConn) Send(message any) error {
 		scope, err := c.authorisation.One(c.ctx, c.row.Rule(), authz.Resource{})
 		if err == nil {
 			c.decided[authz.Resource{}] = scope
-		} else {
-			c.refused = refusalIn(err)
 		}
 		c.mu.Unlock()
 		if err != nil {

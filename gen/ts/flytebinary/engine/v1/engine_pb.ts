@@ -316,7 +316,7 @@ export const AssignmentSchema: GenMessage<Assignment> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_engine, 6);
 
 /**
- * Release says that an action no longer needs a TaskAction.
+ * Release tells that an action needs no TaskAction any more.
  *
  * @generated from message flytebinary.engine.v1.Release
  */
@@ -699,7 +699,7 @@ export enum TransitionOutcome {
   STALE = 2,
 
   /**
-   * The action had reached its end; nothing that concerns it needs to run.
+   * The action had reached its end; nothing that concerns it needs to run any more.
    *
    * @generated from enum value: TRANSITION_OUTCOME_TERMINAL = 3;
    */

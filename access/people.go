@@ -1,0 +1,173 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/access/accounts"
+	"github.com/flyte-binary/flyte-binary/access/authserver"
+	"github.com/flyte-binary/flyte-binary/access/identity"
+	"github.com/flyte-binary/flyte-binary/access/providers"
+	"github.com/flyte-binary/flyte-binary/access/sessions"
+	"github.com/flyte-binary/flyte-binary/access/signin"
+	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+)
+
+// sweepEvery is how often what has expired is deleted.
+const sweepEvery = 10 * time.Minute
+
+// signIn is everything by which people sign in; nil where access is open.
+type signIn struct {
+	config   Config
+	accounts *accounts.Accounts // nil without local accounts
+	sessions *sessions.Sessions
+	server   *authserver.Server
+	pages    *signin.Pages
+	bearers  *bearers
+	clock    clock.Clock
+	log      zerolog.Logger
+
+	lifecycle.Background
+}
+
+var (
+	_ lifecycle.Part      = (*signIn)(nil)
+	_ authz.Authenticator = (*signIn)(nil)
+)
+
+func newSignIn(config Config, s *store.Store, keys authserver.Keys, clk clock.Clock, log zerolog.Logger) (*signIn, error) {
+	url := strings.TrimSuffix(config.PublicURL, "/")
+	made := &signIn{config: config, clock: clk, log: log}
+	var err error
+	if made.sessions, err = sessions.New(s, clk, sessions.Lifetimes{Idle: config.Sessions.Idle, Absolute: config.Sessions.Absolute}); err != nil {
+		return nil, err
+	}
+	made.server, err = authserver.New(authserver.Deps{
+		Store: s, Sessions: made.sessions, Ring: authserver.NewRing(s, clk), APIKeys: keys, Clock: clk, URL: url,
+		SignInPage: signin.Page, DevicePage: signin.DevicePage, TokenLifetime: config.Sessions.Token,
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := providersOf(config, url, clk)
+	if made.bearers, err = newBearers(all, clk); err != nil {
+		return nil, err
+	}
+	if config.Local.Enabled {
+		made.accounts = accounts.New(s, config.localPrefix())
+	}
+	made.pages = signin.New(signin.Deps{
+		Store: s, Sessions: made.sessions, Accounts: made.accounts, Providers: all, Server: made.server, URL: url,
+		Lifetime: config.Sessions.Absolute, Log: log,
+	})
+	return made, nil
+}
+
+// localPrefix distinguishes the subjects of local accounts from those of providers. Without providers it is empty.
+func (c Config) localPrefix() string {
+	if len(c.Issuers) > 0 {
+		return "local|"
+	}
+	return ""
+}
+
+// providersOf are the providers of the configuration. The subjects of the first are as it says, those of others have its name in
+// front; the first must not use such a beginning.
+func providersOf(config Config, url string, clk clock.Clock) []*providers.Provider {
+	reserved := []string{"local|"}
+	for _, issuer := range config.Issuers {
+		reserved = append(reserved, issuer.Name+"|")
+	}
+	var all []*providers.Provider
+	for i, issuer := range config.Issuers {
+		made := providers.Config{
+			Name: issuer.Name, URL: issuer.URL, ClientID: issuer.ClientID, ClientSecret: issuer.ClientSecret, Scopes: issuer.Scopes,
+			Audiences: issuer.Audiences, RedirectURL: url + signin.CallbackPath, Reserved: reserved,
+			Claims: providers.ClaimNames{
+				Subject: cmp.Or(issuer.SubjectClaim, "sub"), Name: cmp.Or(issuer.NameClaim, "name"),
+				Email: cmp.Or(issuer.EmailClaim, "email"), Groups: cmp.Or(issuer.GroupsClaim, "groups"),
+			},
+		}
+		if made.Scopes == nil {
+			made.Scopes = []string{"profile", "email"}
+		}
+		if i > 0 {
+			made.Prefix = issuer.Name + "|"
+		}
+		all = append(all, providers.New(made, clk))
+	}
+	return all
+}
+
+// mount serves the services by which clients find out how to sign in and who they are, and, where people sign in, the pages for it.
+func (s *signIn) mount(r rpc.Registrar) {
+	options := connect.WithHandlerOptions(r.Options()...)
+	metadata := identity.AuthMetadata{}
+	if s != nil {
+		metadata.Server = s.server.Metadata
+		r.Handle(signin.Path, s.pages.Handler())
+	}
+	r.Handle(authconnect.NewIdentityServiceHandler(identity.Users{}, options))
+	r.Handle(authconnect.NewAuthMetadataServiceHandler(metadata, options))
+}
+
+// Authenticate implements authz.Authenticator: access tokens, tokens of the providers, and the session of a browser. Credentials of
+// other kinds are left to their own authenticators.
+func (s *signIn) Authenticate(ctx context.Context, request authz.Request) (authz.Identity, error) {
+	token, presented := bearer(request.Header)
+	if !presented {
+		return s.pages.Authenticate(ctx, request.Header)
+	}
+	if strings.Count(token, ".") != 2 {
+		return authz.Identity{}, nil
+	}
+	identity, known, err := s.server.Caller(ctx, token)
+	if known || err != nil {
+		return identity, err
+	}
+	return s.bearers.Caller(ctx, token)
+}
+
+// bearer is the token of an Authorization header.
+func bearer(header http.Header) (token string, ok bool) {
+	scheme, token, _ := strings.Cut(header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "bearer") && token != ""
+}
+
+// Start implements lifecycle.Part.
+func (s *signIn) Start(ctx context.Context) error {
+	if s.accounts != nil {
+		if err := s.accounts.Bootstrap(ctx, s.config.Local.AdminPassword); err != nil {
+			return fmt.Errorf("access: %w", err)
+		}
+		for _, account := range s.config.Local.Accounts {
+			row := store.Account{Name: account.Name, DisplayName: cmp.Or(account.DisplayName, account.Name), Email: account.Email, Groups: account.Groups}
+			if err := s.accounts.Add(ctx, row, account.Password); err != nil {
+				return fmt.Errorf("access: %w", err)
+			}
+		}
+	}
+	return s.Run(ctx, s.sweep)
+}
+
+// sweep deletes what has expired. Every replica does it; that is cheap, and needs no lease.
+func (s *signIn) sweep(ctx context.Context) {
+	for clock.Sleep(ctx, s.clock, sweepEvery) == nil {
+		if err := s.sessions.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(err).Msg("cannot delete what has expired; retrying")
+		}
+	}
+}

@@ -1,0 +1,220 @@
+// Package providers signs people in at the identity providers of the configuration, by OpenID Connect, and accepts the tokens that
+// these issue.
+package providers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/flyte-binary/flyte-binary/access/sessions"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+)
+
+// Config is a provider. All fields but ClientSecret, Audiences and Prefix are required.
+type Config struct {
+	// Name is for people, and part of subjects.
+	Name, URL, ClientID, ClientSecret string
+	Scopes                            []string
+	// Audiences are accepted in tokens of programs, in addition to ClientID.
+	Audiences []string
+	Claims    ClaimNames
+	// RedirectURL is where the provider sends people back.
+	RedirectURL string
+	// Prefix is put before each subject; Reserved are beginnings that a subject without a prefix must not have, because they are
+	// those of other sources.
+	Prefix   string
+	Reserved []string
+}
+
+// leeway is by how much the provider's clock may differ.
+const leeway = time.Minute
+
+// answerTimeout bounds each call to a provider.
+const answerTimeout = 10 * time.Second
+
+// Provider is an identity provider. What it says of itself is read when it is needed for the first time, so that the server
+// starts while the provider is away.
+type Provider struct {
+	config Config
+	clock  clock.Clock
+	client *http.Client
+
+	mu    sync.Mutex
+	known *oidc.Provider // GUARDED_BY(mu): nil until it was reached
+}
+
+// New returns a provider. It makes no call.
+func New(config Config, clk clock.Clock) *Provider {
+	return &Provider{config: config, clock: clk, client: &http.Client{Timeout: answerTimeout}}
+}
+
+// Name is the name for people.
+func (p *Provider) Name() string { return p.config.Name }
+
+// Issuer is the issuer of the provider's tokens.
+func (p *Provider) Issuer() string { return p.config.URL }
+
+// discovered is the provider as it describes itself.
+func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known != nil {
+		return p.known, nil
+	}
+	// The keys are fetched with this context later, so it must not end with the request.
+	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.config.URL)
+	if err != nil {
+		return nil, &UnreachableError{Provider: p.config.Name, Err: err}
+	}
+	p.known = found
+	return found, nil
+}
+
+// UnreachableError is the error of a provider that does not answer.
+type UnreachableError struct {
+	Provider string
+	Err      error
+}
+
+// Error implements error.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("the identity provider %s cannot be reached: %v", e.Provider, e.Err)
+}
+
+// Unwrap gives the cause to errors.Is and errors.As.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+func (p *Provider) oauth(known *oidc.Provider) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: known.Endpoint(), RedirectURL: p.config.RedirectURL,
+		Scopes: append([]string{oidc.ScopeOpenID}, p.config.Scopes...),
+	}
+}
+
+// Login is what a browser must bring back from the provider, and what the server must remember of it.
+type Login struct {
+	State, Nonce, Verifier string
+}
+
+// LoginURL is where a browser goes to sign in.
+func (p *Provider) LoginURL(ctx context.Context, login Login) (string, error) {
+	known, err := p.discovered(ctx)
+	if err != nil {
+		return "", err
+	}
+	return p.oauth(known).AuthCodeURL(login.State, oidc.Nonce(login.Nonce), oauth2.S256ChallengeOption(login.Verifier)), nil
+}
+
+// Finish exchanges the code that the browser brought back, and returns who signed in.
+func (p *Provider) Finish(ctx context.Context, login Login, code string) (sessions.Person, error) {
+	known, err := p.discovered(ctx)
+	if err != nil {
+		return sessions.Person{}, err
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	token, err := p.oauth(known).Exchange(ctx, code, oauth2.VerifierOption(login.Verifier))
+	if err != nil {
+		return sessions.Person{}, fmt.Errorf("%s refused the code: %w", p.config.Name, err)
+	}
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return sessions.Person{}, fmt.Errorf("%s sent no ID token; is openid among the scopes of the client?", p.config.Name)
+	}
+	id, err := known.VerifierContext(ctx, p.verification()).Verify(ctx, raw)
+	if err != nil {
+		return sessions.Person{}, fmt.Errorf("the ID token of %s is not valid: %w", p.config.Name, err)
+	}
+	if id.Nonce != login.Nonce {
+		return sessions.Person{}, fmt.Errorf("the ID token of %s is of another sign-in", p.config.Name)
+	}
+	var claims claims
+	if err := id.Claims(&claims); err != nil {
+		return sessions.Person{}, fmt.Errorf("the ID token of %s: %w", p.config.Name, err)
+	}
+	if err := p.complete(ctx, known, token, claims); err != nil {
+		return sessions.Person{}, err
+	}
+	person, err := p.person(claims)
+	person.IDToken = raw
+	return person, err
+}
+
+// complete adds what the ID token leaves to the endpoint for information about users.
+func (p *Provider) complete(ctx context.Context, known *oidc.Provider, token *oauth2.Token, claims claims) error {
+	names := p.config.Claims
+	if known.UserInfoEndpoint() == "" || claims.has(names.Name) && claims.has(names.Email) && claims.has(names.Groups) {
+		return nil
+	}
+	info, err := known.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil {
+		return fmt.Errorf("%s does not say who signed in: %w", p.config.Name, err)
+	}
+	if info.Subject != claims.text("sub") {
+		return fmt.Errorf("%s speaks of two people in one sign-in", p.config.Name)
+	}
+	return claims.add(info)
+}
+
+// verification of tokens for this installation itself.
+func (p *Provider) verification() *oidc.Config {
+	return &oidc.Config{ClientID: p.config.ClientID, Now: func() time.Time { return p.clock.Now().Add(-leeway) }}
+}
+
+// Verify returns the person whose token a program presents. The token must be for this installation.
+func (p *Provider) Verify(ctx context.Context, raw string) (sessions.Person, time.Time, error) {
+	known, err := p.discovered(ctx)
+	if err != nil {
+		return sessions.Person{}, time.Time{}, err
+	}
+	config := p.verification()
+	config.ClientID, config.SkipClientIDCheck = "", true // the audience is checked below
+	token, err := known.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), p.client), config).Verify(ctx, raw)
+	if err != nil {
+		return sessions.Person{}, time.Time{}, err //nolint:wrapcheck // its text names the token
+	}
+	accepted := append([]string{p.config.ClientID}, p.config.Audiences...)
+	if !slices.ContainsFunc(token.Audience, func(one string) bool { return slices.Contains(accepted, one) }) {
+		return sessions.Person{}, time.Time{}, fmt.Errorf("its audience is %s, not %s", strings.Join(token.Audience, ", "), strings.Join(accepted, " or "))
+	}
+	var claims claims
+	if err := token.Claims(&claims); err != nil {
+		return sessions.Person{}, time.Time{}, fmt.Errorf("its claims: %w", err)
+	}
+	if party := claims.text("azp"); party != "" && len(token.Audience) > 1 && !slices.Contains(accepted, party) {
+		return sessions.Person{}, time.Time{}, fmt.Errorf("it was issued to %s, which is not among access.issuers[].audiences", party)
+	}
+	person, err := p.person(claims)
+	return person, token.Expiry, err
+}
+
+// SignOutURL is where a browser goes to sign out at the provider too, and then back; empty if the provider cannot do that.
+func (p *Provider) SignOutURL(idToken, back string) string {
+	p.mu.Lock()
+	known := p.known
+	p.mu.Unlock()
+	var about struct {
+		EndSession string `json:"end_session_endpoint"`
+	}
+	if known == nil || known.Claims(&about) != nil || about.EndSession == "" {
+		return ""
+	}
+	to, err := url.Parse(about.EndSession)
+	if err != nil {
+		return ""
+	}
+	query := to.Query()
+	query.Set("id_token_hint", idToken)
+	query.Set("post_logout_redirect_uri", back)
+	query.Set("client_id", p.config.ClientID)
+	to.RawQuery = query.Encode()
+	return to.String()
+}

@@ -1,0 +1,132 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+)
+
+// Fresh is how long an answer about a session is remembered: the end of a session holds everywhere within this time.
+const Fresh = 5 * time.Second
+
+// remembered bounds how many sessions are remembered.
+const remembered = 10_000
+
+// seenEvery is how exactly the last use of a session is known.
+const seenEvery = time.Minute
+
+// Session is a sign-in that lasts.
+type Session struct {
+	ID     string
+	Client string
+	Person Person
+	// ExpiresAt is when it ends in any case.
+	ExpiresAt time.Time
+}
+
+// Lifetimes say when sessions end.
+type Lifetimes struct {
+	// Idle is after how long without use; Absolute after how long in any case.
+	Idle, Absolute time.Duration
+}
+
+// Sessions begins, finds and ends sessions.
+type Sessions struct {
+	store     *store.Store
+	clock     clock.Clock
+	lifetimes Lifetimes
+	cache     *lru.Cache[string, answer]
+}
+
+// answer is what was known of a session at a time. Those that do not exist are remembered too.
+type answer struct {
+	session Session
+	found   bool
+	at      time.Time
+}
+
+// New returns the sessions of a store.
+func New(s *store.Store, clk clock.Clock, lifetimes Lifetimes) (*Sessions, error) {
+	cache, err := lru.New[string, answer](remembered)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of sessions: %w", err)
+	}
+	return &Sessions{store: s, clock: clk, lifetimes: lifetimes, cache: cache}, nil
+}
+
+// Begin signs a person in at a client. The token is not stored and cannot be read again.
+func (s *Sessions) Begin(ctx context.Context, client string, person Person) (session Session, token string, err error) {
+	body, err := json.Marshal(person)
+	if err != nil {
+		return Session{}, "", fmt.Errorf("encode a person: %w", err)
+	}
+	now := s.clock.Now()
+	session = Session{ID: "s_" + random()[:16], Client: client, Person: person, ExpiresAt: now.Add(s.lifetimes.Absolute)}
+	token = random() + random()
+	err = s.store.AddSession(ctx, store.Session{
+		ID: session.ID, Token: hashed(token), Client: client, Subject: person.Subject, Person: body,
+		CreatedAt: now, SeenAt: now, ExpiresAt: session.ExpiresAt,
+	})
+	return session, token, err
+}
+
+// ByToken is the session of a token. found is false if there is none, or none any more.
+func (s *Sessions) ByToken(ctx context.Context, token string) (session Session, found bool, err error) {
+	hash := hashed(token)
+	return s.recall(ctx, "t"+string(hash), func() (store.Session, bool, error) { return s.store.SessionByToken(ctx, hash) })
+}
+
+// ByID is the session with an id. found is false if there is none, or none any more.
+func (s *Sessions) ByID(ctx context.Context, id string) (session Session, found bool, err error) {
+	return s.recall(ctx, "i"+id, func() (store.Session, bool, error) { return s.store.SessionByID(ctx, id) })
+}
+
+// End ends a session: here at once, in other processes within Fresh.
+func (s *Sessions) End(ctx context.Context, id string) error {
+	if err := s.store.EndSession(ctx, id); err != nil {
+		return err
+	}
+	for _, key := range s.cache.Keys() {
+		if known, ok := s.cache.Peek(key); ok && known.session.ID == id {
+			s.cache.Remove(key)
+		}
+	}
+	return nil
+}
+
+// Sweep deletes what has expired.
+func (s *Sessions) Sweep(ctx context.Context) error {
+	return s.store.DeleteExpired(ctx, s.clock.Now().Add(-s.lifetimes.Idle))
+}
+
+// recall answers from memory, or by reading.
+func (s *Sessions) recall(ctx context.Context, key string, read func() (store.Session, bool, error)) (Session, bool, error) {
+	now := s.clock.Now()
+	if known, ok := s.cache.Get(key); ok && now.Sub(known.at) < Fresh {
+		return known.session, known.found && now.Before(known.session.ExpiresAt), nil
+	}
+	row, found, err := read()
+	if err != nil {
+		return Session{}, false, err
+	}
+	known := answer{at: now, found: found && now.Before(row.ExpiresAt) && now.Sub(row.SeenAt) < s.lifetimes.Idle}
+	if known.found {
+		known.session = Session{ID: row.ID, Client: row.Client, ExpiresAt: row.ExpiresAt}
+		if err := json.Unmarshal(row.Person, &known.session.Person); err != nil {
+			return Session{}, false, fmt.Errorf("decode the person of a session: %w", err)
+		}
+		if now.Sub(row.SeenAt) >= seenEvery {
+			if err := s.store.SeeSession(ctx, row.ID); err != nil {
+				return Session{}, false, err
+			}
+		}
+	}
+	s.cache.Add(key, known)
+	return known.session, known.found, nil
+}
