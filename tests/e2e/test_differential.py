@@ -25,8 +25,8 @@ pytestmark = pytest.mark.usefixtures("sdk")
 
 LONG = os.environ.get("FLYTE_DIFFERENTIAL") == "1"
 
-#: Packages that are taught. The second is reached as an attribute of the first.
-FEW = ["numpy", "numpy.random", "PIL", "jsonschema"]
+#: Packages that are taught. The second is reached as an attribute of the first, the last has no __init__.py.
+FEW = ["numpy", "numpy.random", "PIL", "jsonschema", "opentelemetry"]
 
 #: What a way to start may show of itself, and why.
 DOCUMENTED = {
@@ -131,7 +131,7 @@ def test_imports_do_what_they_do_in_a_cold_start(server: Server):
         outputs(launch(differing.alone, "chance"))  # the parent is there
         taught = [*FEW, *(chance.sample(installed(), 6) if LONG else ())]
         teach(server, taught)
-        lists = [json.dumps(chance.sample([*taught, *chance.sample(installed(), 3)], 4)) for _ in range(4 if LONG else 2)]
+        lists = [json.dumps(FEW), *(json.dumps(chance.sample([*taught, *chance.sample(installed(), 3)], 4)) for _ in range(4 if LONG else 2))]
         launched = Comparison(lists)
         launched.run(differing.alone, cold=True)
         launched.run(differing.alone)

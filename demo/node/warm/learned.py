@@ -55,7 +55,8 @@ class Restorer:
         return self.learned.restore(self.name)
 
     def exec_module(self, module):
-        module.__spec__.loader = self.loader
+        # Finders give none to a package without __init__.py; its import makes one.
+        module.__spec__.loader = self.loader or module.__loader__
 
 
 class Learned:
