@@ -97,8 +97,8 @@ func (w *world) start() {
 	config.Retention.MaxRuns, config.Retention.Grace = 1, 0
 	var err error
 	w.runs, err = runs.New(config, runs.Deps{
-		Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), InUse: []string{artifactstore.InUse("public")},
-		Artifacts: enginev1connect.NewArtifactRegistryServiceClient(sometimes, rpc.InProcessURL),
+		Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), Retention: runs.Retention{InUse: []string{artifactstore.InUse("public")}},
+		Peers: runs.Peers{Artifacts: enginev1connect.NewArtifactRegistryServiceClient(sometimes, rpc.InProcessURL)},
 	})
 	require.NoError(w.t, err)
 	w.service, err = artifacts.New(artifacts.DefaultConfig(), artifacts.Deps{

@@ -212,7 +212,7 @@ func TestArtifactsProtectTheirDataFromRetention(t *testing.T) {
 	w := newWorld(t)
 	config := runs.DefaultConfig().Retention
 	config.Enabled, config.MaxAge, config.Grace = true, time.Nanosecond, 0
-	keeper, err := runs.NewRetention(config, runs.Deps{Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), InUse: []string{artifactstore.InUse("public")}})
+	keeper, err := runs.NewRetention(config, runs.Deps{Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), Retention: runs.Retention{InUse: []string{artifactstore.InUse("public")}}})
 	require.NoError(t, err)
 	for _, run := range []string{"kept", "gone"} {
 		w.launch(run)
@@ -257,7 +257,7 @@ func TestAppsProtectTheRunsThatTheyUse(t *testing.T) {
 	w := newWorld(t)
 	config := runs.DefaultConfig().Retention
 	config.Enabled, config.MaxAge, config.Grace = true, time.Nanosecond, 0
-	keeper, err := runs.NewRetention(config, runs.Deps{Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), InUse: []string{appstore.InUse("public")}})
+	keeper, err := runs.NewRetention(config, runs.Deps{Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), Retention: runs.Retention{InUse: []string{appstore.InUse("public")}}})
 	require.NoError(t, err)
 	for _, run := range []string{"first", "second", "unused"} {
 		w.launch(run)
@@ -302,7 +302,8 @@ func TestArtifactsProtectTrackedRunsFromRetention(t *testing.T) {
 	config := runs.DefaultConfig().Retention
 	config.MaxAge, config.Grace = time.Hour, 0
 	keeper, err := runs.NewRetention(config, runs.Deps{
-		Pool: w.pool, Namespace: namespace, Tracked: tracked, Blobs: w.blobs, Logger: zerolog.Nop(), InUse: []string{artifactstore.InUse(namespace)},
+		Pool: w.pool, Tracked: tracked, Blobs: w.blobs, Logger: zerolog.Nop(),
+		Retention: runs.Retention{Namespace: namespace, InUse: []string{artifactstore.InUse(namespace)}},
 	})
 	require.NoError(t, err)
 	ended := time.Now().Add(-2 * time.Hour)

@@ -60,12 +60,18 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	service, err := runs.New(p.config.Runs, runs.Deps{
-		Pool: p.pool, Namespace: namespace, Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Listener: p.notices, Blobs: p.blobs,
-		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer, RunDeleted: p.options.runDeleted,
-		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
-		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
-		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
-		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(namespace), Images: p.options.Images, Pace: p.clusterPace(), WorkerPools: workersRun(p.config), Workers: p.peers.workerPools(),
+		Pool: p.pool, Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Listener: p.notices, Blobs: p.blobs,
+		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer, Pace: p.clusterPace(), Images: p.options.Images,
+		Peers: runs.Peers{
+			Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Artifacts: p.peers.artifactRegistry(), Workers: p.peers.workerPools(),
+			Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
+		},
+		Launch: runs.Launch{
+			Pods: podspec.NewReviewer(p.config.Executor.Pod), Notifications: reviewer, TaskTypes: p.config.Executor.Plugins.Served(),
+			WorkerPools: workersRun(p.config),
+		},
+		Outbox:    runs.Outbox{NotifyPhases: reviewer.Everywhere(), EventSinks: p.config.EventStream.Names()},
+		Retention: runs.Retention{Namespace: namespace, InUse: inUse(namespace), RunDeleted: p.options.runDeleted},
 	})
 	if err != nil {
 		return nil, err

@@ -56,7 +56,8 @@ func OpenRetention(ctx context.Context, c configuration.Config, log zerolog.Logg
 		return nil, nil, err
 	}
 	keeper, err = runs.NewRetention(c.Runs.Retention, runs.Deps{
-		Pool: pool, Namespace: namespace, Tracked: tracked, Blobs: blobs, Logger: log, InUse: inUse(namespace),
+		Pool: pool, Tracked: tracked, Blobs: blobs, Logger: log,
+		Retention: runs.Retention{Namespace: namespace, InUse: inUse(namespace)},
 	})
 	if err != nil {
 		closing()

@@ -88,7 +88,8 @@ func newFixture(t testing.TB, change func(*notifications.Config)) *fixture {
 	reviewer, err := notifications.NewReviewer(config)
 	require.NoError(t, err)
 	service, err := runs.New(runs.DefaultConfig(), runs.Deps{
-		Pool: f.pool, Blobs: opened, Logger: zerolog.Nop(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
+		Pool: f.pool, Blobs: opened, Logger: zerolog.Nop(),
+		Launch: runs.Launch{Notifications: reviewer}, Outbox: runs.Outbox{NotifyPhases: reviewer.Everywhere()},
 	})
 	require.NoError(t, err)
 	require.NoError(t, service.Start(t.Context()))

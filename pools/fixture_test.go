@@ -85,7 +85,7 @@ func newFixture(t testing.TB, change func(*pools.Config)) *fixture {
 	f.blobs, err = blobstore.Open(t.Context(), blobs)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.blobs.Close()) })
-	service, err := runs.New(runs.DefaultConfig(), runs.Deps{Pool: f.db, Blobs: f.blobs, WorkerPools: true, Workers: f.waits, Logger: zerolog.Nop()})
+	service, err := runs.New(runs.DefaultConfig(), runs.Deps{Pool: f.db, Blobs: f.blobs, Launch: runs.Launch{WorkerPools: true}, Peers: runs.Peers{Workers: f.waits}, Logger: zerolog.Nop()})
 	require.NoError(t, err)
 	require.NoError(t, service.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, service.Stop(context.WithoutCancel(t.Context()))) })

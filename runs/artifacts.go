@@ -17,14 +17,14 @@ type artifactLoops struct {
 
 // newArtifacts returns the loops. Without a registry outputs and inputs wait in their lists.
 func newArtifacts(config artifactlink.Config, deps Deps, leases leased.Leases, logger zerolog.Logger) (*artifactLoops, error) {
-	if deps.Artifacts == nil {
+	if deps.Peers.Artifacts == nil {
 		return &artifactLoops{Part: lifecycle.Idle{}}, nil
 	}
 	outputs, err := artifactlink.New(config, artifactlink.Deps{
-		List: worklists.NewProduced(deps.Pool), Registry: deps.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger, Meter: deps.Meter,
+		List: worklists.NewProduced(deps.Pool), Registry: deps.Peers.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger, Meter: deps.Meter,
 	})
 	inputs := artifactlink.NewUseLoop(config, artifactlink.UseDeps{
-		List: worklists.NewUnread(deps.Pool), Finder: deps.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger,
+		List: worklists.NewUnread(deps.Pool), Finder: deps.Peers.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger,
 	})
 	group := lifecycle.NewGroup(lifecycle.Named{Name: "outputs", Part: outputs}, lifecycle.Named{Name: "inputs", Part: inputs})
 	return &artifactLoops{Part: group, outputs: outputs}, err

@@ -74,8 +74,8 @@ func (c *cacheFixture) start(pool *pgxpool.Pool) {
 	}))
 	c.scoped = cachev2connect.NewCacheServiceClient(cacheClient, rpc.InProcessURL)
 	c.service, err = runs.New(c.config, runs.Deps{
-		Pool: pool, Blobs: c.blobs, Logger: zerolog.Nop(), Cache: c.scoped,
-		GlobalCache: cacheserviceconnect.NewCacheServiceClient(cacheClient, rpc.InProcessURL),
+		Pool: pool, Blobs: c.blobs, Logger: zerolog.Nop(),
+		Peers: runs.Peers{Cache: c.scoped, GlobalCache: cacheserviceconnect.NewCacheServiceClient(cacheClient, rpc.InProcessURL)},
 	})
 	require.NoError(c.t, err)
 	require.NoError(c.t, c.service.Start(c.t.Context()))

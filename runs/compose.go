@@ -33,14 +33,14 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	calls := precedence.New(deps.Clock, precedence.NewScheduler(deps.Clock), runtime.GOMAXPROCS(0))
 	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
 		Places: places, Settings: resolver, Tasks: l.tasks, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
-		Queues: l.queues, Cache: l.cache, Calls: calls, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
-		Notifications: deps.Notifications,
-		Triggers:      triggersOf(deps),
-		Pools:         deps.WorkerPools,
+		Queues: l.queues, Cache: l.cache, Calls: calls, TaskTypes: deps.Launch.TaskTypes, Clock: deps.Clock, Pods: deps.Launch.Pods,
+		Notifications: deps.Launch.Notifications,
+		Triggers:      deps.Peers.Triggers,
+		Pools:         deps.Launch.WorkerPools,
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
-	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: poolsOf(deps)}
+	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: deps.Peers.Workers}
 	details := &read.Details{Rows: l.rows, Waits: waits}
 	streams := watch.NewStreams(config.Watch, watch.Deps{
 		Hub: l.hub, Reader: watches.NewReader(deps.Pool), Details: details, Clock: deps.Clock,
@@ -76,8 +76,8 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Streams:   streams,
 		},
 		tasks: tasks.New(tasks.Deps{
-			Places: places, Access: access, Writer: catalog.NewTaskWriter(deps.Pool), Reader: l.tasks, Types: deps.TaskTypes, Clock: deps.Clock,
-			Pods: deps.Pods, Triggers: taskTriggersOf(deps),
+			Places: places, Access: access, Writer: catalog.NewTaskWriter(deps.Pool), Reader: l.tasks, Types: deps.Launch.TaskTypes, Clock: deps.Clock,
+			Pods: deps.Launch.Pods, Triggers: deps.Peers.TaskTriggers,
 		}),
 		settings: settings.NewHandler(settings.Deps{
 			Store: stored, Resolver: resolver, Places: places, Access: access, Queues: l.queues, Clock: deps.Clock,
@@ -100,28 +100,6 @@ func catalogOf(builder images.Builder, deps Deps) images.Catalog {
 		return images.NewBuiltByRuns(builder, catalog.NewBuiltImages(deps.Pool), deps.Blobs)
 	}
 	return nil
-}
-
-func poolsOf(deps Deps) insight.Pools {
-	if deps.Workers == nil {
-		return nil
-	}
-	return deps.Workers
-}
-
-// triggersOf keeps a missing client from looking like one.
-func triggersOf(deps Deps) launch.Triggers {
-	if deps.Triggers == nil {
-		return nil
-	}
-	return deps.Triggers
-}
-
-func taskTriggersOf(deps Deps) tasks.Triggers {
-	if deps.TaskTriggers == nil {
-		return nil
-	}
-	return deps.TaskTriggers
 }
 
 func tracer(provider trace.TracerProvider) trace.Tracer {

@@ -24,23 +24,23 @@ func NewRetention(config retention.Config, deps Deps) (*retention.Keeper, error)
 }
 
 func newRetention(config retention.Config, deps Deps, replica string) (*retention.Keeper, error) {
-	own := deletions.Deps{Pool: deps.Pool, Replica: replica, InUse: deps.InUse}
+	own := deletions.Deps{Pool: deps.Pool, Replica: replica, InUse: deps.Retention.InUse}
 	var trackedRuns retention.Store
 	if deps.Tracked != nil {
-		own.InUse = append(slices.Clone(deps.InUse), deletions.StartedWithin(store.TrackedNamespace))
+		own.InUse = append(slices.Clone(deps.Retention.InUse), deletions.StartedWithin(store.TrackedNamespace))
 		trackedRuns = deletions.New(deletions.Deps{
 			Pool: deps.Tracked, Replica: replica, Channel: notices.ChannelTracked,
-			InUse: append(slices.Clone(deps.InUse), deletions.StartedWithin(cmp.Or(deps.Namespace, "public"))),
+			InUse: append(slices.Clone(deps.Retention.InUse), deletions.StartedWithin(cmp.Or(deps.Retention.Namespace, "public"))),
 		})
 	}
 	return retention.New(config, retention.Deps{
 		Store: deletions.New(own), Tracked: trackedRuns, Blobs: deps.Blobs,
 		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, replica),
 		Forget: func(ctx context.Context, run ident.Run) error {
-			if deps.RunDeleted == nil {
+			if deps.Retention.RunDeleted == nil {
 				return nil
 			}
-			return deps.RunDeleted(ctx, run)
+			return deps.Retention.RunDeleted(ctx, run)
 		},
 		Clock: deps.Clock, Logger: deps.Logger.With().Str("service", "retention").Logger(), Meter: deps.Meter,
 	})

@@ -115,7 +115,7 @@ func TestRetentionKeepsTheNewestRuns(t *testing.T) {
 	c.create(namedRun("live"))
 	var forgotten []ident.Run
 	keeper := c.keeper(func(k *retention.Config) { k.MaxRuns = 2 }, runs.Deps{
-		RunDeleted: func(_ context.Context, run ident.Run) error { forgotten = append(forgotten, run); return nil },
+		Retention: runs.Retention{RunDeleted: func(_ context.Context, run ident.Run) error { forgotten = append(forgotten, run); return nil }},
 	})
 	specs := c.count(`SELECT count(*) FROM specs`)
 

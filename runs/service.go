@@ -7,29 +7,17 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/rs/zerolog"
-	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/trace"
 
-	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
-	cachev2connect "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
-	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
-	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/builtin"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
-	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
@@ -44,94 +32,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
-
-// Blobs is the object store, as the service uses it.
-type Blobs interface {
-	// Root is the URI prefix of all objects, without a trailing slash.
-	Root() string
-	// ReadAll reads a whole object of at most limit bytes.
-	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
-	// Canonical is the one form of a URI; it returns blobstore.ErrForbiddenPath for a URI outside of the store.
-	Canonical(uri string) (string, error)
-	// Stat describes an object without reading it.
-	Stat(ctx context.Context, uri string) (blobstore.Info, error)
-	// WriteAll writes a whole object; it appears completely or not at all.
-	WriteAll(ctx context.Context, uri string, body []byte) error
-	// DeletePrefix deletes every object below a directory, which ends with a slash.
-	DeletePrefix(ctx context.Context, uri string) error
-}
-
-// Deps are the dependencies of the service. Pool and Blobs are required; the service closes neither.
-type Deps struct {
-	Pool *pgxpool.Pool
-	// Namespace is the Postgres schema of the pool's tables, as pgdb.Namespace returns it; empty means public.
-	Namespace string
-	// Tracked sees the tables of store.TrackedSchema; without it, there is no TrackedRunService.
-	Tracked *pgxpool.Pool
-	// Replicas serve lists and figures; nil means that the primary does.
-	Replicas lists.Replicas
-	// Several says that other processes may serve the same database.
-	Several bool
-	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
-	Listener *pgdb.Listener
-	Blobs    Blobs
-	Clock    clock.Clock
-	Logger   zerolog.Logger
-	// Cache and GlobalCache reach the cache of outputs, by project and domain and for all; without them it is off.
-	Cache       cachev2connect.CacheServiceClient
-	GlobalCache cacheserviceconnect.CacheServiceClient
-	// Artifacts registers the artifacts that tasks declare; without it their outputs wait to be registered.
-	Artifacts artifactlink.Registry
-	// InUse are conditions of other services over the root a of a run, in SQL. Retention keeps a run for which one holds.
-	// They name the Postgres schemas of their tables, since runs of both kinds are judged by them.
-	InUse []string
-	// Pods judges the pods that tasks ask for, when a task is deployed or a run created; nil allows all.
-	Pods launch.Pods
-	// Notifications judges the notification rules of runs; nil means that runs have none.
-	Notifications launch.Notifications
-	// NotifyPhases has a bit for each phase that the installation's own notification rules name: 1<<phase.
-	NotifyPhases int32
-	// EventSinks are the names of the sinks to which events are published.
-	EventSinks []string
-	// Images knows the images that exist; nil means those that runs of the configured builder have built.
-	Images images.Catalog
-	// TaskTypes are those that executors and this service run. The zero value has those that need no configuration.
-	TaskTypes tasktype.Set
-	// WorkerPools says that workers run the tasks of reusable environments. Otherwise executors do, each attempt in a pod of its
-	// own.
-	WorkerPools bool
-	// Workers says why the actions of pools wait; without it their wait is not explained any further.
-	Workers enginev1connect.WorkerPoolServiceClient
-	// Pace lowers the limit of live actions while the cluster is slow; nil means that it always keeps up, or that this process
-	// does not know.
-	Pace admission.Pace
-	// Meter gets the metrics; nil means none.
-	Meter metric.MeterProvider
-	// Tracer records spans of actions; nil means none.
-	Tracer trace.TracerProvider
-	// Triggers reads triggers, and TaskTriggers deploys those of tasks; without them there are none.
-	Triggers     triggerconnect.TriggerServiceClient
-	TaskTriggers enginev1connect.TaskTriggerServiceClient
-	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called
-	// twice for a run; after an error it is called again.
-	RunDeleted func(ctx context.Context, run ident.Run) error
-}
-
-// replicas is where lists are read.
-func (d Deps) replicas() lists.Replicas {
-	if d.Replicas == nil {
-		return onPrimary{d.Pool}
-	}
-	return d.Replicas
-}
-
-// onPrimary reads everything from the primary.
-type onPrimary struct{ pool *pgxpool.Pool }
-
-// Read implements store.Replicas.
-func (p onPrimary) Read(ctx context.Context, read func(context.Context, *pgxpool.Pool) error) error {
-	return read(ctx, p.pool)
-}
 
 // Service has the handlers of the Connect services and the loops behind them. It only composes: the behavior is in
 // the packages below.
@@ -255,14 +155,14 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	}
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
-		Notify: deps.NotifyPhases, EventSinks: deps.EventSinks, GateLease: gateLease,
+		Notify: deps.Outbox.NotifyPhases, EventSinks: deps.Outbox.EventSinks, GateLease: gateLease,
 	})
 	l.admission = admission.New(config.Admission, admission.Deps{
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},
 		Several: deps.Several, Leases: leases, Pace: deps.Pace, Clock: deps.Clock, Logger: logger,
 	})
 	l.cache = cachelink.New(config.Cache, cachelink.Deps{
-		Scoped: deps.Cache, Global: deps.GlobalCache, Reader: worklists.NewCacheReader(deps.Pool), Settler: l.writer,
+		Scoped: deps.Peers.Cache, Global: deps.Peers.GlobalCache, Reader: worklists.NewCacheReader(deps.Pool), Settler: l.writer,
 		Keys: worklists.NewReservedKeys(deps.Pool), Specs: l.live, Blobs: deps.Blobs, Leases: leases,
 		Lookups: cacheSignals{l.feed.Subscribe()}, Waits: cacheSignals{l.feed.Subscribe()}, Clock: deps.Clock, Logger: logger,
 	})

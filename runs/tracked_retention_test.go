@@ -68,10 +68,10 @@ func TestRetentionOfTrackedRuns(t *testing.T) {
 	}
 	f.create("local-live")
 	var forgotten []ident.Run
-	keeper := f.keeper(2, runs.Deps{RunDeleted: func(_ context.Context, run ident.Run) error {
+	keeper := f.keeper(2, runs.Deps{Retention: runs.Retention{RunDeleted: func(_ context.Context, run ident.Run) error {
 		forgotten = append(forgotten, run)
 		return nil
-	}})
+	}}})
 
 	preview, err := keeper.Preview(t.Context(), 10)
 	require.NoError(t, err)

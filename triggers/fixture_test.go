@@ -93,8 +93,8 @@ func newFixture(t testing.TB, change func(*triggers.Config)) *fixture {
 	reviewer, err := notifications.NewReviewer(notifications.DefaultConfig())
 	require.NoError(t, err)
 	service, err := runs.New(runs.DefaultConfig(), runs.Deps{
-		Pool: f.pool, Blobs: f.blobs, Logger: zerolog.Nop(), Triggers: f.api, Notifications: reviewer,
-		TaskTriggers: enginev1connect.NewTaskTriggerServiceClient(client, rpc.InProcessURL),
+		Pool: f.pool, Blobs: f.blobs, Logger: zerolog.Nop(), Launch: runs.Launch{Notifications: reviewer},
+		Peers: runs.Peers{Triggers: f.api, TaskTriggers: enginev1connect.NewTaskTriggerServiceClient(client, rpc.InProcessURL)},
 	})
 	require.NoError(t, err)
 	require.NoError(t, service.Start(t.Context()))
