@@ -226,10 +226,26 @@ func TestSlowClients(t *testing.T) {
 	require.Error(t, <-read, "the replica is free again, although the client reads nothing")
 }
 
+// measuredBody records whether the time that its client takes is measured.
+type measuredBody struct {
+	io.ReadCloser
+	paused atomic.Bool
+}
+
+func (b *measuredBody) Pause()  { b.paused.Store(true) }
+func (b *measuredBody) Resume() { b.paused.Store(false) }
+
 // TestABodyMayWait: the time that a request waits for a replica is not its client's.
 func TestABodyMayWait(t *testing.T) {
-	a := newApps(asleep("one"))
-	f := start(t, a, options{grace: 50 * time.Millisecond})
+	a, measured := newApps(asleep("one")), &measuredBody{}
+	f := start(t, a, options{guard: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				measured.ReadCloser, r.Body = r.Body, measured
+			}
+			next.ServeHTTP(w, r)
+		})
+	}})
 	answered := make(chan string)
 	body, upload := io.Pipe()
 	go func() {
@@ -237,8 +253,13 @@ func TestABodyMayWait(t *testing.T) {
 		answered <- text
 	}()
 	require.Eventually(t, func() bool { return f.service.Waiting() == 1 }, time.Minute, time.Millisecond)
-	<-time.After(200 * time.Millisecond)
-	a.set(route("one", replica(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })))
+	require.True(t, measured.paused.Load())
+	pausedAtTheReplica := make(chan bool, 1)
+	a.set(route("one", replica(t, func(w http.ResponseWriter, r *http.Request) {
+		pausedAtTheReplica <- measured.paused.Load()
+		_, _ = io.Copy(w, r.Body)
+	})))
+	require.False(t, <-pausedAtTheReplica)
 	_, err := io.WriteString(upload, "late")
 	require.NoError(t, err)
 	require.NoError(t, upload.Close())

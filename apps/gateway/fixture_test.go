@@ -198,6 +198,7 @@ type options struct {
 	config func(*gateway.Config)
 	signin bool
 	grace  time.Duration
+	guard  func(http.Handler) http.Handler // instead of slowbody.Guard
 	deps   func(*gateway.Deps)
 }
 
@@ -236,7 +237,10 @@ func start(t testing.TB, a *apps, with options) *fixture {
 	if with.grace == 0 {
 		with.grace = 30 * time.Second
 	}
-	server := httptest.NewUnstartedServer(slowbody.Guard(with.grace, handler))
+	if with.guard == nil {
+		with.guard = func(next http.Handler) http.Handler { return slowbody.Guard(with.grace, next) }
+	}
+	server := httptest.NewUnstartedServer(with.guard(handler))
 	server.Config.Protocols = new(http.Protocols)
 	server.Config.Protocols.SetHTTP1(true)
 	server.Config.Protocols.SetUnencryptedHTTP2(true)

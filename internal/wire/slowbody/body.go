@@ -27,7 +27,7 @@ func Guard(grace time.Duration, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body := &Body{source: r.Body, deadlines: http.NewResponseController(w), grace: grace}
+		body := &Body{source: r.Body, deadlines: http.NewResponseController(w), grace: grace, now: time.Now}
 		// From the start: what a handler leaves unread is read by the server before it answers.
 		body.Resume()
 		// A copy, since the server looks at the type of the original's body.
@@ -37,11 +37,17 @@ func Guard(grace time.Duration, next http.Handler) http.Handler {
 	})
 }
 
+// deadlines ends reads of a connection; http.ResponseController does.
+type deadlines interface {
+	SetReadDeadline(deadline time.Time) error
+}
+
 // Body is the body of a request behind Guard.
 type Body struct {
 	source    io.ReadCloser
-	deadlines *http.ResponseController
+	deadlines deadlines
 	grace     time.Duration
+	now       func() time.Time
 
 	start, deadline time.Time // deadline is zero in a pause
 	received        int64     // since start
@@ -61,7 +67,7 @@ func (b *Body) Read(p []byte) (int, error) {
 		b.extend()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = fmt.Errorf("%w: %d bytes in %s; the limits are %s without any and %d bytes a second on average: %w",
-			ErrTooSlow, b.received, time.Since(b.start).Round(time.Millisecond), b.grace, minRate, io.ErrUnexpectedEOF)
+			ErrTooSlow, b.received, b.now().Sub(b.start).Round(time.Millisecond), b.grace, minRate, io.ErrUnexpectedEOF)
 	default:
 		// At the end too: over HTTP/1 the deadline is the connection's, and the answer may take long.
 		b.Pause()
@@ -71,7 +77,7 @@ func (b *Body) Read(p []byte) (int, error) {
 
 // extend moves the deadline when half of the grace is over, since moving it costs more than reading.
 func (b *Body) extend() {
-	now := time.Now()
+	now := b.now()
 	next := now.Add(b.grace)
 	if latest := b.start.Add(b.grace + time.Duration(b.received/minRate)*time.Second); latest.Before(next) {
 		next = latest
@@ -90,7 +96,7 @@ func (b *Body) Pause() {
 
 // Resume begins to measure again.
 func (b *Body) Resume() {
-	b.start, b.received = time.Now(), 0
+	b.start, b.received = b.now(), 0
 	b.set(b.start.Add(b.grace))
 }
 

@@ -130,32 +130,6 @@ func TestAnswerMayTakeLongerThanTheBody(t *testing.T) {
 	})
 }
 
-// TestSteadyUploadMayTakeLong sends more than the minimum for several times the grace.
-func TestSteadyUploadMayTakeLong(t *testing.T) {
-	protocols(t, func(t *testing.T, client *http.Client) {
-		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			n, err := io.Copy(io.Discard, r.Body)
-			_, _ = fmt.Fprint(w, n, err)
-		})
-		body, upload := io.Pipe()
-		go func() {
-			ticker := time.NewTicker(grace / 10)
-			defer ticker.Stop()
-			for range 50 {
-				<-ticker.C
-				_, _ = upload.Write(make([]byte, 4<<10))
-			}
-			_ = upload.Close()
-		}()
-		response, err := client.Post(url, "text/plain", body)
-		require.NoError(t, err)
-		defer response.Body.Close()
-		answer, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		require.Equal(t, fmt.Sprint(50*4<<10, nil), string(answer))
-	})
-}
-
 // TestStreamMayPause is silent for long between two messages.
 func TestStreamMayPause(t *testing.T) {
 	protocols(t, func(t *testing.T, client *http.Client) {
