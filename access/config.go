@@ -150,6 +150,7 @@ func (c Config) Validate() error {
 	c.Local.validate(&found)
 	found.If(c.Keys.MaxLifetime < 0, "keys.maxLifetime: must not be negative, got %s", c.Keys.MaxLifetime)
 	found.If(c.Audit.KeepFor < time.Hour, "audit.keepFor: must be at least 1h, got %s", c.Audit.KeepFor)
+	found.Section("", c.validateRoles())
 	return found.Err()
 }
 

@@ -14,8 +14,11 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
-	"github.com/flyte-binary/flyte-binary/access/authserver"
+	"github.com/flyte-binary/flyte-binary/access/keys"
+	"github.com/flyte-binary/flyte-binary/access/policy"
+	"github.com/flyte-binary/flyte-binary/access/rights"
 	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -28,18 +31,21 @@ type Deps struct {
 	Pool *pgxpool.Pool
 	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
 	Listener *pgdb.Listener
-	// Keys are the API keys of programs as clients of the authorization server; nil means none.
-	Keys   authserver.Keys
-	Clock  clock.Clock
-	Logger zerolog.Logger
+	Clock    clock.Clock
+	Logger   zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
+	// Open means that everybody may do everything, so that nothing is asked of the policy.
+	Open bool
 }
 
 // Service is the access control of one process.
 type Service struct {
 	config Config
 	store  *store.Store
+	policy *policy.Policy
+	keys   *keys.Keys
+	rights *rights.Handler
 	signIn *signIn // nil where access is open
 	parts  *lifecycle.Group
 }
@@ -61,10 +67,21 @@ func New(config Config, deps Deps) (*Service, error) {
 		deps.Meter = noop.NewMeterProvider()
 	}
 	s := &Service{config: config, store: store.New(deps.Pool, deps.Clock)}
-	var parts []lifecycle.Named
+	s.keys = keys.New(s.store, deps.Clock, deps.Logger)
+	s.policy = policy.New(config.policy(), policy.Deps{Source: s.store, Changed: s.keys.Forget, Clock: deps.Clock, Logger: deps.Logger})
+	s.rights = rights.NewHandler(
+		rights.Config{Open: deps.Open, Keys: rights.KeyConfig{MaxLifetime: config.Keys.MaxLifetime, PublicURL: config.PublicURL}},
+		rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Clock: deps.Clock},
+	)
+	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
+		store.Channel: func(pgdb.Notification) { s.policy.Notice() },
+	})
+	parts := []lifecycle.Named{
+		{Name: "notifications", Part: listener}, {Name: "policy", Part: s.policy}, {Name: "keys", Part: s.keys},
+	}
 	if config.Authenticates() {
 		var err error
-		if s.signIn, err = newSignIn(config, s.store, deps.Keys, deps.Clock, deps.Logger); err != nil {
+		if s.signIn, err = newSignIn(config, s.store, s.keys, deps.Clock, deps.Logger); err != nil {
 			return nil, fmt.Errorf("access: %w", err)
 		}
 		parts = append(parts, lifecycle.Named{Name: "sign-in", Part: s.signIn})
@@ -74,7 +91,11 @@ func New(config Config, deps Deps) (*Service, error) {
 }
 
 // Mount registers the handlers.
-func (s *Service) Mount(r rpc.Registrar) { s.signIn.mount(r) }
+func (s *Service) Mount(r rpc.Registrar) {
+	s.signIn.mount(r)
+	r.Handle(accessv1connect.NewAccessServiceHandler(s.rights, r.Options()...))
+	r.Handle(accessv1connect.NewKeyServiceHandler(rights.KeyHandler{Handler: s.rights}, r.Options()...))
+}
 
 // Authenticator identifies people; nil where access is open.
 func (s *Service) Authenticator() authz.Authenticator {

@@ -115,7 +115,7 @@ func (p *pass) lookAt(ctx context.Context, due []int64, loads map[int64]store.Lo
 	return nil
 }
 
-// reported is what gateways have told of apps: the load now, and when there was some last.
+// reported is what gateways have reported about apps: the load now, and when there was some last.
 type reported struct {
 	loads map[int64]store.Load
 	last  map[int64]time.Time

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -25,10 +26,9 @@ const (
 )
 
 var (
-	labelRule   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	clusterRule = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
-	quantity    = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?(m|[kMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
-	variable    = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
+	labelRule = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	quantity  = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?(m|[kMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
+	variable  = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
 )
 
 // check refuses specs that cannot be deployed as they say, so that a mistake is an answer to the request and not a
@@ -78,7 +78,7 @@ func checkContainer(at string, container *core.Container) error {
 		for i, entry := range group.entries {
 			if !quantity.MatchString(entry.GetValue()) {
 				return rpc.InvalidArgument(fmt.Sprintf("%s.resources.%s[%d].value", at, group.name, i),
-					"%q is no quantity; want one such as 500m, 2, 1Gi", entry.GetValue())
+					"%q is not a quantity; want one such as 500m, 2, 1Gi", entry.GetValue())
 			}
 		}
 	}
@@ -169,8 +169,8 @@ func checkIngress(at string, spec *app.Spec) error {
 // checkPlacement checks where the app should run. Whether a cluster exists is not checked: its deployer may register
 // later, and the app waits for it.
 func checkPlacement(at string, spec *app.Spec) error {
-	if cluster := spec.GetCluster(); cluster != "" && !clusterRule.MatchString(cluster) {
-		return rpc.InvalidArgument(at+".cluster", "%q is not a valid cluster id: use up to 32 lower-case letters, digits and dashes", cluster)
+	if cluster := spec.GetCluster(); cluster != "" && !ident.IsCluster(cluster) {
+		return rpc.InvalidArgument(at+".cluster", "%s, got %q", ident.ClusterRule, cluster)
 	}
 	if pool := spec.GetClusterPool(); pool != "" && pool != "default" {
 		return rpc.InvalidArgument(at+".cluster_pool", "must be default or empty, got %q; set cluster to choose a cluster", pool)

@@ -19,7 +19,7 @@ type Config struct {
 	Drain time.Duration `config:"drain"`
 	// StopTimeout is how long an app counts as being stopped while its cluster still reports replicas. Defaults to 1m.
 	StopTimeout time.Duration `config:"stopTimeout"`
-	// SilentAfter is after how long silently of its deployer the status of apps says that it is not known any more.
+	// SilentAfter is how long a deployer may be silent before the status of its apps says that it is unknown.
 	// Defaults to 1m.
 	SilentAfter time.Duration `config:"silentAfter"`
 	// LoadExpiry is how long the report of a gateway counts. Gateways report every second while there are requests.
@@ -31,7 +31,7 @@ type Config struct {
 	Lease time.Duration `config:"lease"`
 	// Heartbeat is the pause after which an idle stream sends a sign of life. Defaults to 15s.
 	Heartbeat time.Duration `config:"heartbeat"`
-	// Poll is how often a stream looks for changes of which it was not told. Defaults to 30s.
+	// Poll is how often a stream looks for changes whose notification it missed. Defaults to 30s.
 	Poll time.Duration `config:"poll"`
 	// MaxAge is after how long a stream ends cleanly; the client subscribes again. Streams about one app continue for six times
 	// as long: the SDK waits on one for an app to start, and takes its end for a failure. Defaults to 10m.

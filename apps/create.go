@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"maps"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -12,17 +11,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/names/place"
 )
 
 // Create implements appconnect.AppServiceHandler. The app is at its first revision, which is started in the background.
 func (h *handler) Create(ctx context.Context, r *app.CreateRequest) (*app.CreateResponse, error) {
 	meta, spec := r.GetApp().GetMetadata(), proto.CloneOf(r.GetApp().GetSpec())
 	key := keyOf(meta.GetId())
-	if err := h.checkPlace(ctx, key); err != nil {
+	if err := place.Accepts(ctx, h.projects, key.Project, key.Domain, "app"); err != nil {
 		return nil, err
 	}
 	// Completed before it is checked, so that what is checked is what is stored.
@@ -59,24 +57,6 @@ func (h *handler) Create(ctx context.Context, r *app.CreateRequest) (*app.Create
 	}
 	created, err := h.message(ctx, a)
 	return &app.CreateResponse{App: created}, err
-}
-
-// checkPlace refuses projects and domains that do not exist, and archived projects.
-func (h *handler) checkPlace(ctx context.Context, key store.Key) error {
-	answer, err := h.projects.GetProject(ctx, &project.GetProjectRequest{Id: key.Project})
-	if err != nil {
-		return err
-	}
-	domains := answer.GetProject().GetDomains()
-	if len(domains) > 0 && !slices.ContainsFunc(domains, func(d *project.Domain) bool { return d.GetId() == key.Domain }) {
-		return rpc.NotFound("project %s has no domain %s", key.Project, key.Domain)
-	}
-	switch answer.GetProject().GetState() {
-	case project.ProjectState_PROJECT_STATE_ARCHIVED, project.ProjectState_PROJECT_STATE_SYSTEM_ARCHIVED:
-		return rpc.FailedPrecondition("cannot create app: project %s is archived", key.Project)
-	default:
-		return nil
-	}
 }
 
 // complete fills in what clients expect to be set when they read a spec again.

@@ -33,8 +33,9 @@ import (
 )
 
 const (
-	projectID = "flytesnacks"
-	domainID  = "development"
+	projectID  = "flytesnacks"
+	archivedID = "attic"
+	domainID   = "development"
 	// wait bounds what a test waits for; it is long, since the machine may be busy.
 	wait = 20 * time.Second
 )
@@ -107,14 +108,19 @@ func (f *fixture) replica() (*apps.Service, http.Handler) {
 	return service, mux
 }
 
-// projects has one project with one domain.
+// projects has one project that is open and one that is archived, with one domain.
 type projects struct{}
 
 func (projects) GetProject(_ context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error) {
-	if r.GetId() != projectID {
+	found := &project.Project{Id: r.GetId(), Domains: []*project.Domain{{Id: domainID}}}
+	switch r.GetId() {
+	case projectID:
+	case archivedID:
+		found.State = project.ProjectState_PROJECT_STATE_ARCHIVED
+	default:
 		return nil, rpc.NotFound("project %s does not exist", r.GetId())
 	}
-	return &project.GetProjectResponse{Project: &project.Project{Id: projectID, Domains: []*project.Domain{{Id: domainID}}}}, nil
+	return &project.GetProjectResponse{Project: found}, nil
 }
 
 // pods has the logs of pods.

@@ -18,8 +18,8 @@ import (
 // WatchApps implements enginev1connect.AppFleetServiceHandler. While the stream is open, the deployer counts as alive.
 func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, to *connect.ServerStream[enginev1.WatchAppsResponse]) error {
 	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
-	if !clusterRule.MatchString(cluster) {
-		return rpc.InvalidArgument("cluster", "%q is not a valid cluster id", cluster)
+	if !ident.IsCluster(cluster) {
+		return rpc.InvalidArgument("cluster", "%s, got %q", ident.ClusterRule, cluster)
 	}
 	network := &store.Network{Shared: r.GetSharedNetwork(), GivesPorts: r.GetGivesPorts()}
 	if err := h.seen(ctx, cluster, network); err != nil {
@@ -118,8 +118,8 @@ func (h *handler) desired(ctx context.Context, rows []*store.App) ([]*enginev1.D
 // ReportApps implements enginev1connect.AppFleetServiceHandler.
 func (h *handler) ReportApps(ctx context.Context, r *enginev1.ReportAppsRequest) (*enginev1.ReportAppsResponse, error) {
 	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
-	if !clusterRule.MatchString(cluster) {
-		return nil, rpc.InvalidArgument("cluster", "%q is not a valid cluster id", cluster)
+	if !ident.IsCluster(cluster) {
+		return nil, rpc.InvalidArgument("cluster", "%s, got %q", ident.ClusterRule, cluster)
 	}
 	if err := h.seen(ctx, cluster, nil); err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func logged(before, after *enginev1.ObservedApp, known facts) ([]store.Replica, 
 	return found, nil
 }
 
-// UpdateStatus implements appconnect.AppServiceHandler, for operators that are no deployers of this installation: the last
+// UpdateStatus implements appconnect.AppServiceHandler, for operators other than the deployers of this installation: the last
 // condition of the request is appended. From the first one on, the app is the operator's.
 func (h *handler) UpdateStatus(ctx context.Context, r *app.UpdateStatusRequest) (*app.UpdateStatusResponse, error) {
 	conditions := r.GetApp().GetStatus().GetConditions()
@@ -258,7 +258,7 @@ func (h *handler) UpdateStatus(ctx context.Context, r *app.UpdateStatusRequest) 
 	return &app.UpdateStatusResponse{App: answer}, err
 }
 
-// Lease implements appconnect.AppServiceHandler, for operators that are no deployers of this installation: the apps of a
+// Lease implements appconnect.AppServiceHandler, for operators other than the deployers of this installation: the apps of a
 // cluster, then those that change. A message without apps shows that the stream is alive.
 func (h *handler) Lease(ctx context.Context, r *app.LeaseRequest, to *connect.ServerStream[app.LeaseResponse]) error {
 	empty := func() error { return to.Send(&app.LeaseResponse{}) }

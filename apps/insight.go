@@ -2,13 +2,13 @@ package apps
 
 import (
 	"context"
-	"strconv"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -21,7 +21,7 @@ const (
 // ListRevisions implements insightv1connect.AppInsightServiceHandler.
 func (h *handler) ListRevisions(ctx context.Context, r *insightv1.ListRevisionsRequest) (*insightv1.ListRevisionsResponse, error) {
 	limit := orDefault(r.GetLimit(), defaultRevisions)
-	before, err := parseToken(r.GetToken())
+	before, err := listquery.Number(r.GetToken())
 	if err != nil {
 		return nil, err
 	}
@@ -34,12 +34,7 @@ func (h *handler) ListRevisions(ctx context.Context, r *insightv1.ListRevisionsR
 		return nil, err
 	}
 	answer := &insightv1.ListRevisionsResponse{}
-	if len(found) > limit {
-		found = found[:limit]
-		// One more row than asked was read: it shows that there is another page, whose token is the last row of this
-		// one.
-		answer.Token = strconv.FormatInt(found[limit-1].Revision, 10)
-	}
+	found, answer.Token = listquery.NumberPage(found, limit, func(row store.Revision) int64 { return row.Revision })
 	for _, row := range found {
 		revision, err := revisionMessage(&row)
 		if err != nil {
@@ -68,7 +63,7 @@ func revisionMessage(row *store.Revision) (*insightv1.AppRevision, error) {
 // ListAppEvents implements insightv1connect.AppInsightServiceHandler.
 func (h *handler) ListAppEvents(ctx context.Context, r *insightv1.ListAppEventsRequest) (*insightv1.ListAppEventsResponse, error) {
 	limit := orDefault(r.GetLimit(), defaultEvents)
-	before, err := parseToken(r.GetToken())
+	before, err := listquery.Number(r.GetToken())
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +76,7 @@ func (h *handler) ListAppEvents(ctx context.Context, r *insightv1.ListAppEventsR
 		return nil, err
 	}
 	answer := &insightv1.ListAppEventsResponse{}
-	if len(found) > limit {
-		found = found[:limit]
-		answer.Token = strconv.FormatInt(found[limit-1].Seq, 10)
-	}
+	found, answer.Token = listquery.NumberPage(found, limit, func(row store.Event) int64 { return row.Seq })
 	for _, row := range found {
 		actor, err := identity(row.Actor)
 		if err != nil {
@@ -103,18 +95,6 @@ func orDefault(asked uint32, standard int) int {
 		return standard
 	}
 	return int(asked)
-}
-
-// parseToken reads the token of a page: the number of the last entry of the page before. 0 means the first page.
-func parseToken(token string) (int64, error) {
-	if token == "" {
-		return 0, nil
-	}
-	before, err := strconv.ParseInt(token, 10, 64)
-	if err != nil || before < 1 {
-		return 0, rpc.InvalidArgument("token", "invalid page token")
-	}
-	return before, nil
 }
 
 // RollBack implements insightv1connect.AppInsightServiceHandler. The desired state stays as it is.

@@ -42,6 +42,25 @@ func TestAnAppIsCreatedAndServes(t *testing.T) {
 	refused(t, err, connect.CodeAlreadyExists, "web already exists")
 }
 
+// TestAppsArePutWhereTheyMayBe creates apps where there is no place for them.
+func TestAppsArePutWhereTheyMayBe(t *testing.T) {
+	f := newFixture(t, nil)
+	for _, c := range []struct {
+		project, domain string
+		code            connect.Code
+		text            string
+	}{
+		{archivedID, domainID, connect.CodeFailedPrecondition, "cannot create app: project attic is archived"},
+		{"none", domainID, connect.CodeNotFound, "project none does not exist"},
+		{projectID, "staging", connect.CodeNotFound, "project flytesnacks has no domain staging"},
+	} {
+		request := command("web")
+		request.GetMetadata().GetId().Project, request.GetMetadata().GetId().Domain = c.project, c.domain
+		_, err := f.api.Create(t.Context(), &app.CreateRequest{App: request})
+		refused(t, err, c.code, c.text)
+	}
+}
+
 // TestAWatcherSeesTheAppStart does what the SDK does after it has deployed an app: it reads updates alone.
 func TestAWatcherSeesTheAppStart(t *testing.T) {
 	f := newFixture(t, nil)
@@ -91,7 +110,7 @@ func TestAnotherSpecIsAnotherRevision(t *testing.T) {
 	require.True(t, proto.Equal(before, f.update(again)))
 	require.True(t, proto.Equal(before, f.get("web")))
 
-	// Another environment: the status is not ACTIVE any more when the answer comes.
+	// Another environment: the status is no longer ACTIVE when the answer comes.
 	again.Spec = command("web", "A", "1").GetSpec()
 	again.Spec.Creator = &common.EnrichedIdentity{Principal: &common.EnrichedIdentity_User{User: &common.User{Id: &common.UserIdentifier{Subject: "somebody else"}}}}
 	updated := f.update(again)

@@ -26,7 +26,7 @@ type lines struct {
 	room    *sync.Cond // of mu: some lines were sent
 	waiting []line     // GUARDED_BY(mu)
 	sent    bool       // GUARDED_BY(mu): since the last heartbeat
-	closed  bool       // GUARDED_BY(mu): nothing is sent any more
+	closed  bool       // GUARDED_BY(mu): nothing more is sent
 }
 
 func newLines(id *app.Identifier, send func(*app.TailLogsResponse) error) *lines {

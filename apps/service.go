@@ -21,18 +21,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/internal/names/place"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 )
-
-// Projects says which projects exist; projectconnect.ProjectServiceClient is one.
-type Projects interface {
-	GetProject(ctx context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error)
-}
 
 // PodLogs reads the logs of pods of one cluster; enginev1connect.PodLogServiceClient is one.
 type PodLogs interface {
@@ -60,7 +55,7 @@ type Addresses struct {
 // Deps are the dependencies of the service. It does not close the pool. All but Clock and Meter are required.
 type Deps struct {
 	Pool     *pgxpool.Pool
-	Projects Projects
+	Projects place.Projects
 	// PodLogs has a client for each cluster whose logs can be reached.
 	PodLogs   map[string]PodLogs
 	Blobs     Blobs
@@ -133,7 +128,7 @@ type handler struct {
 	store     *store.Store
 	clock     clock.Clock
 	addresses addresses
-	projects  Projects
+	projects  place.Projects
 	hub       *hub
 	logs      *logs
 }

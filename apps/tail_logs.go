@@ -251,7 +251,7 @@ func (t *tailing) start(ctx context.Context, found []replica) (started bool) {
 	return started
 }
 
-// replicas are those that run and the last that are gone, oldest first; false if the app does not exist any more.
+// replicas are those that run and the last that are gone, oldest first; false if the app no longer exists.
 func (t *tailing) replicas(ctx context.Context) (found []replica, exists bool, err error) {
 	a, err := t.h.store.Get(ctx, t.app.Key)
 	if rpc.IsNotFound(err) || err == nil && a.UID != t.app.UID {

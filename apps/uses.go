@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/apps/store"
@@ -14,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -95,7 +95,7 @@ func (h *handler) ListAppsOfRun(ctx context.Context, r *insightv1.ListAppsOfRunR
 	if run.Project == "" || run.Domain == "" || run.Name == "" {
 		return nil, rpc.InvalidArgument("run_id", "a project, a domain and a name are required")
 	}
-	before, err := parseToken(r.GetToken())
+	before, err := listquery.Number(r.GetToken())
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +105,7 @@ func (h *handler) ListAppsOfRun(ctx context.Context, r *insightv1.ListAppsOfRunR
 		return nil, err
 	}
 	answer := &insightv1.ListAppsOfRunResponse{}
-	if len(found) > limit {
-		found = found[:limit]
-		answer.Token = strconv.FormatInt(found[limit-1].ID, 10)
-	}
+	found, answer.Token = listquery.NumberPage(found, limit, func(a *store.App) int64 { return a.ID })
 	messages, err := h.messages(ctx, found, listConditions)
 	if err != nil {
 		return nil, err

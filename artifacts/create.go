@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/place"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -31,11 +32,11 @@ var artifactName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
 
 // writer creates versions.
 type writer struct {
-	store   *store.Store
-	places  places
-	data    *data
-	maxSpec int
-	created metric.Int64Counter
+	store    *store.Store
+	projects place.Projects
+	data     *data
+	maxSpec  int
+	created  metric.Int64Counter
 }
 
 // CreateArtifact implements artifactconnect.ArtifactServiceHandler. The partitions must have the keys that were declared
@@ -66,6 +67,15 @@ type candidate struct {
 	strict bool
 }
 
+// accepts refuses places that do not exist and, for what clients create, archived projects. Runs that an archived project
+// still had create their versions.
+func (w *writer) accepts(ctx context.Context, name *artifact.ArtifactName, client bool) error {
+	if client {
+		return place.Accepts(ctx, w.projects, name.GetProject(), name.GetDomain(), "artifact version")
+	}
+	return place.Exists(ctx, w.projects, name.GetProject(), name.GetDomain())
+}
+
 // create checks and stores a version. It returns store.ErrExists when the version exists.
 func (w *writer) create(ctx context.Context, c candidate) (*artifact.Artifact, error) {
 	// The value must not claim to be another artifact, and the stored value may be changed.
@@ -77,7 +87,7 @@ func (w *writer) create(ctx context.Context, c candidate) (*artifact.Artifact, e
 	if err := checkIdentifier(c.id); err != nil {
 		return nil, err
 	}
-	if err := w.places.check(ctx, c.id.GetName(), c.strict); err != nil {
+	if err := w.accepts(ctx, c.id.GetName(), c.strict); err != nil {
 		return nil, err
 	}
 	parts, err := partitionsOf(spec)

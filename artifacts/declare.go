@@ -22,7 +22,7 @@ func (h *handler) DeclareArtifact(ctx context.Context, r *artifact.DeclareArtifa
 		return nil, err
 	}
 	name := nameOf(r.GetName())
-	if err := h.writer.places.check(ctx, r.GetName(), true); err != nil {
+	if err := h.writer.accepts(ctx, r.GetName(), true); err != nil {
 		return nil, err
 	}
 	other, err := h.store.Declare(ctx, name, r.GetName().GetOrg(), schema)

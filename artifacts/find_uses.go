@@ -21,7 +21,7 @@ import (
 
 const (
 	// maxReads is how many inputs a request reads at once, maxRead the largest that it reads, in bytes: clients refuse to
-	// write more than 10 MiB unless told otherwise.
+	// write more than 10 MiB unless configured otherwise.
 	maxReads = 4
 	maxRead  = 16 << 20
 	// maxPointers is how many versions of one object are found.

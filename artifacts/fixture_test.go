@@ -62,6 +62,7 @@ type world struct {
 	internal workflowconnect.InternalRunServiceClient
 	engine   enginev1connect.EngineServiceClient
 	apps     appconnect.AppServiceClient
+	projects projectconnect.ProjectServiceClient
 	halt     func()
 }
 
@@ -128,6 +129,7 @@ func (w *world) start() {
 		require.NoError(w.t, running.Stop(ctx))
 		require.NoError(w.t, service.Stop(ctx))
 	}
+	w.projects = projectconnect.NewProjectServiceClient(client, rpc.InProcessURL)
 	w.client = artifactconnect.NewArtifactServiceClient(client, rpc.InProcessURL)
 	w.insight = insightv1connect.NewArtifactInsightServiceClient(client, rpc.InProcessURL)
 	w.registry = enginev1connect.NewArtifactRegistryServiceClient(client, rpc.InProcessURL)

@@ -21,9 +21,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
+	"github.com/flyte-binary/flyte-binary/internal/names/place"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -36,11 +36,6 @@ type Blobs interface {
 	blobaccess.Store
 	// ReadAll reads a whole object of at most limit bytes.
 	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
-}
-
-// Projects says which projects there are; the client of ProjectService is one.
-type Projects interface {
-	GetProject(ctx context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error)
 }
 
 // Engine says where the data of an action lie; the client of EngineService is one.
@@ -67,7 +62,7 @@ type AppUses interface {
 type Deps struct {
 	Pool     *pgxpool.Pool
 	Blobs    Blobs
-	Projects Projects
+	Projects place.Projects
 	Engine   Engine
 	Runs     Runs
 	Uses     Uses
@@ -112,10 +107,9 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	logger := deps.Logger.With().Str("service", "artifacts").Logger()
 	versions := store.New(deps.Pool, deps.Clock)
-	places := places{deps.Projects}
 	s := &Service{store: versions, lineage: &lineage{store: versions, uses: deps.Uses, apps: deps.AppUses}}
 	s.writer = &writer{
-		store: versions, places: places, maxSpec: config.MaxSpecBytes, created: created,
+		store: versions, projects: deps.Projects, maxSpec: config.MaxSpecBytes, created: created,
 		data: &data{access: blobaccess.New(deps.Blobs), blobs: deps.Blobs, engine: deps.Engine, runs: deps.Runs},
 	}
 	s.inputs = &finder{store: versions, blobs: deps.Blobs}

@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	projectpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 )
 
 func TestAVersionIsCreatedOnceAndKeepsItsIdentity(t *testing.T) {
@@ -39,6 +40,21 @@ func TestAVersionIsCreatedOnceAndKeepsItsIdentity(t *testing.T) {
 	refused(t, err, connect.CodeNotFound, "no version 3")
 	_, err = w.get("other", "")
 	refused(t, err, connect.CodeNotFound, "does not exist")
+}
+
+func TestArchivedProjectsAcceptNoArtifacts(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.projects.UpdateProject(t.Context(), &projectpb.UpdateProjectRequest{
+		Project: &projectpb.Project{Id: project, State: projectpb.ProjectState_PROJECT_STATE_ARCHIVED},
+	})
+	require.NoError(t, err)
+	const words = "cannot create artifact version: project flytesnacks is archived"
+	_, err = w.client.CreateArtifact(t.Context(), request("model", "1"))
+	refused(t, err, connect.CodeFailedPrecondition, words)
+	_, err = w.client.DeclareArtifact(t.Context(), &artifact.DeclareArtifactRequest{
+		Name: name("model"), PartitionSchema: &artifact.ArtifactPartitionSchema{PartitionKeys: []string{"region"}},
+	})
+	refused(t, err, connect.CodeFailedPrecondition, words)
 }
 
 func TestConcurrentCreationsOfAVersionHaveOneWinner(t *testing.T) {

@@ -53,7 +53,7 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"--set", "tasks.namespaces={default}"}, "tasks.namespaces: default is the namespace of the server"},
 		{[]string{"--set", "ingress.enabled=true"}, "ingress.host is required"},
 		{[]string{"--set", "httpRoute.enabled=true"}, "httpRoute.hostnames and httpRoute.parentRefs are required"},
-		{[]string{"--set", "config.auth.internalToken=hunter2"}, "config.auth.internalToken: a ConfigMap is no place for a secret"},
+		{[]string{"--set", "config.auth.internalToken=hunter2"}, "config.auth.internalToken: a ConfigMap is not a place for a secret"},
 		{[]string{"--set", "config.storage.s3.secretAccessKey=hunter2"}, "FLYTE_STORAGE_S3_SECRETACCESSKEY"},
 	} {
 		text, err := helm(t, "", append(append([]string{"template", release, chart}, installable...), wrong.args...)...)

@@ -38,7 +38,7 @@ export default defineConfig({
     projects: [
       // One process runs all files of logic and loads their modules once: most of the time went into that.
       { extends: true, test: { name: "logic", environment: "node", poolOptions: { forks: { singleFork: true, isolate: false } }, include: ["src/**/*.test.ts"] } },
-      { extends: true, test: { name: "pages", environment: "happy-dom", include: ["src/**/*.test.tsx"] } },
+      { extends: true, test: { name: "pages", environment: "happy-dom", setupFiles: ["src/pages.setup.ts"], include: ["src/**/*.test.tsx"] } },
     ],
   },
 });

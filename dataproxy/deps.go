@@ -8,12 +8,12 @@ import (
 	"github.com/rs/zerolog"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/names/place"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
@@ -27,6 +27,7 @@ type Store interface {
 	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
 	WriteAll(ctx context.Context, uri string, body []byte) error
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
+	List(ctx context.Context, uri string, visit func(blobstore.Object) error) error
 	SignPut(ctx context.Context, uri string, o blobstore.PutOptions) (blobstore.Signed, error)
 	SignGet(ctx context.Context, uri string, o blobstore.GetOptions) (blobstore.Signed, error)
 }
@@ -36,16 +37,12 @@ type Runs interface {
 	GetActionDataURIs(ctx context.Context, r *workflow.GetActionDataURIsRequest) (*workflow.GetActionDataURIsResponse, error)
 	GetActionDetails(ctx context.Context, r *workflow.GetActionDetailsRequest) (*workflow.GetActionDetailsResponse, error)
 	GetActionLogContext(ctx context.Context, r *workflow.GetActionLogContextRequest) (*workflow.GetActionLogContextResponse, error)
+	GetRunDetails(ctx context.Context, r *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error)
 }
 
 // Tasks is the part of TaskService that reads tasks.
 type Tasks interface {
 	GetTaskDetails(ctx context.Context, r *task.GetTaskDetailsRequest) (*task.GetTaskDetailsResponse, error)
-}
-
-// Projects is the part of ProjectService that reads projects.
-type Projects interface {
-	GetProject(ctx context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error)
 }
 
 // Triggers is the part of TriggerService that reads triggers.
@@ -73,7 +70,7 @@ type Deps struct {
 	Store    Store
 	Runs     Runs
 	Tasks    Tasks
-	Projects Projects
+	Projects place.Projects
 	Engine   Engine
 	// PodLogs has the PodLogService of each cluster, by the id of the cluster. The logs of others are unavailable while
 	// their pods live.

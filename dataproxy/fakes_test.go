@@ -54,6 +54,7 @@ type state struct {
 	tracked  map[string]*enginev1.GetActionStorageResponse // of tracked runs, by run and action
 	tasks    map[string]*task.TaskSpec
 	triggers map[string]*trigger.TriggerSpec
+	raw      string                  // the raw data prefix of the run
 	cluster  string                  // that runs the actions; empty means c
 	base     *settings.StringSetting // the setting run.run_base_dir of the project
 }
@@ -85,6 +86,11 @@ func (s *state) GetActionLogContext(_ context.Context, r *workflow.GetActionLogC
 		return &workflow.GetActionLogContextResponse{LogContext: logs, Cluster: cmp.Or(s.cluster, "c")}, nil
 	}
 	return nil, rpc.NotFound("no logs yet")
+}
+
+func (s *state) GetRunDetails(context.Context, *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error) {
+	spec := &task.RunSpec{RawDataStorage: &task.RawDataStorage{RawDataPrefix: s.raw}}
+	return &workflow.GetRunDetailsResponse{Details: &workflow.RunDetails{RunSpec: spec}}, nil
 }
 
 func (s *state) GetActionStorage(_ context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error) {
@@ -157,6 +163,7 @@ type fixture struct {
 	translator workflowconnect.TranslatorServiceClient
 	cluster    clusterconnect.ClusterServiceClient
 	code       insightv1connect.CodeServiceClient
+	files      insightv1connect.FileServiceClient
 }
 
 func newFixture(t *testing.T, change ...func(*dataproxy.Config)) *fixture {
@@ -212,6 +219,7 @@ func (f *fixture) serve(change ...func(*dataproxy.Config)) *fixture {
 	f.translator = workflowconnect.NewTranslatorServiceClient(client, rpc.InProcessURL)
 	f.cluster = clusterconnect.NewClusterServiceClient(client, rpc.InProcessURL)
 	f.code = insightv1connect.NewCodeServiceClient(client, rpc.InProcessURL)
+	f.files = insightv1connect.NewFileServiceClient(client, rpc.InProcessURL)
 	return f
 }
 

@@ -145,7 +145,7 @@ func TestStoredLogsOfMembers(t *testing.T) {
 	request := logsOf("a0")
 	request.PodSelector = &dataproxy.TailLogsRequest_PodName{PodName: "../../../secret"}
 	_, _, err := f.tail(request)
-	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "a name that no pod can have is no part of a path")
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "a name that no pod can have is not part of a path")
 }
 
 func TestAPodThatVanishesLosesAndRepeatsNoLine(t *testing.T) {

@@ -2,10 +2,8 @@ package dataproxy
 
 import (
 	"context"
-	"slices"
 
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/names/place"
 )
 
 // checkScope checks that the project and the domain of an upload exist. The fields are those of the request.
@@ -16,13 +14,5 @@ func (s *Service) checkScope(ctx context.Context, projectField, projectID, domai
 	if err := checkSegment(domainField, domain); err != nil {
 		return err
 	}
-	response, err := s.deps.Projects.GetProject(ctx, &project.GetProjectRequest{Id: projectID})
-	if err != nil {
-		return err
-	}
-	domains := response.GetProject().GetDomains()
-	if len(domains) > 0 && !slices.ContainsFunc(domains, func(d *project.Domain) bool { return d.GetId() == domain }) {
-		return rpc.NotFound("project %s has no domain %s", projectID, domain)
-	}
-	return nil
+	return place.Exists(ctx, s.deps.Projects, projectID, domain)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
-// Service serves DataProxyService, RunLogsService, ClusterService, TranslatorService and CodeService. The methods are in
+// Service serves DataProxyService, RunLogsService, ClusterService, TranslatorService, CodeService and FileService. The methods are in
 // files of their own, one use case each.
 type Service struct {
 	config  Config
@@ -53,4 +53,5 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(clusterconnect.NewClusterServiceHandler(clusterHandler{}, options...))
 	r.Handle(workflowconnect.NewTranslatorServiceHandler(&translatorHandler{s}, options...))
 	r.Handle(insightv1connect.NewCodeServiceHandler(&codeHandler{s}, options...))
+	r.Handle(insightv1connect.NewFileServiceHandler(&filesHandler{s}, options...))
 }

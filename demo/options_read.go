@@ -19,7 +19,7 @@ type given struct {
 	problems layers.Problems
 }
 
-// readFile reads the section demo of a configuration file; an empty path is no file. What is wrong in the file is reported by
+// readFile reads the section demo of a configuration file; an empty path means no file. What is wrong in the file is reported by
 // complete, with everything else.
 func readFile(path string) (given, error) {
 	var file struct {

@@ -50,21 +50,13 @@ func (s *Service) adopt(ctx context.Context, shard int, definitions []plugin.Def
 		}
 	}
 	for _, kind := range append(kinds, v1.GroupVersion.WithKind(v1.Kind)) {
-		for _, namespace := range s.namespaces() {
+		for _, namespace := range s.config.namespaces() {
 			if err := s.adoptKind(ctx, api, kind, namespace, shard); err != nil {
 				return fmt.Errorf("label each %s with its shard: %w", kind.Kind, err)
 			}
 		}
 	}
 	return nil
-}
-
-// namespaces are those of the objects, or the one name for all.
-func (s *Service) namespaces() []string {
-	if len(s.config.Namespaces) == 0 {
-		return []string{metav1.NamespaceAll}
-	}
-	return s.config.Namespaces
 }
 
 // adoptKind labels the objects of one kind in a namespace, or in all.

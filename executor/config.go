@@ -3,6 +3,8 @@ package executor
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/pods/logs"
@@ -49,4 +51,12 @@ func (c Config) Validate() error {
 	found.Section("logs", c.Logs.Validate())
 	found.If(c.StartupWait < 0, "startupWait: must not be negative, got %s", c.StartupWait)
 	return found.Err()
+}
+
+// namespaces are those of the objects, or the one name for all.
+func (c Config) namespaces() []string {
+	if len(c.Namespaces) == 0 {
+		return []string{metav1.NamespaceAll}
+	}
+	return c.Namespaces
 }

@@ -413,7 +413,7 @@ func TestLongActionWritesItsStatusOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		read := &v1.TaskAction{}
 		require.NoError(t, h.Client.Get(context.Background(), client.ObjectKeyFromObject(task), read))
-		return read.Status.Phase == "RUNNING" && read.Status.Attempt == 1 && read.Status.PodUID != ""
+		return read.Status.Phase == "RUNNING" && read.Status.Attempt == 1 && read.Status.ObjectUID != ""
 	}, waitLimit, 10*time.Millisecond)
 	close(release)
 	h.record.awaitPhase(t, action, 1, state.Succeeded)

@@ -118,11 +118,11 @@ func (c Plugins) byType() map[string]string {
 }
 
 // registry creates the plugins. Those whose types the cluster lacks are replaced by plugins that say so.
-func (c Plugins) registry(all, definitions []plugin.Definition, missing []absence, deps plugin.Deps) (*plugin.Registry, error) {
+func (c Plugins) registry(all, definitions []plugin.Definition, missing []Absence, deps plugin.Deps) (*plugin.Registry, error) {
 	routes := plugin.Routes{Default: c.Default, TaskTypes: c.byType(), Made: made(all)}
 	var plugins []plugin.Plugin
 	for _, one := range missing {
-		plugins = append(plugins, plugin.Absent(one.plugin, one.why, one.gone))
+		plugins = append(plugins, plugin.Absent(one.Plugin, one.String(), one.gone))
 	}
 	for _, definition := range definitions {
 		created, err := definition.New(deps)

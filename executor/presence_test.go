@@ -36,6 +36,16 @@ func TestAPluginWhoseTypeIsMissingStopsNothing(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "missing.example.org", Version: "v1", Kind: "Widget"}
 	h := newHarnessWith(t, []plugin.Definition{widgetsOf(kind)}, kubetest.NodeOptions{Program: succeeds},
 		func(c *executor.Config) { c.Plugins.Probe = 20 * time.Millisecond })
+	config := executor.DefaultConfig()
+	absent := func() []executor.Absence {
+		found, err := executor.AbsencesWith(t.Context(), config, h.Config, widgetsOf(kind))
+		require.NoError(t, err)
+		return found
+	}
+	missing := absent()
+	require.Len(t, missing, 1)
+	require.Equal(t, "widget", missing[0].Plugin)
+	require.Equal(t, "the widget operator", missing[0].Install)
 	plain, _ := h.submit(taskTemplate())
 	h.record.awaitPhase(t, plain, 1, state.Succeeded)
 	waits, task := h.submit(taskTemplate(asWidget, withoutOutputs))
@@ -45,11 +55,12 @@ func TestAPluginWhoseTypeIsMissingStopsNothing(t *testing.T) {
 	require.Equal(t, "plugin widget cannot run: the cluster has no kind Widget in missing.example.org/v1; install the widget operator", events[0].GetMessage())
 
 	objects := kubetest.Define(t, h.Cluster, kind, "widgets")
+	require.Empty(t, absent(), "the operator is installed")
 	setWidget(t, objects, v1.PodName(task.Name, 1), "Running")
 	h.record.awaitPhase(t, waits, 1, state.Running)
 	require.Eventually(t, func() bool {
 		current := &v1.TaskAction{}
-		return h.Client.Get(context.Background(), clientKey(task), current) == nil && current.Status.PodUID != ""
+		return h.Client.Get(context.Background(), clientKey(task), current) == nil && current.Status.ObjectUID != ""
 	}, waitLimit, 10*time.Millisecond, "the status never has the object")
 
 	kubetest.Undefine(t, h.Cluster, kind, "widgets")

@@ -120,7 +120,7 @@ func (s *Service) newManager(shard int, definitions []plugin.Definition) (manage
 	})
 }
 
-func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []plugin.Definition, missing []absence) (*reconciler.Reconciler, error) {
+func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []plugin.Definition, missing []Absence) (*reconciler.Reconciler, error) {
 	store := reconciler.Waiting(s.deps.Store)
 	plugins, err := s.config.Plugins.registry(s.presence.definitions, definitions, missing, plugin.Deps{
 		Cache: mgr.GetClient(), Seen: seenBy(mgr.GetCache()), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store,

@@ -131,9 +131,12 @@ func newService(config Config, deps Deps, definitions []plugin.Definition) (*Ser
 		return nil, fmt.Errorf("executor: kinds of the cluster: %w", err)
 	}
 	s := &Service{config: config, deps: deps, kube: kube, clientset: clientset, mapper: mapper, slots: reconciler.NewSlots(config.Reconciler)}
-	if s.presence, err = newPresence(s, definitions); err != nil {
+	types, err := newProbe(config, kube, definitions)
+	if err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}
+	types.mapper = mapper
+	s.presence = &presence{probe: types, interval: config.Plugins.Probe, clock: deps.Clock}
 	if err := s.measure(); err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}

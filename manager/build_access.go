@@ -8,8 +8,11 @@ import (
 )
 
 func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
+	// A caller who is known has rights of his own, unless a test decides about them.
+	closed := p.options.Authoriser == nil && (p.config.Access.Authenticates() || p.options.Authenticator != nil)
+	p.open = p.open && !closed
 	service, err := access.New(p.config.Access, access.Deps{
-		Pool: p.pool, Listener: p.notices, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Pool: p.pool, Listener: p.notices, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Open: p.open,
 	})
 	if err != nil {
 		return nil, err
@@ -17,6 +20,10 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 	service.Mount(p.mux)
 	if people := service.Authenticator(); people != nil {
 		p.mux.Trust(people)
+	}
+	if closed {
+		p.mux.Decide(service.Authoriser())
+		p.mux.Trust(service.Programs()) // asked first: its tokens have a form of their own
 	}
 	return service, nil
 }

@@ -135,7 +135,7 @@ func buildEvents(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.onClose(service.Stop) // when nothing that reports runs any more
+	p.onClose(service.Stop) // after everything that reports has stopped
 	if p.config.Target.API() {
 		service.Mount(p.mux)
 	}

@@ -51,7 +51,7 @@ type Options struct {
 	RunDeleted func(ctx context.Context, project, domain, run string) error
 	// Images knows the images that exist on this machine; nil means those that runs of runs.images.builder have built.
 	Images images.Catalog
-	// MachineNames are the names of the machine if the server runs on one that is no part of a cluster; other names without a dot
+	// MachineNames are the names of the machine if the server runs on one that is not part of a cluster; other names without a dot
 	// are then refused, as are those of Kubernetes services. nil means that the server runs in a cluster or in a network of its own.
 	MachineNames []string
 	// Metrics are those of parts around the server, which are served with its own. nil means none.

@@ -43,7 +43,7 @@ const examineTimeout = 10 * time.Second
 const fixClusterFirst = "fix the API server check above"
 
 // Examine checks everything that a process with the configured target depends on. With the API that is the database and
-// its schema; with a controller, the API server, the TaskAction CRD and what the routes of apps need, and the API if that runs
+// its schema; with a controller, the API server, the TaskAction CRD, the types of plugins and what the routes of apps need, and the API if that runs
 // elsewhere; with any, the object store, by writing and reading an object, which it deletes, and the names of the hosts of
 // apps. given is the connection to the cluster; nil means the configured one.
 func Examine(ctx context.Context, c configuration.Config, given *rest.Config) []Finding {
@@ -66,6 +66,7 @@ func examineKubernetes(ctx context.Context, c configuration.Config, given *rest.
 		return []Finding{Finding{What: "API server"}.failed(err)}
 	}
 	findings := []Finding{examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Executor.InstallCRD)}
+	findings = append(findings, examinePlugins(ctx, cluster, c.Executor.Service())...)
 	return append(findings, examineRoutes(ctx, cluster, c.Deployer.Route)...)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// Between so many writes to the API server are under way at once: fewer while it is late. More than all workers make.
+	// The bounds of concurrent writes to the API server: fewer while it is late. More than all workers make.
 	leastWrites, mostWrites = 8, 128
 )
 

@@ -74,7 +74,7 @@ func checkWebhook(field string, hook *notification.WebhookDeliveryTemplate, paus
 	return checkText(field+".body_template", hook.GetBodyTemplate(), maxTemplate, paused)
 }
 
-// methodName is the method on the wire. CONNECT and TRACE are no way to tell a service something.
+// methodName is the method on the wire. CONNECT and TRACE do not carry a message to a service.
 func methodName(method notification.HttpMethod) (string, bool) {
 	name := strings.TrimPrefix(method.String(), "HTTP_METHOD_")
 	switch method {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -55,46 +54,11 @@ type deliverer struct {
 	email   sender
 	metrics *metrics
 	places  *outbound.Places
-	landed  chan struct{} // of capacity one: a try has ended, or there is something new
-}
-
-// wake makes the loop look at once.
-func (l *deliverer) wake() {
-	select {
-	case l.landed <- struct{}{}:
-	default: // a token is there already
-	}
-}
-
-// work delivers until the context ends. It logs errors and retries: the deliveries are in the database.
-func (l *deliverer) work(ctx context.Context) {
-	calling, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		_ = clock.Sleep(calling, l.clock, stopGrace) // ends with the last call
-		cancel()
-	})()
-	var calls sync.WaitGroup
-	defer calls.Wait()
-	for {
-		if err := l.launch(ctx, calling, &calls); err != nil && ctx.Err() == nil {
-			l.logger.Warn().Err(err).Msg("reading due notifications failed; retrying")
-		}
-		timer := l.clock.NewTimer(l.config.Poll)
-		select {
-		case <-timer.C():
-		case <-l.landed:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-		timer.Stop()
-	}
 }
 
 // launch starts due tries as long as there are free places, in total and per lane. Lanes without a free place are not
 // read, so that a slow receiver with many deliveries holds up no other.
-func (l *deliverer) launch(ctx, calling context.Context, calls *sync.WaitGroup) error {
+func (l *deliverer) launch(ctx context.Context, start func(do func())) error {
 	longest := backoff.Longest(l.config.Backoff.Max) + l.config.Timeout + claimSlack + clockSlack
 	for {
 		free := l.places.Free()
@@ -119,9 +83,10 @@ func (l *deliverer) launch(ctx, calling context.Context, calls *sync.WaitGroup) 
 		ours := map[int64]bool{}
 		for _, d := range claimed {
 			ours[d.ID] = true
-			calls.Go(func() {
-				defer l.wake()
+			start(func() {
 				defer l.places.Land(d.ID)
+				calling, cancel := l.outlive(ctx)
+				defer cancel()
 				l.deliver(calling, &d)
 			})
 		}
@@ -134,6 +99,16 @@ func (l *deliverer) launch(ctx, calling context.Context, calls *sync.WaitGroup) 
 			return err
 		}
 	}
+}
+
+// outlive returns a context that ends stopGrace after ctx.
+func (l *deliverer) outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		_ = clock.Sleep(late, l.clock, stopGrace) // it ends with the call
+		cancel()
+	})
+	return late, func() { stop(); cancel() }
 }
 
 // deliver makes one try and records its result. If that cannot be recorded, the try is made again later, with the same

@@ -199,7 +199,7 @@ func TestEmail(t *testing.T) {
 			require.Empty(t, message.Header.Get("Bcc"))
 			require.NotContains(t, one.body, "hidden@example.com")
 			require.Contains(t, message.Header.Get("Subject"), "Run mail: first")
-			require.Contains(t, message.Header.Get("Content-Type"), "text/plain", "the SDK's text for no HTML is no HTML")
+			require.Contains(t, message.Header.Get("Content-Type"), "text/plain", "the SDK's text for no HTML is not HTML")
 			require.Contains(t, message.Header.Get("Message-ID"), "@example.com>")
 			text, err := io.ReadAll(message.Body)
 			require.NoError(t, err)

@@ -86,7 +86,7 @@ func (m *mailer) send(ctx context.Context, d *store.Delivery, template *notifica
 // message is the e-mail for one address. All get the same message; only the envelope differs.
 func (m *mailer) message(d *store.Delivery, email *notification.EmailDeliveryTemplate, data *Data) (*mail.Msg, error) {
 	if email == nil {
-		return nil, errors.New("it is no e-mail any more")
+		return nil, errors.New("it is no longer an e-mail")
 	}
 	message := mail.NewMsg()
 	message.FromMailAddress(m.from)

@@ -21,7 +21,7 @@ type webhooks struct{ client *http.Client }
 func (w *webhooks) send(ctx context.Context, d *store.Delivery, template *notification.DeliveryConfigTemplate, data *Data) error {
 	hook := template.GetWebhook()
 	if hook == nil {
-		return permanent(errors.New("it is no webhook any more"))
+		return permanent(errors.New("it is no longer a webhook"))
 	}
 	request, err := webhookRequest(ctx, hook, data)
 	if err != nil {

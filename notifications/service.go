@@ -40,7 +40,7 @@ type Service struct {
 	lifecycle.Background
 	config  Config
 	expand  *expander
-	deliver *deliverer
+	queue   *leased.Queue // of deliveries
 	leases  *pgdb.Leases
 	handler *handler
 	client  *http.Client
@@ -81,16 +81,17 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	logger := deps.Logger.With().Str("service", "notifications").Logger()
 	s := &Service{config: config, client: client, logger: logger}
-	s.deliver = &deliverer{
+	deliver := &deliverer{
 		config: config, book: b, store: list, clock: deps.Clock, logger: logger, webhook: &webhooks{client: client}, email: mails,
-		metrics: counted, places: outbound.NewPlaces(config.Parallel), landed: make(chan struct{}, 1),
+		metrics: counted, places: outbound.NewPlaces(config.Parallel),
 	}
-	s.expand = &expander{config: config, book: b, outbox: deps.Outbox, store: list, clock: deps.Clock, logger: logger, wake: s.deliver.wake, fresh: make(chan struct{}, 1)}
+	s.queue = &leased.Queue{Clock: deps.Clock, Poll: config.Poll, Launch: deliver.launch}
+	s.expand = &expander{config: config, book: b, outbox: deps.Outbox, store: list, clock: deps.Clock, logger: logger, wake: s.queue.Wake, fresh: make(chan struct{}, 1)}
 	if deps.Listener != nil {
 		deps.Listener.Hear(map[string]func(pgdb.Notification){deps.OutboxChannel: s.expand.heard})
 	}
 	s.leases = pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
-	s.handler = &handler{store: list, clock: deps.Clock, wake: s.deliver.wake}
+	s.handler = &handler{store: list, clock: deps.Clock, wake: s.queue.Wake}
 	return s, nil
 }
 
@@ -105,7 +106,7 @@ func (s *Service) Start(ctx context.Context) error {
 		leased.While(s.leases, leaseName, s.config.Lease, s.expand.work),
 		func(ctx context.Context) {
 			defer s.client.CloseIdleConnections()
-			s.deliver.work(ctx)
+			_ = s.queue.Work(ctx) // always nil
 		},
 	)
 }

@@ -50,7 +50,7 @@ func licenseFiles(root string, dirs map[string]bool) (map[string][]byte, error) 
 func identify(texts map[string][]byte) string {
 	found := map[string]bool{}
 	for name, text := range texts {
-		// A grant of patents is no license of its own; what holds for documentation is not in a program.
+		// A grant of patents is not a license of its own; what holds for documentation is not in a program.
 		if base := path.Base(name); base == "PATENTS" || base == "LICENSE.docs" {
 			continue
 		}

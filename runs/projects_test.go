@@ -13,7 +13,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 func TestProjects(t *testing.T) {
@@ -67,6 +69,19 @@ func TestProjects(t *testing.T) {
 			refused(t, err, connect.CodeInvalidArgument, "project.")
 		})
 	}
+}
+
+func TestArchivedProjectsAcceptNoRuns(t *testing.T) {
+	f := newTrackedFixture(t)
+	_, err := projectconnect.NewProjectServiceClient(rpc.InProcess(f.mux), rpc.InProcessURL).UpdateProject(t.Context(), &project.UpdateProjectRequest{
+		Project: &project.Project{Id: "flytesnacks", State: project.ProjectState_PROJECT_STATE_ARCHIVED},
+	})
+	require.NoError(t, err)
+	const words = "cannot create run: project flytesnacks is archived"
+	_, err = f.runs.CreateRun(t.Context(), namedRun("r1"))
+	refused(t, err, connect.CodeFailedPrecondition, words)
+	_, err = f.tracked.CreateRun(t.Context(), f.request("local-1"))
+	refused(t, err, connect.CodeFailedPrecondition, words)
 }
 
 func TestReservedProject(t *testing.T) {

@@ -105,7 +105,7 @@ func TestWrongInputsOfASleep(t *testing.T) {
 	}
 	require.Zero(t, c.record(missing))
 	for name, words := range map[string]string{
-		"two": "one duration, got 2", "text": "no duration", "outputs": "has no outputs", "missing": "do not exist",
+		"two": "one duration, got 2", "text": "neither a duration", "outputs": "has no outputs", "missing": "do not exist",
 	} {
 		failure := c.await("wrong", name, phaseFailed).GetErrorInfo()
 		require.Contains(t, failure.GetMessage(), words)

@@ -44,6 +44,7 @@ type trackedFixture struct {
 	runs    workflowconnect.RunServiceClient
 	insight insightv1connect.InsightServiceClient
 	engine  enginev1connect.EngineServiceClient
+	mux     *rpc.Mux
 	now     time.Time
 }
 
@@ -73,9 +74,9 @@ func trackedFixtureOn(t *testing.T, pool *pgxpool.Pool, clk clock.Clock, changes
 	require.NoError(t, err)
 	require.NoError(t, service.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, service.Stop(context.WithoutCancel(t.Context()))) })
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
-	service.Mount(mux)
-	client := rpc.InProcess(mux)
+	f.mux = rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
+	service.Mount(f.mux)
+	client := rpc.InProcess(f.mux)
 	f.tracked = workflowconnect.NewTrackedRunServiceClient(client, rpc.InProcessURL)
 	f.runs = workflowconnect.NewRunServiceClient(client, rpc.InProcessURL)
 	f.insight = insightv1connect.NewInsightServiceClient(client, rpc.InProcessURL)

@@ -18,7 +18,7 @@ type Backend interface {
 	// Delete deletes a secret; entry.ErrNotFound if there is none.
 	Delete(ctx context.Context, id entry.ID) error
 	// List returns a page of the secrets of a scope and of the scopes below it, about as many as the limit. The empty
-	// token begins; entry.ErrBadToken refuses one that is not valid any more. A page may be empty and have a next one.
+	// token begins; entry.ErrBadToken refuses one that is no longer valid. A page may be empty and have a next one.
 	List(ctx context.Context, scope entry.Scope, token string, limit int) (entry.Page, error)
 	// Value returns a secret with its value.
 	Value(ctx context.Context, id entry.ID) (entry.Content, error)

@@ -148,7 +148,7 @@ func (s *Service) readPulls(ctx context.Context) ([]pullSecret, error) {
 	return found, nil
 }
 
-// authsOf are the credentials in a Docker configuration, by registry; none if it is no such thing.
+// authsOf are the credentials in a Docker configuration, by registry; none if it is something else.
 func authsOf(value entry.Value) map[string]json.RawMessage {
 	config := struct {
 		Auths map[string]json.RawMessage `json:"auths"`

@@ -110,7 +110,7 @@ func (d *deployment) checkAutomation(now time.Time) error {
 		}
 		return err
 	default:
-		return d.invalid("automation_spec.type", "%d is no known type", kind)
+		return d.invalid("automation_spec.type", "%d is not a known type", kind)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (d *deployment) checkInputs() error {
 			return d.invalid(field, "task %s has no input %q", d.task.Name, kickoff)
 		}
 		if simple, ok := variable.GetType().GetType().(*core.LiteralType_Simple); ok && simple.Simple != core.SimpleType_DATETIME {
-			return d.invalid(field, "input %q of task %s is no datetime", kickoff, d.task.Name)
+			return d.invalid(field, "input %q of task %s is not a datetime", kickoff, d.task.Name)
 		}
 	}
 	if d.spec.GetOffloadedInputData() != nil {

@@ -44,7 +44,7 @@ func TestTriggersComeAndGoWithTheirTask(t *testing.T) {
 	require.Equal(t, uint64(1), got.GetId().GetRevision())
 
 	f.deploy("v1", triggered("hourly", onCron("0 * * * *", "Europe/Berlin")), triggered("manual", byHand()))
-	require.Equal(t, uint64(1), f.get("hourly").GetId().GetRevision(), "the same again is no revision")
+	require.Equal(t, uint64(1), f.get("hourly").GetId().GetRevision(), "the same content again makes no revision")
 
 	_, err := f.api.DeployTrigger(t.Context(), &trigger.DeployTriggerRequest{Name: name("mine"), Spec: &trigger.TriggerSpec{TaskVersion: "v1", Active: true}})
 	require.NoError(t, err)
@@ -208,13 +208,13 @@ func TestInvalidTriggersStoreNothing(t *testing.T) {
 		"zero":         {triggered("t", scheduled(zero)), nil, connect.CodeInvalidArgument, "rate.value"},
 		"start":        {triggered("t", scheduled(strange)), nil, connect.CodeInvalidArgument, "rate.start_time"},
 		"kick-off":     {triggered("t", kickoff("nope")), nil, connect.CodeInvalidArgument, `has no input "nope"`},
-		"kick-off int": {triggered("t", kickoff("x")), nil, connect.CodeInvalidArgument, "no datetime"},
+		"kick-off int": {triggered("t", kickoff("x")), nil, connect.CodeInvalidArgument, "not a datetime"},
 		"twice":        {triggered("good", byHand()), nil, connect.CodeInvalidArgument, "another trigger"},
 		"catch-up":     {triggered("t", byHand(), "flyte.org/trigger-catch-up", "some"), nil, connect.CodeInvalidArgument, "none, latest or all"},
 		"jitter":       {triggered("t", byHand(), "flyte.org/trigger-jitter", "1d"), nil, connect.CodeInvalidArgument, "a duration"},
 		"limit":        {triggered("t", byHand(), "flyte.org/trigger-catch-up-limit", "0"), nil, connect.CodeInvalidArgument, "from 1 to"},
 		"parallel":     {triggered("t", byHand(), "flyte.org/trigger-concurrency", "2"), nil, connect.CodeInvalidArgument, "allow, skip or replace"},
-		"no option":    {triggered("t", byHand(), "flyte.org/trigger-catchup", "all"), nil, connect.CodeInvalidArgument, "no option"},
+		"no option":    {triggered("t", byHand(), "flyte.org/trigger-catchup", "all"), nil, connect.CodeInvalidArgument, "not a trigger option"},
 		"unknown input": {triggered("t", byHand()), func(tr *task.TaskTrigger) {
 			tr.Spec.GetInputs().Literals[0].Name = "y"
 		}, connect.CodeInvalidArgument, `has no input "y"`},

@@ -90,7 +90,7 @@ func (c Config) policyOf(annotations map[string]string) (policy, error) {
 			p.jitter = jitter
 		default:
 			if strings.HasPrefix(key, annotationPrefix) {
-				return p, wrong(key, "is no option of triggers; they are catch-up, catch-up-limit, concurrency and jitter")
+				return p, wrong(key, "is not a trigger option; they are catch-up, catch-up-limit, concurrency and jitter")
 			}
 		}
 	}

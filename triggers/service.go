@@ -46,7 +46,7 @@ type Deps struct {
 	Runs    Runs
 	// Tasks reads the tasks that triggers run.
 	Tasks taskconnect.TaskServiceClient
-	// Artifacts reads the versions that runs get, ArtifactEvents tells of new ones.
+	// Artifacts reads the versions that runs get, ArtifactEvents lists new ones.
 	Artifacts      artifactconnect.ArtifactServiceClient
 	ArtifactEvents enginev1connect.ArtifactEventServiceClient
 	// ArtifactChannel is the channel of Postgres on which new versions are announced; without it, they are found by looking

@@ -2,22 +2,12 @@ package triggers
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
-	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -87,97 +77,65 @@ func (s *starter) revision(ctx context.Context, t *store.Trigger, revision int64
 // crash at any point: the run is created first and the slot settled afterwards. A repeated try finds the run by its
 // name, which follows from the slot.
 func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, error) {
-	tracked := f.BackfillID != nil || d.policy.concurrency != concurrencyAllow
-	version, err := s.version(ctx, d, f)
-	if err == nil {
-		reason, until, err := s.held(ctx, d, f, version)
-		if err != nil {
-			return false, s.failed(ctx, f, err)
-		}
-		if !until.IsZero() {
-			s.meters.settled(ctx, "limited")
-			return false, s.store.Postpone(ctx, f, until, reason)
-		}
-		if reason != "" {
-			s.meters.settled(ctx, "skipped")
-			return true, s.store.Settle(ctx, f, store.Skipped, reason, false)
-		}
-		failpoint.Here("trigger.before-run")
-	}
-	if err == nil {
-		err = s.create(ctx, d, f, version)
-		failpoint.Here("trigger.after-run")
-	}
+	end, err := s.attempt(ctx, d, f)
 	switch {
-	case err == nil:
-		// The slots of a backfill are late by intent.
-		if f.BackfillID == nil {
-			s.meters.late(ctx, s.clock.Now().Sub(f.Slot.Add(d.policy.delay(d.Task.Name+"\x00"+d.Name, f.Slot))))
-		}
-		s.meters.settled(ctx, "started")
-		return true, s.store.Settle(ctx, f, store.Started, "", tracked)
-	case ctx.Err() != nil:
-		return false, ctx.Err()
-	case temporary(err):
+	case err != nil:
 		return false, s.failed(ctx, f, err)
+	case !end.until.IsZero():
+		s.meters.settled(ctx, "limited")
+		return false, s.store.Postpone(ctx, f, end.until, end.reason)
 	default:
-		// It may have been created before, and what it was made of be deleted since.
-		if there, lookup := s.exists(ctx, d, f); lookup != nil {
-			return false, s.failed(ctx, f, lookup)
-		} else if there {
-			return true, s.store.Settle(ctx, f, store.Started, "", tracked)
-		}
-		s.logger.Warn().Err(err).Str("trigger", d.Name).Str("task", d.Task.Name).Time("slot", f.Slot).Msg("run of a slot refused; skipping the slot")
-		s.meters.settled(ctx, "failed")
-		return true, s.store.Settle(ctx, f, store.Failed, message(err), false)
+		s.meters.settled(ctx, results[end.state])
+		live := end.state == store.Started && (f.BackfillID != nil || d.policy.concurrency != concurrencyAllow)
+		return true, s.store.Settle(ctx, f, end.state, end.reason, live)
 	}
 }
 
-// exists reports whether the run of a slot or a version exists and is the trigger's own.
-func (s *starter) exists(ctx context.Context, d *decoded, f *store.Fire) (bool, error) {
-	found, err := s.runs.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{RunId: runID(d.Trigger, f)})
-	if rpc.IsNotFound(err) {
-		return false, nil
-	}
-	by := found.GetDetails().GetAction().GetMetadata().GetTriggerId().GetName()
-	return by.GetName() == d.Name && by.GetTaskName() == d.Task.Name, err
+// outcome is what a try decides: the state that settles the slot, or when to look again.
+type outcome struct {
+	state  store.State
+	until  time.Time
+	reason string
 }
 
-// held is why a slot or a version gets no run, or none until a time; empty if it gets one.
-func (s *starter) held(ctx context.Context, d *decoded, f *store.Fire, version *artifact.Artifact) (reason string, until time.Time, err error) {
-	if reason, err := s.circular(ctx, d, version); reason != "" || err != nil {
-		return reason, time.Time{}, err
-	}
-	// Before an unfinished run is aborted for this one.
-	if until, reason, err := s.bound.wait(ctx, d, f); !until.IsZero() || err != nil {
-		return reason, until, err
-	}
-	if f.BackfillID != nil || d.policy.concurrency == concurrencyAllow {
-		return "", time.Time{}, nil
-	}
-	reason, err = s.concurrent(ctx, d, f)
-	return reason, time.Time{}, err
-}
+// results are the outcomes in metrics.
+var results = map[store.State]string{store.Started: "started", store.Skipped: "skipped", store.Failed: "failed"}
 
-// create creates the run, or finds that it exists. It belongs to the user who deployed the revision.
-func (s *starter) create(ctx context.Context, d *decoded, f *store.Fire, version *artifact.Artifact) error {
-	inputs, err := bindings(d.automation.GetArtifact(), f.Cause, version.GetSpec())
+// attempt creates the run of a slot unless something holds it. After an error the same slot is tried again.
+func (s *starter) attempt(ctx context.Context, d *decoded, f *store.Fire) (outcome, error) {
+	version, err := s.version(ctx, d, f)
 	if err != nil {
-		return err
+		return s.refused(ctx, d, f, err)
 	}
-	who, err := metadata(d.Trigger)
+	held, err := s.held(ctx, d, f, version)
+	if err != nil || held != (outcome{}) {
+		return held, err
+	}
+	failpoint.Here("trigger.before-run")
+	err = s.create(ctx, d, f, version)
+	failpoint.Here("trigger.after-run")
 	if err != nil {
-		return err
+		return s.refused(ctx, d, f, err)
 	}
-	run := runOf(d, f)
-	if from := sourceOf(version); from != nil && run.GetRunSpec().GetRelation() == nil {
-		run.RunSpec.Relation = &common.Relation{RelatedTo: from, RelationType: common.RelationType_RELATION_TYPE_ON_ARTIFACT}
+	if f.BackfillID == nil { // the slots of a backfill are late by intent
+		s.meters.late(ctx, s.clock.Now().Sub(f.Slot.Add(d.policy.delay(d.Task.Name+"\x00"+d.Name, f.Slot))))
 	}
-	_, err = s.starts.StartTriggeredRun(ctx, &enginev1.StartTriggeredRunRequest{
-		Run: run, Trigger: identifier(d.Trigger, d.Revision), Automation: d.automation, Inputs: inputs,
-		KickoffTimeInputArg: d.automation.GetSchedule().GetKickoffTimeInputArg(), CreatedBy: who.GetDeployedBy(),
-	})
-	return err
+	return outcome{state: store.Started}, nil
+}
+
+// refused is the outcome of a try whose run could not be created: an error if another try may succeed.
+func (s *starter) refused(ctx context.Context, d *decoded, f *store.Fire, err error) (outcome, error) {
+	if ctx.Err() != nil || temporary(err) {
+		return outcome{}, err
+	}
+	// It may have been created before, and what it was made of be deleted since.
+	if there, lookup := s.exists(ctx, d, f); lookup != nil {
+		return outcome{}, lookup
+	} else if there {
+		return outcome{state: store.Started}, nil
+	}
+	s.logger.Warn().Err(err).Str("trigger", d.Name).Str("task", d.Task.Name).Time("slot", f.Slot).Msg("run of a slot refused; skipping the slot")
+	return outcome{state: store.Failed, reason: message(err)}, nil
 }
 
 // failed has the slot tried again later.
@@ -201,82 +159,4 @@ func temporary(err error) bool {
 	default:
 		return true
 	}
-}
-
-// runOf is the request that creates the run of a slot.
-func runOf(d *decoded, f *store.Fire) *workflow.CreateRunRequest {
-	spec := &task.RunSpec{}
-	if d.spec.GetRunSpec() != nil {
-		spec = proto.CloneOf(d.spec.GetRunSpec())
-	}
-	spec.RunStartTime = nil // it is the slot
-	source := workflow.RunSource_RUN_SOURCE_SCHEDULE_TRIGGER
-	if d.automation.GetType() == task.TriggerAutomationSpecType_TYPE_ARTIFACT {
-		source = workflow.RunSource_RUN_SOURCE_ARTIFACT_TRIGGER
-	}
-	request := &workflow.CreateRunRequest{
-		Id: &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: d.Project, Domain: d.Domain, Name: f.RunName}},
-		Task: &workflow.CreateRunRequest_TaskId{TaskId: &task.TaskIdentifier{
-			Project: d.Project, Domain: d.Domain, Name: d.Task.Name, Version: d.TaskVersion,
-		}},
-		RunSpec: spec, Source: source, RunStartTime: timestamppb.New(f.Slot),
-	}
-	switch inputs := d.spec.GetInputWrapper().(type) {
-	case *triggerpb.TriggerSpec_Inputs:
-		request.InputWrapper = &workflow.CreateRunRequest_Inputs{Inputs: inputs.Inputs}
-	case *triggerpb.TriggerSpec_OffloadedInputData:
-		request.InputWrapper = &workflow.CreateRunRequest_OffloadedInputData{OffloadedInputData: inputs.OffloadedInputData}
-	}
-	return request
-}
-
-// concurrent applies the concurrency policy: it returns why the slot is skipped, or an empty reason once it may start.
-func (s *starter) concurrent(ctx context.Context, d *decoded, f *store.Fire) (string, error) {
-	live, err := s.store.Live(ctx, d.ID)
-	if err != nil {
-		return "", err
-	}
-	for i := range live {
-		other := &live[i]
-		if other.Slot.Equal(f.Slot) && other.Cause == f.Cause {
-			continue // another scheduler was faster: this one may have been frozen
-		}
-		unfinished, err := s.unfinished(ctx, d.Trigger, other)
-		if err != nil {
-			return "", err
-		}
-		switch {
-		case !unfinished:
-		case d.policy.concurrency == concurrencySkip || other.Slot.After(f.Slot):
-			return fmt.Sprintf("the run %s of the %s is unfinished, and the concurrency policy is %s", other.RunName, cause(other), d.policy.concurrency), nil
-		default:
-			reason := fmt.Sprintf("replaced by the %s of trigger %s", cause(f), d.Name)
-			_, err := s.runs.AbortRun(ctx, &workflow.AbortRunRequest{RunId: runID(d.Trigger, other), Reason: &reason})
-			if err != nil && !rpc.IsNotFound(err) {
-				return "", err
-			}
-			if err := s.store.Ended(ctx, other); err != nil {
-				return "", err
-			}
-		}
-	}
-	return "", nil
-}
-
-// unfinished asks whether the run of a slot is unfinished, and remembers when it is not.
-func (s *starter) unfinished(ctx context.Context, t *store.Trigger, f *store.Fire) (bool, error) {
-	details, err := s.runs.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{RunId: runID(t, f)})
-	switch {
-	case err == nil:
-		if !phase.Terminal(details.GetDetails().GetAction().GetStatus().GetPhase()) {
-			return true, nil
-		}
-	case !rpc.IsNotFound(err):
-		return false, err
-	}
-	return false, s.store.Ended(ctx, f)
-}
-
-func runID(t *store.Trigger, f *store.Fire) *common.RunIdentifier {
-	return &common.RunIdentifier{Project: t.Project, Domain: t.Domain, Name: f.RunName}
 }

@@ -95,6 +95,6 @@ func isOfNamespace(err error) bool {
 func (c *cluster) remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	target := &v1.TaskAction{ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name}}
 	err := c.client.Delete(ctx, target, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	// A conflict is no proof that another object has the name by now. If one has, the cache shows it before the retry.
+	// A conflict does not prove that another object has the name by now. If one has, the cache shows it before the retry.
 	return client.IgnoreNotFound(err)
 }

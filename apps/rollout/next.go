@@ -10,7 +10,7 @@ func Next(before State, in Input) State {
 	s := before
 	s.clamp(in.Now)
 	if s.Silent && in.Silence == "" {
-		s.restartClocks(in.Now) // what a silent cluster could not do is no failure
+		s.restartClocks(in.Now) // what a silent cluster could not do is not a failure
 	}
 	s.Silent = in.Silence != ""
 	switch {

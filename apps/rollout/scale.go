@@ -94,7 +94,7 @@ func (l Load) need(scale Scale) uint32 {
 	default:
 		need = max(need, math.Ceil(l.Concurrency/defaultConcurrency))
 	}
-	if !(need < math.MaxUint32) { // also if it is no number
+	if !(need < math.MaxUint32) { // also if it is not a number
 		return math.MaxUint32
 	}
 	return uint32(need)

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// LogDeletion is a row of app_log_deletions: stored logs that nothing refers to any more.
+// LogDeletion is a row of app_log_deletions: stored logs that are no longer referred to.
 type LogDeletion struct {
 	Project, Domain, UID string
 	// Replica is empty for all logs of a deleted app.

@@ -45,7 +45,7 @@ func (s *Store) LastEvent(ctx context.Context) (seq int64, err error) {
 	return seq, nil
 }
 
-// RemoveEvents deletes events that were acted upon.
+// RemoveEvents deletes events that were handled.
 func (s *Store) RemoveEvents(ctx context.Context, seqs []int64) error {
 	if _, err := s.pool.Exec(ctx, `DELETE FROM artifact_events WHERE seq = ANY($1)`, seqs); err != nil {
 		return fmt.Errorf("delete artifact events: %w", err)

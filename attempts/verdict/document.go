@@ -112,7 +112,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// readEnds reads a text and keeps at most so many bytes of its beginning, and as many of its end.
+// readEnds reads a text and keeps at most limit bytes of its beginning, and as many of its end.
 func readEnds(from io.Reader, limit int) (string, error) {
 	head, err := io.ReadAll(io.LimitReader(from, int64(limit)))
 	if err != nil || len(head) < limit {

@@ -126,7 +126,7 @@ func TestFilesOfOtherKinds(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "outputs.pb"), 0o755))
 	lost, err := verdict.Of(t.Context(), store, returning(), dir, verdict.End{})
 	require.NoError(t, err)
-	require.Equal(t, failure.OutputsMissing, lost.Reason, "directories are no documents")
+	require.Equal(t, failure.OutputsMissing, lost.Reason, "directories are not documents")
 	if os.Getuid() == 0 {
 		return // root reads everything
 	}

@@ -35,7 +35,7 @@ func (s *Store) Get(ctx context.Context, key Key) (*Outputs, error) {
 type Replace struct {
 	// Always replaces any entry.
 	Always bool
-	// OlderThan replaces an entry of a greater age; 0 means that age is no reason.
+	// OlderThan replaces an entry of a greater age; 0 means that age does not matter.
 	OlderThan time.Duration
 }
 

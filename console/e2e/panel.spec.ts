@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, expectAccessible, panel, place, test } from "./test";
 
 test("inputs and outputs are shown by type and as JSON", { tag: "@store" }, async ({ page, runs }) => {
@@ -8,6 +9,30 @@ test("inputs and outputs are shown by type and as JSON", { tag: "@store" }, asyn
   await expectAccessible(page);
   await inputs.getByRole("button", { name: "JSON" }).click();
   await expect(inputs.locator("pre")).toContainText('"as they come"');
+  await expectAccessible(page);
+});
+
+test("a file among the outputs is downloaded", { tag: "@store" }, async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.training}?tab=io`);
+  const outputs = panel(page).getByTestId("outputs");
+  await expect(outputs).toContainText("7 B");
+  await expectAccessible(page);
+  const download = page.waitForEvent("download");
+  await outputs.getByRole("button", { name: "Download model.txt" }).click();
+  const file = await download;
+  expect(file.suggestedFilename()).toBe("model.txt");
+  expect(readFileSync(await file.path(), "utf8")).toBe("weights");
+});
+
+test("files in a list and in a directory are downloaded", { tag: "@store" }, async ({ page, launch }) => {
+  await page.goto(`${place}/runs/${await launch({ task: "packing", wait: true })}?tab=io`);
+  const outputs = panel(page).getByTestId("outputs");
+  await expect(outputs.getByRole("button", { name: "Download part-1.txt" })).toBeVisible();
+  const directory = outputs.locator("[data-value=o1]");
+  await directory.getByText("2 files, 12 B").click();
+  const download = page.waitForEvent("download");
+  await directory.getByRole("button", { name: "Download part-1.txt" }).click();
+  expect(readFileSync(await (await download).path(), "utf8")).toBe("part 1");
   await expectAccessible(page);
 });
 

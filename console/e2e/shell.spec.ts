@@ -63,7 +63,7 @@ test("the first load stays within its budget", async ({ page }) => {
   await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
   await page.waitForLoadState("load");
   expect(names.some((name) => name.endsWith(".js"))).toBe(true);
-  expect(bytes, `compressed bytes of ${names.join(", ")}`).toBeLessThan(400_000);
+  expect(bytes, `compressed bytes of ${names.join(", ")}`).toBeLessThan(300_000);
 });
 
 test("injected scripts do not run", async ({ page, request, complaints }) => {

@@ -12,7 +12,7 @@ import (
 // errBeyond ends the reading of an archive that exceeds a limit.
 var errBeyond = errors.New("the archive exceeds a limit")
 
-// bounded reads so many bytes and then fails, since a reader that ends would look like an archive that is broken.
+// bounded reads up to a limit and then fails, since a reader that ends would look like an archive that is broken.
 type bounded struct {
 	from io.Reader
 	left int64

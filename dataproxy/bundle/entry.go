@@ -49,7 +49,7 @@ func (e Entry) rank(path string) int {
 // identifier is the format of function names; they need no escaping in a regular expression.
 var identifier = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 
-// definition is the line, from 1, on which a function is defined, or, for tasks that are no functions, where their name
+// definition is the line, from 1, on which a function is defined, or, for tasks that are not functions, where their name
 // is assigned; 0 when neither is there. Of several the least indented is taken.
 func definition(text, function string) int {
 	if !identifier.MatchString(function) {
@@ -69,7 +69,7 @@ func definition(text, function string) int {
 	return 0
 }
 
-// asText is a file as text; nothing of one that is no text. It ends with a whole character.
+// asText is a file as text; nothing of one that is not text. It ends with a whole character.
 func asText(t text) (string, bool) {
 	body := t.body
 	if t.more {

@@ -126,7 +126,7 @@ func (r *reader) all() error {
 	}
 }
 
-// take notes an entry. Only plain files are shown: links may lead anywhere, and devices are no code.
+// take notes an entry. Only plain files are shown: links may lead anywhere, and devices are not code.
 func (r *reader) take(header *tar.Header) error {
 	if header.Typeflag != tar.TypeReg {
 		return nil

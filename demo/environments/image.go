@@ -12,7 +12,7 @@ import (
 // says nothing about that of another, and each has environments of its own.
 type Image struct{ Project, Domain, Name string }
 
-// Key names the environment of an image in the store; false if the image's tag is no digest of layers. Project and domain count as
+// Key names the environment of an image in the store; false if the image's tag is not a digest of layers. Project and domain count as
 // the labels of pods have them.
 func (i Image) Key() (string, bool) {
 	tag, ok := TagOf(i.Name)

@@ -91,7 +91,7 @@ func (w Wanted) has(env *Environment) bool {
 // fails leaves nothing.
 func (s *Store) Make(ctx context.Context, tag string, wanted Wanted, waiting func(), build Build) (env *Environment, made bool, failure error) {
 	if _, ok := TagOf(":" + tag); !ok {
-		return nil, false, fmt.Errorf("the tag %q is no digest of layers: want 32 hexadecimal digits", tag)
+		return nil, false, fmt.Errorf("the tag %q is not a digest of layers: want 32 hexadecimal digits", tag)
 	}
 	if err := s.prepare(); err != nil {
 		return nil, false, err

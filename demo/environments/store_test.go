@@ -116,7 +116,7 @@ func TestABuildThatFailsLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, found)
 	_, _, err = store.Make(t.Context(), "../../../etc", environments.Wanted{}, nil, build)
-	require.ErrorContains(t, err, "no digest")
+	require.ErrorContains(t, err, "not a digest")
 }
 
 // Not parallel: a process that is just being started has the locks of others for a moment.

@@ -127,7 +127,7 @@ func (l *launch) look(name, work string) (string, error) {
 	return "", errors.New("there is no such file in the directories of its PATH")
 }
 
-// executable says why a path is no executable file. It does not name the path, of which variables may be a part.
+// executable says why a path is not an executable file. It does not name the path, of which variables may be a part.
 func (l *launch) executable(path string) error {
 	info, err := os.Stat(l.seen(path))
 	switch {

@@ -11,7 +11,7 @@ import (
 // collectEvery is the pause between two collections of environments.
 const collectEvery = 10 * time.Minute
 
-// collect removes environments that are not used any more, until the node stops.
+// collect removes environments that are no longer used, until the node stops.
 func (n *Node) collect() {
 	for {
 		removed, err := n.cfg.Made.Collect(n.cfg.Keep, n.uses)

@@ -40,7 +40,7 @@ func (e *waitError) Error() string { return e.err.Error() }
 func (e *waitError) Unwrap() error { return e.err }
 
 // later turns temporary problems into a wait. The container waits with the given reason if an object is missing, and with
-// ContainerCreating if the API server does not answer, which is no fault of the container.
+// ContainerCreating if the API server does not answer, which is not a fault of the container.
 func later(err error, reason, event string) error {
 	if err == nil || errors.Is(err, podvolume.ErrUnsupported) {
 		return err
@@ -234,7 +234,7 @@ func (l *launch) ownImage() bool {
 }
 
 // securityContext is the container's own. This program, the co-pilot of raw containers, is fenced in a cluster; here it
-// already runs with all rights of the demo, and must run where no fences can be had.
+// already runs with all rights of the demo, and must run where no fences are available.
 func (l *launch) securityContext() *corev1.SecurityContext {
 	own := l.c.SecurityContext
 	if own == nil || !l.ownImage() {

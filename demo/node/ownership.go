@@ -149,7 +149,7 @@ func giveToGroup(dir string, group int) error {
 	})
 }
 
-// writable are the directories that a container may write to although its root file system is read-only: what is no file
+// writable are the directories that a container may write to although its root file system is read-only: what is not a file
 // of an image either. Volumes are added by the shim.
 func (l *launch) writable() []string {
 	var dirs []string

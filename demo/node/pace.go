@@ -11,7 +11,7 @@ import (
 const (
 	// callTimeout bounds one try of a write to the API server.
 	callTimeout = 10 * time.Second
-	// Between so many writes are under way at once: fewer while the API server is late.
+	// The bounds of concurrent writes: fewer while the API server is late.
 	leastWrites, mostWrites = 2, 64
 )
 

@@ -56,7 +56,7 @@ func (w *worker) lastRun(c *container) (run int32, exists bool) {
 // endpointVariable tells a task where the server is.
 const endpointVariable = "_U_EP_OVERRIDE"
 
-// errStranded means that a process was ended because it could not have reached the server any more.
+// errStranded means that a process was ended because it could no longer have reached the server.
 var errStranded = errors.New("the process knew another address of the server")
 
 // stranded reports whether a container was made for a server at another address.

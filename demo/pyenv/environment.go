@@ -30,6 +30,6 @@ var (
 		"UV_HTTP_TIMEOUT", "UV_HTTP_RETRIES", "UV_REQUEST_TIMEOUT", "UV_LINK_MODE",
 		"UV_PYTHON_DOWNLOADS", "UV_PYTHON_DOWNLOADS_JSON_URL", "UV_PYTHON_INSTALL_DIR", "UV_PYTHON_INSTALL_MIRROR",
 	}
-	// UV_INDEX_NAME_USERNAME and the like are credentials of indexes.
+	// UV_INDEX_NAME_USERNAME and similar variables are credentials of indexes.
 	wantedPrefixes = []string{"LC_", "XDG_", "UV_INDEX_"}
 )

@@ -233,7 +233,7 @@ func (r *Reconciler) attempt(task *v1.TaskAction, entry *entry) *plugin.Attempt 
 		result.PreviousDir = blobpath.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number-1))
 	}
 	if entry.status.Attempt == number {
-		result.Known, result.Word = entry.status.PodUID, entry.status.Plugin
+		result.Known, result.Word = entry.status.ObjectUID, entry.status.Plugin
 	}
 	entry.attempt = result
 	return result

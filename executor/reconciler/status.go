@@ -39,7 +39,7 @@ func (r *Reconciler) noteStatus(entry *entry, attempt *plugin.Attempt, state plu
 		return
 	}
 	begin(entry, attempt)
-	entry.status.PodUID = state.Object
+	entry.status.ObjectUID = state.Object
 	entry.status.Phase, entry.status.Message = phase.Name(state.Phase), clip.Head(line(state), maxStatusMessage)
 	entry.dirty = true
 }
@@ -47,7 +47,7 @@ func (r *Reconciler) noteStatus(entry *entry, attempt *plugin.Attempt, state plu
 // begin makes the status that of the current attempt.
 func begin(entry *entry, attempt *plugin.Attempt) {
 	if entry.status.Attempt != attempt.Number {
-		entry.status.NotBefore, entry.status.PodUID, entry.status.Plugin = nil, "", nil
+		entry.status.NotBefore, entry.status.ObjectUID, entry.status.Plugin = nil, "", nil
 		entry.status.Attempt = attempt.Number
 	}
 }
@@ -87,7 +87,7 @@ func statusDiffers(entry *entry, state plugin.State) bool {
 	switch {
 	case state.Object == "":
 		return false
-	case entry.status.PodUID != state.Object:
+	case entry.status.ObjectUID != state.Object:
 		return true
 	}
 	return state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && entry.status.Phase != phase.Name(state.Phase)
@@ -123,8 +123,8 @@ func statusFields(status v1.TaskActionStatus) map[string]any {
 	if status.NotBefore != nil {
 		fields["notBefore"] = status.NotBefore
 	}
-	if status.PodUID != "" {
-		fields["podUid"] = status.PodUID
+	if status.ObjectUID != "" {
+		fields["podUid"] = status.ObjectUID
 	}
 	if len(status.Plugin) > 0 {
 		fields["plugin"] = status.Plugin

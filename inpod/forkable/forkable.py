@@ -104,10 +104,6 @@ class Deferred:
             thread.start()
 
 
-# What refresh corrects. A package that was learned must not bring them along: what it brings is out of refresh's sight.
-REFRESHED = ("site", "tempfile", "multiprocessing.process")
-
-
 @contextlib.contextmanager
 def recorded():
     """Records the reads of variables."""
@@ -124,7 +120,7 @@ def load(script: str, modules: list) -> Deferred:
     if not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
         sys.path[0] = os.path.dirname(os.path.realpath(script))
     with recorded(), Deferred() as deferred:
-        for name in (*REFRESHED, *modules):
+        for name in modules:
             try:
                 importlib.import_module(name)
             except ModuleNotFoundError as error:
@@ -185,26 +181,27 @@ def open_files() -> set:
     return {file for file in found if os.path.exists(f"/proc/self/fd/{file}")}  # not the one of the listing itself
 
 
-def refresh() -> None:
-    """Corrects what modules have kept of the parent's own surroundings."""
+def refresh(modules) -> None:
+    """Corrects what modules, which are given by name, have kept of the parent's own surroundings. A task may import those of them that are
+    not in sys.modules later."""
     importlib.invalidate_caches()
-    site = sys.modules.get("site")
+    site = modules.get("site")
     if site is not None and site.USER_BASE is not None:
         site.USER_BASE = site.USER_SITE = None
         if site.ENABLE_USER_SITE and os.path.isdir(site.getusersitepackages()):
             raise Unfit("the home directory has Python packages")
         site.getusersitepackages()
-    tempfile = sys.modules.get("tempfile")
+    tempfile = modules.get("tempfile")
     if tempfile is not None:
         tempfile.tempdir = None
-    process = sys.modules.get("multiprocessing.process")
+    process = modules.get("multiprocessing.process")
     if process is not None:
         process.ORIGINAL_DIR = os.getcwd()
         process.current_process().authkey = os.urandom(32)
     logging._startTime = time.time() if isinstance(logging._startTime, float) else time.time_ns()
-    rich = sys.modules.get("rich")
-    if hasattr(rich, "_IMPORT_CWD"):
-        rich._IMPORT_CWD = os.getcwd()
+    rich = namespace(modules.get("rich"))
+    if "_IMPORT_CWD" in rich:
+        rich["_IMPORT_CWD"] = os.getcwd()
 
 
 def set_memory(arguments: list, environ) -> None:
@@ -356,6 +353,9 @@ def namespace(owner):
 #: Packages that may draw random bytes while they are imported, and why.
 DRAWING = {"numpy": "its own source is seeded after a fork", "opentelemetry": "keys that are unique within a process"}
 
+#: A module that may, whoever imports it: refresh gives it another key after the fork.
+REFRESHED = "multiprocessing.process"
+
 
 class Draws:
     """Counts the random bytes that Python code takes from the system."""
@@ -366,6 +366,8 @@ class Draws:
     def __enter__(self):
         def urandom(size, /):
             frame, package = sys._getframe(1), ""
+            if frame.f_globals.get("__name__") == REFRESHED:
+                return self.plain(size)
             while frame is not None and (not package or package in sys.stdlib_module_names):
                 frame, package = frame.f_back, str(frame.f_globals.get("__name__")).partition(".")[0]
             self.count += package not in DRAWING

@@ -29,7 +29,7 @@ type Forwarder struct {
 	To string
 }
 
-// errRefused is that the program does not listen any more.
+// errRefused means that the program no longer listens.
 var errRefused = errors.New("the program accepts no connections")
 
 // Run listens on both addresses until ctx ends, on the first one only while the program listens: a connection that is refused

@@ -38,7 +38,7 @@ type logFile struct {
 	pipe  *os.File // the end of the attempt; nil once it was handed over
 	read  *os.File
 	file  *os.File
-	ended chan struct{} // closed when nothing writes any more
+	ended chan struct{} // closed when the last writer is gone
 
 	mu       sync.Mutex
 	size     int64 // GUARDED_BY(mu): bytes in the file

@@ -40,8 +40,8 @@ func (p *place) keep() (err error) {
 	return err
 }
 
-// restore removes what was added. It reports false if a file of the bundle was changed: then there is no bundle any
-// more, and its next attempt gets the code again.
+// restore removes what was added. It reports false if a file of the bundle was changed: then the bundle is gone, and its next attempt
+// gets the code again.
 func (p *place) restore() (bool, error) {
 	now, err := p.scan()
 	if err != nil {

@@ -158,7 +158,7 @@ func (s *server) fork(ctx context.Context, limit time.Duration, r request, files
 			return nil, errServerGone
 		case <-ctx.Done():
 			if f.pid == 0 {
-				return nil, errors.Join(errServerGone, ctx.Err()) // it does not fork any more
+				return nil, errors.Join(errServerGone, ctx.Err()) // it no longer forks
 			}
 			f.signal(syscall.SIGKILL)
 			_, _ = f.wait()
@@ -212,8 +212,7 @@ func (f *forked) end() exit {
 	return exit{signal: syscall.Signal(r.Code)}
 }
 
-// reap has the server wait for the process that has ended. Its number may name another process from then on, so nothing
-// may signal it any more.
+// reap has the server wait for the process that has ended. Its number may name another process from then on, so nothing may signal it.
 func (f *forked) reap() {
 	defer f.of.control.forget(f.number)
 	if f.of.control.tell("reap", f.number) != nil {

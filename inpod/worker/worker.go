@@ -150,7 +150,7 @@ func (w *Worker) killAll(why string) {
 	}
 }
 
-// connect has streams until the server does not know the worker any more, which it returns.
+// connect opens one stream after the other until the server no longer knows the worker. It returns that error.
 func (w *Worker) connect(ctx context.Context) error {
 	pauses := backoff.New(firstPause, longestPause)
 	for {

@@ -15,7 +15,7 @@ func doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check database, API server and storage, and suggest fixes",
 		Long: `Checks everything that serve with the same configuration depends on: the database and its schema, the API server and the
-TaskAction definition, the object store by writing and reading an object, and what apps need. It changes nothing.` +
+TaskAction definition, the types of plugins, the object store by writing and reading an object, and what apps need. It changes nothing.` +
 			readMore("docs/troubleshooting.md"),
 		Example: `  flyte-binary doctor --config flyte.yaml
   flyte-binary doctor --config east.yaml --target controller`,

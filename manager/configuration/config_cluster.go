@@ -3,9 +3,9 @@ package configuration
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // ClusterConfig says which Kubernetes cluster this process works on.
@@ -30,14 +30,12 @@ type ControlPlaneConfig struct {
 	URL string `config:"url"`
 }
 
-var clusterID = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
-
 // Validate lists the fields that are wrong.
 func (c ClusterConfig) Validate() error { return validateClusterID(c.ID) }
 
 func validateClusterID(id string) error {
-	if !clusterID.MatchString(id) {
-		return fmt.Errorf("id: must be 1 to 32 lower-case letters, digits and dashes, got %q", id)
+	if !ident.IsCluster(id) {
+		return fmt.Errorf("id: %s, got %q", ident.ClusterRule, id)
 	}
 	return nil
 }

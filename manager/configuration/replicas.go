@@ -3,7 +3,6 @@ package configuration
 import (
 	"cmp"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
 )
 
@@ -45,14 +45,11 @@ func DefaultReplicasConfig() ReplicasConfig {
 	return ReplicasConfig{Lease: LeaseConfig{Name: "flyte-binary", Duration: 15 * time.Second}}
 }
 
-// labelValue is what a label may have.
-var labelValue = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
-
 // Validate lists the fields that are wrong.
 func (c ReplicasConfig) Validate() error {
 	var found invalid.Fields
-	found.If(c.Installation != "" && !labelValue.MatchString(c.Installation),
-		"installation: up to 32 lower case letters, digits and dashes, got %q", c.Installation)
+	// The name of an installation and the id of a cluster are the two parts of one label.
+	found.If(c.Installation != "" && !ident.IsCluster(c.Installation), "installation: %s, got %q", ident.ClusterRule, c.Installation)
 	if !c.Several {
 		return found.Err()
 	}

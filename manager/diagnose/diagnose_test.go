@@ -91,7 +91,7 @@ func TestAnswersOfPostgres(t *testing.T) {
 	explained(t, diagnose.Migration(config, &pgconn.PgError{Code: "42501", Message: "permission denied for schema public"}), "migrate the schema in db:5432", "grant the account CREATE")
 	explained(t, diagnose.Schema(config, fmt.Errorf("migrations: %w", &pgdb.SchemaError{Name: "runs", Current: 3, Wanted: 4})), "at version 3 and must be at 4", "migrate up")
 	require.NoError(t, diagnose.Database(config, nil))
-	require.Equal(t, context.Canceled, diagnose.Database(config, context.Canceled), "an interrupted start is no failure of the database")
+	require.Equal(t, context.Canceled, diagnose.Database(config, context.Canceled), "an interrupted start is not a failure of the database")
 }
 
 func TestCluster(t *testing.T) {

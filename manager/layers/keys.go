@@ -52,7 +52,7 @@ type leaf struct {
 	secret bool
 }
 
-// leaves lists the keys below a struct that are no sections.
+// leaves lists the keys below a struct that are not sections.
 func leaves(prefix string, target reflect.Value) []leaf {
 	var all []leaf
 	for _, key := range Keys(target.Type()) {

@@ -49,7 +49,7 @@ func (e *Election) read(ctx context.Context) (*coordinationv1.Lease, error) {
 }
 
 // tableOf is the table of the Lease; nil while a replica of the version before leads. A table from before someone else
-// held the Lease is not valid any more.
+// held the Lease is no longer valid.
 func (e *Election) tableOf(lease *coordinationv1.Lease, now time.Time) (*table, error) {
 	if lease.ResourceVersion != e.seen.version {
 		e.seen.version, e.seen.changed = lease.ResourceVersion, now

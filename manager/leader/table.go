@@ -66,7 +66,7 @@ func (t *table) renew(replica string, seconds int, leaving bool) {
 	t.Replicas[replica] = member{Beat: t.Replicas[replica].Beat + 1, Seconds: seconds, Leaving: leaving}
 }
 
-// remove removes a replica that is dead or owns nothing any more.
+// remove removes a replica that is dead or no longer owns anything.
 func (t *table) remove(replica string) { delete(t.Replicas, replica) }
 
 // owned are the shards of a replica.

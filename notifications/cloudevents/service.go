@@ -257,7 +257,7 @@ const (
 	expireBatch = 1000
 )
 
-// expire drops what sinks have not taken for too long, also that of sinks that are not configured any more.
+// expire drops what sinks have not taken for too long, also that of sinks that are no longer configured.
 func (s *Service) expire(ctx context.Context) error {
 	for {
 		n, err := s.deps.Backlog.Expire(ctx, s.deps.Clock.Now().Add(-s.config.Keep), expireBatch)

@@ -57,7 +57,7 @@ func rows() []row {
 		{"SIGTERM", failure.Terminated, failure.System, "SIGTERM", endedWith(143, "Error", "")},
 		{"SIGSEGV", failure.SegmentationFault, failure.User, "SIGSEGV", endedWith(139, "Error", "")},
 		{"SIGABRT", failure.Signalled, failure.User, "SIGABRT", endedWith(134, "Error", "")},
-		{"a number that is no signal", failure.ContainerFailed, failure.User, "exit code 190", endedWith(190, "Error", "")},
+		{"a number that is not a signal", failure.ContainerFailed, failure.User, "exit code 190", endedWith(190, "Error", "")},
 		{"cannot start", failure.StartError, failure.User, "exec: no such file", endedWith(128, "StartError", "exec: no such file")},
 		{"cannot run", failure.StartError, failure.User, "check the image", endedWith(127, "ContainerCannotRun", "")},
 		{"stopped its supervisor", failure.Signalled, failure.User, "again and again", endedWith(137, "SupervisorStopped", "again and again")},

@@ -25,7 +25,7 @@ func TestTheExceptionComesFirst(t *testing.T) {
 		"its head is cut off": {"    raise ValueError(\"boom\")\nValueError: boom", words + ": ValueError: boom\nThe log ends with:\n    raise ValueError(\"boom\")\nValueError: boom"},
 		"cut within a line":   {cut, words + ": ValueError: boom\nThe log ends with:\n" + traceback + "ValueError: boom"},
 		"one long line":       {strings.Repeat("x", excerptBytes), words + ":\n" + strings.Repeat("x", excerptBytes)},
-		"a sentence":          {"  note\nThis is no exception: it has spaces", words + ":\n  note\nThis is no exception: it has spaces"},
+		"a sentence":          {"  note\nThis is not an exception: it has spaces", words + ":\n  note\nThis is not an exception: it has spaces"},
 	} {
 		require.Equal(t, c.want, withLog(words, c.log), name)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -86,8 +85,11 @@ func (s *Store) ListPools(ctx context.Context, project, domain, environment stri
 			b.Equal(column, value)
 		}
 	}
-	if err := before(&b, "p.id", token); err != nil {
+	switch before, err := listquery.Number(token); {
+	case err != nil:
 		return nil, "", err
+	case before > 0:
+		b.Where("p.id < " + b.Arg(before, "bigint"))
 	}
 	rows, err := s.db.Query(ctx, `
 		SELECT p.id, p.cluster, p.project, p.domain, p.name, p.version, p.run, p.min_replicas, p.max_replicas, p.concurrency, p.idle_ttl, p.scaledown_ttl,
@@ -111,23 +113,8 @@ func (s *Store) ListPools(ctx context.Context, project, domain, environment stri
 	if err != nil {
 		return nil, "", fmt.Errorf("list pools: %w", err)
 	}
-	if len(found) <= limit {
-		return found, "", nil
-	}
-	return found[:limit], strconv.FormatInt(found[limit-1].ID, 10), nil
-}
-
-// before is the condition of a page: token is the id of the last entry of the page before.
-func before(b *listquery.Builder, column, token string) error {
-	if token == "" {
-		return nil
-	}
-	id, err := strconv.ParseInt(token, 10, 64)
-	if err != nil || id < 1 {
-		return rpc.InvalidArgument("token", "invalid page token")
-	}
-	b.Where(column + " < " + b.Arg(id, "bigint"))
-	return nil
+	found, next := listquery.NumberPage(found, limit, func(f PoolFigures) int64 { return f.ID })
+	return found, next, nil
 }
 
 // WorkerFigures is a worker as people see it.
@@ -154,7 +141,7 @@ func (s *Store) ListWorkers(ctx context.Context, project, domain string, id int6
 	if !known {
 		return nil, "", rpc.NotFound("pool %[3]d does not exist in %[1]s/%[2]s", project, domain, id)
 	}
-	offset, err := parseOffset(token)
+	offset, err := listquery.Number(token)
 	if err != nil {
 		return nil, "", err
 	}
@@ -174,20 +161,9 @@ func (s *Store) ListWorkers(ctx context.Context, project, domain string, id int6
 	}
 	next := ""
 	if len(found) > limit {
-		found, next = found[:limit], strconv.Itoa(offset+limit)
+		found, next = found[:limit], listquery.NumberToken(offset+int64(limit))
 	}
 	return found, next, s.has(ctx, found)
-}
-
-func parseOffset(token string) (int, error) {
-	if token == "" {
-		return 0, nil
-	}
-	offset, err := strconv.ParseUint(token, 10, 31)
-	if err != nil {
-		return 0, rpc.InvalidArgument("token", "invalid page token")
-	}
-	return int(offset), nil
 }
 
 // has reads what workers have.

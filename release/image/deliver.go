@@ -35,7 +35,7 @@ func (p *product) write(dir string) error {
 }
 
 // push sends the image to a registry under a tag, and what refers to it by digest. The credentials are those that docker login
-// or the like has stored.
+// or a similar program has stored.
 func (p *product) push(ctx context.Context, to string, insecure bool) error {
 	options := []name.Option{name.StrictValidation}
 	if insecure {

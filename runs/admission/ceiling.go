@@ -16,7 +16,7 @@ const (
 	ceilingEvery = 10 * time.Second
 	// steps is in how many steps a ceiling grows back from nothing to the limit.
 	steps = 20
-	// floor is the part of the limit that stays, one in so many.
+	// floor is the part of the limit that stays, as a divisor.
 	floor = 20
 )
 
@@ -31,7 +31,7 @@ type ceiling struct {
 	changed time.Time // GUARDED_BY(mu)
 }
 
-// look adapts the ceiling to the pace of the cluster, with so many actions live.
+// look adapts the ceiling to the pace of the cluster, by the number of live actions.
 func (c *ceiling) look(at time.Time, live int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -138,7 +138,7 @@ func contested(waiting []worklists.Waiting) bool {
 }
 
 // measure opens the writer's gate as far as the installation's limit allows, less what a pass may admit at the same time: the
-// two together never exceed the limit. The last places are thus given away by passes alone, in the order of the queue.
+// two together never exceed the limit. So only passes give away the last places, in the order of the queue.
 func (l *Loop) measure(ctx context.Context) error {
 	taken := l.deps.Gate.Taken()
 	backlog, err := l.deps.Queue.Backlog(ctx, maxGroups)

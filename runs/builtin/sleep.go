@@ -39,7 +39,7 @@ func duration(input *task.NamedLiteral) (time.Duration, error) {
 	case *core.Primitive_FloatValue:
 		seconds = value.FloatValue
 	default:
-		return 0, bad("the input %s is no duration and no number of seconds", input.GetName())
+		return 0, bad("the input %s is neither a duration nor a number of seconds", input.GetName())
 	}
 	switch {
 	case math.IsNaN(seconds):

@@ -79,7 +79,7 @@ var table = map[protoreflect.FullName]decision{
 			"cache_ignore_input_vars generates_deck produces_artifacts metadata log_links is_entrypoint code_bundle_uri timeouts cache_max_age",
 		shown: "runtime tags is_eager debuggable image_build_run",
 		noted: map[protoreflect.Name]string{
-			"deprecated_error_message": "the author of the task says here why it should not be used any more",
+			"deprecated_error_message": "the author of the task says here why it should no longer be used",
 		},
 	},
 	"flyteidl2.core.RuntimeMetadata":   {shown: "type version flavor"},

@@ -146,7 +146,7 @@ func TestClusterWaitTellsTheNewestEvent(t *testing.T) {
 	require.NotContains(t, w.GetMessage(), "lost")
 }
 
-// Notes on the action are no answer to why the cluster does not run it.
+// Notes on the action do not answer why the cluster does not run it.
 func TestNotesAreNoReasonToWait(t *testing.T) {
 	admitted := time.Date(2026, time.July, 1, 1, 0, 0, 0, time.UTC)
 	body, err := protomap.Notes([]protomap.Note{{Reason: "NotHonoured", Message: "a field without effect"}}, admitted)

@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
@@ -23,9 +22,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// Places checks that a project and a domain exist; projects.Places does.
+// Places checks that a project and a domain accept runs; projects.Places does.
 type Places interface {
-	Check(ctx context.Context, field, project, domain string) (catalog.Project, error)
+	AcceptsRuns(ctx context.Context, field, project, domain string) error
 }
 
 // Settings resolves the settings of a place; settings.Resolver does.
@@ -163,15 +162,7 @@ func (c *Creator) runIdent(ctx context.Context, request *workflow.CreateRunReque
 	default:
 		return id, rpc.InvalidArgument("id", "a run or a project is required")
 	}
-	found, err := c.Places.Check(ctx, field, id.Project, id.Domain)
-	if err != nil {
-		return id, err
-	}
-	switch project.ProjectState(found.State) {
-	case project.ProjectState_PROJECT_STATE_ARCHIVED, project.ProjectState_PROJECT_STATE_SYSTEM_ARCHIVED:
-		return id, rpc.FailedPrecondition("cannot create run: project %s is archived", id.Project)
-	}
-	return id, nil
+	return id, c.Places.AcceptsRuns(ctx, field, id.Project, id.Domain)
 }
 
 // checkRunSpec validates what protovalidate cannot check.

@@ -97,7 +97,7 @@ func replacing(given *task.Inputs, replaced []*task.NamedLiteral) *task.Inputs {
 }
 
 // offloadedUses reads inputs that have artifacts among them, which their name says. Inputs that the client named itself
-// are not read. Inputs that are not there, or are no inputs, fail the task and need no explanation here.
+// are not read. Inputs that are not there, or are not inputs, fail the task and need no explanation here.
 func (c *Creator) offloadedUses(ctx context.Context, uri string) ([]schema.ArtifactKey, error) {
 	if !blobpath.HasArtifacts(uri) {
 		return nil, nil

@@ -34,7 +34,7 @@ func TestRefusedRunLeavesNoInputs(t *testing.T) {
 		"priority":     {func(r *workflow.CreateRunRequest, _ *world) { r.RunSpec = labelled("101") }, rpc.KindInvalidArgument, "flyte.org/priority"},
 		"concurrency":  {func(r *workflow.CreateRunRequest, _ *world) { r.RunSpec = &task.RunSpec{MaxActionConcurrency: 1} }, rpc.KindInvalidArgument, "max_action_concurrency"},
 		"base outside": {func(r *workflow.CreateRunRequest, _ *world) { r.RunSpec = &task.RunSpec{RunBaseDir: "/etc"} }, rpc.KindInvalidArgument, "run_base_dir"},
-		"archived":     {func(_ *workflow.CreateRunRequest, w *world) { w.project = archived }, rpc.KindFailedPrecondition, "archived"},
+		"archived":     {func(_ *workflow.CreateRunRequest, w *world) { w.archived = errArchived }, rpc.KindFailedPrecondition, "archived"},
 		"name":         {func(r *workflow.CreateRunRequest, _ *world) { r.GetRunId().Name = "Run" }, rpc.KindInvalidArgument, "run_id.name"},
 		"inputs": {func(r *workflow.CreateRunRequest, _ *world) {
 			r.InputWrapper = &workflow.CreateRunRequest_Inputs{Inputs: &task.Inputs{Context: []*core.KeyValuePair{{Key: strings.Repeat("k", 2<<10)}}}}
@@ -53,10 +53,10 @@ func TestRefusedRunLeavesNoInputs(t *testing.T) {
 		},
 		"variable of a run": {func(r *workflow.CreateRunRequest, _ *world) {
 			r.RunSpec = &task.RunSpec{Envs: &task.Envs{Values: []*core.KeyValuePair{{Key: "A"}, {Key: "a=b"}}}}
-		}, rpc.KindInvalidArgument, `run_spec.envs.values[1].key: "a=b" is no name of an environment variable`},
+		}, rpc.KindInvalidArgument, `run_spec.envs.values[1].key: "a=b" is not a valid environment variable name`},
 		"label of a run": {func(r *workflow.CreateRunRequest, _ *world) {
 			r.RunSpec = &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"team": "not a value"}}}
-		}, rpc.KindInvalidArgument, `run_spec.labels.values["team"]: "not a value" is no value of a label`},
+		}, rpc.KindInvalidArgument, `run_spec.labels.values["team"]: "not a value" is not a valid label value`},
 		"annotation of a run": {func(r *workflow.CreateRunRequest, _ *world) {
 			r.RunSpec = &task.RunSpec{Annotations: &task.Annotations{Values: map[string]string{"a b": "x"}}}
 		}, rpc.KindInvalidArgument, "run_spec.annotations.values: "},

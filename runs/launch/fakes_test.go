@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/names/place"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
@@ -35,7 +36,7 @@ type world struct {
 	launch.Tasks
 	launch.Reader // unexpected calls panic
 
-	project  catalog.Project
+	archived error
 	looked   int // times that the project was read
 	settings *settingspb.Settings
 	cacheOn  bool
@@ -71,9 +72,9 @@ func (w *world) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) 
 	return w.refusal[0], w.refusal[1]
 }
 
-func (w *world) Check(context.Context, string, string, string) (catalog.Project, error) {
+func (w *world) AcceptsRuns(context.Context, string, string, string) error {
 	w.looked++
-	return w.project, nil
+	return w.archived
 }
 
 func (w *world) Resolve(context.Context, catalog.SettingsKey) (settings.Resolved, error) {
@@ -169,4 +170,4 @@ func (w *world) recorded(t *testing.T, r *workflow.RecordActionRequest, configur
 	return w.actions[0].Action
 }
 
-var archived = catalog.Project{State: int16(project.ProjectState_PROJECT_STATE_ARCHIVED)}
+var errArchived = place.NotArchived("p", project.ProjectState_PROJECT_STATE_ARCHIVED, "run")

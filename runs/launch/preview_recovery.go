@@ -3,7 +3,6 @@ package launch
 import (
 	"cmp"
 	"context"
-	"strconv"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
@@ -13,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/state"
@@ -49,14 +49,15 @@ type Previewer struct {
 // reuse, if its task made the same calls again. The totals cover the whole run; it checks for outputs only for the
 // actions of the page.
 func (v *Previewer) PreviewRecovery(ctx context.Context, request *insightv1.PreviewRecoveryRequest) (*insightv1.PreviewRecoveryResponse, error) {
-	limit := int(request.GetLimit())
+	limit := int64(request.GetLimit())
 	switch {
 	case limit == 0:
 		limit = defaultPreview
 	case limit > maxPreview:
 		return nil, rpc.InvalidArgument("limit", "must be at most %d, got %d", maxPreview, limit)
 	}
-	skip, err := previewToken(request.GetToken())
+	// The token is how many actions the pages before had. Actions of a run are never deleted one by one, so the number stays right.
+	skip, err := listquery.Number(request.GetToken())
 	if err != nil {
 		return nil, err
 	}
@@ -73,29 +74,16 @@ func (v *Previewer) PreviewRecovery(ctx context.Context, request *insightv1.Prev
 		return nil, err
 	}
 	if p.seen > skip+limit {
-		p.response.Token = strconv.Itoa(skip + limit)
+		p.response.Token = listquery.NumberToken(skip + limit)
 	}
 	return p.response, v.lookForOutputs(ctx, &p)
-}
-
-// previewToken reads how many actions earlier pages had. Actions of a run are never deleted one by one, so the number
-// stays right.
-func previewToken(token string) (int, error) {
-	if token == "" {
-		return 0, nil
-	}
-	skip, err := strconv.Atoi(token)
-	if err != nil || skip < 0 {
-		return 0, rpc.InvalidArgument("token", "invalid page token")
-	}
-	return skip, nil
 }
 
 // preview walks the actions of a run, parents first.
 type preview struct {
 	recovery    *recovery
-	skip, limit int
-	seen        int
+	skip, limit int64
+	seen        int64
 	above       map[string]string        // by action: the reused action whose result represents it too
 	page        []*lists.PreviewedAction // those of the response
 	response    *insightv1.PreviewRecoveryResponse
@@ -118,7 +106,7 @@ func (p *preview) add(a *lists.PreviewedAction) error {
 	default:
 		p.response.Rerun++
 	}
-	if p.seen >= p.skip && len(p.response.GetActions()) < p.limit {
+	if p.seen >= p.skip && int64(len(p.response.GetActions())) < p.limit {
 		p.response.Actions = append(p.response.Actions, planned)
 		p.page = append(p.page, a)
 	}

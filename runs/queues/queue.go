@@ -40,8 +40,6 @@ type Queue struct {
 	Cluster string `config:"cluster"`
 }
 
-var clusterID = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
-
 var queueName = regexp.MustCompile(`^[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // Validate lists the fields that are wrong.
@@ -58,8 +56,7 @@ func (q Queue) Validate() error {
 	found.If(q.Priority < -1_000_000 || q.Priority > 1_000_000, "priority: must be from -1000000 to 1000000, got %d", q.Priority)
 	found.If(q.MaxActions > 0 && q.MinActions > q.MaxActions,
 		"minActions: must not exceed maxActions, %d, got %d", q.MaxActions, q.MinActions)
-	found.If(q.Cluster != "" && !clusterID.MatchString(q.Cluster),
-		"cluster: must be 1 to 32 lower-case letters, digits and dashes, got %q", q.Cluster)
+	found.If(q.Cluster != "" && !ident.IsCluster(q.Cluster), "cluster: %s, got %q", ident.ClusterRule, q.Cluster)
 	if i := slices.Index(q.Projects, ""); i >= 0 {
 		found.Add("projects[%d]: must not be empty", i)
 	}

@@ -21,11 +21,11 @@ const maxQuantity = 40
 func Quantity(text string) (*big.Rat, error) {
 	parts := quantityForm.FindStringSubmatch(text)
 	if parts == nil || len(text) > maxQuantity {
-		return nil, fmt.Errorf("%q is no quantity such as 500m, 2 or 4Gi", shown(text))
+		return nil, fmt.Errorf("%q is not a quantity such as 500m, 2 or 4Gi", shown(text))
 	}
 	amount, ok := new(big.Rat).SetString(parts[1])
 	if !ok {
-		return nil, fmt.Errorf("%q is no quantity such as 500m, 2 or 4Gi", shown(text))
+		return nil, fmt.Errorf("%q is not a quantity such as 500m, 2 or 4Gi", shown(text))
 	}
 	return amount.Mul(amount, scaleOf(parts[2])), nil
 }

@@ -84,7 +84,7 @@ func validateGroup(group protoreflect.Message, prefix string) (failure error) {
 				failure = &FieldError{path, problem}
 			}
 		default:
-			failure = &FieldError{path + ".state", fmt.Sprintf("%d is no state of a setting", state)}
+			failure = &FieldError{path + ".state", fmt.Sprintf("%d is not a known state of a setting", state)}
 		}
 	})
 	return failure
@@ -125,13 +125,13 @@ func checkString(path, text string) string {
 	switch path {
 	case "run.default_queue":
 		if !labelLike.MatchString(text) {
-			return fmt.Sprintf("%q is no name of a queue: 1 to 63 letters, digits, dashes, underscores and dots", shown(text))
+			return fmt.Sprintf("%q is not a valid queue name: 1 to 63 letters, digits, dashes, underscores and dots", shown(text))
 		}
 	case "run.run_base_dir", "storage.raw_data_path":
 		return checkURI(text)
 	case "security.service_account", "pod_template_name":
 		if len(text) > maxSubdomain || !subdomain.MatchString(text) {
-			return fmt.Sprintf("%q is no name of a Kubernetes object: lower-case letters, digits, dashes and dots", shown(text))
+			return fmt.Sprintf("%q is not a valid Kubernetes object name: lower-case letters, digits, dashes and dots", shown(text))
 		}
 	case "app.app_dns_strategy":
 		if text != "shared" && text != "dataplane_specific" {
@@ -173,10 +173,10 @@ func checkQuantity(path, text string) string {
 
 func checkAccelerator(given *core.GPUAccelerator) string {
 	if name := accelerator.Name(given); !labelLike.MatchString(name) {
-		return fmt.Sprintf("%q is no name of an accelerator such as nvidia-l4", shown(name))
+		return fmt.Sprintf("%q is not a valid accelerator name such as nvidia-l4", shown(name))
 	}
 	if size := given.GetPartitionSize(); size != "" && !labelLike.MatchString(size) {
-		return fmt.Sprintf("%q is no size of a partition such as 1g.5gb", shown(size))
+		return fmt.Sprintf("%q is not a valid partition size such as 1g.5gb", shown(size))
 	}
 	return ""
 }

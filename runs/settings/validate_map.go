@@ -21,13 +21,13 @@ func checkMap(path string, entries map[string]string) string {
 		switch path {
 		case "labels":
 			if problem = checkKey(name); problem == "" && !kuberule.IsValue(value) {
-				problem = fmt.Sprintf("%q is no value of a label: it %s", shown(value), kuberule.ValueRule)
+				problem = fmt.Sprintf("%q is not a valid label value: it %s", shown(value), kuberule.ValueRule)
 			}
 		case "annotations":
 			problem = checkKey(name)
 		case "environment_variables":
 			if !envName.MatchString(name) || name == "." || strings.HasPrefix(name, "..") {
-				problem = "is no name of an environment variable: letters, digits, dots, dashes and underscores, no digit first"
+				problem = "is not a valid environment variable name: letters, digits, dots, dashes and underscores, no digit first"
 			}
 		}
 		if problem == "" && strings.ContainsRune(value, 0) {
@@ -43,7 +43,7 @@ func checkMap(path string, entries map[string]string) string {
 func checkKey(name string) string {
 	switch {
 	case !kuberule.IsKey(name):
-		return "is no key: it " + kuberule.KeyRule
+		return "is not a valid key: it " + kuberule.KeyRule
 	case strings.HasPrefix(name, ident.ReservedKeys):
 		return "belongs to the platform"
 	}

@@ -18,7 +18,7 @@ import (
 
 // The children of an action are read through actions_unfinished, so that those that have ended cost nothing. Pairs are
 // compared since Postgres cannot conclude from them that parent_name is not NULL, so actions_run_parent, which has all
-// children, is no choice. See loadRows on BETWEEN.
+// children, is not an option. See loadRows on BETWEEN.
 const (
 	// Everything below a finished action is finished or will be swept, so the walk may stop there.
 	loadSubtrees = `

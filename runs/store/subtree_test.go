@@ -64,7 +64,7 @@ func TestLargeSubtreeIsAbortedInPortions(t *testing.T) {
 	require.Equal(t, state.Aborted, w.phase("r", "a0"), "acknowledged means final")
 	require.Equal(t, all-1, w.unfinished(), "the rest follows")
 	require.Equal(t, rpc.KindAborted, rpc.KindOf(w.RecordAction(t.Context(), newChild("r", "x", "late"))))
-	require.NoError(t, w.Abort(t.Context(), abort), "a repeated abort is no error")
+	require.NoError(t, w.Abort(t.Context(), abort), "a repeated abort is not an error")
 
 	for _, n := range w.passes() {
 		require.LessOrEqual(t, n, int64(4))

@@ -166,7 +166,7 @@ func TestAbortKeepsFinishedActions(t *testing.T) {
 	}
 	require.Empty(t, w.live.names())
 	events := w.number(`SELECT count(*) FROM action_events`)
-	require.NoError(t, w.Abort(t.Context(), abort), "a repeated abort is no error")
+	require.NoError(t, w.Abort(t.Context(), abort), "a repeated abort is not an error")
 	require.Equal(t, events, w.number(`SELECT count(*) FROM action_events`))
 
 	err := w.Abort(t.Context(), store.Abort{Action: actionID("r", "none")})

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
@@ -24,9 +23,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
-// Places checks that a project and a domain exist; projects.Places does.
+// Places checks that a project and a domain accept runs; projects.Places does.
 type Places interface {
-	Check(ctx context.Context, field, project, domain string) (catalog.Project, error)
+	AcceptsRuns(ctx context.Context, field, project, domain string) error
 }
 
 // Access decides which URIs a request may name; blobaccess.Rules does.
@@ -112,15 +111,7 @@ func (c *Creator) ident(ctx context.Context, request *workflow.CreateTrackedRunR
 	default:
 		return id, rpc.InvalidArgument("id", "a run or a project is required")
 	}
-	found, err := c.Places.Check(ctx, field, id.Project, id.Domain)
-	if err != nil {
-		return id, err
-	}
-	switch project.ProjectState(found.State) {
-	case project.ProjectState_PROJECT_STATE_ARCHIVED, project.ProjectState_PROJECT_STATE_SYSTEM_ARCHIVED:
-		return id, rpc.FailedPrecondition("cannot create run: project %s is archived", id.Project)
-	}
-	return id, nil
+	return id, c.Places.AcceptsRuns(ctx, field, id.Project, id.Domain)
 }
 
 func (c *Creator) newRun(ctx context.Context, id ident.Run, request *workflow.CreateTrackedRunRequest) (store.NewRun, error) {

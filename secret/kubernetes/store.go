@@ -34,7 +34,7 @@ type Config struct {
 func (c Config) Validate() error {
 	var found invalid.Fields
 	if problems := validation.IsDNS1123Label(c.Namespace); c.Namespace != "" && len(problems) > 0 {
-		found.Add("namespace: %q is no name of a namespace", c.Namespace)
+		found.Add("namespace: %q is not a valid namespace name", c.Namespace)
 	}
 	return found.Err()
 }

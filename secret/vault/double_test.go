@@ -34,7 +34,7 @@ type double struct {
 	secrets  map[string][]map[string]any // GUARDED_BY(mu): versions by path
 	tokens   map[string]bool             // GUARDED_BY(mu): valid ones
 	lease    time.Duration               // GUARDED_BY(mu): of tokens; 0 forever
-	maxed    bool                        // GUARDED_BY(mu): tokens cannot be renewed any more
+	maxed    bool                        // GUARDED_BY(mu): tokens can no longer be renewed
 	sealed   bool                        // GUARDED_BY(mu)
 	logins   int                         // GUARDED_BY(mu)
 	renewals int                         // GUARDED_BY(mu)

@@ -25,7 +25,7 @@ const (
 )
 
 // session keeps a token of Vault: it signs in at the first call, renews the token in time, and signs in again when Vault
-// does not accept it any more.
+// no longer accepts it.
 type session struct {
 	auth   AuthConfig
 	client *api.Client
@@ -128,7 +128,7 @@ func (s *session) accept(answer *api.Secret) error {
 	return nil
 }
 
-// keep renews the token after two thirds of its life, until the context ends. When it cannot be renewed any more, it
+// keep renews the token after two thirds of its life, until the context ends. When it can no longer be renewed, it
 // signs in again.
 func (s *session) keep(ctx context.Context) {
 	for {

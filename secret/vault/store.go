@@ -21,7 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 )
 
-// Fields of the data of a secret. A value that is no text is base64.
+// Fields of the data of a secret. A value that is not text is base64.
 const (
 	fieldValue   = "value"
 	fieldBinary  = "binary"

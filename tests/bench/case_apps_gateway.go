@@ -154,7 +154,7 @@ func (c appsCase) constantly(ctx context.Context, apps *appClient, ways []*way) 
 func (c appsCase) atOnce(ctx context.Context, apps *appClient, ways []*way, replica int) error {
 	for turn := range turns {
 		for i := range ways {
-			w := ways[(turn+i)%len(ways)] // rotate the order, so that going first is no advantage
+			w := ways[(turn+i)%len(ways)] // rotate the order, so that going first gives no advantage
 			before, err := w.used(replica)
 			if err != nil {
 				return err

@@ -84,7 +84,7 @@ func startTableLoad(ctx context.Context, pool *pgxpool.Pool) (*tableLoad, error)
 			})
 		}
 	}
-	// The waits of migrations themselves, such as an index that is built concurrently, are no waits of callers.
+	// The waits of migrations themselves, such as an index that is built concurrently, do not count as waits of callers.
 	const waits = `
 		SELECT coalesce(max(extract(epoch FROM clock_timestamp() - l.waitstart)), 0)::float8
 		FROM pg_locks l JOIN pg_stat_activity a USING (pid)

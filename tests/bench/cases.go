@@ -171,7 +171,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) figures.Result {
 
 func (b *bench) close() {
 	if b.stack != nil {
-		b.stack.Stop() // Its files stay until the end: deletions would make creations dearer for the next case, see fileCost.
+		b.stack.Stop() // Its files stay until the end: deletions would make creations slower in the next case, see fileCost.
 		b.stack = nil
 		runtime.GC() // so that this process starts each case alike
 	}

@@ -31,7 +31,7 @@ FEW = ["numpy", "numpy.random", "PIL", "jsonschema", "opentelemetry"]
 #: What a way to start may show of itself, and why.
 DOCUMENTED = {
     # Coroutines of one process, whose event loop handles signals. Earlier attempts have imported packages.
-    "in_slots": {"handlers", "unexpected modules", "warnings"},
+    "in_slots": {"handlers", "unexpected modules", "standard", "warnings"},
 }
 
 

@@ -89,7 +89,7 @@ def test_a_failed_run_is_reported_once_to_all(server: Server, sink: Sink):
     handle = flyte.with_runcontext(notifications=told[3]).run(distributed.notifies)
     handle.wait(quiet=True)
     settled(server, handle.name, 1, "DELIVERED")
-    assert [body["phase"] for body in sink.taken()[3:]] == ["SUCCEEDED"], "a success is no failure"
+    assert [body["phase"] for body in sink.taken()[3:]] == ["SUCCEEDED"], "a success is not a failure"
 
 
 @pytest.mark.usefixtures("sdk")

@@ -31,7 +31,7 @@ func parseOptions(args []string, errors io.Writer) (options, error) {
 	flags.IntVar(&o.seeds, "seeds", 20, "number of storms")
 	flags.Uint64Var(&o.first, "first", 1, "the seed of the first storm; the others follow")
 	flags.Uint64Var(&seed, "seed", 0, "run only the storm of this seed, to reproduce it")
-	flags.IntVar(&o.minutes, "minutes", 0, "start no new storm after so many minutes; 0 means no limit")
+	flags.IntVar(&o.minutes, "minutes", 0, "start no new storm after this many minutes; 0 means no limit")
 	flags.BoolVar(&o.pools, "pools", false, "run most tasks in reusable environments, and strike their workers, too; this changes the storms of seeds")
 	flags.StringVar(&o.kinds, "kinds", "", "only these kinds of faults, separated by commas; this changes the storms of seeds")
 	flags.StringVar(&o.dir, "dir", "", "directory for data (default: the system's temporary directory)")

@@ -44,20 +44,20 @@ func newCron(field, expression, zoneField, zone string) (*cron, error) {
 	}
 	c := &cron{expression: strings.Join(fields, " ")}
 	if err := c.parse(fields); err != nil {
-		return nil, wrong(field, "%q is no valid cron expression: %s", expression, err)
+		return nil, wrong(field, "%q is not a valid cron expression: %s", expression, err)
 	}
 	if c.doubt != nil {
-		c.doubt = wrong(field, "%q is no valid cron expression: %s", expression, c.doubt)
+		c.doubt = wrong(field, "%q is not a valid cron expression: %s", expression, c.doubt)
 	}
 	c.everyHour = c.expression == "@hourly" || (len(fields) == 5 && (fields[1][0] == '*' || fields[1][0] == '?'))
 	var known bool
 	var err error
 	// Local would be the zone of the machine, which clients do not know.
 	if c.zone, known, err = loadZone(zone); err != nil || zone == "Local" {
-		return nil, wrong(zoneField, "%q is no known time zone; use a name such as Europe/Berlin", zone)
+		return nil, wrong(zoneField, "%q is not a known time zone; use a name such as Europe/Berlin", zone)
 	}
 	if !known {
-		c.doubt = wrong(zoneField, "%q is no known time zone: it is not in the IANA database, and other machines may take it for another zone; "+
+		c.doubt = wrong(zoneField, "%q is not a known time zone: it is not in the IANA database, and other machines may take it for another zone; "+
 			"use a name such as Europe/Berlin", zone)
 	}
 	return c, nil

@@ -67,7 +67,7 @@ func (b *bounds) parse(entry string) (bits uint64, doubt, err error) {
 	everything := low == "*" || low == "?"
 	switch {
 	case everything && ranged:
-		doubt = fmt.Errorf("%q is no range; write %s or a range of numbers", span, low)
+		doubt = fmt.Errorf("%q is not a range; write %s or a range of numbers", span, low)
 	case !everything:
 		if first, err = b.number(low); err != nil {
 			return 0, nil, err
@@ -93,7 +93,7 @@ func (b *bounds) parse(entry string) (bits uint64, doubt, err error) {
 	step := 1
 	if stepped {
 		if step, err = strconv.Atoi(stepText); err != nil || step < 1 {
-			return 0, nil, fmt.Errorf("the step %q of %q is no positive number", stepText, entry)
+			return 0, nil, fmt.Errorf("the step %q of %q is not a positive number", stepText, entry)
 		}
 	}
 	if step > 1 && step > last-first {
@@ -124,7 +124,7 @@ func (b *bounds) number(text string) (int, error) {
 	case err != nil && b.names != nil:
 		return 0, fmt.Errorf("%q is neither a number nor a name of three letters", text)
 	case err != nil:
-		return 0, fmt.Errorf("%q is no number", text)
+		return 0, fmt.Errorf("%q is not a number", text)
 	case n < b.min || n > max(b.max, b.wraps):
 		return 0, fmt.Errorf("%d is out of range; it has %d to %d", n, b.min, max(b.max, b.wraps))
 	}

@@ -36,11 +36,11 @@ func TestExpressionsThatMeanSomethingElseAreRefused(t *testing.T) {
 		"0 0 * * */7":      "day of week: the step",
 		"10-20/15 * * * *": "10 to 20, so that only 10 is left",
 		"50/10 * * * *":    "50 to 59",
-		"*/0 * * * *":      `minute: the step "0" of "*/0" is no positive number`,
-		"*/-5 * * * *":     "is no positive number",
-		"*/x * * * *":      "is no positive number",
-		"*/5/2 * * * *":    "is no positive number",
-		"*-5 * * * *":      `"*-5" is no range`,
+		"*/0 * * * *":      `minute: the step "0" of "*/0" is not a positive number`,
+		"*/-5 * * * *":     "is not a positive number",
+		"*/x * * * *":      "is not a positive number",
+		"*/5/2 * * * *":    "is not a positive number",
+		"*-5 * * * *":      `"*-5" is not a range`,
 		"1,,2 * * * *":     "has an empty entry",
 		", * * * *":        "has an empty entry",
 		"0 22-2 * * *":     "hour: the range 22-2 goes backwards; write two ranges: 22-23,0-2",
@@ -50,13 +50,13 @@ func TestExpressionsThatMeanSomethingElseAreRefused(t *testing.T) {
 		"60 * * * *":       "minute: 60 is out of range; it has 0 to 59",
 		"0 0 0 * *":        "day of month: 0 is out of range; it has 1 to 31",
 		"0 0 * 13 *":       "month: 13 is out of range",
-		"-1 * * * *":       `minute: "" is no number`,
+		"-1 * * * *":       `minute: "" is not a number`,
 		"0 0 L * *":        `day of month: "L" is not supported`,
 		"0 0 15W * *":      `day of month: "15W" is not supported`,
 		"0 0 * * 5#2":      `day of week: "5#2" is not supported`,
 		"0 0 * * monday":   `day of week: "monday" is neither a number nor a name of three letters`,
 		"0 0 1 january *":  `month: "january" is neither`,
-		"mon * * * *":      `minute: "mon" is no number`,
+		"mon * * * *":      `minute: "mon" is not a number`,
 		"@reboot":          "the descriptors are @yearly",
 		"@every5m":         "fixed rate",
 		"@":                "the descriptors are",
@@ -145,7 +145,7 @@ func TestZonesThatAreFilesOfTheMachineAreRefused(t *testing.T) {
 		var wrong *schedule.Error
 		require.ErrorAs(t, err, &wrong, zone)
 		require.Equal(t, "cron.timezone", wrong.Field, zone)
-		require.Contains(t, wrong.Problem, "is no known time zone", zone)
+		require.Contains(t, wrong.Problem, "is not a known time zone", zone)
 		require.Contains(t, wrong.Problem, "Europe/Berlin", zone)
 	}
 	for _, zone := range []string{"", "UTC", "Etc/UTC", "Europe/Kyiv", "US/Pacific", "Etc/GMT+5", "America/Argentina/Buenos_Aires", "EST5EDT", "GMT", "CET"} {

@@ -141,7 +141,7 @@ func newRate(spec *task.FixedRate, anchor time.Time) (*rate, error) {
 	unit, ok := units[spec.GetUnit()]
 	switch {
 	case !ok:
-		return nil, wrong("rate.unit", "%d is no known unit", spec.GetUnit())
+		return nil, wrong("rate.unit", "%d is not a known unit", spec.GetUnit())
 	case spec.GetValue() == 0:
 		return nil, wrong("rate.value", "must be at least 1")
 	case int64(spec.GetValue()) > int64(Horizon/unit.length):

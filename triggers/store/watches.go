@@ -87,7 +87,7 @@ func (s *Store) Watches(ctx context.Context, artifacts []Artifact) ([]*Watch, er
 }
 
 // TakeVersions records fires of triggers in one transaction, and returns how many there were. One that was recorded before
-// is left as it is. Of those of a trigger, at most so many wait for their runs, unless most is 0; more are skipped.
+// is left as it is. At most most fires of a trigger wait for their runs, and more are skipped; 0 means no limit.
 func (s *Store) TakeVersions(ctx context.Context, now time.Time, fires []Fire, most int) (int, error) {
 	var ids, revisions []int64
 	var slots []time.Time

@@ -42,6 +42,7 @@ CREATE TABLE access_keys (
     revoked_at   timestamptz,
     last_used_at timestamptz
 );
+CREATE UNIQUE INDEX access_keys_hash ON access_keys (hash);
 CREATE INDEX access_keys_owner ON access_keys (owner, created_at DESC, id);
 
 -- Local accounts, for installations without an identity provider.

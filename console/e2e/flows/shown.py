@@ -84,6 +84,17 @@ async def training(words: str = "weights") -> flyte.io.File:
     return await flyte.io.File.from_local(str(path))
 
 
+@env.task
+async def packing(parts: int = 2) -> tuple[list[flyte.io.File], flyte.io.Dir]:
+    """Returns files in a list and a directory."""
+    folder = pathlib.Path("parts")
+    (folder / "deep").mkdir(parents=True)
+    for n in range(parts):
+        (folder / "deep" / f"part-{n}.txt").write_text(f"part {n}")
+    files = [await flyte.io.File.from_local(str(folder / "deep" / f"part-{n}.txt")) for n in range(parts)]
+    return files, await flyte.io.Dir.from_local(str(folder))
+
+
 @env.task(report=True)
 async def drawing(title: str = "A small report") -> str:
     """Leaves a report whose script tries what it may not."""

@@ -24,7 +24,7 @@ export function reportBroken(stream: symbol): void {
   update();
 }
 
-/** Reports that a stream works again, or that it is not read any more. */
+/** Reports that a stream works again, or that it is no longer read. */
 export function reportWhole(stream: symbol): void {
   broken.delete(stream);
   update();

@@ -1,6 +1,6 @@
 const prefix = "flyte-console:";
 
-/** Reads a value that this browser stored; undefined if there is none, or if it is not valid any more. */
+/** Reads a value that this browser stored; undefined if there is none, or if it is no longer valid. */
 export function read<T>(name: string, valid: (value: unknown) => value is T): T | undefined {
   try {
     const text = localStorage.getItem(prefix + name);

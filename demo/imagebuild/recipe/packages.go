@@ -100,7 +100,7 @@ func optionsOf(layer string, given *imagebuilder.PipOptions) (Options, error) {
 	return options, err
 }
 
-// index matches the address of an index. It may contain the names of secrets, so that it is no URL yet.
+// index matches the address of an index. It may contain the names of secrets, so it is not a URL yet.
 var index = regexp.MustCompile(`^(https?|file)://[^\s]+$`)
 
 func isIndex(address string) bool { return index.MatchString(address) && !control(address) }

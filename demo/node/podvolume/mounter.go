@@ -135,7 +135,7 @@ func (m *Mounter) Sweep() error {
 	})
 }
 
-// ErrRecords means that the records of mount paths cannot be read or written, which is no fault of the container.
+// ErrRecords means that the records of mount paths cannot be read or written, which is not a fault of the container.
 var ErrRecords = errors.New("the records of mount paths on this machine")
 
 // alone changes mount paths while no other node of this machine does, and writes the ledger before the others continue.

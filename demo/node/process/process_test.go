@@ -220,7 +220,7 @@ func TestOutOfMemory(t *testing.T) {
 	require.Equal(t, 137, p.State().ExitCode)
 }
 
-// Pages of files are no held memory, as for the kernel, which drops them first: libraries are mostly that.
+// Pages of files are not held memory, as for the kernel, which drops them first: libraries are mostly that.
 func TestMappedFilesAreNotHeldMemory(t *testing.T) {
 	for _, tc := range []struct {
 		name, script string

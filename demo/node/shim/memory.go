@@ -8,7 +8,7 @@ import (
 const treeEvery = 4
 
 // watchMemory ends the container when its processes together hold more memory than allowed. It is for machines where
-// the kernel does not do so itself. Address-space limits are no substitute: interpreters reserve far more than they use.
+// the kernel does not do so itself. Address-space limits are not a substitute: interpreters reserve far more than they use.
 func (s *supervisor) watchMemory(pid int, ended <-chan struct{}) {
 	if s.spec.MemoryBytes <= 0 || s.spec.CgroupLimits || !canMeasure {
 		return

@@ -193,7 +193,7 @@ func (c *portCall) run() syscall.Errno {
 }
 
 // judge returns the call that takes the place of one that names the declared port on this machine. All others continue as they
-// are: this is no fence, so it does not matter that a program can change an address after it was read.
+// are: this is not a fence, so it does not matter that a program can change an address after it was read.
 func (l *portListener) judge(asked *question) (*portCall, bool) {
 	tid := strconv.FormatUint(uint64(asked.tid), 10)
 	address := make([]byte, min(asked.args[2], longestAddress))

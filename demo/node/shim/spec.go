@@ -22,7 +22,7 @@ type Spec struct {
 	StateFile string `json:"stateFile"`
 	// Mounts are made in a mount namespace of the container's own. Linux as root only.
 	Mounts []Mount `json:"mounts,omitempty"`
-	// MemoryBytes is the limit of the memory that all processes hold together. 0 is no limit.
+	// MemoryBytes is the limit of the memory that all processes hold together. 0 means no limit.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	// MemoryInterval is how often memory is checked where the kernel does not enforce the limit.
 	MemoryInterval time.Duration `json:"memoryInterval,omitempty"`

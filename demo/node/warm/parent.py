@@ -217,8 +217,9 @@ def wait(config: dict, deferred: forkable.Deferred, shim: socket.socket, learned
         if len(head) != 4:
             os._exit(0)  # the shim has nothing to run
         spec = json.loads(exactly(shim, struct.unpack(">I", head)[0]))
-        become(config, spec, received(ancillary))
-        forkable.reseed(sys.modules | learned.modules())
+        modules = sys.modules | learned.modules()
+        become(config, spec, received(ancillary), modules)
+        forkable.reseed(modules)
         code = forkable.compile_script(spec["path"], MAIN)
         gc.enable()
         deferred.resume()
@@ -245,7 +246,7 @@ def exactly(connection: socket.socket, size: int) -> bytes:
     return b"".join(parts)
 
 
-def become(config: dict, spec: dict, files: list) -> None:
+def become(config: dict, spec: dict, files: list, modules: dict) -> None:
     """Gives this process the state that it would have after a cold start."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setpgid(0, 0)
@@ -262,7 +263,7 @@ def become(config: dict, spec: dict, files: list) -> None:
     with open("/proc/self/comm", "w") as comm:
         comm.write(os.path.basename(script))
     forkable.set_memory(sys.orig_argv, os.environ)
-    forkable.refresh()
+    forkable.refresh(modules)
 
 
 def run(code, module, learned, reports: str) -> None:

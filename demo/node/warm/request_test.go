@@ -59,7 +59,7 @@ func TestFingerprint(t *testing.T) {
 	require.Empty(t, f.changed())
 
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "__pycache__"), 0o700))
-	require.Empty(t, f.changed(), "what an import writes is no change")
+	require.Empty(t, f.changed(), "what an import writes is not a change")
 
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "new-1.dist-info"), 0o700))
 	require.Equal(t, dir, f.changed(), "a package is installed")

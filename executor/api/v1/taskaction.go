@@ -132,8 +132,9 @@ type TaskActionStatus struct {
 	SystemFailures int32 `json:"systemFailures,omitempty"`
 	// NotBefore is when the current attempt may start, after a lost one.
 	NotBefore *metav1.MicroTime `json:"notBefore,omitempty"`
-	// PodUID is the pod of the current attempt, once it is known.
-	PodUID types.UID `json:"podUid,omitempty"`
+	// ObjectUID is the object of the current attempt, such as its pod or its Job, once it is known. Its key is from the time when
+	// each attempt was a pod.
+	ObjectUID types.UID `json:"podUid,omitempty"`
 	// Phase is the last phase seen, for people.
 	Phase string `json:"phase,omitempty"`
 	// Message explains the phase, for people.

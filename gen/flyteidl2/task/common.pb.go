@@ -185,7 +185,7 @@ func (x *NamedParameter) GetParameter() *core.Parameter {
 	return nil
 }
 
-// Every so many minutes, hours or days.
+// Every N minutes, hours or days.
 type FixedRate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Value         uint32                 `protobuf:"varint,1,opt,name=value,proto3" json:"value,omitempty"`

@@ -233,7 +233,7 @@ def become(server: Server, message: dict) -> None:
         forkable.set_memory(sys.orig_argv, os.environ)
     except (OSError, KeyError, ValueError):
         pass  # what is shown as the command line then is the server's
-    forkable.refresh()
+    forkable.refresh(sys.modules)
     forkable.reseed(sys.modules)
 
 
@@ -279,7 +279,7 @@ def serve(server: Server):
                     os.chdir(message["dir"])
                     environ(message["env"])
                     sys.argv[:] = message["args"]
-                    forkable.refresh()
+                    forkable.refresh(sys.modules)
                     gc.enable()
                     server.deferred.resume()
                     control = Control(socket.socket(fileno=files[0]))

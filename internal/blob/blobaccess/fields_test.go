@@ -53,6 +53,8 @@ var decisions = map[string]string{
 	"flytebinary.engine.v1.RegisterOutputsRequest.output_uri":         "for services only: where an action has left its outputs",
 	"flytebinary.engine.v1.ActionInputs.input_uri":                    "for services only: what was checked when the action was recorded",
 	"flytebinary.insight.v1.GetCodeRequest.path":                      "a name within the code bundle of the action",
+	"flytebinary.insight.v1.CreateFileLinkRequest.uri":                "one that the data of the action name; Data, with the base and the raw data of its run",
+	"flytebinary.insight.v1.CreateFileLinkRequest.path":               "a relative path below that",
 	"flyteidl2.cacheservice.CachedOutput.output_uri":                  "for services only, which take it from a checked transition",
 
 	// Not read: the server has its own.

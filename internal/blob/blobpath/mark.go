@@ -26,7 +26,7 @@ func IsRunDir(name, run string) bool {
 	return marked && of == run
 }
 
-// RunOf is the run whose directory has this name; false when it is no name of a directory with a mark.
+// RunOf is the run whose directory has this name; false when it is not a name of a directory with a mark.
 func RunOf(name string) (run string, marked bool) {
 	run, mark, _ := strings.Cut(name, ".")
 	if run == "" || len(mark) != markLength || mark != strings.ToLower(mark) {

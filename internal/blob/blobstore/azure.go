@@ -33,7 +33,7 @@ func openAzure(ctx context.Context, r root, clk clock.Clock) (backend, error) {
 // presentAzure does nothing: the signatures that gocloud makes do not cover how an object is answered.
 func presentAzure(GetOptions, string, func(any) bool) {}
 
-// originAzure follows AZURE_STORAGE_DOMAIN and its like, as opening a container does.
+// originAzure follows AZURE_STORAGE_DOMAIN and similar variables, as opening a container does.
 func originAzure(account string) string {
 	options := azureblob.NewDefaultServiceURLOptions()
 	options.AccountName = account

@@ -21,7 +21,7 @@ import (
 // tasks that list directories.
 const tempDir = ".flyte-tmp"
 
-// abandonedAfter is the age from which a file in tempDir has no writer any more.
+// abandonedAfter is the age from which a file in tempDir counts as abandoned by its writer.
 const abandonedAfter = 24 * time.Hour
 
 // files is a directory. It goes through os.Root, so that no symbolic link that a task made leads out of it. It is not

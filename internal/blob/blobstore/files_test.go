@@ -97,7 +97,7 @@ func TestFilesRefuseWhatLeadsOut(t *testing.T) {
 	require.Len(t, entries, 1)
 }
 
-// Anything but a regular file is no object, and is found out without waiting: opening a named pipe has no end.
+// Anything but a regular file is not an object, and is found out without waiting: opening a named pipe has no end.
 func TestSpecialFilesAreNoObjects(t *testing.T) {
 	store := openFiles(t)
 	require.NoError(t, syscall.Mkfifo(store.Root()+"/pipe", 0o644))
@@ -116,7 +116,7 @@ func TestSpecialFilesAreNoObjects(t *testing.T) {
 		require.ErrorIs(t, err, blobstore.ErrNotExist, name)
 	}
 	require.NoError(t, store.DeletePrefix(t.Context(), store.Root()+"/dir/"))
-	require.Error(t, store.DeletePrefix(t.Context(), store.Root()+"/pipe/"), "it is no directory")
+	require.Error(t, store.DeletePrefix(t.Context(), store.Root()+"/pipe/"), "it is not a directory")
 }
 
 func TestFileAppearsWholeOrNotAtAll(t *testing.T) {

@@ -22,7 +22,7 @@ const (
 	slots      = 6 // a minute
 	// fewCalls are too few to judge by.
 	fewCalls = 10
-	// lateShare is the share of calls, one in so many, from which an API server counts as slow. A few slow ones are normal:
+	// lateShare is the share of calls, as a divisor, from which an API server counts as slow. A few slow ones are normal:
 	// a webhook of one namespace, or a large list.
 	lateShare = 5
 )
@@ -35,7 +35,7 @@ type Recent struct {
 	Longest time.Duration
 }
 
-// Slow reports whether so many calls are late that users feel it.
+// Slow reports whether enough calls are late for users to notice.
 func (r Recent) Slow() bool { return r.Calls >= fewCalls && r.Late*lateShare >= r.Calls }
 
 // Share is the share of late calls, 0 to 1.

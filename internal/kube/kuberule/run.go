@@ -15,7 +15,7 @@ import (
 func Run(spec *task.RunSpec) (path, words string) {
 	for i, pair := range spec.GetEnvs().GetValues() {
 		if !IsVariable(pair.GetKey()) {
-			return fmt.Sprintf("envs.values[%d].key", i), quoted(pair.GetKey()) + " is no name of an environment variable: it " + VariableRule
+			return fmt.Sprintf("envs.values[%d].key", i), quoted(pair.GetKey()) + " is not a valid environment variable name: it " + VariableRule
 		}
 	}
 	if path, words = labels("labels.values", spec.GetLabels().GetValues()); words != "" {
@@ -37,7 +37,7 @@ func Run(spec *task.RunSpec) (path, words string) {
 		{"default_settings.pod_template_name", spec.GetDefaultSettings().GetPodTemplateName()},
 	} {
 		if named.name != "" && !IsName(named.name) {
-			return named.path, quoted(named.name) + " is no name of an object of Kubernetes: it " + NameRule
+			return named.path, quoted(named.name) + " is not a valid Kubernetes object name: it " + NameRule
 		}
 	}
 	return "", ""
@@ -47,10 +47,10 @@ func labels(path string, values map[string]string) (at, words string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case !IsKey(key):
-			return path, quoted(key) + " is no key of a label: it " + KeyRule
+			return path, quoted(key) + " is not a valid label key: it " + KeyRule
 		case strings.HasPrefix(key, ident.ReservedKeys): // the platform reads it, and no pod gets it: a priority may be negative
 		case !IsValue(values[key]):
-			return fmt.Sprintf("%s[%q]", path, key), quoted(values[key]) + " is no value of a label: it " + ValueRule
+			return fmt.Sprintf("%s[%q]", path, key), quoted(values[key]) + " is not a valid label value: it " + ValueRule
 		}
 	}
 	return "", ""
@@ -59,7 +59,7 @@ func labels(path string, values map[string]string) (at, words string) {
 func annotations(path string, values map[string]string) (at, words string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !IsKey(key) {
-			return path, quoted(key) + " is no key of an annotation: it " + KeyRule
+			return path, quoted(key) + " is not a valid annotation key: it " + KeyRule
 		}
 	}
 	return "", ""

@@ -43,7 +43,7 @@ func ofContainer(template *core.TaskTemplate) (path, words string) {
 	container := template.GetContainer()
 	for i, pair := range container.GetEnv() {
 		if !IsVariable(pair.GetKey()) {
-			return fmt.Sprintf("container.env[%d].key", i), quoted(pair.GetKey()) + " is no name of an environment variable: it " + VariableRule
+			return fmt.Sprintf("container.env[%d].key", i), quoted(pair.GetKey()) + " is not a valid environment variable name: it " + VariableRule
 		}
 	}
 	for i, port := range container.GetPorts() {
@@ -51,7 +51,7 @@ func ofContainer(template *core.TaskTemplate) (path, words string) {
 			return fmt.Sprintf("container.ports[%d].container_port", i), fmt.Sprintf("a port is from 1 to %d, got %d", maxPortNumber, number)
 		}
 		if name := port.GetName(); name != "" && !IsPort(name) {
-			return fmt.Sprintf("container.ports[%d].name", i), quoted(name) + " is no name of a port: it " + PortRule
+			return fmt.Sprintf("container.ports[%d].name", i), quoted(name) + " is not a valid port name: it " + PortRule
 		}
 	}
 	return "", ""
@@ -61,7 +61,7 @@ func ofContainer(template *core.TaskTemplate) (path, words string) {
 func ofNames(template *core.TaskTemplate) (path, words string) {
 	for i, secret := range template.GetSecurityContext().GetSecrets() {
 		if name := secret.GetEnvVar(); name != "" && !IsVariable(name) {
-			return fmt.Sprintf("security_context.secrets[%d].env_var", i), quoted(name) + " is no name of an environment variable: it " + VariableRule
+			return fmt.Sprintf("security_context.secrets[%d].env_var", i), quoted(name) + " is not a valid environment variable name: it " + VariableRule
 		}
 	}
 	for _, named := range []struct{ path, name string }{
@@ -69,11 +69,11 @@ func ofNames(template *core.TaskTemplate) (path, words string) {
 		{"metadata.pod_template_name", template.GetMetadata().GetPodTemplateName()},
 	} {
 		if named.name != "" && !IsName(named.name) {
-			return named.path, quoted(named.name) + " is no name of an object of Kubernetes: it " + NameRule
+			return named.path, quoted(named.name) + " is not a valid Kubernetes object name: it " + NameRule
 		}
 	}
 	if name := template.GetExtendedResources().GetSharedMemory().GetMountName(); name != "" && !IsLabel(name) {
-		return "extended_resources.shared_memory.mount_name", quoted(name) + " is no name of a volume: it " + LabelRule
+		return "extended_resources.shared_memory.mount_name", quoted(name) + " is not a valid volume name: it " + LabelRule
 	}
 	return "", ""
 }
@@ -90,12 +90,12 @@ func ofPod(template *core.TaskTemplate) (path, words string) {
 			}
 			for j, variable := range listOf(container, "env") {
 				if name := textOf(variable, "name"); !IsVariable(name) {
-					return fmt.Sprintf("%s.env[%d].name", at, j), quoted(name) + " is no name of an environment variable: it " + VariableRule
+					return fmt.Sprintf("%s.env[%d].name", at, j), quoted(name) + " is not a valid environment variable name: it " + VariableRule
 				}
 			}
 			for j, port := range listOf(container, "ports") {
 				if name := textOf(port, "name"); name != "" && !IsPort(name) {
-					return fmt.Sprintf("%s.ports[%d].name", at, j), quoted(name) + " is no name of a port: it " + PortRule
+					return fmt.Sprintf("%s.ports[%d].name", at, j), quoted(name) + " is not a valid port name: it " + PortRule
 				}
 			}
 		}
@@ -116,7 +116,7 @@ type names struct {
 
 func (n *names) add(name string) (words string) {
 	if !IsLabel(name) {
-		return fmt.Sprintf("%s is no name of a %s: it %s", quoted(name), n.kind, LabelRule)
+		return fmt.Sprintf("%s is not a valid %s name: it %s", quoted(name), n.kind, LabelRule)
 	}
 	if n.seen[name] {
 		return fmt.Sprintf("another %s is called %s, too", n.kind, quoted(name))

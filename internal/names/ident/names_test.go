@@ -28,3 +28,12 @@ func TestNamesOfPlaces(t *testing.T) {
 		require.False(t, ident.IsPlace(name), "%q", name)
 	}
 }
+
+func TestClusters(t *testing.T) {
+	for text, valid := range map[string]bool{
+		"default": true, "a": true, "east-1": true, strings.Repeat("a", 32): true,
+		"": false, "East": false, "-a": false, "a-": false, "a.b": false, "a_b": false, strings.Repeat("a", 33): false, "a\n": false,
+	} {
+		require.Equal(t, valid, ident.IsCluster(text), "%q", text)
+	}
+}

@@ -3,6 +3,7 @@ package listquery
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
@@ -17,17 +18,44 @@ func Narrow(ctx context.Context, b *Builder, project, domain string) {
 	case !limited:
 	case len(projects) == 0:
 		b.Where("false")
+	case domain == "" && slices.Contains(projects, ""):
 	case domain == "":
 		b.Where(project + " = ANY(" + b.Arg(projects, "text[]") + ")")
+	case len(projects) == 1 && projects[0] == "":
+		b.Equal(domain, domains[0])
 	case len(projects) == 1:
 		b.Equal(project, projects[0])
 		if domains[0] != "" {
 			b.Equal(domain, domains[0])
 		}
 	default:
-		b.Where(fmt.Sprintf("EXISTS (SELECT FROM unnest(%s, %s) AS place(project, domain) WHERE place.project = %s AND place.domain IN ('', %s))",
-			b.Arg(projects, "text[]"), b.Arg(domains, "text[]"), project, domain))
+		// The domains of every project are few and by themselves, so that the places can be joined by their projects.
+		everywhere, places := split(projects, domains)
+		condition := fmt.Sprintf("EXISTS (SELECT FROM unnest(%s, %s) AS place(project, domain) WHERE place.project = %s AND place.domain IN ('', %s))",
+			b.Arg(places.projects, "text[]"), b.Arg(places.domains, "text[]"), project, domain)
+		if len(everywhere) > 0 {
+			condition = fmt.Sprintf("(%s = ANY(%s) OR %s)", domain, b.Arg(everywhere, "text[]"), condition)
+		}
+		b.Where(condition)
 	}
+}
+
+// pairs are places by column.
+type pairs struct{ projects, domains []string }
+
+// split separates the domains of every project from the other places.
+func split(projects, domains []string) (everywhere []string, places pairs) {
+	if !slices.Contains(projects, "") {
+		return nil, pairs{projects, domains}
+	}
+	for i, project := range projects {
+		if project == "" {
+			everywhere = append(everywhere, domains[i])
+			continue
+		}
+		places.projects, places.domains = append(places.projects, project), append(places.domains, domains[i])
+	}
+	return everywhere, places
 }
 
 // Sees reports whether what is in the domain of a project is within the scope of the call; with an empty domain, all of
@@ -37,7 +65,7 @@ func Sees(ctx context.Context, project, domain string) bool {
 }
 
 // Places are the projects and domains of the scope of the call, for statements that read each place by itself; an empty
-// domain is all of the project. A scope without limits has no places.
+// domain is all of the project, an empty project the domain of every one. A scope without limits has no places.
 func Places(ctx context.Context) (projects, domains []string, limited bool) {
 	scope := authz.ScopeFrom(ctx)
 	if scope.All {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 )
@@ -17,7 +18,7 @@ const (
 	maxToken        = 8 << 10
 )
 
-var errToken = errors.New("not a page token of this list")
+var errToken = errors.New("invalid page token")
 
 type fingerprint [fingerprintSize]byte
 
@@ -79,7 +80,7 @@ func decodeToken(token string, query fingerprint, count int) ([]string, error) {
 		return nil, errToken
 	}
 	if fingerprint(raw[1:1+fingerprintSize]) != query {
-		return nil, errors.New("the page token belongs to a list with another scope, filter or order")
+		return nil, fmt.Errorf("%w: it belongs to a list with another scope, filter or order", errToken)
 	}
 	raw = raw[1+fingerprintSize:]
 	keys := make([]string, 0, count)

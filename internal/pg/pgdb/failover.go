@@ -91,7 +91,7 @@ func (f *Failover) attach(config *pgxpool.Config) {
 	}
 }
 
-// judge refuses a connection to a server that is no primary, or that was one before the last promotion.
+// judge refuses a connection to a server that is not a primary, or that was one before the last promotion.
 func (f *Failover) judge(ctx context.Context, conn *pgconn.PgConn) error {
 	timeline, err := readTimeline(ctx, conn)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // canonicalMsgpack encodes a msgpack value again, with the entries of all maps in the order of their encoded keys and
-// everything in its shortest form. Data that are no single msgpack value are returned as they are. It follows what the
+// everything in its shortest form. Data that are not a single msgpack value are returned as they are. It follows what the
 // Python library makes of such data, since the SDK uses that: single floats become double ones, and the last of two
 // equal keys counts.
 func canonicalMsgpack(data []byte) []byte {

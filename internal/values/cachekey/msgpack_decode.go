@@ -18,7 +18,7 @@ func (d *decoder) take(n int) ([]byte, error) {
 	return taken, nil
 }
 
-// number reads an unsigned number of so many bytes.
+// number reads an unsigned number of size bytes.
 func (d *decoder) number(size int) (uint64, error) {
 	raw, err := d.take(size)
 	if err != nil {
@@ -183,7 +183,7 @@ func (d *decoder) mapping(n, depth int) (node, string, error) {
 	for i := range entries {
 		key, equal, err := d.keyed(depth + 1)
 		if err != nil || equal == "" {
-			return node{}, "", errMalformed // lists and maps are no keys
+			return node{}, "", errMalformed // lists and maps are not keys
 		}
 		value, err := d.value(depth + 1)
 		if err != nil {

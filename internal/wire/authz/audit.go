@@ -32,6 +32,15 @@ type Entry struct {
 	Err error
 }
 
+// Beginning is an auditor that records some calls before they are handled.
+type Beginning interface {
+	Auditor
+	// Begin is called once a call is allowed, before it is handled. If it returns a function, the call is recorded, and the
+	// function is called at the end in place of Record; it must not wait. Otherwise Record is called as for other calls. A call
+	// that cannot be recorded is not handled: its client gets the error.
+	Begin(ctx context.Context, entry Entry) (end func(Outcome, error), err error)
+}
+
 // Auditor records what callers do.
 type Auditor interface {
 	// Record is called at the end of each call from the network and of each request to a plain route, those that are refused too.

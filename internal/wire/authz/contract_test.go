@@ -84,6 +84,7 @@ var beside = map[string]string{
 	"identity.cluster":               "where something runs",
 	"cluster":                        "where something runs",
 	"queue":                          "where something waits",
+	"roles.scope":                    "where a key gets a role; the handler gives no more than the caller has",
 }
 
 // TestEveryRequestNamesItsResource walks the requests: each path in the table exists, and each other identifier is

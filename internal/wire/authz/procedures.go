@@ -8,10 +8,10 @@ var procedures = map[string]map[string]Row{
 		"CreateBinding": {people, "binding.create", on("scope")},
 		"DeleteBinding": {people, "binding.delete", on("scope")},
 		"DeleteRole":    {people, "role.delete", nothing("roles belong to the installation")},
-		"Explain":       {people, "access.explain", on("scope")},
-		"GetMe":         {people, "identity.view", nothing("the caller itself")},
+		"Explain":       {people, "identity.view", members(on("scope"))},
+		"GetMe":         {people, "identity.view", members(nothing("the caller itself"))},
 		"ListBindings":  {people, "binding.view", listing(on("scope"))},
-		"ListRoles":     {people, "role.view", nothing("roles belong to the installation")},
+		"ListRoles":     {people, "role.view", members(nothing("roles belong to the installation"))},
 		"PutRole":       {people, "role.update", nothing("roles belong to the installation")},
 	},
 	"flytebinary.access.v1.AuditService": {
@@ -19,9 +19,9 @@ var procedures = map[string]map[string]Row{
 		"VerifyAudit": {people, "audit.verify", nothing("the chain is of the installation")},
 	},
 	"flytebinary.access.v1.KeyService": {
-		"CreateKey": {people, "key.create", nothing("the caller's own; the handler checks its roles")},
-		"ListKeys":  {people, "key.view", nothing("the caller's own; the handler asks for more")},
-		"RevokeKey": {people, "key.revoke", nothing("the caller's own; the handler asks for more")},
+		"CreateKey": {people, "key.create", members(nothing("the caller's own; the handler checks its roles"))},
+		"ListKeys":  {people, "key.view", members(nothing("the caller's own; the handler asks for more"))},
+		"RevokeKey": {people, "key.revoke", members(nothing("the caller's own; the handler asks for more"))},
 	},
 	"flytebinary.engine.v1.ActionStateService": {
 		"GetActionState": {controllers, "action.view", on("action_id")},
@@ -91,6 +91,10 @@ var procedures = map[string]map[string]Row{
 	},
 	"flytebinary.insight.v1.CodeService": {
 		"GetCode": {people, "task.view", on("action_id")},
+	},
+	"flytebinary.insight.v1.FileService": {
+		"CreateFileLink": {people, "data.view", on("action_id")},
+		"ListFiles":      {people, "data.view", on("action_id")},
 	},
 	"flytebinary.insight.v1.InsightService": {
 		"ExplainAction":     {people, "action.view", on("action_id")},

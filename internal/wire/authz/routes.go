@@ -7,8 +7,8 @@ var routes = map[string]Rule{
 	"GET /readyz":  {By: public, Action: "health.view"},
 	"GET /metrics": {By: people, Action: "metrics.view"},
 
-	"GET /log-level": {By: people, Action: "log.view"},
-	"PUT /log-level": {By: people, Action: "log.change"},
+	"GET /log-level": {By: people, Action: "loglevel.view"},
+	"PUT /log-level": {By: people, Action: "loglevel.change"},
 
 	// The address pins an object, a verb, a size and a time, and carries a signature of them.
 	"/blobs/": {By: signed, Action: "data.transfer"},

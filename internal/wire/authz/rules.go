@@ -1,6 +1,8 @@
 package authz
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -30,6 +32,31 @@ func ResourcesOf(name string, request proto.Message) ([]Resource, error) {
 		return nil, Denied("no rule allows %s", name)
 	}
 	return new(extractors).of(name, row.on, request)
+}
+
+// Permissions are all that the tables of procedures and routes name, except those that only parts of the installation take and
+// those of what is open, in alphabetical order. Each is a noun and a verb, such as run.view.
+func Permissions() []string {
+	known := map[string]bool{}
+	add := func(rule Rule) {
+		if rule.Asks(User) {
+			known[rule.Action] = true
+		}
+	}
+	for _, service := range procedures {
+		for _, row := range service {
+			add(row.Rule())
+			for _, path := range row.on.paths {
+				if path.permission != "" {
+					add(Rule{By: row.by, Action: path.permission})
+				}
+			}
+		}
+	}
+	for _, rule := range routes {
+		add(rule)
+	}
+	return slices.Sorted(maps.Keys(known))
 }
 
 // HasService reports whether the table has rules for a service.

@@ -6,8 +6,33 @@ import (
 	"sync/atomic"
 )
 
-// Place is a project and one of its domains; without a domain it is all of them.
+// Place is a project and one of its domains. Without a domain it is all of them; without a project it is the domain of every
+// project.
 type Place struct{ Project, Domain string }
+
+// Has reports whether the domain of a project is in the place. With an empty domain it asks for all of the project.
+func (p Place) Has(project, domain string) bool {
+	return (p.Project == "" || p.Project == project) && (p.Domain == "" || p.Domain == domain)
+}
+
+// and is what is in both places, and whether there is any.
+func (p Place) and(other Place) (Place, bool) {
+	project, some := both(p.Project, other.Project)
+	domain, more := both(p.Domain, other.Domain)
+	return Place{project, domain}, some && more
+}
+
+// both is the name that two names allow, of which an empty one allows all.
+func both(a, b string) (string, bool) {
+	switch {
+	case a == "":
+		return b, true
+	case b == "" || a == b:
+		return a, true
+	default:
+		return "", false
+	}
+}
 
 // Scope says how much of what a list ranges over its caller may see. The zero value is nothing at all.
 type Scope struct {
@@ -23,9 +48,7 @@ func Everything() Scope { return Scope{All: true} }
 // Allows reports whether something in the domain of a project is within the scope. With an empty domain it asks for
 // all of the project.
 func (s Scope) Allows(project, domain string) bool {
-	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool {
-		return p.Project == project && (p.Domain == "" || p.Domain == domain)
-	})
+	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Has(project, domain) })
 }
 
 // Equal reports whether two scopes name the same places in the same order.
@@ -35,7 +58,7 @@ func (s Scope) Equal(other Scope) bool {
 
 // Touches reports whether anything of a project lies within the scope.
 func (s Scope) Touches(project string) bool {
-	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Project == project })
+	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Project == "" || p.Project == project })
 }
 
 // And is what is within both scopes.
@@ -43,22 +66,18 @@ func (s Scope) And(other Scope) Scope {
 	if s.All {
 		return other
 	}
-	if other.All {
+	if other.All || s.Equal(other) {
 		return s
 	}
-	var both Scope
+	var common Scope
 	for _, a := range s.Places {
 		for _, b := range other.Places {
-			switch {
-			case a.Project != b.Project:
-			case a.Domain == b.Domain || b.Domain == "":
-				both.Places = append(both.Places, a)
-			case a.Domain == "":
-				both.Places = append(both.Places, b)
+			if place, some := a.and(b); some {
+				common.Places = append(common.Places, place)
 			}
 		}
 	}
-	return both
+	return common
 }
 
 type scopeKey struct{}

@@ -32,7 +32,7 @@ func NewHosts(namesAndURLs ...string) Hosts {
 }
 
 // OnMachine returns the hosts of a server outside of a cluster, which is known by the given names of its machine: in the network of
-// a laptop, a neighbour may answer for any other name without a dot, by multicast DNS and the like.
+// a laptop, a neighbour may answer for any other name without a dot, by multicast DNS and similar protocols.
 func (h Hosts) OnMachine(names ...string) Hosts {
 	h.onMachine, h.names = true, maps.Clone(h.names)
 	for _, text := range names {

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"     // its messages
 	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"     // its messages
 	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"    // its messages
 	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"     // its messages

@@ -42,7 +42,7 @@ func (b *buffer) Read(p []byte) (int, error) {
 	n := copy(p, b.data)
 	b.data = b.data[n:]
 	if len(b.data) == 0 {
-		b.data = nil // let go of the array, streams are mostly idle
+		b.data = nil // release the array: streams are mostly idle
 	}
 	b.changed.Broadcast()
 	return n, nil

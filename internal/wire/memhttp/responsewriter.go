@@ -64,7 +64,7 @@ func (w *responseWriter) WriteHeader(code int) {
 	w.response.StatusCode = code
 	w.response.Status = http.StatusText(code)
 	w.response.Header = w.header.Clone()
-	// Announced trailers are no headers.
+	// Announced trailers are not headers.
 	for _, name := range announced(w.header) {
 		delete(w.response.Header, name)
 	}

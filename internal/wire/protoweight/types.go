@@ -84,7 +84,7 @@ func buildField(field protoreflect.FieldDescriptor, made map[protoreflect.FullNa
 	case field.IsMap():
 		_, key := wordsOf(field.MapKey().Kind())
 		_, value := wordsOf(field.MapValue().Kind())
-		// Maps grow to twice their size when seven of eight slots are taken. The entry is no message of its own.
+		// Maps grow to twice their size when seven of eight slots are taken. The entry is not a message of its own.
 		f.each = 3 * (key + value)
 		f.first = mapHeader + mapSlots*(key+value+1)
 	case field.IsList():

@@ -39,18 +39,17 @@ func (a *authorisation) about(name string, row authz.Row, message any) ([]authz.
 
 // request asks about a request to a plain route, and records it. Its error is that for the client.
 func (a *authorisation) request(ctx context.Context, request authz.Request, rule authz.Rule, resource authz.Resource) error {
-	var resources []authz.Resource
-	var err error
+	entry := authz.Entry{Request: request, Rule: rule}
 	if asked(ctx, rule) {
-		resources = []authz.Resource{resource}
-		if _, err = a.One(ctx, rule, resource); err != nil {
-			err = answer(ctx, err)
+		entry.Resources = []authz.Resource{resource}
+		if _, err := a.One(ctx, rule, resource); err != nil {
+			entry.Outcome, entry.Err = refusalIn(err), answer(ctx, err)
 		}
 	}
 	if !rule.By.Open() {
-		a.audit.record(ctx, request, rule, resources, err)
+		a.audit.record(ctx, entry)
 	}
-	return err
+	return entry.Err
 }
 
 // WrapUnary implements connect.Interceptor. Connect decodes the request before its interceptors run, so the message
@@ -60,24 +59,21 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		name := request.Spec().Procedure
 		row, _ := authz.RowOf(name)
 		scope := authz.Everything()
-		var resources []authz.Resource
-		defer func() { a.recordCall(ctx, row.Rule(), resources, err) }()
+		done := recording{authorisation: a, rule: row.Rule()}
+		defer func() { done.end(ctx, err) }()
 		if asked(ctx, row.Rule()) {
-			if resources, err = a.about(name, row, request.Any()); err == nil {
-				scope, err = a.All(ctx, row.Rule(), resources)
+			if done.resources, err = a.about(name, row, request.Any()); err == nil {
+				scope, err = a.All(ctx, row.Rule(), done.resources)
 			}
 			if err != nil {
+				done.outcome = refusalIn(err)
 				return nil, answer(ctx, err)
 			}
 		}
+		if err = done.begin(ctx); err != nil {
+			return nil, answer(ctx, err)
+		}
 		return next(authz.WithScope(ctx, scope), request)
-	}
-}
-
-// recordCall records a call of a procedure at its end.
-func (a *authorisation) recordCall(ctx context.Context, rule authz.Rule, resources []authz.Resource, err error) {
-	if call, ok := ctx.Value(admittedKey{}).(*admitted); ok && !rule.By.Open() {
-		a.audit.record(ctx, call.request, rule, resources, err)
 	}
 }
 
@@ -86,7 +82,7 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		row, _ := authz.RowOf(conn.Spec().Procedure)
 		if !asked(ctx, row.Rule()) {
-			defer func() { a.recordCall(ctx, row.Rule(), nil, err) }()
+			defer func() { (&recording{authorisation: a, rule: row.Rule()}).end(ctx, err) }()
 			return next(authz.WithScope(ctx, authz.Everything()), conn)
 		}
 		ctx, end := context.WithCancelCause(ctx)
@@ -94,7 +90,7 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		authorised := &authorisedConn{
 			StreamingHandlerConn: conn, ctx: ctx, authorisation: a, row: row, cell: cell, decided: map[authz.Resource]authz.Scope{},
 		}
-		defer func() { a.recordCall(ctx, row.Rule(), authorised.resources(), err) }()
+		defer func() { authorised.record(ctx, err) }()
 		var watch sync.WaitGroup
 		defer watch.Wait()
 		defer end(nil)
@@ -104,7 +100,7 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		}
 		err = next(authz.WithCell(ctx, cell), authorised)
 		if reason := taken(ctx); reason != nil && err == nil {
-			return answer(ctx, reason) // of a handler to which the end of its context is no failure
+			return answer(ctx, reason) // of a handler to which the end of its context is not a failure
 		}
 		return err
 	}
@@ -129,6 +125,8 @@ type authorisedConn struct {
 
 	mu      sync.Mutex
 	decided map[authz.Resource]authz.Scope // GUARDED_BY(mu)
+	denied  []authz.Resource               // GUARDED_BY(mu): what ended the stream
+	refused authz.Outcome                  // GUARDED_BY(mu): Refused once a question was answered with a denial
 }
 
 // Receive implements connect.StreamingHandlerConn.
@@ -160,6 +158,7 @@ func (c *authorisedConn) decide(message any) (authz.Scope, error) {
 		scope, known := c.decided[resource]
 		if !known {
 			if scope, err = c.authorisation.One(c.ctx, c.row.Rule(), resource); err != nil {
+				c.refused, c.denied = refusalIn(err), []authz.Resource{resource}
 				return authz.Scope{}, err
 			}
 			c.decided[resource] = scope
@@ -169,11 +168,15 @@ func (c *authorisedConn) decide(message any) (authz.Scope, error) {
 	return all, nil
 }
 
-// resources are those that the stream has named, in no order.
-func (c *authorisedConn) resources() []authz.Resource {
+// record records the stream at its end, with what it has named, in no order.
+func (c *authorisedConn) record(ctx context.Context, err error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(c.decided))
+	done := recording{authorisation: c.authorisation, rule: c.row.Rule(), resources: slices.AppendSeq(c.denied, maps.Keys(c.decided))}
+	if err != nil {
+		done.outcome = c.refused
+	}
+	c.mu.Unlock()
+	done.end(ctx, err)
 }
 
 // Send implements connect.StreamingHandlerConn. What is sent before anything was received answers no request, and
@@ -187,6 +190,8 @@ func (c *authorisedConn) Send(message any) error {
 		scope, err := c.authorisation.One(c.ctx, c.row.Rule(), authz.Resource{})
 		if err == nil {
 			c.decided[authz.Resource{}] = scope
+		} else {
+			c.refused = refusalIn(err)
 		}
 		c.mu.Unlock()
 		if err != nil {

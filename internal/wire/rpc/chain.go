@@ -112,7 +112,7 @@ func (c Chain) telemetry() (connect.Interceptor, error) {
 		otelconnect.WithTrustRemote(), // a task's spans are children of its run's
 		otelconnect.WithPropagator(propagation.TraceContext{}),
 		// A handler of such a stream receives in a goroutine that ends just after it; the interceptor writes to what both use. A
-		// session of hours is no span either.
+		// session of hours is not a span either.
 		otelconnect.WithFilter(func(_ context.Context, spec connect.Spec) bool { return spec.StreamType != connect.StreamTypeBidi }),
 	)
 	if err != nil {

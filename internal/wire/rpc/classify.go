@@ -27,6 +27,9 @@ func KindOf(err error) Kind {
 	}
 	var denial *authz.DenialError
 	if errors.As(err, &denial) {
+		if denial.Hidden {
+			return KindNotFound
+		}
 		return KindPermissionDenied
 	}
 	var theirs *connect.Error
@@ -75,7 +78,7 @@ func kindOfSQLState(state string) Kind {
 	for _, class := range []string{
 		"08",  // connection exceptions
 		"28",  // the database refused our own credentials, not those of the caller
-		"3D",  // the database does not exist (yet, or any more)
+		"3D",  // the database does not exist yet, or no longer
 		"53",  // out of connections, memory or disk
 		"57P", // shutting down or starting up
 		"58",  // the server's own input and output

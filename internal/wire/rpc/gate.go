@@ -57,7 +57,7 @@ func (g *gate) enter(ctx context.Context, c call, rule authz.Rule) (entered cont
 // refuse returns the error for the client of a request that does not pass.
 func (g *gate) refuse(ctx context.Context, c call, rule authz.Rule, err error) error {
 	err = answer(ctx, err)
-	g.audit.record(ctx, c.request, rule, nil, err)
+	g.audit.record(ctx, authz.Entry{Request: c.request, Rule: rule, Err: err})
 	return err
 }
 

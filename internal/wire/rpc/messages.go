@@ -55,7 +55,7 @@ func (m *messages) Read(p []byte) (int, error) {
 	return m.message.Read(p)
 }
 
-// drop lets go of the message.
+// drop releases the message.
 func (m *messages) drop() {
 	m.intake.keep(m.message)
 	m.message = nil

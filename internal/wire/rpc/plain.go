@@ -56,6 +56,8 @@ func refuse(w http.ResponseWriter, err error) {
 	switch wire.Code() { //nolint:exhaustive // the rest is our fault
 	case connect.CodeUnauthenticated:
 		status = http.StatusUnauthorized
+	case connect.CodeNotFound:
+		status = http.StatusNotFound
 	case connect.CodePermissionDenied:
 		status = http.StatusForbidden
 	case connect.CodeResourceExhausted:

@@ -89,6 +89,14 @@ func (m *Mux) Trust(tokens authz.Authenticator) {
 	m.links.gate.authenticator = authz.InTurn(tokens, m.links.gate.authenticator)
 }
 
+// Decide replaces the authoriser. The service that decides calls it before the mux serves requests.
+func (m *Mux) Decide(policy authz.Authoriser) { m.links.authorise.Authoriser = policy }
+
+// Record replaces the auditor. The service that keeps what was done calls it before the mux serves requests.
+func (m *Mux) Record(auditor authz.Auditor) {
+	m.links.gate.audit, m.links.authorise.audit = audit{auditor}, audit{auditor}
+}
+
 // Routes lists the patterns of the plain routes, in order.
 func (m *Mux) Routes() []string {
 	var patterns []string

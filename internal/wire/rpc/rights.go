@@ -32,6 +32,7 @@ func (c *authorisedConn) askAgain() error {
 	for resource, before := range c.decided {
 		scope, err := c.authorisation.One(c.ctx, c.row.Rule(), resource)
 		if err != nil {
+			c.refused = refusalIn(err)
 			return &Error{Kind: KindOf(err), Message: publicText(err)}
 		}
 		if !scope.Equal(before) {

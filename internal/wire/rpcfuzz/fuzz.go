@@ -173,7 +173,7 @@ func (f *Fuzzer) send(ctx context.Context, c call) (string, error) {
 	return code, nil
 }
 
-// codeOf is the Connect code of an answer, "ok" for a success, and empty for what is no answer of a Connect server.
+// codeOf is the Connect code of an answer, "ok" for a success, and empty for what is not an answer of a Connect server.
 func codeOf(response *http.Response, body []byte) string {
 	var failure struct {
 		Code  string

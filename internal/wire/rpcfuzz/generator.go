@@ -108,7 +108,7 @@ func (g *generator) value(field protoreflect.FieldDescriptor, depth int) protore
 }
 
 func (g *generator) scalar(field protoreflect.FieldDescriptor) protoreflect.Value {
-	switch field.Kind() { //nolint:exhaustive // messages and groups are no scalars
+	switch field.Kind() { //nolint:exhaustive // messages and groups are not scalars
 	case protoreflect.BoolKind:
 		return protoreflect.ValueOfBool(g.IntN(2) == 0)
 	case protoreflect.EnumKind:

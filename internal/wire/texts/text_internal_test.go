@@ -65,13 +65,13 @@ func TestNamesAndTextsAtTheDoor(t *testing.T) {
 		require.NoError(t, refusal(Check(action(name).ProtoReflect(), true)), "services are trusted with what they stored before")
 	}
 	for words, message := range map[string]proto.Message{
-		`run_id.project: ".." is no name here`:                         &workflow.AbortRunRequest{RunId: &common.RunIdentifier{Project: ".."}},
-		`action.parent_action_name: "../x" is no name here`:            &actions.EnqueueRequest{Action: &actions.Action{ParentActionName: proto.String("../x")}},
+		`run_id.project: ".." is not a valid name`:                     &workflow.AbortRunRequest{RunId: &common.RunIdentifier{Project: ".."}},
+		`action.parent_action_name: "../x" is not a valid name`:        &actions.EnqueueRequest{Action: &actions.Action{ParentActionName: proto.String("../x")}},
 		`reason: "all\u202enice" has the character U+202E`:             &workflow.AbortRunRequest{Reason: proto.String("all\u202enice")},
 		`reason: "\x1b[2J" has the character U+001B`:                   &workflow.AbortRunRequest{Reason: proto.String("\x1b[2J")},
 		`spec.environment.name: "e\u200bnv" has the character U+200B`:  &task.DeployTaskRequest{Spec: &task.TaskSpec{Environment: &task.Environment{Name: "e\u200bnv"}}},
 		`action.condition.name: "two\nlines" has the character U+000A`: &actions.EnqueueRequest{Action: &actions.Action{Spec: &actions.Action_Condition{Condition: &workflow.ConditionAction{Name: "two\nlines"}}}},
-		`secrets[0].group: "../etc" is no name here`:                   &core.SecurityContext{Secrets: []*core.Secret{{Group: "../etc"}}},
+		`secrets[0].group: "../etc" is not a valid name`:               &core.SecurityContext{Secrets: []*core.Secret{{Group: "../etc"}}},
 		`labels.values["team"]: "blue\u2067" has the character U+2067`: &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"team": "blue\u2067"}}},
 		`literals[0].name: "x\u200f" has the character U+200F`:         inputs("x\u200f", ""),
 	} {

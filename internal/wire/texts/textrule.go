@@ -62,7 +62,7 @@ func unless(fine bool, text, rule string) string {
 	if fine {
 		return ""
 	}
-	return fmt.Sprintf("%s is no name here: it %s", quoted(text), rule)
+	return fmt.Sprintf("%s is not a valid name: it %s", quoted(text), rule)
 }
 
 func isKey(text string) bool {

@@ -35,7 +35,7 @@ func (p *Process) activity() (activity, bool) {
 	return all, true
 }
 
-// procStat is what /proc tells of one process.
+// procStat is what /proc has about one process.
 type procStat struct {
 	state  string
 	parent int

@@ -55,7 +55,7 @@ type wait struct {
 	total, silence time.Duration // waited, and waited since the last progress
 }
 
-// activity is what the system tells of a program and of everything that it has started.
+// activity is what the system knows about a program and everything that it has started.
 type activity struct {
 	cpu      time.Duration // processor time used
 	diskWait bool          // some process waits for a disk

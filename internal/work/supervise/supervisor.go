@@ -47,7 +47,7 @@ type Supervisor struct {
 	current *Process           // GUARDED_BY(mu): nil while none runs
 	cancel  context.CancelFunc // GUARDED_BY(mu): nil before Start
 	stopped bool               // GUARDED_BY(mu)
-	done    chan struct{}      // GUARDED_BY(mu): closed when nothing runs any more
+	done    chan struct{}      // GUARDED_BY(mu): closed when everything has ended
 }
 
 var _ lifecycle.Part = (*Supervisor)(nil)
@@ -99,7 +99,7 @@ func (s *Supervisor) Stop(ctx context.Context) error {
 	if process != nil && !process.Stop(ctx) {
 		s.config.Log.Warn().Str("child", s.config.Name).Msg("child did not stop in time and was killed")
 	}
-	<-done // bounded: the program has ended and none is started any more
+	<-done // bounded: the program has ended and no other is started
 	return nil
 }
 

@@ -23,7 +23,7 @@ import (
 // scopes are what callers may see, by name. Places are written project/domain.
 var scopes = map[string][]string{
 	"nothing": {}, "unknown": {"z/"}, "one domain": {"p/d"}, "a project": {"p/"}, "two domains": {"p/d", "q/other"},
-	"two projects": {"p/", "q/"}, "twice the same": {"q/", "q/d"},
+	"two projects": {"p/", "q/"}, "twice the same": {"q/", "q/d"}, "a domain of all": {"/d"}, "a domain and a project": {"/d", "q/"},
 }
 
 func scopeOf(places []string) authz.Scope {

@@ -3,6 +3,7 @@ package sqltext
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -44,13 +45,15 @@ func RunPlaces(ctx context.Context, pool *pgxpool.Pool) ([]schema.Scope, error) 
 	if len(projects) == 0 {
 		return nil, nil
 	}
-	rows, err := pool.Query(ctx, query, projects)
-	if err != nil {
-		return nil, fmt.Errorf("find places with runs: %w", err)
+	var found []schema.Scope
+	var err error
+	if slices.Contains(projects, "") {
+		found, err = AllRunPlaces(ctx, pool)
+	} else {
+		found, err = runPlaces(ctx, pool, query, projects)
 	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[schema.Scope])
 	if err != nil {
-		return nil, fmt.Errorf("find places with runs: %w", err)
+		return nil, err
 	}
 	places := found[:0]
 	for _, place := range found {
@@ -59,6 +62,34 @@ func RunPlaces(ctx context.Context, pool *pgxpool.Pool) ([]schema.Scope, error) 
 		}
 	}
 	return places, nil
+}
+
+// AllRunPlaces are the projects and domains that have runs. It skips from one to the next in an index, so that its cost depends on
+// the number of places, not of runs.
+func AllRunPlaces(ctx context.Context, pool *pgxpool.Pool) ([]schema.Scope, error) {
+	const query = `
+		WITH RECURSIVE scopes AS (
+			(SELECT project, domain FROM actions WHERE parent_name IS NULL ORDER BY project, domain LIMIT 1)
+			UNION ALL
+			SELECT next.project, next.domain FROM scopes, LATERAL (
+				SELECT a.project, a.domain FROM actions a
+				WHERE a.parent_name IS NULL AND (a.project, a.domain) > (scopes.project, scopes.domain)
+				ORDER BY a.project, a.domain LIMIT 1) next
+		)
+		SELECT project, domain FROM scopes`
+	return runPlaces(ctx, pool, query)
+}
+
+func runPlaces(ctx context.Context, pool *pgxpool.Pool, query string, args ...any) ([]schema.Scope, error) {
+	rows, err := pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find places with runs: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[schema.Scope])
+	if err != nil {
+		return nil, fmt.Errorf("find places with runs: %w", err)
+	}
+	return found, nil
 }
 
 // EachPlace is a source of rows of actions a: the first rows of each place, as many as the list wants, in list order,

@@ -95,28 +95,9 @@ func (w *Reader) UpdatedRoots(ctx context.Context, scope schema.Scope, after Upd
 		ORDER BY a.updated_at, a.id LIMIT $5`, scope.Project, scope.Domain, after.UpdatedAt, after.ID, limit)
 }
 
-// Scopes lists the projects and domains that have runs. It skips from one to the next in an index, so that its cost
-// depends on the number of scopes, not of runs.
+// Scopes lists the projects and domains that have runs.
 func (w *Reader) Scopes(ctx context.Context) ([]schema.Scope, error) {
-	const query = `
-		WITH RECURSIVE scopes AS (
-			(SELECT project, domain FROM actions WHERE parent_name IS NULL ORDER BY project, domain LIMIT 1)
-			UNION ALL
-			SELECT next.project, next.domain FROM scopes, LATERAL (
-				SELECT a.project, a.domain FROM actions a
-				WHERE a.parent_name IS NULL AND (a.project, a.domain) > (scopes.project, scopes.domain)
-				ORDER BY a.project, a.domain LIMIT 1) next
-		)
-		SELECT project, domain FROM scopes`
-	rows, err := w.pool.Query(ctx, query)
-	if err != nil {
-		return nil, fmt.Errorf("list scopes of runs: %w", err)
-	}
-	scopes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[schema.Scope])
-	if err != nil {
-		return nil, fmt.Errorf("list scopes of runs: %w", err)
-	}
-	return scopes, nil
+	return sqltext.AllRunPlaces(ctx, w.pool)
 }
 
 func (w *Reader) roots(ctx context.Context, query string, args ...any) ([]*lists.Listed, error) {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// nodeName is the node to which pods are bound. It is no object: nothing of a fan-out reads it.
+// nodeName is the node to which pods are bound. It is not an object: nothing of a fan-out reads it.
 const nodeName = "bench"
 
 // liveLikeKubelet takes a pod through what a scheduler and a kubelet write for one that succeeds at once: it is bound, waits for its

@@ -101,6 +101,12 @@ def jax() -> tuple[dict, dict]:
 
 
 @program
+def modules() -> tuple[dict, dict]:
+    """Programs test for what is loaded, such as multiprocessing. gc is a part of the interpreter, and the same whoever loads it."""
+    return {"standard": sorted(name for name in sys.modules if name.partition(".")[0] in sys.stdlib_module_names - {"gc"})}, {}
+
+
+@program
 def surroundings() -> tuple[dict, dict]:
     """What differs is compared in test_warm.py with more detail; this is what holds for pools, too."""
     import asyncio

@@ -72,7 +72,7 @@ func everyoneIsNotified(e *Evidence, f *findings) {
 			case !ok:
 				f.add("run %s: a receiver has the notification %s, which is not in the list", run.Name, told.ID)
 			case d.Rule != told.Rule || d.Phase != told.Phase || (told.Action != "" && told.Action != d.Action):
-				f.add("run %s: the notification of %s told of %s", run.Name, occasion(d.Rule, d.Action, d.Phase), occasion(told.Rule, told.Action, told.Phase))
+				f.add("run %s: the notification of %s was about %s", run.Name, occasion(d.Rule, d.Action, d.Phase), occasion(told.Rule, told.Action, told.Phase))
 			}
 		}
 	}

@@ -1,9 +1,10 @@
-import { useState } from "react";
+import { useContext, useState } from "react";
 import { usePreferences } from "@/app/preferences";
 import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
 import { bytes, count, duration, exactly, plural } from "@/design/format";
+import { StoredActions } from "./stored-actions";
 import { pythonText } from "./write-python";
 import type { Value } from "./value-type";
 import css from "./value.module.css";
@@ -130,6 +131,7 @@ function Items({
 const kinds = { file: "File", directory: "Directory", dataframe: "Table", pickle: "Pickled object", value: "Large value in the object store" } as const;
 
 function StoredView({ value }: { readonly value: Extract<Value, { kind: "stored" }> }) {
+  const actions = useContext(StoredActions);
   return (
     <span className={css["stored"]}>
       <span>
@@ -140,6 +142,7 @@ function StoredView({ value }: { readonly value: Extract<Value, { kind: "stored"
         <CopyButton text={value.uri} label="Copy URI" />
       </span>
       {value.columns && <span className={css["columns"]}>Columns: {value.columns.join(", ")}</span>}
+      {actions(value.uri)}
     </span>
   );
 }

@@ -23,7 +23,7 @@ describe("literals", () => {
     ["large integers", primitive({ case: "integer", value: 9007199254740993n }), { kind: "number", digits: "9007199254740993", whole: true }],
     ["whole floats", primitive({ case: "floatValue", value: 2 }), { kind: "number", digits: "2.0", whole: false }],
     ["floats", primitive({ case: "floatValue", value: 0.1 }), { kind: "number", digits: "0.1", whole: false }],
-    ["what is no number", primitive({ case: "floatValue", value: Number.NaN }), { kind: "number", digits: "NaN", whole: false }],
+    ["what is not a number", primitive({ case: "floatValue", value: Number.NaN }), { kind: "number", digits: "NaN", whole: false }],
     ["booleans", primitive({ case: "boolean", value: false }), { kind: "boolean", value: false }],
     ["texts", primitive({ case: "stringValue", value: "x" }), text("x")],
     [

@@ -2,7 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { App } from "@gen/flyteidl2/app/app_definition_pb.js";
 import type { WatchResponse } from "@gen/flyteidl2/app/app_payload_pb.js";
 
-/** What a stream of apps has told, by name. Deleted apps are undefined. */
+/** What a stream of apps has sent, by name. Deleted apps are undefined. */
 export type Watched = ReadonlyMap<string, App | undefined>;
 
 export const nameOf = (app: App): string => app.metadata?.id?.name ?? "";

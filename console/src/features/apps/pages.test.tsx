@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createRouterTransport } from "@connectrpc/connect";
 import { TransportProvider } from "@connectrpc/connect-query";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, configure, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { Tooltip } from "radix-ui";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -48,9 +48,6 @@ interface LinkProps {
   readonly search?: Record<string, string>;
   readonly children: ReactNode;
 }
-
-// The page loads the viewer of logs when it is needed, which takes a busy machine more than the usual second.
-configure({ asyncUtilTimeout: 30_000 });
 
 /** Streams these messages, and those that are sent later, until it is aborted. */
 function stream(...first: WatchResponse[]) {

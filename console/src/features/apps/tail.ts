@@ -18,7 +18,7 @@ export interface TailTarget {
 
 type LogClient = Pick<Client<typeof AppLogsService>, "tailLogs">;
 
-/** A place in the log of a replica: the lines up to a time, and so many with that time. */
+/** A place in the log of a replica: the lines up to a time, and how many with that time. */
 interface Position {
   /** In nanoseconds since the epoch. */
   readonly at: bigint;

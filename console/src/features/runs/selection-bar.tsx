@@ -23,7 +23,7 @@ export interface SelectionBarProps {
 export function SelectionBar({ place, search, runs, more, selection }: SelectionBarProps) {
   const [order, setOrder] = useState<BulkOrder>();
   const { names, all, selectAll, clear } = selection;
-  // A run that no longer matches has left the list and is not selected any more.
+  // A run that no longer matches has left the list and is no longer selected.
   const chosen = runs.filter((run) => names.has(nameOf(run)));
   const compare = useCompare(place);
   const start = (kind: BulkKind) => setOrder({ kind, place, runs: all ? search : chosen });

@@ -504,7 +504,7 @@ func (x *ReportAppsRequest) GetApps() []*ObservedApp {
 // ReportAppsResponse answers a report.
 type ReportAppsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The uids of the report that are not known any more.
+	// The uids of the report that are no longer known.
 	Unknown       []string `protobuf:"bytes,1,rep,name=unknown,proto3" json:"unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1532,7 +1532,7 @@ type ListAppUsesRequest struct {
 	Artifacts []*core.ArtifactVersionId `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`
 	// Uses of outputs of these runs.
 	Runs []*common.RunIdentifier `protobuf:"bytes,2,rep,name=runs,proto3" json:"runs,omitempty"`
-	// At most so many of each of both; 0 means 500.
+	// The maximum number of each of both; 0 means 500.
 	Limit         uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

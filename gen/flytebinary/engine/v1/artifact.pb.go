@@ -371,7 +371,7 @@ type ListArtifactUsesRequest struct {
 	Artifacts []*core.ArtifactVersionId `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`
 	// Uses by these runs.
 	Runs []*common.RunIdentifier `protobuf:"bytes,2,rep,name=runs,proto3" json:"runs,omitempty"`
-	// At most so many; 0 means 500.
+	// The maximum number; 0 means 500.
 	Limit         uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -596,7 +596,7 @@ func (x *ArtifactUser) GetTask() string {
 // ListArtifactEventsRequest bounds the answer.
 type ListArtifactEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most so many; 0 means 100.
+	// The maximum number; 0 means 100.
 	Limit         uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -43,7 +43,7 @@ const (
 	TransitionOutcome_TRANSITION_OUTCOME_APPLIED TransitionOutcome = 1
 	// The same or a later observation of a live attempt is known already.
 	TransitionOutcome_TRANSITION_OUTCOME_STALE TransitionOutcome = 2
-	// The action had reached its end; nothing that concerns it needs to run any more.
+	// The action had reached its end; nothing that concerns it needs to run.
 	TransitionOutcome_TRANSITION_OUTCOME_TERMINAL TransitionOutcome = 3
 	// No such action is stored.
 	TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION TransitionOutcome = 4
@@ -646,7 +646,7 @@ func (x *Assignment) GetCluster() string {
 	return ""
 }
 
-// Release tells that an action needs no TaskAction any more.
+// Release says that an action no longer needs a TaskAction.
 type Release struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which action.

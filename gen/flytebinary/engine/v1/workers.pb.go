@@ -136,7 +136,7 @@ type ExplainWorkerWaitResponse struct {
 	Cause WorkerWaitCause `protobuf:"varint,1,opt,name=cause,proto3,enum=flytebinary.engine.v1.WorkerWaitCause" json:"cause,omitempty"`
 	// One sentence for people.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// The slots of all workers that the pool may have, and how many are taken; 0 where the cause is no limit.
+	// The slots of all workers that the pool may have, and how many are taken; 0 where the cause is not a limit.
 	Limit int64 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	Used  int64 `protobuf:"varint,4,opt,name=used,proto3" json:"used,omitempty"`
 	// How many actions of the pool go before it.

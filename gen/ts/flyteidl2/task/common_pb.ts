@@ -50,7 +50,7 @@ export const NamedParameterSchema: GenMessage<NamedParameter> = /*@__PURE__*/
   messageDesc(file_flyteidl2_task_common, 0);
 
 /**
- * Every so many minutes, hours or days.
+ * Every N minutes, hours or days.
  *
  * @generated from message flyteidl2.task.FixedRate
  */

@@ -17,7 +17,7 @@ export interface Made {
   readonly ended?: number;
 }
 
-/** A model with these actions, as a server would tell of them. */
+/** A model with these actions, as a server would send them. */
 export function modelOf(actions: readonly Made[], model = new RunModel()): RunModel {
   const numbers = new Map(actions.map(({ name }, number) => [name, number]));
   const strings = [""];
@@ -54,7 +54,7 @@ export function modelOf(actions: readonly Made[], model = new RunModel()): RunMo
   return model;
 }
 
-/** A run with so many actions: a root with parents that have children of three kinds, some of which fail. */
+/** A run with this many actions: a root with parents that have children of three kinds, some of which fail. */
 export function madeUpRun(count: number, parents = 100): RunModel {
   const actions: Made[] = [{ name: "a0", title: "main", created: 0, started: 200, ended: count * 10 + 5000 }];
   const groups = Math.min(parents, count - 1);

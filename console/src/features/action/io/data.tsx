@@ -24,6 +24,7 @@ import { valueOf } from "@/entities/value/value";
 import type { Value } from "@/entities/value/value-type";
 import { ValueView } from "@/entities/value/value-view";
 import { json } from "@/entities/value/write-json";
+import { StoredFiles } from "./stored-files";
 import css from "./data.module.css";
 
 /** The inputs and outputs of an action, by type or as JSON. */
@@ -42,8 +43,9 @@ export function DataTab({ action, details }: TabProps) {
   if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
   if (isPending) return <Loading what="inputs and outputs" />;
   const context = data.inputs?.context ?? [];
+  const values = [...(data.inputs?.literals ?? []), ...(data.outputs?.literals ?? [])].map((one) => valueOf(one.value));
   return (
-    <>
+    <StoredFiles action={action} values={values} version={`${data.inputsUri} ${data.outputsUri}`}>
       <Side what="inputs" action={action} literals={data.inputs?.literals ?? []} types={interfaces?.inputs} uri={data.inputsUri} empty="No inputs." />
       {context.length > 0 && (
         <section className={css["side"]}>
@@ -59,7 +61,7 @@ export function DataTab({ action, details }: TabProps) {
         uri={data.outputsUri}
         empty={emptyOutputs(phase)}
       />
-    </>
+    </StoredFiles>
   );
 }
 

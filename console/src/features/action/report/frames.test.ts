@@ -16,7 +16,7 @@ test("one that still loads makes place for a newer one, and its late word change
   expect(drawn(three, two[1]?.id ?? 0)).toBe(three);
 });
 
-test("the same text is no new version", () => {
+test("the same text is not a new version", () => {
   const one = add([], "one");
   expect(add(one, "one")).toBe(one);
 });

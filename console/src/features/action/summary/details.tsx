@@ -109,7 +109,7 @@ function taskLink({ metadata }: ActionDetails, tracked: boolean | undefined): Re
   );
 }
 
-/** The trigger that started the run. One that an older server named without its task is no link. */
+/** The trigger that started the run. One that an older server named without its task is not a link. */
 function triggerOf({ metadata }: ActionDetails): ReactNode {
   const { project = "", domain = "", taskName = "", name = "" } = metadata?.triggerId?.name ?? {};
   if (!taskName) return metadata?.triggerName;

@@ -66,10 +66,14 @@ it("adds events, without those that a new stream repeats", () => {
   expect(merge(first, [])).toHaveLength(2);
 });
 
-it("names people by what says most", () => {
+it("names people and programs by what says most", () => {
   const user = (spec: object, subject = "") => whoIs(create(EnrichedIdentitySchema, { principal: { case: "user", value: { spec, id: { subject } } } }));
   expect(user({ firstName: "Ada", lastName: "B", email: "a@b" })).toBe("Ada B");
   expect(user({ email: "a@b" }, "u1")).toBe("a@b");
   expect(user({}, "u1")).toBe("u1");
+  const application = (name: string) =>
+    whoIs(create(EnrichedIdentitySchema, { principal: { case: "application", value: { spec: { name }, id: { subject: "k1" } } } }));
+  expect(application("p/d/r1/a0")).toBe("p/d/r1/a0");
+  expect(application("")).toBe("k1");
   expect(whoIs(undefined)).toBe("");
 });

@@ -1,4 +1,4 @@
-/** So many nodes of a list are drawn at first, and so many more when they are asked for. */
+/** How many nodes of a list are drawn at first, and how many more on each request. */
 const page = 25;
 
 /** What is folded and unfolded, and how much of long lists is drawn. */

@@ -201,7 +201,7 @@ function nodeOf(
   };
 }
 
-/** The children of an action, the like together where they are many. */
+/** The children of an action; where there are many, similar ones are grouped. */
 function* entriesOf(model: RunModel, parent: number, visible: (row: number) => boolean): Generator<void, Entry[]> {
   const groups = new Map<string, Map<string, Group>>(); // by group and title
   let count = 0;

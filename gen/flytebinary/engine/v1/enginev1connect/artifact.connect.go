@@ -254,7 +254,7 @@ func (UnimplementedArtifactUseServiceHandler) ListArtifactUses(context.Context, 
 type ArtifactEventServiceClient interface {
 	// ListArtifactEvents returns the oldest events that were not removed. Each version has one.
 	ListArtifactEvents(context.Context, *v1.ListArtifactEventsRequest) (*v1.ListArtifactEventsResponse, error)
-	// RemoveArtifactEvents removes events that were acted upon. It can be repeated.
+	// RemoveArtifactEvents removes events that were handled. It can be repeated.
 	RemoveArtifactEvents(context.Context, *v1.RemoveArtifactEventsRequest) (*v1.RemoveArtifactEventsResponse, error)
 	// GetArtifactMark returns a number that divides the versions: those that were acknowledged before this call have
 	// events up to it, those whose creation begins after the answer have events above it.
@@ -334,7 +334,7 @@ func (c *artifactEventServiceClient) GetArtifactMark(ctx context.Context, req *v
 type ArtifactEventServiceHandler interface {
 	// ListArtifactEvents returns the oldest events that were not removed. Each version has one.
 	ListArtifactEvents(context.Context, *v1.ListArtifactEventsRequest) (*v1.ListArtifactEventsResponse, error)
-	// RemoveArtifactEvents removes events that were acted upon. It can be repeated.
+	// RemoveArtifactEvents removes events that were handled. It can be repeated.
 	RemoveArtifactEvents(context.Context, *v1.RemoveArtifactEventsRequest) (*v1.RemoveArtifactEventsResponse, error)
 	// GetArtifactMark returns a number that divides the versions: those that were acknowledged before this call have
 	// events up to it, those whose creation begins after the answer have events above it.

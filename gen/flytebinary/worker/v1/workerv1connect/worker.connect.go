@@ -43,7 +43,7 @@ const (
 type WorkerServiceClient interface {
 	// Work is one session of a worker. The first request is a Hello. The worker then sends a Heartbeat at least every third of its
 	// lease, and at once after each change. The server answers each Hello and Heartbeat with a Lease, and sends work as it comes.
-	// A worker that has no lease any more must have ended all its work: the server gives that work to others. After a break of the
+	// A worker whose lease has expired must have ended all its work: the server gives that work to others. After a break of the
 	// stream the worker connects again, with the attempts that it still runs in its Hello, and continues.
 	// not_found means that the server does not know the worker, or has given it up: the worker ends its work and exits.
 	Work(context.Context) (*connect.BidiStreamForClientSimple[v1.WorkRequest, v1.WorkResponse], error)
@@ -83,7 +83,7 @@ func (c *workerServiceClient) Work(ctx context.Context) (*connect.BidiStreamForC
 type WorkerServiceHandler interface {
 	// Work is one session of a worker. The first request is a Hello. The worker then sends a Heartbeat at least every third of its
 	// lease, and at once after each change. The server answers each Hello and Heartbeat with a Lease, and sends work as it comes.
-	// A worker that has no lease any more must have ended all its work: the server gives that work to others. After a break of the
+	// A worker whose lease has expired must have ended all its work: the server gives that work to others. After a break of the
 	// stream the worker connects again, with the attempts that it still runs in its Hello, and continues.
 	// not_found means that the server does not know the worker, or has given it up: the worker ends its work and exits.
 	Work(context.Context, *connect.BidiStream[v1.WorkRequest, v1.WorkResponse]) error

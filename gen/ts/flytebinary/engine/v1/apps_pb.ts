@@ -266,7 +266,7 @@ export const ReportAppsRequestSchema: GenMessage<ReportAppsRequest> = /*@__PURE_
  */
 export type ReportAppsResponse = Message<"flytebinary.engine.v1.ReportAppsResponse"> & {
   /**
-   * The uids of the report that are not known any more.
+   * The uids of the report that are no longer known.
    *
    * @generated from field: repeated string unknown = 1;
    */
@@ -828,7 +828,7 @@ export type ListAppUsesRequest = Message<"flytebinary.engine.v1.ListAppUsesReque
   runs: RunIdentifier[];
 
   /**
-   * At most so many of each of both; 0 means 500.
+   * The maximum number of each of both; 0 means 500.
    *
    * @generated from field: uint32 limit = 3;
    */

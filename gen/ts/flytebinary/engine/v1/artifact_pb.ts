@@ -217,7 +217,7 @@ export type ListArtifactUsesRequest = Message<"flytebinary.engine.v1.ListArtifac
   runs: RunIdentifier[];
 
   /**
-   * At most so many; 0 means 500.
+   * The maximum number; 0 means 500.
    *
    * @generated from field: uint32 limit = 3;
    */
@@ -322,7 +322,7 @@ export const ArtifactUserSchema: GenMessage<ArtifactUser> = /*@__PURE__*/
  */
 export type ListArtifactEventsRequest = Message<"flytebinary.engine.v1.ListArtifactEventsRequest"> & {
   /**
-   * At most so many; 0 means 100.
+   * The maximum number; 0 means 100.
    *
    * @generated from field: uint32 limit = 1;
    */
@@ -536,7 +536,7 @@ export const ArtifactEventService: GenService<{
     output: typeof ListArtifactEventsResponseSchema;
   },
   /**
-   * RemoveArtifactEvents removes events that were acted upon. It can be repeated.
+   * RemoveArtifactEvents removes events that were handled. It can be repeated.
    *
    * @generated from rpc flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents
    */

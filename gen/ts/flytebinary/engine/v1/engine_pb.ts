@@ -316,7 +316,7 @@ export const AssignmentSchema: GenMessage<Assignment> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_engine, 6);
 
 /**
- * Release tells that an action needs no TaskAction any more.
+ * Release says that an action no longer needs a TaskAction.
  *
  * @generated from message flytebinary.engine.v1.Release
  */
@@ -699,7 +699,7 @@ export enum TransitionOutcome {
   STALE = 2,
 
   /**
-   * The action had reached its end; nothing that concerns it needs to run any more.
+   * The action had reached its end; nothing that concerns it needs to run.
    *
    * @generated from enum value: TRANSITION_OUTCOME_TERMINAL = 3;
    */

@@ -57,7 +57,7 @@ export type ExplainWorkerWaitResponse = Message<"flytebinary.engine.v1.ExplainWo
   message: string;
 
   /**
-   * The slots of all workers that the pool may have, and how many are taken; 0 where the cause is no limit.
+   * The slots of all workers that the pool may have, and how many are taken; 0 where the cause is not a limit.
    *
    * @generated from field: int64 limit = 3;
    */

@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+)
+
+// self is the permission of what callers ask about themselves, for which a valid credential is enough.
+const self = "identity.view"
+
+// Authorise implements authz.Authoriser.
+func (p *Policy) Authorise(ctx context.Context, identity authz.Identity, rule authz.Rule, resource authz.Resource) (authz.Scope, error) {
+	switch identity.Kind { //nolint:exhaustive // the table alone decides about the others
+	case authz.User, authz.Key:
+	case authz.Task:
+		return decideTask(identity, rule, resource)
+	default:
+		return authz.Scope{}, rpc.Unauthenticated("sign in, or send an API key: this takes the permission %s", rule.Action)
+	}
+	given, err := p.grantsOf(ctx, identity.Kind, identity.Subject, identity.Groups)
+	if err != nil {
+		return authz.Scope{}, err
+	}
+	if rule.Members {
+		if rule.Action != self && len(given.bindings) == 0 {
+			return authz.Scope{}, authz.Denied("%s has no role in this installation%s", identity.Subject, p.ask())
+		}
+		return authz.Everything(), nil
+	}
+	place, reach := authz.Place{Project: resource.Project, Domain: resource.Domain}, given.reach(rule.Action)
+	switch {
+	case rule.Lists && (place == authz.Place{} || reach.touches(place)):
+		return reach.scope, nil
+	case !rule.Lists && reach.has(place):
+		return authz.Everything(), nil
+	case seesPart(rule, resource) && reach.touches(place):
+		return authz.Everything(), nil
+	case place.Project != "" && !given.reach("project.view").touches(place):
+		return authz.Scope{}, authz.Hidden("%s does not exist, or you may not see it%s", resource, p.ask())
+	default:
+		return authz.Scope{}, authz.Denied("%s is not allowed on %s to %s; %s%s", rule.Action, resource, identity.Subject, p.needs(ctx, rule.Action), p.ask())
+	}
+}
+
+// seesPart reports whether a right in a part of the resource is enough: a project is seen by those who see one of its domains.
+func seesPart(rule authz.Rule, resource authz.Resource) bool {
+	return rule.Action == "project.view" && resource.Kind == "project"
+}
+
+// needs says which roles give a permission.
+func (p *Policy) needs(ctx context.Context, permission string) string {
+	roles := p.rolesWith(ctx, permission)
+	if len(roles) == 0 {
+		return "no role gives it"
+	}
+	return "it takes one of the roles " + strings.Join(roles, ", ") + " there"
+}
+
+// rolesWith are the names of the roles that give a permission, the smaller ones first.
+func (p *Policy) rolesWith(ctx context.Context, permission string) (names []string) {
+	now, err := p.current(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, level := range levels {
+		if gives(now.roles[level.name].Permissions, permission) {
+			names = append(names, level.name)
+		}
+	}
+	var own []string
+	for name, role := range now.roles {
+		if !role.BuiltIn && gives(role.Permissions, permission) {
+			own = append(own, name)
+		}
+	}
+	slices.Sort(own)
+	return append(names, own...)
+}
+
+// ask is the end of a refusal: whom to ask.
+func (p *Policy) ask() string {
+	if p.config.Ask == "" {
+		return ""
+	}
+	return ". " + p.config.Ask
+}

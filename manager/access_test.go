@@ -1,0 +1,174 @@
+package manager_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/access"
+	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/manager"
+)
+
+// byName is an authenticator to which a bearer token is the name of a person.
+type byName struct{}
+
+func (byName) Authenticate(_ context.Context, request authz.Request) (authz.Identity, error) {
+	const bearer = "Bearer "
+	header := request.Header.Get("Authorization")
+	if len(header) <= len(bearer) {
+		return authz.Identity{}, nil
+	}
+	return authz.Identity{Kind: authz.User, Subject: header[len(bearer):], Groups: []string{"team of " + header[len(bearer):]}}, nil
+}
+
+// startClosed runs a whole server whose callers are known by name. root is an operator, ada a contributor of mine, bob a viewer of
+// theirs, and all of the team of carol run in the domain development.
+func startClosed(t *testing.T) (url string) {
+	t.Helper()
+	config := testConfig(t)
+	config.Access.Ask = "Ask root."
+	config.Access.Bindings = []access.BindingConfig{
+		{User: "root", Role: "operator"}, {User: "ada", Role: "contributor", Project: "mine"}, {User: "bob", Role: "viewer", Project: "theirs"},
+		{Group: "team of carol", Role: "runner", Domain: "development"}, {User: "dave", Role: "runner", Project: "mine", Domain: "development"},
+	}
+	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
+	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: log, REST: nowhere(t), Authenticator: byName{}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	require.NoError(t, server.Start(t.Context()))
+	url = "http://" + server.Addr()
+	for _, id := range []string{"mine", "theirs"} {
+		_, err := projectconnect.NewProjectServiceClient(as("root"), url).CreateProject(t.Context(), &project.CreateProjectRequest{Project: &project.Project{Id: id}})
+		require.NoError(t, err)
+		require.NoError(t, createRun(t, workflowconnect.NewRunServiceClient(as("root"), url), runOf(id, "first")))
+	}
+	return url
+}
+
+// TestRolesDecide runs a whole server and calls it as people with different roles in different projects.
+func TestRolesDecide(t *testing.T) {
+	url := startClosed(t)
+	runs := func(name string) workflowconnect.RunServiceClient {
+		return workflowconnect.NewRunServiceClient(as(name), url)
+	}
+	get := func(name, project string) error {
+		_, err := runs(name).GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: runOf(project, "first")})
+		return err
+	}
+	code := func(want connect.Code, err error) {
+		t.Helper()
+		require.Equal(t, want, connect.CodeOf(err), "%v", err)
+	}
+
+	require.NoError(t, get("ada", "mine"))
+	require.NoError(t, get("bob", "theirs"))
+	require.NoError(t, get("carol", "theirs"), "by her group, in a domain of every project")
+	code(connect.CodeNotFound, get("ada", "theirs"))
+	require.ErrorContains(t, get("ada", "theirs"), "run theirs/development/first does not exist, or you may not see it. Ask root.")
+	_, err := runs("ada").GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: runOf("theirs", "nothing")})
+	code(connect.CodeNotFound, err)
+	require.ErrorContains(t, err, "run theirs/development/nothing does not exist, or you may not see it. Ask root.", "the same words for what does not exist")
+	code(connect.CodeNotFound, get("eve", "mine"))
+	_, err = workflowconnect.NewRunServiceClient(http.DefaultClient, url).GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: runOf("mine", "first")})
+	code(connect.CodeUnauthenticated, err)
+
+	require.NoError(t, createRun(t, runs("ada"), runOf("mine", "second")))
+	require.NoError(t, createRun(t, runs("carol"), runOf("mine", "third")))
+	require.NoError(t, createRun(t, runs("dave"), runOf("mine", "fourth")), "with a role in one domain of the project")
+	err = createRun(t, runs("bob"), runOf("theirs", "second"))
+	code(connect.CodePermissionDenied, err)
+	require.ErrorContains(t, err, "run.create is not allowed on run theirs/development/second to bob; it takes one of the roles runner, contributor, admin, operator there. Ask root.")
+	code(connect.CodeNotFound, createRun(t, runs("bob"), runOf("mine", "fifth")))
+
+	for name, want := range map[string]string{"root": "mine theirs", "ada": "mine", "bob": "theirs", "carol": "mine theirs", "eve": ""} {
+		list, err := runs(name).ListRuns(t.Context(), &workflow.ListRunsRequest{ScopeBy: &workflow.ListRunsRequest_Org{Org: "o"}})
+		require.NoError(t, err)
+		require.Equal(t, want, projectsOf(list.GetRuns()), name)
+	}
+	_, err = runs("ada").ListRuns(t.Context(), &workflow.ListRunsRequest{
+		ScopeBy: &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: "theirs", Domain: "development"}},
+	})
+	code(connect.CodeNotFound, err)
+	_, err = projectconnect.NewProjectServiceClient(as("ada"), url).CreateProject(t.Context(), &project.CreateProjectRequest{Project: &project.Project{Id: "another"}})
+	code(connect.CodeNotFound, err)
+}
+
+// TestRolesChangeWhileTheServerRuns gives and takes a role, and a stream ends with the right to it.
+func TestRolesChangeWhileTheServerRuns(t *testing.T) {
+	url := startClosed(t)
+	root, ada := accessv1connect.NewAccessServiceClient(as("root"), url), accessv1connect.NewAccessServiceClient(as("ada"), url)
+	runs := workflowconnect.NewRunServiceClient(as("eve"), url)
+	eve := &accessv1.Member{Kind: accessv1.MemberKind_MEMBER_KIND_USER, Name: "eve"}
+	give := &accessv1.CreateBindingRequest{Member: eve, Role: "viewer", Scope: &accessv1.Scope{Project: "mine"}}
+
+	_, err := ada.CreateBinding(t.Context(), give)
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "a contributor gives no roles: %v", err)
+	made, err := root.CreateBinding(t.Context(), give)
+	require.NoError(t, err)
+	again, err := root.CreateBinding(t.Context(), give)
+	require.NoError(t, err)
+	require.Equal(t, made.GetBinding().GetId(), again.GetBinding().GetId())
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stream, err := runs.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: runOf("mine", "first")})
+	require.NoError(t, err)
+	defer stream.Close() //nolint:errcheck // it has ended
+	require.True(t, stream.Receive(), "%v", stream.Err())
+	_, err = root.DeleteBinding(ctx, &accessv1.DeleteBindingRequest{Id: made.GetBinding().GetId(), Scope: &accessv1.Scope{Project: "mine"}})
+	require.NoError(t, err)
+	for stream.Receive() {
+	}
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(stream.Err()), "%v", stream.Err())
+	_, err = runs.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{RunId: runOf("mine", "first")})
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "%v", err)
+}
+
+// TestProgramsHaveKeys makes a key, uses it, and revokes it.
+func TestProgramsHaveKeys(t *testing.T) {
+	url := startClosed(t)
+	ada := accessv1connect.NewKeyServiceClient(as("ada"), url)
+	role := func(name, project string) []*accessv1.KeyRole {
+		return []*accessv1.KeyRole{{Role: name, Scope: &accessv1.Scope{Project: project}}}
+	}
+	for _, roles := range [][]*accessv1.KeyRole{role("admin", "mine"), role("viewer", "theirs"), role("viewer", "")} {
+		_, err := ada.CreateKey(t.Context(), &accessv1.CreateKeyRequest{Name: "ci", Roles: roles})
+		require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "more than its maker has: %v", err)
+	}
+	made, err := ada.CreateKey(t.Context(), &accessv1.CreateKeyRequest{Name: "ci", Roles: role("runner", "mine")})
+	require.NoError(t, err)
+	require.Regexp(t, `^fbk_[0-9A-Za-z]{42}$`, made.GetSecret())
+	key := workflowconnect.NewRunServiceClient(as(made.GetSecret()), url)
+	require.NoError(t, createRun(t, key, runOf("mine", "by-a-key")))
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(createRun(t, key, runOf("theirs", "by-a-key"))))
+	me, err := accessv1connect.NewAccessServiceClient(as(made.GetSecret()), url).GetMe(t.Context(), &accessv1.GetMeRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "key", me.GetKind())
+	require.Equal(t, made.GetKey().GetId(), me.GetSubject())
+	require.Equal(t, []string{"runner"}, me.GetGrants()[0].GetRoles())
+	_, err = accessv1connect.NewKeyServiceClient(as(made.GetSecret()), url).CreateKey(t.Context(), &accessv1.CreateKeyRequest{Name: "more", Roles: role("viewer", "mine")})
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "%v", err)
+
+	_, err = accessv1connect.NewKeyServiceClient(as("dave"), url).RevokeKey(t.Context(), &accessv1.RevokeKeyRequest{Id: made.GetKey().GetId()})
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "of another: %v", err)
+	listed, err := ada.ListKeys(t.Context(), &accessv1.ListKeysRequest{})
+	require.NoError(t, err)
+	require.Len(t, listed.GetKeys(), 1)
+	_, err = ada.RevokeKey(t.Context(), &accessv1.RevokeKeyRequest{Id: made.GetKey().GetId()})
+	require.NoError(t, err)
+	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(createRun(t, key, runOf("mine", "after-the-end"))))
+}
