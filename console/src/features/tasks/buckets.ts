@@ -15,6 +15,7 @@ export interface Bucket {
   readonly p90: number | undefined;
 }
 
+/** The buckets of an answer. Each ends where the next begins, the last one now. */
 export function bucketsOf(buckets: readonly HistoryBucket[], now: number): Bucket[] {
   return buckets.map((one, at) => ({
     from: msOf(one.from) ?? 0,
@@ -32,8 +33,10 @@ export function bucketsOf(buckets: readonly HistoryBucket[], now: number): Bucke
 export const failureRate = ({ succeeded, failed }: Pick<Bucket, "succeeded" | "failed">): number | undefined =>
   succeeded + failed === 0 ? undefined : failed / (succeeded + failed);
 
+/** The actions that ended, however they did. */
 export const ended = ({ succeeded, failed, aborted }: Pick<Bucket, "succeeded" | "failed" | "aborted">): number => succeeded + failed + aborted;
 
+/** The sums over all buckets. */
 export interface Totals {
   readonly succeeded: number;
   readonly failed: number;

@@ -45,6 +45,7 @@ export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
   );
 }
 
+/** The pools of a reusable environment, which say whether its workers are busy. */
 function PoolsLink({ place: { project, domain }, environment }: { readonly place: Identifier; readonly environment: string | undefined }) {
   return (
     <Link to="/domain/$domain/project/$project/pools" params={{ project, domain }} search={environment ? { environment } : {}}>

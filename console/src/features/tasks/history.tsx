@@ -25,6 +25,7 @@ export interface HistoryProps {
 }
 
 const names: Record<Range, string> = { "1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days" };
+/** One decimal below 10 %: there the difference between 0.4 and 1.4 matters. */
 const percent = (share: number): string => `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
 
 /** The outcomes and durations of a task over time, including its actions within other runs. */
@@ -57,6 +58,7 @@ export function History({ place, task, version, range, onRange }: HistoryProps) 
   );
 }
 
+/** The whole period in one sentence. */
 function Summary({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const totals = totalsOf(buckets);
   const rate = failureRate(totals);
@@ -76,6 +78,7 @@ function Summary({ buckets }: { readonly buckets: readonly Bucket[] }) {
   );
 }
 
+/** Three charts over the same intervals: pointing at one shows the interval in all. */
 function Drawn({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const [pointed, setPointed] = useState<number>();
   const all = { count: buckets.length, pointed, onPoint: setPointed };
@@ -155,6 +158,7 @@ function Axis({ buckets, shown }: { readonly buckets: readonly Bucket[]; readonl
   );
 }
 
+/** An interval as text, for the axis and for the table, which screen readers read. */
 function wordsOf(bucket: Bucket): string {
   if (ended(bucket) === 0) return "no actions ended";
   const rate = failureRate(bucket);
@@ -170,6 +174,7 @@ function wordsOf(bucket: Bucket): string {
     .join(", ");
 }
 
+/** The same figures as text. Intervals in which nothing ended are left out. */
 function Table({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const { zone } = usePreferences();
   return (

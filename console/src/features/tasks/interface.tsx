@@ -33,6 +33,7 @@ interface VariablesProps {
   readonly empty: string;
 }
 
+/** A table of variables. Without defaults, as for outputs, it has no column for them. */
 function Variables({ title, variables, defaults, empty }: VariablesProps) {
   const all = variables?.variables ?? [];
   return (

@@ -26,6 +26,7 @@ export interface TaskSearch {
   readonly range?: Exclude<Range, "7d">;
 }
 
+/** Parses the parameters; defaults are left out of the URL. */
 export function TaskSearch(search: Record<string, unknown>): TaskSearch {
   const tab = taskTabs.find((known) => known === search["tab"]);
   const range = (Object.keys(ranges) as Range[]).find((known) => known === search["range"]);

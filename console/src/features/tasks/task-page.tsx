@@ -42,6 +42,7 @@ export function TaskPage() {
     { taskId: { org: "flyte", project, domain, name: task, version: chosen ?? "" } },
     { enabled: chosen !== undefined },
   );
+  // An empty version means all versions; an undefined one keeps the current one.
   const go = (next: { version?: string | undefined; search?: TaskSearch }) => {
     const to = next.version === undefined ? version : next.version || undefined;
     const after = next.search ?? search;
@@ -49,6 +50,7 @@ export function TaskPage() {
       ? navigate({ to: "/domain/$domain/project/$project/tasks/$task", params: { project, domain, task }, search: after })
       : navigate({ to: "/domain/$domain/project/$project/tasks/$task/$version", params: { project, domain, task, version: to }, search: after }));
   };
+  // Only a clear answer counts: while a request is open or fails otherwise, the task is not called missing.
   const missing = chosen === undefined ? answer.isSuccess : details.error !== null && problemOf(details.error).code === Code.NotFound;
   const place = { project, domain };
   const ofRuns = useSpecOfRuns(place, task, version, missing);
@@ -57,6 +59,7 @@ export function TaskPage() {
   const tabs = missing ? tabNames.filter(([known]) => spec !== undefined || known === "runs") : tabNames;
   const tab: TaskTab = tabs.some(([known]) => known === search.tab) ? (search.tab ?? "runs") : "runs";
   const error = answer.error ?? (missing ? ofRuns.error : details.error);
+  // Functions, so that only the chosen tab is rendered and sends its requests.
   const contents: Record<TaskTab, () => React.ReactNode> = {
     runs: () => (
       <TaskRuns
@@ -123,10 +126,12 @@ export function TaskPage() {
   );
 }
 
+/** The parameters without one: setting it to undefined would leave it in the URL. */
 function without<K extends keyof TaskSearch>(search: TaskSearch, key: K): Omit<TaskSearch, K> {
   return Object.fromEntries(Object.entries(search).filter(([one]) => one !== key)) as Omit<TaskSearch, K>;
 }
 
+/** The choice of a version. A version that is not among the first 200, or not deployed, is still shown as chosen. */
 function VersionSelect({
   versions,
   version,

@@ -49,6 +49,7 @@ export function Backfills({ id }: { readonly id: TriggerId }) {
   );
 }
 
+/** The progress of a backfill. Counts of zero are left out, except that of started runs. */
 function countsOf({ started, failed, present, unfinished }: BackfillStatus): string {
   return [
     `${started} started`,
@@ -58,6 +59,7 @@ function countsOf({ started, failed, present, unfinished }: BackfillStatus): str
   ].join(", ");
 }
 
+/** The form for a backfill. Times are in UTC, as the slots are listed. */
 function BackfillForm({ id, onDone }: { readonly id: TriggerId; readonly onDone: () => void }) {
   const [from, setFrom] = useState("");
   const [until, setUntil] = useState("");

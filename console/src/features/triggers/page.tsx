@@ -24,6 +24,7 @@ export function TriggersPage() {
   const search: TriggersSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   useTitle("Triggers", `${project} / ${domain}`);
+  // The list follows the typing with a delay, so that not every key sends a request.
   const wanted = useDeferredValue(search);
   const { answer, rows } = usePages(
     ["triggers", project, domain, wanted],
@@ -43,6 +44,7 @@ export function TriggersPage() {
   const { q, active, kind, ...rest } = search;
   const set = (key: "q" | "active" | "kind", value: string | boolean | undefined) => {
     const all: Record<string, unknown> = { ...rest, q, active, kind, [key]: value };
+    // Unset parameters are left out of the URL, so that equal lists have equal links.
     go(Object.fromEntries(Object.entries(all).filter(([, one]) => one !== undefined && one !== "")));
   };
   return (

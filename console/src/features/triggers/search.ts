@@ -1,3 +1,4 @@
+/** The kinds of automation by which the list is filtered; "none" is fired by hand only. */
 export const triggerKinds = ["schedule", "artifact", "none"] as const;
 export type TriggerKind = (typeof triggerKinds)[number];
 
@@ -35,6 +36,7 @@ export interface TriggerSearch {
   readonly tab?: Exclude<TriggerTab, "slots">;
 }
 
+/** Parses the parameters; the first tab has none, so that a trigger has one plain address. */
 export function TriggerSearch(search: Record<string, unknown>): TriggerSearch {
   const tab = triggerTabs.find((known) => known === search["tab"]);
   return tab !== undefined && tab !== "slots" ? { tab } : {};

@@ -21,6 +21,7 @@ export function Slots({ id }: { readonly id: TriggerId }) {
     queryFn: ({ pageParam, signal }) =>
       client(TriggerInsightService).listSlots({ name: id, limit: 50, ...(pageParam && { before: pageParam }) }, { signal }),
     getNextPageParam: (page) => (page.more ? page.slots.at(-1)?.time : undefined),
+    // Only while one page is loaded: with more, a refresh would move the rows that are being read.
     refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) === 1 ? 5_000 : false),
   });
   return (

@@ -27,6 +27,8 @@ export function TriggerPage() {
   const navigate = useNavigate();
   useTitle(name, "Triggers");
   const id = { org: "flyte", project, domain, taskName: task, name };
+  // Two requests: the trigger as it was deployed, and what the scheduler makes of it. Either is shown without the
+  // other.
   const details = useQuery(TriggerService.method.getTriggerDetails, { name: id }, { refetchInterval: 5_000, retry: false });
   const explained = useQuery(TriggerInsightService.method.explainTrigger, { name: id, limit: 5 }, { refetchInterval: 5_000, retry: false });
   const trigger = details.data?.trigger;

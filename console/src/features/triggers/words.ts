@@ -52,6 +52,7 @@ const states: Record<SlotState, string> = {
   [SlotState.SKIPPED]: "Skipped",
 };
 
+/** The state of a slot as text. FAILED means that no run was created; a run that failed counts as started. */
 export const stateWords = (state: SlotState): string => states[state];
 
 const actions: Record<TriggerRevisionAction, string> = {
@@ -62,6 +63,7 @@ const actions: Record<TriggerRevisionAction, string> = {
   [TriggerRevisionAction.DELETE]: "Deleted",
 };
 
+/** What a revision changed, as text. */
 export const actionWords = (action: TriggerRevisionAction): string => actions[action];
 
 /** The filters of the list. */

@@ -65,11 +65,13 @@ export function DataTab({ action, details }: TabProps) {
   );
 }
 
+/** Why there are no outputs: an action that still runs has none yet, one that failed never will. */
 function emptyOutputs(phase: ActionPhase): string {
   if (isLive(phase)) return "Outputs appear when the action has ended.";
   return phase === ActionPhase.SUCCEEDED || phase === ActionPhase.RECOVERED ? "No outputs." : "The action ended without outputs.";
 }
 
+/** The declared types. Conditions declare none: their answer has its type with it. */
 function interfaceOf({ spec }: ActionDetails) {
   switch (spec.case) {
     case "task":
@@ -92,6 +94,7 @@ interface SideProps {
 
 const titles = { inputs: "Inputs", outputs: "Outputs" } as const;
 
+/** One side, typed or as JSON. The JSON is that of the download, so that what is copied and what is saved agree. */
 function Side({ what, action, literals, types, uri, empty }: SideProps) {
   const [raw, setRaw] = useState(false);
   const values: Values = useMemo(() => literals.map((one) => [one.name, valueOf(one.value)] as const), [literals]);
@@ -147,12 +150,18 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
   );
 }
 
+/**
+ * The command line takes the name of an enum's value, not its literal, so inputs of this type are written differently.
+ */
 const hasEnum = (type: LiteralType | undefined): boolean =>
   type?.type.case === "enumType" || (type?.type.case === "unionType" && type.type.value.variants.some(hasEnum));
 
 const enumsOf = (types: VariableMap | undefined): ReadonlySet<string> =>
   new Set(types?.variables.filter((entry) => hasEnum(entry.value?.type)).map((entry) => entry.key));
 
+/**
+ * Ways to use the values elsewhere. For tracked runs, only the values themselves are offered.
+ */
 function CopyAs({
   what,
   action,

@@ -49,6 +49,7 @@ function Pods({ context, cluster }: { readonly context: LogContext | undefined; 
   );
 }
 
+/** A pod with its containers. The command is for the cluster's own tools: a pod that is gone is unknown there. */
 function Pod({ pod, primary, cluster }: { readonly pod: PodLogContext; readonly primary: boolean; readonly cluster: string }) {
   const command = `kubectl describe pod --namespace ${shellWord(pod.namespace)} ${shellWord(pod.podName)}`;
   return (
@@ -83,6 +84,7 @@ function Pod({ pod, primary, cluster }: { readonly pod: PodLogContext; readonly 
   );
 }
 
+/** A container with the times of its process; none if it has not started. */
 function Process({ container, kind }: { readonly container: ContainerContext; readonly kind: string }) {
   const start = dateOf(container.process?.containerStartTime);
   const end = dateOf(container.process?.containerEndTime);
@@ -154,6 +156,7 @@ export function Container({ container }: { readonly container: ContainerSpec }) 
   );
 }
 
+/** The variables of a container, folded: there may be many. Values that look like secrets are hidden. */
 function Environment({ variables }: { readonly variables: readonly Variable[] }) {
   if (variables.length === 0) return null;
   return (
@@ -164,6 +167,7 @@ function Environment({ variables }: { readonly variables: readonly Variable[] })
   );
 }
 
+/** A duration of the contract as text; empty if unset, so that the fact is left out. */
 const seconds = (span: { readonly seconds: bigint; readonly nanos: number } | undefined): string =>
   span ? duration(Number(span.seconds) * 1000 + span.nanos / 1e6) : "";
 
@@ -208,6 +212,7 @@ export function TaskSettings({ template }: { readonly template: TaskTemplate }) 
   );
 }
 
+/** What the run overrides for all of its tasks; nothing if it overrides nothing. */
 function Run({ spec }: { readonly spec: RunSpec }) {
   const variables = spec.envs?.values.map(({ key, value }) => variable(key, value)) ?? [];
   const facts: readonly (readonly [string, ReactNode])[] = [

@@ -20,7 +20,12 @@ export interface ContainerSpec {
   readonly ports: readonly string[];
 }
 
+/**
+ * Names of variables whose values are hidden. A value that is hidden without need costs a look elsewhere, one that is
+ * shown cannot be taken back.
+ */
 const secretive = /secret|token|passw(?:or)?d|passphrase|credential|private|api_?key|access_?key|auth|dsn|connection_?string/i;
+/** A URL with a password, such as that of a database. */
 const withPassword = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i;
 
 /** A variable; its value is hidden if it may be a secret. */
@@ -50,6 +55,7 @@ export function containersOf(template: Pick<TaskTemplate, "target"> | undefined)
       const spec = target.value.podSpec ?? {};
       const primary = target.value.primaryContainerName;
       const found = [...objects(spec["initContainers"]), ...objects(spec["containers"])].map(fromPodSpec);
+      // The primary container first, in a stable sort: the others keep the order of the specification.
       return found.sort((a, b) => Number(b.name === primary) - Number(a.name === primary));
     }
     default:
@@ -66,6 +72,7 @@ const names: Record<Resources_ResourceName, string> = {
   [Resources_ResourceName.EPHEMERAL_STORAGE]: "Local disk",
 };
 
+/** Requests and limits in one row for each resource. */
 function resourcesOf(resources: Resources | undefined): ContainerSpec["resources"] {
   const all = new Map<string, [string, string]>();
   resources?.requests.forEach(({ name, value }) => all.set(names[name], [value, ""]));
@@ -73,6 +80,7 @@ function resourcesOf(resources: Resources | undefined): ContainerSpec["resources
   return [...all].map(([name, [requested, limit]]) => [name, requested, limit] as const);
 }
 
+/** A container of a pod template, which is untyped JSON: what has another type than expected is empty. */
 function fromPodSpec(container: JsonObject): ContainerSpec {
   const resources = object(container["resources"]);
   const requests = object(resources["requests"]);

@@ -20,6 +20,7 @@ export function ActionLink({ id, here, onSelect }: { readonly id: ActionIdentifi
   );
 }
 
+/** A link to a run, which may be in another project. */
 export function RunLink({ run }: { readonly run: RunIdentifier }) {
   return (
     <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }}>

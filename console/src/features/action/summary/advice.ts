@@ -152,6 +152,7 @@ const byCode: Readonly<Record<string, Advice>> = {
 
 const byKind: Partial<Record<ErrorInfo_Kind, Advice>> = { [ErrorInfo_Kind.USER]: code, [ErrorInfo_Kind.SYSTEM]: platform };
 
+/** The prefix of a code that names the last cause as well. */
 const tooManyFailures = "MaxSystemFailuresExceeded|";
 
 /** The code of the cause: after too many system failures, the server appends the code of the last one. */
@@ -167,5 +168,6 @@ export function adviceOf(error: Pick<ErrorInfo, "code" | "kind">): Advice | unde
   return byKind[error.kind];
 }
 
+/** Whose error it is, as text; empty if the server does not say. */
 export const kindOf = (kind: ErrorInfo_Kind): string =>
   kind === ErrorInfo_Kind.USER ? "user error" : kind === ErrorInfo_Kind.SYSTEM ? "system error" : "";

@@ -36,6 +36,10 @@ export function Attempts({
   );
 }
 
+/**
+ * One attempt: a bar with a part for each phase, the phases in full if it is chosen, else the first line of its error.
+ * A short phase keeps half a percent of the bar, so that it can be pointed at.
+ */
 function Attempt({
   attempt,
   now,

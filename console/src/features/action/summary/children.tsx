@@ -7,6 +7,7 @@ import { serviceOf } from "@/entities/run/kind";
 import { actionId, type ActionName } from "@/entities/action/name";
 import css from "./summary.module.css";
 
+/** More would push the details out of the panel. The actions view lists all. */
 const maxChildren = 10;
 
 /** The first children of an action. */

@@ -13,6 +13,7 @@ import { ActionLink, RunLink } from "./action-link";
 import { whoIs } from "@/entities/person/who-is";
 import css from "./summary.module.css";
 
+/** How the run was started, after "via". */
 const sources: Record<RunSource, string> = {
   [RunSource.UNSPECIFIED]: "",
   [RunSource.WEB]: "console",

@@ -8,6 +8,7 @@ import { useClusterEvents } from "../use-action";
 import type { ActionName } from "@/entities/action/name";
 import css from "./summary.module.css";
 
+/** A pod that is retried has dozens of events, of which the latest explain its state. */
 const initialLimit = 8;
 
 /** The cluster events of an attempt, latest first. */

@@ -18,6 +18,7 @@ export function Summary({ action, details, attempt, onChange, onSelect }: TabPro
   const phase = details.status?.phase ?? ActionPhase.UNSPECIFIED;
   const live = isLive(phase);
   const chosen = attemptOf(details, attempt);
+  // The error of the attempt that is shown. The result of the action is that of its latest attempt only.
   const error = chosen?.errorInfo ?? (chosen === latest(details) && details.result.case === "errorInfo" ? details.result.value : undefined);
   const aborted = details.result.case === "abortInfo" ? details.result.value : undefined;
   const task = details.metadata?.actionType === ActionType.TASK;

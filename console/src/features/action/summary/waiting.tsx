@@ -12,6 +12,7 @@ import { actionId, type ActionName } from "@/entities/action/name";
 import { ActionLink } from "./action-link";
 import css from "./summary.module.css";
 
+/** Phases in which an action waits for something that the server can name. */
 const waits: readonly ActionPhase[] = [ActionPhase.QUEUED, ActionPhase.WAITING_FOR_RESOURCES, ActionPhase.INITIALIZING, ActionPhase.PAUSED];
 /** The poll interval while it waits, in milliseconds. */
 const refresh = 3000;
@@ -32,6 +33,7 @@ export function Explanation({
     { actionId: actionId(action) },
     { refetchInterval: waiting ? refresh : false },
   );
+  // The explanation belongs to the phase, which the details report first.
   useEffect(() => void refetch(), [phase, refetch]);
   if (error) return waiting ? <ProblemNotice error={error} retry={() => void refetch()} /> : null;
   return (

@@ -22,6 +22,7 @@ export interface HeaderProps {
   readonly children: ReactNode;
 }
 
+/** How a run was started, after its owner. Sources without an entry are not shown. */
 const sources: Partial<Record<RunSource, string>> = {
   [RunSource.WEB]: "via console",
   [RunSource.CLI]: "via CLI or SDK",
@@ -43,6 +44,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
   const root = details?.action;
   const phase = root?.status?.phase ?? (model.size > 0 ? model.phase(0) : ActionPhase.UNSPECIFIED);
   const spec = root?.metadata?.spec;
+  // The model has the root before the details arrive, so the page shows a title and a phase at once.
   const title = spec?.case === "task" ? spec.value.shortName || spec.value.id?.name : undefined;
   const started = dateOf(root?.status?.startTime);
   const known = root !== undefined || model.size > 0;
@@ -72,6 +74,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
   );
 }
 
+/** When, by whom and from what the run was started, and what distinguishes it: version, queue and labels. */
 function Origin({ details, started }: { readonly details: RunDetails; readonly started: Date | undefined }) {
   const metadata = details.action?.metadata;
   const who = whoIs(metadata?.executedBy);
