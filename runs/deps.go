@@ -96,7 +96,7 @@ type Launch struct {
 	WorkerPools bool
 }
 
-// Outbox says what the writer records for those who hear of changes.
+// Outbox says what the writer records for those who are notified of changes.
 type Outbox struct {
 	// NotifyPhases has a bit for each phase that the installation's own notification rules name: 1<<phase.
 	NotifyPhases int32
