@@ -68,5 +68,8 @@ func (c Config) validateRoles() error {
 // Authoriser decides what callers may do.
 func (s *Service) Authoriser() authz.Authoriser { return s.policy }
 
+// Auditor records what callers do.
+func (s *Service) Auditor() authz.Auditor { return s.audit }
+
 // Programs identifies programs by their API keys.
 func (s *Service) Programs() authz.Authenticator { return s.keys }

@@ -6,6 +6,7 @@ package access
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -14,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/flyte-binary/flyte-binary/access/audit"
 	"github.com/flyte-binary/flyte-binary/access/keys"
 	"github.com/flyte-binary/flyte-binary/access/policy"
 	"github.com/flyte-binary/flyte-binary/access/rights"
@@ -47,6 +49,7 @@ type Service struct {
 	keys   *keys.Keys
 	rights *rights.Handler
 	signIn *signIn // nil where access is open
+	audit  *audit.Recorder
 	parts  *lifecycle.Group
 }
 
@@ -76,8 +79,12 @@ func New(config Config, deps Deps) (*Service, error) {
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
 		store.Channel: func(pgdb.Notification) { s.policy.Notice() },
 	})
+	s.audit = audit.NewRecorder(s.store, deps.Clock, deps.Logger)
+	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
+	keeper := audit.NewKeeper(s.store, leases, config.Audit.KeepFor, deps.Clock, deps.Logger)
 	parts := []lifecycle.Named{
 		{Name: "notifications", Part: listener}, {Name: "policy", Part: s.policy}, {Name: "keys", Part: s.keys},
+		{Name: "audit", Part: s.audit}, {Name: "audit keeper", Part: keeper},
 	}
 	if config.Authenticates() {
 		var err error
@@ -94,6 +101,7 @@ func New(config Config, deps Deps) (*Service, error) {
 func (s *Service) Mount(r rpc.Registrar) {
 	s.signIn.mount(r)
 	r.Handle(accessv1connect.NewAccessServiceHandler(s.rights, r.Options()...))
+	r.Handle(accessv1connect.NewAuditServiceHandler(&audit.Handler{Store: s.store}, r.Options()...))
 	r.Handle(accessv1connect.NewKeyServiceHandler(rights.KeyHandler{Handler: s.rights}, r.Options()...))
 }
 

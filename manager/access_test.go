@@ -172,3 +172,40 @@ func TestProgramsHaveKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(createRun(t, key, runOf("mine", "after-the-end"))))
 }
+
+// TestWhatWasDoneIsRecorded calls a whole server and asks what was done.
+func TestWhatWasDoneIsRecorded(t *testing.T) {
+	url := startClosed(t)
+	require.NoError(t, createRun(t, workflowconnect.NewRunServiceClient(as("ada"), url), runOf("mine", "recorded")))
+	require.Error(t, createRun(t, workflowconnect.NewRunServiceClient(as("bob"), url), runOf("theirs", "recorded")))
+	require.Error(t, createRun(t, workflowconnect.NewRunServiceClient(as("bob"), url), runOf("mine", "recorded-too")))
+	require.Error(t, createRun(t, workflowconnect.NewRunServiceClient(as("fbk_0123"), url), runOf("mine", "recorded-not")))
+	auditor := accessv1connect.NewAuditServiceClient(as("root"), url)
+	search := func(request *accessv1.SearchAuditRequest, count int) []*accessv1.AuditEvent {
+		t.Helper()
+		var events []*accessv1.AuditEvent
+		require.Eventually(t, func() bool { // events that only read or are refused are written a moment later
+			response, err := auditor.SearchAudit(t.Context(), request)
+			require.NoError(t, err)
+			events = response.GetEvents()
+			return len(events) >= count
+		}, time.Minute, 10*time.Millisecond, "%v", request)
+		require.Len(t, events, count)
+		return events
+	}
+	done := search(&accessv1.SearchAuditRequest{Subject: "ada", Permission: "run.create"}, 1)[0]
+	require.Equal(t, "succeeded", done.GetOutcome())
+	require.Equal(t, []string{"run mine/development/recorded"}, done.GetResources())
+	require.Equal(t, "127.0.0.1", done.GetPeer())
+	refused := search(&accessv1.SearchAuditRequest{Subject: "bob", Outcome: "refused"}, 2)
+	require.Contains(t, refused[0].GetError()+refused[1].GetError(), "does not exist, or you may not see it")
+	require.Contains(t, search(&accessv1.SearchAuditRequest{Outcome: "refused", Permission: "run.create", From: done.GetAt()}, 3)[0].GetError(), "API key is incomplete")
+	search(&accessv1.SearchAuditRequest{Scope: &accessv1.Scope{Project: "theirs"}, Permission: "run.create"}, 2)
+	verified, err := auditor.VerifyAudit(t.Context(), &accessv1.VerifyAuditRequest{})
+	require.NoError(t, err)
+	require.Empty(t, verified.GetProblem())
+	require.Positive(t, verified.GetChecked())
+
+	_, err = accessv1connect.NewAuditServiceClient(as("ada"), url).SearchAudit(t.Context(), &accessv1.SearchAuditRequest{Scope: &accessv1.Scope{Project: "mine"}})
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "a contributor reads no audit events: %v", err)
+}

@@ -24,6 +24,9 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 	if closed {
 		p.mux.Decide(service.Authoriser())
 		p.mux.Trust(service.Programs()) // asked first: its tokens have a form of their own
+		if p.options.Auditor == nil {
+			p.mux.Record(service.Auditor())
+		}
 	}
 	return service, nil
 }

@@ -118,6 +118,15 @@ CREATE INDEX access_audit_at ON access_audit (at DESC);
 CREATE INDEX access_audit_subject ON access_audit (subject, sequence DESC);
 CREATE INDEX access_audit_place ON access_audit (project, domain, sequence DESC);
 
+-- Changes that are being made, from before they are handled until they end. What a process left here when it died becomes an event
+-- with the outcome unknown.
+CREATE TABLE access_audit_open (
+    id    text        PRIMARY KEY,
+    begun timestamptz NOT NULL,
+    event jsonb       NOT NULL
+);
+CREATE INDEX access_audit_open_begun ON access_audit_open (begun);
+
 -- Where the chain begins after retention, and where it ends.
 CREATE TABLE access_audit_chain (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -136,5 +145,5 @@ CREATE TABLE access_leases (
 );
 
 -- +goose Down
-DROP TABLE access_leases, access_audit_chain, access_audit, access_signing_keys, access_grants, access_sessions, access_accounts, access_keys,
+DROP TABLE access_leases, access_audit_chain, access_audit_open, access_audit, access_signing_keys, access_grants, access_sessions, access_accounts, access_keys,
     access_policy, access_bindings, access_roles;

@@ -2192,7 +2192,11 @@ type VerifyAuditResponse struct {
 	// The number of the first event that does not fit the one before it; 0 if all do.
 	BrokenAt int64 `protobuf:"varint,2,opt,name=broken_at,json=brokenAt,proto3" json:"broken_at,omitempty"`
 	// What does not fit, in words; empty if all do.
-	Problem       string `protobuf:"bytes,3,opt,name=problem,proto3" json:"problem,omitempty"`
+	Problem string `protobuf:"bytes,3,opt,name=problem,proto3" json:"problem,omitempty"`
+	// The number of the newest event, and its hash in hexadecimal. Kept elsewhere, they show later whether the end was cut off.
+	Last int64 `protobuf:"varint,4,opt,name=last,proto3" json:"last,omitempty"`
+	// See last.
+	Hash          string `protobuf:"bytes,5,opt,name=hash,proto3" json:"hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2244,6 +2248,20 @@ func (x *VerifyAuditResponse) GetBrokenAt() int64 {
 func (x *VerifyAuditResponse) GetProblem() string {
 	if x != nil {
 		return x.Problem
+	}
+	return ""
+}
+
+func (x *VerifyAuditResponse) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *VerifyAuditResponse) GetHash() string {
+	if x != nil {
+		return x.Hash
 	}
 	return ""
 }
@@ -2407,11 +2425,13 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x13SearchAuditResponse\x129\n" +
 	"\x06events\x18\x01 \x03(\v2!.flytebinary.access.v1.AuditEventR\x06events\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\"\x14\n" +
-	"\x12VerifyAuditRequest\"f\n" +
+	"\x12VerifyAuditRequest\"\x8e\x01\n" +
 	"\x13VerifyAuditResponse\x12\x18\n" +
 	"\achecked\x18\x01 \x01(\x03R\achecked\x12\x1b\n" +
 	"\tbroken_at\x18\x02 \x01(\x03R\bbrokenAt\x12\x18\n" +
-	"\aproblem\x18\x03 \x01(\tR\aproblem*k\n" +
+	"\aproblem\x18\x03 \x01(\tR\aproblem\x12\x12\n" +
+	"\x04last\x18\x04 \x01(\x03R\x04last\x12\x12\n" +
+	"\x04hash\x18\x05 \x01(\tR\x04hash*k\n" +
 	"\n" +
 	"MemberKind\x12\x1b\n" +
 	"\x17MEMBER_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +

@@ -1,0 +1,102 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+)
+
+// manner is how a call is recorded.
+type manner int
+
+const (
+	// never: what only reads, and what the history of a run tells.
+	never manner = iota
+	// after the call, off its path.
+	after
+	// around the call: durable before it is handled, so that no change that was acknowledged lacks its event.
+	around
+)
+
+// reading are the verbs that change nothing.
+var reading = []string{"view", "use", "call", "select", "discover", "verify"}
+
+// noted are permissions and procedures of which those who look for what leaked want to know, though they change nothing, or which
+// are too many to wait for.
+var (
+	notedPermissions = []string{"secret.view", "data.upload", "action.report", "audit.view", "loglevel.change"}
+	notedProcedures  = []string{"/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink"}
+)
+
+// mannerOf is how an allowed call of a caller is recorded. Calls of tasks and of parts of the installation are told by the history
+// of their runs.
+func mannerOf(kind authz.Kind, entry authz.Entry) manner {
+	_, verb, _ := strings.Cut(entry.Rule.Action, ".")
+	switch {
+	case kind != authz.User && kind != authz.Key:
+		return never
+	case slices.Contains(notedPermissions, entry.Rule.Action) || slices.Contains(notedProcedures, entry.Request.Procedure):
+		return after
+	case slices.Contains(reading, verb):
+		return never
+	default:
+		return around
+	}
+}
+
+const (
+	// longest bounds a text of an event.
+	longest = 512
+	// most bounds the resources of an event.
+	most = 50
+)
+
+// eventOf is the event of a call.
+func eventOf(ctx context.Context, entry authz.Entry) store.AuditEvent {
+	identity := authz.IdentityFrom(ctx)
+	e := store.AuditEvent{
+		Kind: identity.Kind.String(), Subject: clean(identity.Subject), Credential: clean(identity.Credential), Peer: clean(host(entry.Request.Peer)),
+		Procedure: clean(entry.Request.Procedure), Permission: entry.Rule.Action, RequestID: clean(entry.Request.Header.Get("X-Request-Id")),
+		Resources: []string{}, Outcome: entry.Outcome.String(), Error: errorText(entry.Err),
+	}
+	for i, resource := range entry.Resources {
+		if i == most {
+			e.Resources = append(e.Resources, fmt.Sprintf("and %d more", len(entry.Resources)-most))
+			break
+		}
+		if resource != (authz.Resource{}) {
+			e.Resources = append(e.Resources, clean(resource.String()))
+		}
+	}
+	if len(entry.Resources) > 0 {
+		e.Project, e.Domain = clean(entry.Resources[0].Project), clean(entry.Resources[0].Domain)
+	}
+	return e
+}
+
+// errorText is the error that the client gets.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return clean(err.Error())
+}
+
+// clean makes a text of a client fit for the database.
+func clean(text string) string {
+	return clip.Head(text, longest)
+}
+
+// host is the address of a peer without its port.
+func host(peer string) string {
+	if name, _, err := net.SplitHostPort(peer); err == nil {
+		return name
+	}
+	return peer
+}

@@ -1,0 +1,280 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
+)
+
+// AuditEvent is one thing that was done, or refused.
+type AuditEvent struct {
+	Sequence                        int64 `json:"-"` // of the chain; 0 before it is part of it
+	At                              time.Time
+	Kind, Subject, Credential, Peer string
+	Procedure, Permission           string
+	Resources                       []string
+	Project, Domain                 string // of the first resource
+	Outcome, Error, RequestID       string
+	Hash                            []byte `json:"-"` // over the event and the hash before it
+}
+
+// AuditEnd is an event to be added to the chain. With an id it is the end of a call that was begun; without that call it is
+// dropped, since the call was ended already.
+type AuditEnd struct {
+	ID    string
+	Event AuditEvent
+}
+
+// Seal is the hash of an event after another hash.
+type Seal func(before []byte, event AuditEvent) []byte
+
+// BeginAudit records calls that are about to be handled.
+func (s *Store) BeginAudit(ctx context.Context, begun []AuditEnd) error {
+	ids, times, events := make([]string, len(begun)), make([]time.Time, len(begun)), make([]string, len(begun))
+	for i, one := range begun {
+		text, err := json.Marshal(one.Event)
+		if err != nil {
+			return fmt.Errorf("record the beginning of calls: %w", err)
+		}
+		ids[i], times[i], events[i] = one.ID, one.Event.At, string(text)
+	}
+	_, err := s.pool.Exec(ctx, `INSERT INTO access_audit_open (id, begun, event)
+		SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[])`, ids, times, events)
+	if err != nil {
+		return fmt.Errorf("record the beginning of calls: %w", err)
+	}
+	return nil
+}
+
+// AppendAudit adds events to the chain, in order, and ends the calls that they are the end of.
+func (s *Store) AppendAudit(ctx context.Context, ends []AuditEnd, seal Seal) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var ids []string
+		for _, end := range ends {
+			if end.ID != "" {
+				ids = append(ids, end.ID)
+			}
+		}
+		rows, err := tx.Query(ctx, `DELETE FROM access_audit_open WHERE id = ANY($1) RETURNING id`, ids)
+		if err != nil {
+			return err
+		}
+		ended, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		slices.Sort(ended)
+		var events []AuditEvent
+		for _, end := range ends {
+			if _, open := slices.BinarySearch(ended, end.ID); open || end.ID == "" {
+				events = append(events, end.Event)
+			}
+		}
+		return chain(ctx, tx, events, seal)
+	})
+	if err != nil {
+		return fmt.Errorf("record calls: %w", err)
+	}
+	return nil
+}
+
+// EndLostAudit ends calls that were begun before a time and have no end: the processes that handled them died. outcome is the outcome
+// that they get. It returns how many there were.
+func (s *Store) EndLostAudit(ctx context.Context, before time.Time, outcome string, limit int, seal Seal) (ended int, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `DELETE FROM access_audit_open WHERE id IN (
+			SELECT id FROM access_audit_open WHERE begun < $1 ORDER BY begun LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING event`, before, limit)
+		if err != nil {
+			return err
+		}
+		events, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (event AuditEvent, err error) {
+			return event, row.Scan(&event)
+		})
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			events[i].Outcome = outcome
+		}
+		ended = len(events)
+		return chain(ctx, tx, events, seal)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("end the calls of processes that died: %w", err)
+	}
+	return ended, nil
+}
+
+// chain adds events to the chain. The row of its end is locked, so that one transaction at a time adds to it.
+func chain(ctx context.Context, tx pgx.Tx, events []AuditEvent, seal Seal) error {
+	if len(events) == 0 {
+		return nil
+	}
+	var last int64
+	var hash []byte
+	if err := tx.QueryRow(ctx, `SELECT last, hash FROM access_audit_chain FOR UPDATE`).Scan(&last, &hash); err != nil {
+		return err
+	}
+	source := pgx.CopyFromSlice(len(events), func(i int) ([]any, error) {
+		e := events[i]
+		last++
+		e.Sequence = last
+		hash = seal(hash, e)
+		if e.Resources == nil {
+			e.Resources = []string{}
+		}
+		return []any{
+			e.Sequence, e.At, e.Kind, e.Subject, e.Credential, e.Peer, e.Procedure, e.Permission, e.Resources, e.Project, e.Domain, e.Outcome,
+			e.Error, e.RequestID, hash,
+		}, nil
+	})
+	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"access_audit"}, auditColumns, source); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE access_audit_chain SET last = $1, hash = $2`, last, hash)
+	return err
+}
+
+var auditColumns = []string{
+	"sequence", "at", "kind", "subject", "credential", "peer", "procedure", "permission", "resources", "project", "domain", "outcome", "error",
+	"request_id", "hash",
+}
+
+const auditSelect = `SELECT sequence, at, kind, subject, credential, peer, procedure, permission, resources, project, domain, outcome, error,
+	request_id, hash FROM access_audit`
+
+func scanAudit(row pgx.CollectableRow) (e AuditEvent, err error) {
+	err = row.Scan(&e.Sequence, &e.At, &e.Kind, &e.Subject, &e.Credential, &e.Peer, &e.Procedure, &e.Permission, &e.Resources, &e.Project,
+		&e.Domain, &e.Outcome, &e.Error, &e.RequestID, &e.Hash)
+	e.At = e.At.UTC()
+	return e, err
+}
+
+// AuditFilter says which events a search has. Empty fields are no conditions.
+type AuditFilter struct {
+	From, Until                  time.Time
+	Subject, Permission, Outcome string
+	Project, Domain              string
+	// Before is the number before which the search continues; 0 begins with the newest.
+	Before int64
+	Limit  int
+}
+
+// SearchAudit are the events that pass a filter, newest first.
+func (s *Store) SearchAudit(ctx context.Context, filter AuditFilter) ([]AuditEvent, error) {
+	var b listquery.Builder
+	for column, value := range map[string]string{
+		"subject": filter.Subject, "permission": filter.Permission, "outcome": filter.Outcome, "project": filter.Project, "domain": filter.Domain,
+	} {
+		if value != "" {
+			b.Equal(column, value)
+		}
+	}
+	if !filter.From.IsZero() {
+		b.Where("at >= " + b.Arg(filter.From, "timestamptz"))
+	}
+	if !filter.Until.IsZero() {
+		b.Where("at < " + b.Arg(filter.Until, "timestamptz"))
+	}
+	if filter.Before != 0 {
+		b.Where("sequence < " + b.Arg(filter.Before, "bigint"))
+	}
+	limit := b.Arg(filter.Limit, "bigint")
+	rows, err := s.pool.Query(ctx, auditSelect+` WHERE `+b.Conditions()+` ORDER BY sequence DESC LIMIT `+limit, b.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("search audit events: %w", err)
+	}
+	events, err := pgx.CollectRows(rows, scanAudit)
+	if err != nil {
+		return nil, fmt.Errorf("search audit events: %w", err)
+	}
+	return events, nil
+}
+
+// AuditChain is where the chain begins and ends.
+type AuditChain struct {
+	// First is the number of the oldest event that is kept, Before the hash before it.
+	First  int64
+	Before []byte
+	// Last is the number of the newest event, Hash its hash.
+	Last int64
+	Hash []byte
+}
+
+// WalkAudit calls chain, and then each for every event, oldest first, as they are at one moment.
+func (s *Store) WalkAudit(ctx context.Context, began func(AuditChain), each func(AuditEvent) (more bool)) error {
+	const step = 1000
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
+		var c AuditChain
+		if err := tx.QueryRow(ctx, `SELECT first, before, last, hash FROM access_audit_chain`).Scan(&c.First, &c.Before, &c.Last, &c.Hash); err != nil {
+			return err
+		}
+		began(c)
+		for after := int64(0); ; {
+			rows, err := tx.Query(ctx, auditSelect+` WHERE sequence > $1 ORDER BY sequence LIMIT $2`, after, step)
+			if err != nil {
+				return err
+			}
+			events, err := pgx.CollectRows(rows, scanAudit)
+			if err != nil {
+				return err
+			}
+			for _, event := range events {
+				if !each(event) {
+					return nil
+				}
+				after = event.Sequence
+			}
+			if len(events) < step {
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("read the audit events: %w", err)
+	}
+	return nil
+}
+
+// TrimAudit removes events from the oldest end that are older than a time, at most limit of them, and returns how many. The chain
+// then begins after them.
+func (s *Store) TrimAudit(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var c AuditChain
+		if err := tx.QueryRow(ctx, `SELECT first, before, last, hash FROM access_audit_chain FOR UPDATE`).Scan(&c.First, &c.Before, &c.Last, &c.Hash); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, auditSelect+` WHERE sequence >= $1 AND sequence < $1 + $2 ORDER BY sequence`, c.First, limit)
+		if err != nil {
+			return err
+		}
+		events, err := pgx.CollectRows(rows, scanAudit)
+		if err != nil {
+			return err
+		}
+		if young := slices.IndexFunc(events, func(e AuditEvent) bool { return !e.At.Before(before) }); young >= 0 {
+			events = events[:young]
+		}
+		if removed = len(events); removed == 0 {
+			return nil
+		}
+		last := events[removed-1]
+		if _, err := tx.Exec(ctx, `DELETE FROM access_audit WHERE sequence <= $1`, last.Sequence); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE access_audit_chain SET first = $1, before = $2`, last.Sequence+1, bytes.Clone(last.Hash))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("remove old audit events: %w", err)
+	}
+	return removed, nil
+}
