@@ -34,9 +34,9 @@ func (byName) Authenticate(_ context.Context, request authz.Request) (authz.Iden
 	return authz.Identity{Kind: authz.User, Subject: header[len(bearer):], Groups: []string{"team of " + header[len(bearer):]}}, nil
 }
 
-// startClosed runs a whole server whose callers are known by name. root is an operator, ada a contributor of mine, bob a viewer of
+// startWithRoles runs a whole server whose callers are known by name. root is an operator, ada a contributor of mine, bob a viewer of
 // theirs, and all of the team of carol run in the domain development.
-func startClosed(t *testing.T) (url string) {
+func startWithRoles(t *testing.T) (url string) {
 	t.Helper()
 	config := testConfig(t)
 	config.Access.Ask = "Ask root."
@@ -61,7 +61,7 @@ func startClosed(t *testing.T) (url string) {
 
 // TestRolesDecide runs a whole server and calls it as people with different roles in different projects.
 func TestRolesDecide(t *testing.T) {
-	url := startClosed(t)
+	url := startWithRoles(t)
 	runs := func(name string) workflowconnect.RunServiceClient {
 		return workflowconnect.NewRunServiceClient(as(name), url)
 	}
@@ -109,7 +109,7 @@ func TestRolesDecide(t *testing.T) {
 
 // TestRolesChangeWhileTheServerRuns gives and takes a role, and a stream ends with the right to it.
 func TestRolesChangeWhileTheServerRuns(t *testing.T) {
-	url := startClosed(t)
+	url := startWithRoles(t)
 	root, ada := accessv1connect.NewAccessServiceClient(as("root"), url), accessv1connect.NewAccessServiceClient(as("ada"), url)
 	runs := workflowconnect.NewRunServiceClient(as("eve"), url)
 	eve := &accessv1.Member{Kind: accessv1.MemberKind_MEMBER_KIND_USER, Name: "eve"}
@@ -140,7 +140,7 @@ func TestRolesChangeWhileTheServerRuns(t *testing.T) {
 
 // TestProgramsHaveKeys makes a key, uses it, and revokes it.
 func TestProgramsHaveKeys(t *testing.T) {
-	url := startClosed(t)
+	url := startWithRoles(t)
 	ada := accessv1connect.NewKeyServiceClient(as("ada"), url)
 	role := func(name, project string) []*accessv1.KeyRole {
 		return []*accessv1.KeyRole{{Role: name, Scope: &accessv1.Scope{Project: project}}}
@@ -175,7 +175,7 @@ func TestProgramsHaveKeys(t *testing.T) {
 
 // TestWhatWasDoneIsRecorded calls a whole server and asks what was done.
 func TestWhatWasDoneIsRecorded(t *testing.T) {
-	url := startClosed(t)
+	url := startWithRoles(t)
 	require.NoError(t, createRun(t, workflowconnect.NewRunServiceClient(as("ada"), url), runOf("mine", "recorded")))
 	require.Error(t, createRun(t, workflowconnect.NewRunServiceClient(as("bob"), url), runOf("theirs", "recorded")))
 	require.Error(t, createRun(t, workflowconnect.NewRunServiceClient(as("bob"), url), runOf("mine", "recorded-too")))
