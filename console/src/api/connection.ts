@@ -7,6 +7,7 @@ export interface Connection {
   readonly since: number;
 }
 
+// One failed stream is enough: the page then shows something that may be out of date.
 const broken = new Set<symbol>();
 const listeners = new Set<() => void>();
 let current: Connection = { lost: false, since: 0 };
@@ -18,7 +19,6 @@ function update(): void {
   for (const listener of listeners) listener();
 }
 
-/** Reports that a stream failed. */
 export function reportBroken(stream: symbol): void {
   broken.add(stream);
   update();

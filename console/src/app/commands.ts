@@ -39,7 +39,6 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** The commands of the current page. */
 export const useOffered = (): readonly Command[] => useSyncExternalStore(subscribe, () => offered);
 
 /** Whether every typed word is the start of a word of the text, or part of it. */

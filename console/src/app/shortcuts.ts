@@ -74,11 +74,9 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** The active shortcuts. */
 export const useShortcuts = (): readonly Shortcut[] => useSyncExternalStore(subscribe, () => announced);
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
-/** The labels of the keys. */
 export const keysInWords = (keys: string): readonly string[] =>
   keys.split(" ").map((key) => (key.startsWith("mod+") ? `${isMac ? "⌘" : "Ctrl "}${key.slice(4).toUpperCase()}` : key));

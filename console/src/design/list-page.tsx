@@ -7,7 +7,6 @@ interface ListPageProps<Row> extends ListProps<Row> {
   readonly title: string;
   /** Filters and buttons next to the title. */
   readonly head?: ReactNode;
-  /** What follows the list. */
   readonly children?: ReactNode;
 }
 

@@ -2,6 +2,7 @@ import { useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 
 import { read, write } from "@/app/storage";
 import css from "./split.module.css";
 
+// In percent: with less, a part has no room for its toolbar.
 const minShare = 20;
 const maxShare = 80;
 const step = 4;
@@ -33,6 +34,7 @@ export function Split({ name, label, share, first, second, secondChosen }: Split
   };
   const drag = (event: PointerEvent<HTMLDivElement>) => {
     const box = event.currentTarget.parentElement?.getBoundingClientRect();
+    // The pointer is captured while its button is down; other moves only pass over the divider.
     if (!event.currentTarget.hasPointerCapture(event.pointerId) || !box) return;
     set(((event.clientX - box.left) / box.width) * 100);
   };

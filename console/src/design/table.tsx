@@ -29,7 +29,6 @@ export interface TableProps<Row> {
   readonly scroll?: "group" | "region";
 }
 
-/** A table of rows. */
 export function Table<Row>({ label, columns, rows, keyOf, attributesOf, scroll }: TableProps<Row>) {
   const shown = columns.filter((column) => column !== false);
   const table = (

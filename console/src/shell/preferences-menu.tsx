@@ -5,7 +5,6 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Select } from "@/design/field";
 import { usePreferences, zones, type Theme } from "@/app/preferences";
 
-/** The dialog for theme and time zone. */
 export function PreferencesMenu() {
   const [open, setOpen] = useState(false);
   const { theme, zone, setTheme, setZone } = usePreferences();

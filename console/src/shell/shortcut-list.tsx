@@ -4,7 +4,6 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { keysInWords, useShortcuts } from "@/app/shortcuts";
 import css from "./palette.module.css";
 
-/** The shortcuts of the current page. */
 export function ShortcutList({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
     <Dialog open={open} onClose={onClose} title="Keyboard shortcuts" description="Available on this page.">

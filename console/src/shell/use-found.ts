@@ -23,7 +23,6 @@ const newest = 5;
 /** How long the text must be unchanged before it is searched for, in milliseconds. */
 const debounce = 150;
 
-/** A debounced value. */
 function useSettled<T>(value: T): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -52,6 +51,7 @@ async function look(query: string, here: Place | undefined, signal: AbortSignal)
   } catch (error) {
     if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
   }
+  // Another server of the Flyte contract has no search: its lists are filtered instead.
   return (await Promise.all([runsNamed(query, here, signal), here ? tasksNamed(query, here, signal) : []])).flat();
 }
 
@@ -75,7 +75,7 @@ async function latest(here: Place | undefined, signal: AbortSignal): Promise<rea
   return joined({ runs: own.runs, more: false }, { runs: tracked.runs, more: false }, orderOf.newest).slice(0, newest).map(foundRun);
 }
 
-/** The answer about tracked runs of a server that has none. */
+/** A server without tracked runs does not serve them; then there are none to offer. */
 function withoutTracked(error: unknown): { readonly runs: readonly Run[] } {
   if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
   return { runs: [] };
@@ -116,7 +116,7 @@ async function tasksNamed(query: string, here: Place, signal: AbortSignal): Prom
   );
 }
 
-/** The search of the server knows no apps. */
+/** The server's search does not cover apps, so their list is filtered. */
 async function appsNamed(query: string, here: Place, signal: AbortSignal): Promise<readonly Found[]> {
   try {
     const { apps } = await client(AppService).list(

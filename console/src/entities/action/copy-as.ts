@@ -21,6 +21,7 @@ export function asPythonRead({ run, name }: ActionName, what: "inputs" | "output
   if (name === root) {
     return withImports(["import flyte", "import flyte.remote"], `${start}\nprint(flyte.remote.Run.get(${pythonText(run.name)}).${what}())`);
   }
+  // Run.get reads the root action only; others need the asynchronous call.
   return withImports(
     ["import asyncio", "import flyte", "import flyte.remote"],
     [
@@ -94,13 +95,14 @@ export function asCurl({ run, name }: ActionName, origin: string): string {
   ].join(" \\\n  ");
 }
 
-/** The name of the root action. */
+/** The name that the SDK gives to every root action. */
 const root = "a0";
-/** Parameter names that are reserved by the call and the command. */
+/** Parameters of flyte.rerun itself: an input of such a name cannot be passed. */
 const reserved = new Set(["run_name", "action_name", "recover", "force_rerun_actions", "allow_missing_source_outputs"]);
+/** Options of the command itself. */
 const options = new Set(["project", "domain", "name", "env", "label", "follow", "help"]);
 
-/** Whether a value can be written without its class. */
+/** Whether a value can be written without its class: a dataclass would need an import that is unknown here. */
 function isPlain(value: Value): boolean {
   switch (value.kind) {
     case "bytes":

@@ -1,6 +1,5 @@
 import { keyOfRun, type RunName } from "@/entities/run/kind";
 
-/** Identifies an action. */
 export interface ActionName {
   readonly run: RunName;
   readonly name: string;

@@ -2,7 +2,6 @@ import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { TrackedRunService } from "@gen/flyteidl2/workflow/tracked_run_service_pb.js";
 import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 
-/** Identifies a run. */
 export interface RunName {
   readonly project: string;
   readonly domain: string;
@@ -11,7 +10,6 @@ export interface RunName {
   readonly tracked?: boolean;
 }
 
-/** Whether a client executes the run and reports it, or the installation executes it. */
 type Kind = Pick<RunName, "tracked">;
 
 /** What differs between a run of the installation and a tracked one. Both services have the same reads. */
@@ -20,7 +18,6 @@ export const serviceOf = ({ tracked }: Kind) => (tracked ? TrackedRunService : R
 /** The source to name in requests about a run: only tracked runs have one. */
 export const sourceOf = ({ tracked }: Kind): RunSource => (tracked ? RunSource.TRACKED : RunSource.UNSPECIFIED);
 
-/** The route of a run. */
 export const routeOf = ({ tracked }: Kind) =>
   tracked ? ("/domain/$domain/project/$project/tracked-runs/$run" as const) : ("/domain/$domain/project/$project/runs/$run" as const);
 

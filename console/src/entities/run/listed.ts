@@ -15,7 +15,6 @@ export const keyOf = (run: Run): string => `${isTracked(run) ? trackedPrefix : "
 export const runOfKey = (place: Place, key: string): RunName =>
   key.startsWith(trackedPrefix) ? { ...place, name: key.slice(trackedPrefix.length), tracked: true } : { ...place, name: key };
 
-/** The key of a run, as keyOf. */
 export const keyOfName = ({ name, tracked }: RunName): string => `${tracked ? trackedPrefix : ""}${name}`;
 
 /** The names of the runs with these keys, of one kind. */

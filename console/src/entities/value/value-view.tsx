@@ -9,7 +9,9 @@ import { pythonText } from "./write-python";
 import type { Value } from "./value-type";
 import css from "./value.module.css";
 
+/** Entries of a list or map before "Show more": each may render a tree of its own. */
 const initialLimit = 50;
+/** In characters; longer texts are cut. */
 const longText = 600;
 
 /** A value by type; large values are collapsed. */
@@ -90,6 +92,7 @@ function Items({
   readonly depth: number;
   readonly list?: boolean;
 }) {
+  // Deep or long structures start closed, and a closed one renders nothing: values may have millions of entries.
   const [open, setOpen] = useState(depth < 2 && entries.length <= 20);
   const [limit, setLimit] = useState(initialLimit);
   if (entries.length === 0) return <span className={css["none"]}>{list ? "empty list" : "empty"}</span>;

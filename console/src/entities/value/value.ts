@@ -31,6 +31,7 @@ function scalarValue({ value }: Scalar): Value {
     case "blob": {
       const type = value.value.metadata?.type;
       const format = type?.format ?? "";
+      // Values of Python types that the SDK does not know are files with a pickled object.
       const what = type?.dimensionality === BlobType_BlobDimensionality.MULTIPART ? "directory" : /pickle/i.test(format) ? "pickle" : "file";
       return { kind: "stored", what, uri: value.value.uri, format };
     }
@@ -54,12 +55,13 @@ function scalarValue({ value }: Scalar): Value {
   }
 }
 
+// The SDK packs dataclasses, and values without a literal of their own, as msgpack.
 function binaryValue(bytes: Uint8Array, tag: string): Value {
   if (tag !== "msgpack") return { kind: "bytes", bytes, tag };
   try {
     return unpack(bytes);
   } catch {
-    return { kind: "bytes", bytes, tag }; // shown as what it is
+    return { kind: "bytes", bytes, tag }; // damaged, or another use of the tag: its size is still worth showing
   }
 }
 

@@ -114,11 +114,12 @@ function Amount({ share }: { readonly share: Share }) {
   );
 }
 
-/** The sign carries the meaning where the color is not visible. */
+/** With a sign, so that the color does not carry the meaning alone. */
 function Difference({ a, b }: { readonly a: number | undefined; readonly b: number | undefined }) {
   if (a === undefined || b === undefined) return <span className={css["muted"]}>{a === undefined ? "only in B" : "only in A"}</span>;
   const by = b - a;
   const percent = change(a, b);
+  // Times have a resolution of a millisecond.
   if (Math.abs(by) < 1) return <span className={css["muted"]}>same</span>;
   return (
     <span className={by > 0 ? css["slower"] : css["faster"]}>

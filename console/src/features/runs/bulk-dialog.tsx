@@ -41,6 +41,7 @@ export function BulkDialog({ order, onClose }: { readonly order: BulkOrder; read
     const { runs } = order;
     if (isRuns(runs)) return;
     const stop = new AbortController();
+    // Undefined if the action applies to none of the phases that the search asks for.
     const wanted = kind.narrowed(runs);
     const collected = wanted ? collectRuns(place, wanted, (found) => setStage({ at: "collect", found }), stop.signal) : Promise.resolve([]);
     collected.then(
@@ -71,6 +72,7 @@ export function BulkDialog({ order, onClose }: { readonly order: BulkOrder; read
       signal,
       onOutcome: (outcome) => {
         outcomes = [...outcomes, outcome];
+        // Outcomes arrive faster than the screen can show them.
         frame ||= requestAnimationFrame(() => {
           frame = 0;
           setStage((now) => (now.at === "work" ? { ...now, outcomes } : now));

@@ -9,19 +9,20 @@ export enum ActionType {
   Condition = 3,
 }
 
-/** Means: no row. */
+/** In place of a row: there is none. */
 export const none = -1;
 
 /**
  * All actions of a run in columns: a row for each, in the order in which they were created, so that a parent comes before
- * its children. 100,000 actions take about 15 MB. Rows are never removed and never move. Listeners are called once for each
- * message.
+ * its children. 100,000 actions take about 15 MB. Rows never move, and are only removed when the server starts a new snapshot, which
+ * changes the generation. Listeners are called once for each message.
  */
 export class RunModel {
   readonly #rows = new Map<number, number>(); // by number
   readonly #byName = new Map<string, number>();
   #names: string[] = [];
   #strings: string[] = [];
+  // Columns hold unsigned numbers, so those that may have no value are stored plus one.
   readonly #parents = new Column(); // row + 1
   readonly #groups = new Column();
   readonly #titles = new Column();
@@ -40,34 +41,33 @@ export class RunModel {
   readonly #counts = new Map<ActionPhase, number>();
   readonly #listeners = new Set<() => void>();
   #createdAt = 0;
-  #skew = 0;
+  #skew = 0; // how far the server's clock is ahead of the browser's, in milliseconds
   #total = 0;
   #cursor = 0n;
   #complete = false;
   #version = 0;
   #generation = 0;
 
-  /** How many rows there are. */
   get size(): number {
     return this.#names.length;
   }
 
-  /** How many actions the snapshot will have, while it comes. */
+  /** The number of actions when the snapshot began, or more if others came since: for the progress while it loads. */
   get total(): number {
     return Math.max(this.#total, this.size);
   }
 
-  /** Whether the whole run is here, so that what follows are changes. */
+  /** Whether the snapshot is complete: later messages are changes. */
   get complete(): boolean {
     return this.#complete;
   }
 
-  /** Where to resume. */
+  /** Where a stream that reconnects resumes; 0 requests a new snapshot. */
   get cursor(): bigint {
     return this.#cursor;
   }
 
-  /** How many texts it has; sent when resuming. */
+  /** The number of texts. A resumed stream refers to them by index, so the server must know how many there are. */
   get strings(): number {
     return this.#strings.length;
   }
@@ -77,7 +77,7 @@ export class RunModel {
     return this.#version;
   }
 
-  /** Grows when all was forgotten, so that rows are others now. */
+  /** Grows when a new snapshot replaced all rows: a row number kept from before means another action. */
   get generation(): number {
     return this.#generation;
   }
@@ -87,12 +87,11 @@ export class RunModel {
     return this.#createdAt;
   }
 
-  /** The present by the server's clock, in milliseconds after the run was created. */
+  /** The time on the server's clock, in milliseconds after the run was created. */
   get now(): number {
     return Date.now() + this.#skew - this.#createdAt;
   }
 
-  /** How many actions are in each phase. */
   get counts(): ReadonlyMap<ActionPhase, number> {
     return this.#counts;
   }
@@ -140,7 +139,6 @@ export class RunModel {
   cached(row: number): boolean {
     return (this.#flags.get(row) & 1) !== 0;
   }
-  /** How many children it has. */
   childCount(row: number): number {
     return this.#children.get(row);
   }
@@ -150,7 +148,7 @@ export class RunModel {
   nextSibling(row: number): number {
     return this.#next.get(row) - 1;
   }
-  /** Its children in the order of their creation. */
+  /** In the order of creation. */
   *children(row: number): Generator<number> {
     for (let child = this.firstChild(row); child !== none; child = this.nextSibling(child)) yield child;
   }
@@ -160,7 +158,6 @@ export class RunModel {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes a message of the stream. */
   apply(message: WatchRunActionsResponse): void {
     switch (message.part.case) {
       case "start":
@@ -202,7 +199,7 @@ export class RunModel {
       if (row === undefined) {
         row = this.#add(number, columns.names[at] ?? "", columns.parents[at] ?? number);
       } else {
-        this.#count(this.phase(row), -1);
+        this.#count(this.phase(row), -1); // it is counted again with its new phase
       }
       const phase: ActionPhase = columns.phases[at] ?? 0;
       this.#groups.set(row, columns.groups[at] ?? 0);
@@ -225,6 +222,7 @@ export class RunModel {
     this.#names.push(name);
     this.#numbers.set(row, number);
     for (const column of [this.#first, this.#last, this.#next, this.#children, this.#parents]) column.set(row, 0);
+    // The root names itself as its parent.
     const parent = parentNumber === number ? undefined : this.#rows.get(parentNumber);
     if (parent === undefined) return row;
     this.#parents.set(row, parent + 1);

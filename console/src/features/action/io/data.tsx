@@ -35,6 +35,7 @@ export function DataTab({ action, details }: TabProps) {
     { actionId: actionId(action), runSource: sourceOf(action.run) },
     { staleTime: Infinity, retry: 2 },
   );
+  // Values never change once they are stored, so they are only read again when the phase has changed.
   const [first] = useState(phase);
   useEffect(() => {
     if (phase !== first) void refetch(); // outputs are stored when the action ends

@@ -30,6 +30,7 @@ export function GraphView({ run, model, version, selected, onSelect, visible }: 
   const shown = useSyncExternalStore(graph.subscribe, () => graph.shown);
   const frame = useRef<HTMLDivElement>(null);
   const world = useRef<HTMLDivElement>(null);
+  // A ref, because new listeners for each render would interrupt a drag.
   const choose = useRef(onSelect);
   useEffect(() => {
     choose.current = onSelect;
@@ -137,10 +138,11 @@ function Nodes({ model, shown, selected }: { readonly model: RunModel; readonly 
   });
 }
 
+/** Changes with what a node shows of its action: the model changes in place, so React cannot see it. */
 const markOf = (model: RunModel, node: GraphNode): string =>
   node.kind === "action" ? `${model.phase(node.row)}.${model.attempt(node.row)}.${model.started(node.row)}.${model.ended(node.row)}` : "";
 
-/** The graph of a run, created once. */
+/** Created once for each run: it keeps the layout, the zoom and what is expanded. */
 function useGraph(run: RunName, model: RunModel): Graph {
   const { project, domain, name } = run;
   const runSource = sourceOf(run);
