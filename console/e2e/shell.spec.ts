@@ -1,4 +1,5 @@
-import { expect, expectAccessible, place, test } from "./test";
+import { sizes } from "./screens";
+import { expect, expectAccessible, panel, place, test } from "./test";
 
 test("the root redirects to the console", async ({ page }) => {
   await page.goto("/");
@@ -48,6 +49,17 @@ test("the skip link moves the focus to the content", async ({ page }) => {
   await expect(page.getByRole("link", { name: "Skip to content" })).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("main")).toBeFocused();
+});
+
+test("the selected link and tab are visible on a phone", async ({ page, runs }) => {
+  await page.setViewportSize(sizes.narrow);
+  await page.goto(`${place}/runs/${runs.squares}?action=a0&tab=pod`);
+  await expect(panel(page).getByRole("tab", { name: "Pod" })).toBeInViewport({ ratio: 1 });
+  await page.goto(place + "/artifacts");
+  const link = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Artifacts" });
+  await expect(link).toBeInViewport({ ratio: 1 });
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Runs" }).click();
+  await expect(page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Runs" })).toBeInViewport({ ratio: 1 });
 });
 
 test("the first load stays within its budget", async ({ page }) => {

@@ -1,8 +1,9 @@
-import { Link, Outlet } from "@tanstack/react-router";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { Activity, Search, Workflow } from "lucide-react";
-import { useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { useConnection } from "@/api/connection";
 import { Button, buttonClass } from "@/design/button";
+import { showSelected } from "@/design/show-selected";
 import { When } from "@/design/time";
 import { Tooltip } from "@/design/tooltip";
 import { InboxLink } from "@/features/inbox/link";
@@ -76,8 +77,11 @@ function GoTo({ keys, title, go }: Destination) {
 
 function Navigation() {
   const place = useHere();
+  const nav = useRef<HTMLElement>(null);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  useLayoutEffect(() => showSelected(nav.current, "[data-status=active]"), [path]);
   return (
-    <nav className={css["nav"]} aria-label="Main">
+    <nav ref={nav} className={css["nav"]} aria-label="Main">
       {place && (
         <>
           <Link to="/domain/$domain/project/$project/runs" params={place}>

@@ -2,7 +2,7 @@ import { CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
 import type { Component, Repair } from "@gen/flytebinary/insight/v1/system_pb.js";
 import { count, plural } from "@/design/format";
 import { Notice } from "@/design/notice";
-import { Table } from "@/design/table";
+import { Note, Table } from "@/design/table";
 import { repairWords, msOfDuration, shortly } from "./words";
 import css from "./system.module.css";
 
@@ -27,10 +27,18 @@ export function Components({ components }: { readonly components: readonly Compo
         keyOf={({ name }) => name}
         attributesOf={({ name }) => ({ "data-component": name })}
         columns={[
-          { label: "Component", cell: ({ name }) => name },
+          {
+            label: "Component",
+            wrap: true,
+            cell: ({ name, message }) => (
+              <>
+                {name}
+                {message && <Note>{message}</Note>}
+              </>
+            ),
+          },
           { label: "Status", cell: (component) => <Status component={component} /> },
           { label: "Latency", number: true, cell: ({ latency }) => latency && shortly(msOfDuration(latency)) },
-          { label: "Details", wrap: true, cell: ({ message }) => message },
         ]}
       />
     </section>

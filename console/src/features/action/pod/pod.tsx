@@ -65,7 +65,7 @@ function Pod({ pod, primary, cluster }: { readonly pod: PodLogContext; readonly 
           ["Cluster", cluster],
           [
             "Inspect",
-            <span key="command" className={css["name"]}>
+            <span key="command" className={css["copied"]}>
               <code>{command}</code>
               <CopyButton text={command} label="Copy command" />
             </span>,
@@ -116,7 +116,7 @@ export function Container({ container }: { readonly container: ContainerSpec }) 
           [
             "Image",
             container.image && (
-              <span className={css["name"]}>
+              <span className={css["copied"]}>
                 <code>{container.image}</code>
                 <CopyButton text={container.image} label="Copy image" />
               </span>

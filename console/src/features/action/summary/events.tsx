@@ -42,7 +42,7 @@ function Event({ event }: { readonly event: ClusterEvent }) {
     <li data-warning={event.type === ClusterEvent_Type.WARNING || undefined}>
       <When at={dateOf(event.occurredAt)} />
       <span>
-        {event.reason && <Tag>{event.reason}</Tag>} {event.message}
+        {event.reason && <Tag>{event.reason}</Tag>} {event.message !== event.reason && event.message}
         {event.count > 1 && <span className={css["muted"]}> ({count(event.count)} times)</span>}
       </span>
     </li>
