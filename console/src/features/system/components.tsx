@@ -27,17 +27,17 @@ export function Components({ components }: { readonly components: readonly Compo
         keyOf={({ name }) => name}
         attributesOf={({ name }) => ({ "data-component": name })}
         columns={[
+          { label: "Component", cell: ({ name }) => name },
           {
-            label: "Component",
+            label: "Status",
             wrap: true,
-            cell: ({ name, message }) => (
+            cell: (component) => (
               <>
-                {name}
-                {message && <Note>{message}</Note>}
+                <Status component={component} />
+                {component.message && <Note>{component.message}</Note>}
               </>
             ),
           },
-          { label: "Status", cell: (component) => <Status component={component} /> },
           { label: "Latency", number: true, cell: ({ latency }) => latency && shortly(msOfDuration(latency)) },
         ]}
       />
