@@ -35,7 +35,7 @@ type Keys struct {
 	clock clock.Clock
 	log   zerolog.Logger
 
-	// known are keys that were read since the last change of the policy, by hash or id; nil for what is no key.
+	// known are keys that were read since the last change of the policy, by hash or id; nil for what is not a key.
 	known atomic.Pointer[sync.Map]
 	count atomic.Int64
 
@@ -91,7 +91,7 @@ func (k *Keys) flush(ctx context.Context) error {
 // bearer is how a secret is sent.
 const bearer = "Bearer "
 
-// Authenticate implements authz.Authenticator. A bearer token that is no secret of a key is for other authenticators.
+// Authenticate implements authz.Authenticator. A bearer token that is not the secret of a key is for other authenticators.
 func (k *Keys) Authenticate(ctx context.Context, request authz.Request) (authz.Identity, error) {
 	header := request.Header.Get("Authorization")
 	if len(header) < len(bearer) || !strings.EqualFold(header[:len(bearer)], bearer) || !strings.HasPrefix(header[len(bearer):], Prefix) {

@@ -93,7 +93,7 @@ func (p *Policy) announce() {
 const (
 	// poll is how often the version is read, for changes whose notification was lost.
 	poll = 2 * time.Second
-	// stale is after how long without an answer of the source nothing is decided any more.
+	// stale is how long decisions are made without an answer of the source.
 	stale = 30 * time.Second
 )
 

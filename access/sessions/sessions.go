@@ -76,13 +76,13 @@ func (s *Sessions) Begin(ctx context.Context, client string, person Person) (ses
 	return session, token, err
 }
 
-// ByToken is the session of a token. found is false if there is none, or none any more.
+// ByToken is the session of a token. found is false if there is none, or it has ended.
 func (s *Sessions) ByToken(ctx context.Context, token string) (session Session, found bool, err error) {
 	hash := hashed(token)
 	return s.recall(ctx, "t"+string(hash), func() (store.Session, bool, error) { return s.store.SessionByToken(ctx, hash) })
 }
 
-// ByID is the session with an id. found is false if there is none, or none any more.
+// ByID is the session with an id. found is false if there is none, or it has ended.
 func (s *Sessions) ByID(ctx context.Context, id string) (session Session, found bool, err error) {
 	return s.recall(ctx, "i"+id, func() (store.Session, bool, error) { return s.store.SessionByID(ctx, id) })
 }

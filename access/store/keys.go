@@ -21,7 +21,7 @@ type Key struct {
 	LastUsedAt      *time.Time
 }
 
-// Ended reports whether the key is not valid any more.
+// Ended reports whether the key is no longer valid.
 func (k Key) Ended(now time.Time) bool {
 	return k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)
 }
@@ -78,7 +78,7 @@ func (s *Store) key(ctx context.Context, condition string, arg any) (Key, error)
 type KeyFilter struct {
 	// Owner is the only one; empty means all.
 	Owner string
-	// Ended lists those too that are not valid any more.
+	// Ended lists those too that are no longer valid.
 	Ended bool
 	// BeforeTime and BeforeID are the last key of the page before; zero for the first page.
 	BeforeTime time.Time
