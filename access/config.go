@@ -47,6 +47,8 @@ type IssuerConfig struct {
 	// secret.
 	ClientID     string `config:"clientID"`
 	ClientSecret string `config:"clientSecret" sensitive:"true"`
+	// ClientSecretFile has ClientSecret. It is read at start; white space around it is dropped.
+	ClientSecretFile string `config:"clientSecretFile"`
 	// Scopes are asked for in addition to openid. Defaults to profile and email.
 	Scopes []string `config:"scopes"`
 	// Audiences are accepted in tokens that programs present, in addition to ClientID.
@@ -65,6 +67,8 @@ type LocalConfig struct {
 	// AdminPassword is the first password of the account admin, which is created if there is no account. Required where
 	// local accounts are enabled for the first time.
 	AdminPassword string `config:"adminPassword" sensitive:"true"`
+	// AdminPasswordFile has AdminPassword. It is read at start; white space around it is dropped.
+	AdminPasswordFile string `config:"adminPasswordFile"`
 	// Accounts are further accounts. A start creates those that do not exist, and does not change those that do.
 	Accounts []AccountConfig `config:"accounts"`
 }
@@ -173,13 +177,15 @@ func (c Config) validateIssuers(found *invalid.Fields) {
 		found.If(err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "", "issuers[%d].url: must be a URL such as https://login.example.com, got %q", i, issuer.URL)
 		found.If(urls[issuer.URL], "issuers[%d].url: %q is the URL of another issuer", i, issuer.URL)
 		found.If(issuer.ClientID == "", "issuers[%d].clientID: is required", i)
+		found.If(issuer.ClientSecret != "" && issuer.ClientSecretFile != "", "issuers[%d].clientSecretFile: must be empty together with clientSecret", i)
 		names[issuer.Name], urls[issuer.URL] = true, true
 	}
 }
 
 func (c LocalConfig) validate(found *invalid.Fields) {
-	found.If(!c.Enabled && (c.AdminPassword != "" || len(c.Accounts) > 0), "local.enabled: must be true for accounts to be of use")
+	found.If(!c.Enabled && (c.AdminPassword != "" || c.AdminPasswordFile != "" || len(c.Accounts) > 0), "local.enabled: must be true for accounts to be of use")
 	found.If(c.AdminPassword != "" && len(c.AdminPassword) < accounts.MinPassword, "local.adminPassword: must have at least %d bytes", accounts.MinPassword)
+	found.If(c.AdminPassword != "" && c.AdminPasswordFile != "", "local.adminPasswordFile: must be empty together with adminPassword")
 	for i, account := range c.Accounts {
 		found.If(account.Name == "" || strings.ContainsAny(account.Name, "| \t\r\n"), "local.accounts[%d].name: is required, without spaces and |, got %q", i, account.Name)
 		found.If(len(account.Password) < accounts.MinPassword || len(account.Password) > accounts.MaxPassword,

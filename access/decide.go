@@ -32,7 +32,7 @@ func (c Config) policy() policy.Config {
 	}
 	if c.Local.Enabled {
 		made.Bindings = append(made.Bindings, store.Binding{
-			Member: store.Member{Kind: store.UserMember, Name: LocalAdmin}, Role: policy.Operator, CreatedBy: configured,
+			Member: store.Member{Kind: store.UserMember, Name: c.localPrefix() + LocalAdmin}, Role: policy.Operator, CreatedBy: configured,
 		})
 	}
 	return made

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +63,10 @@ func newSignIn(config Config, s *store.Store, keys authserver.Keys, clk clock.Cl
 	if err != nil {
 		return nil, err
 	}
+	if err := config.readFiles(); err != nil {
+		return nil, err
+	}
+	made.config = config
 	all := providersOf(config, url, clk)
 	if made.bearers, err = newBearers(all, clk); err != nil {
 		return nil, err
@@ -73,6 +79,28 @@ func newSignIn(config Config, s *store.Store, keys authserver.Keys, clk clock.Cl
 		Lifetime: config.Sessions.Absolute, Log: log,
 	})
 	return made, nil
+}
+
+// readFiles replaces the names of files with secrets by what is in them.
+func (c *Config) readFiles() error {
+	read := func(key, file string, to *string) error {
+		if file == "" {
+			return nil
+		}
+		body, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		*to = strings.TrimSpace(string(body))
+		return nil
+	}
+	c.Issuers = slices.Clone(c.Issuers)
+	for i := range c.Issuers {
+		if err := read(fmt.Sprintf("issuers[%d].clientSecretFile", i), c.Issuers[i].ClientSecretFile, &c.Issuers[i].ClientSecret); err != nil {
+			return err
+		}
+	}
+	return read("local.adminPasswordFile", c.Local.AdminPasswordFile, &c.Local.AdminPassword)
 }
 
 // localPrefix distinguishes the subjects of local accounts from those of providers. Without providers it is empty.

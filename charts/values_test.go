@@ -12,7 +12,7 @@ import (
 )
 
 // installable is the least that renders.
-var installable = []string{"--set", "database.url=postgres://flyte@postgres/flyte", "--set", "storage.url=s3://bucket"}
+var installable = []string{"--set", "database.url=postgres://flyte@postgres/flyte", "--set", "storage.url=s3://bucket", "--set", "config.access.open=true"}
 
 func configurationOf(t *testing.T, all []*unstructured.Unstructured) map[string]any {
 	t.Helper()
@@ -53,6 +53,9 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"--set", "tasks.namespaces={default}"}, "tasks.namespaces: default is the namespace of the server"},
 		{[]string{"--set", "ingress.enabled=true"}, "ingress.host is required"},
 		{[]string{"--set", "httpRoute.enabled=true"}, "httpRoute.hostnames and httpRoute.parentRefs are required"},
+		{[]string{"--set", "config.access=null"}, "config.access is required: who may use the installation"},
+		{[]string{"--set", "config.access.local.adminPassword=hunter2"}, "FLYTE_ACCESS_LOCAL_ADMINPASSWORD"},
+		{[]string{"--set", "config.access.issuers[0].clientSecret=hunter2"}, "name a file of it in clientSecretFile"},
 		{[]string{"--set", "config.auth.internalToken=hunter2"}, "config.auth.internalToken: a ConfigMap is not a place for a secret"},
 		{[]string{"--set", "config.storage.s3.secretAccessKey=hunter2"}, "FLYTE_STORAGE_S3_SECRETACCESSKEY"},
 	} {

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"fmt"
 	"net"
 
 	"github.com/rs/zerolog"
@@ -8,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
+	"github.com/flyte-binary/flyte-binary/manager/port"
 )
 
 // policy returns the authenticator and the authoriser with which the chain begins: the given ones, else those of an
@@ -27,6 +29,15 @@ func policy(c configuration.Config, options Options) (authenticator authz.Authen
 		authoriser = authz.AllowAll{}
 	}
 	return authenticator, authoriser, open
+}
+
+// checkOpen refuses a port that other machines can reach and at which no one has to sign in, unless that is wanted.
+func checkOpen(c configuration.Config, open bool, address net.Addr) error {
+	if !open || !c.Target.API() || c.Access.Open || port.Loopback(address) {
+		return nil
+	}
+	return fmt.Errorf("server.listen: other machines can reach %s, and everybody who does could read and change everything. Say who may use the "+
+		"installation, in access.issuers or access.local; or accept it with access.open: true", address)
 }
 
 // warnOpen logs that the API has no authentication, and who can reach it.

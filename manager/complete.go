@@ -116,6 +116,9 @@ func Complete(ctx context.Context, c configuration.Config, options Options) (ser
 		Auditor: options.Auditor, Clock: p.clock, Limits: rpc.Limits{MessageBytes: c.Server.MaxRequestBytes, DecodingBytes: c.Server.MaxDecodingBytes},
 	}
 	p.chain.Authenticator, p.chain.Authoriser, p.open = policy(c, options)
+	if err := checkOpen(c, p.open, p.listener.Addr()); err != nil {
+		return nil, &configuration.ConfigError{Cause: layers.Origins(nil).Locate(err)}
+	}
 	p.mux, err = rpc.NewGuardedMux(p.chain, connect.WithCompressMinBytes(port.CompressFrom))
 	if err != nil {
 		return nil, err

@@ -18,9 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/access"
+	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
 	"github.com/flyte-binary/flyte-binary/internal/test/certtest"
+	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
@@ -32,7 +35,7 @@ type closedServer struct {
 	authority *certtest.Authority
 }
 
-func startClosed(t *testing.T, change func(*configuration.Config)) *closedServer {
+func startSignIn(t *testing.T, change func(*configuration.Config)) *closedServer {
 	t.Helper()
 	s := &closedServer{authority: certtest.New(t)}
 	config, dir := testConfig(t), t.TempDir()
@@ -163,9 +166,6 @@ func (b *browser) ask(endpoint string, form url.Values) tokens {
 	request, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, endpoint, strings.NewReader(form.Encode()))
 	require.NoError(b.t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if id := form.Get("client_secret"); id != "" {
-		request.SetBasicAuth(url.QueryEscape(form.Get("client_id")), url.QueryEscape(id))
-	}
 	answer := b.send(request)
 	var got tokens
 	require.NoError(b.t, json.Unmarshal([]byte(answer.body), &got), answer.body)
@@ -214,7 +214,7 @@ func (c *commandLine) exchange(callback *url.URL) tokens {
 
 // TestSigningInByCode goes through the sign-in of the command line with a local account: page, code, tokens, refresh, sign-out.
 func TestSigningInByCode(t *testing.T) {
-	server := startClosed(t, nil)
+	server := startSignIn(t, nil)
 	browser := server.browser(t)
 	_, err := server.whoami(t, browser.http, "")
 	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%v", err)
@@ -261,7 +261,7 @@ func TestSigningInByCode(t *testing.T) {
 
 // TestACodeIsForItsClientAlone presents codes wrongly.
 func TestACodeIsForItsClientAlone(t *testing.T) {
-	server := startClosed(t, nil)
+	server := startSignIn(t, nil)
 	browser := server.browser(t)
 	client := browser.commandLine()
 	authorize := func(change func(url.Values)) page {
@@ -297,7 +297,7 @@ func TestACodeIsForItsClientAlone(t *testing.T) {
 
 // TestSigningInADevice lets a machine without a browser sign in.
 func TestSigningInADevice(t *testing.T) {
-	server := startClosed(t, nil)
+	server := startSignIn(t, nil)
 	browser := server.browser(t)
 	client := server.browser(t).commandLine()
 	id := url.Values{"client_id": {client.config.GetClientId()}}
@@ -331,7 +331,7 @@ func TestSigningInADevice(t *testing.T) {
 
 // TestTheConsolesSession signs a browser in and out.
 func TestTheConsolesSession(t *testing.T) {
-	server := startClosed(t, nil)
+	server := startSignIn(t, nil)
 	browser := server.browser(t)
 	shown := browser.post("/access/sign-in", url.Values{"name": {"grace"}, "password": {password}, "return": {"https://evil.example/"}})
 	require.Equal(t, "/v2/", shown.location.Path, "and not elsewhere")
@@ -360,4 +360,78 @@ func TestTheConsolesSession(t *testing.T) {
 	require.Empty(t, browser.http.Jar.Cookies(at))
 	_, err = server.whoami(t, second.http, "")
 	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "the session has ended, not only the cookie: %v", err)
+}
+
+// TestSigningInWithAKey lets a program sign in by client credentials: with the key of an API key and its secret.
+func TestSigningInWithAKey(t *testing.T) {
+	server := startSignIn(t, nil)
+	admin := server.browser(t)
+	admin.signIn("admin")
+	keys := accessv1connect.NewKeyServiceClient(admin.http, server.url)
+	made, err := keys.CreateKey(t.Context(), &accessv1.CreateKeyRequest{
+		Name: "a pipeline", Roles: []*accessv1.KeyRole{{Role: "viewer", Scope: &accessv1.Scope{}}},
+	})
+	require.NoError(t, err)
+	decoded, err := base64.StdEncoding.DecodeString(made.GetFlyteApiKey())
+	require.NoError(t, err)
+	require.Contains(t, string(decoded), made.GetKey().GetId()+":"+made.GetSecret())
+
+	program := server.browser(t)
+	client := program.commandLine()
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {made.GetKey().GetId()}, "client_secret": {made.GetSecret()}, "scope": {"all"}}
+	credentials := func(id, secret string) tokens {
+		form := url.Values{"grant_type": {"client_credentials"}, "scope": {"all"}, "audience": {"flyte-binary"}}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, client.meta.GetTokenEndpoint(), strings.NewReader(form.Encode()))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
+		var got tokens
+		require.NoError(t, json.Unmarshal([]byte(program.send(request).body), &got))
+		return got
+	}
+	require.Empty(t, client.ask(client.meta.GetTokenEndpoint(), form).Error, "in the form, too")
+	require.Equal(t, "invalid_client", credentials(made.GetKey().GetId(), "wrong").Error)
+	require.Equal(t, "invalid_client", credentials("flyte-cli-2", made.GetSecret()).Error)
+	require.NotEmpty(t, credentials("flyte-cli", "").Error, "the command line cannot act for itself")
+	got := credentials(made.GetKey().GetId(), made.GetSecret())
+	require.Empty(t, got.Error, got.Description)
+	for _, token := range []string{got.Access, made.GetSecret()} {
+		who, err := server.whoami(t, program.http, token)
+		require.NoError(t, err)
+		require.Equal(t, made.GetKey().GetId(), who.GetSubject())
+	}
+	_, err = keys.RevokeKey(t.Context(), &accessv1.RevokeKeyRequest{Id: made.GetKey().GetId()})
+	require.NoError(t, err)
+	for _, token := range []string{got.Access, made.GetSecret()} {
+		_, err := server.whoami(t, program.http, token)
+		require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%v", err)
+	}
+	require.Equal(t, "invalid_client", credentials(made.GetKey().GetId(), made.GetSecret()).Error)
+}
+
+// TestAPortForOthersNeedsAnAuthenticator binds addresses that other machines reach.
+func TestAPortForOthersNeedsAnAuthenticator(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*configuration.Config)
+		want   string
+	}{
+		"nothing said":   {func(*configuration.Config) {}, "server.listen: other machines can reach "},
+		"open":           {func(c *configuration.Config) { c.Access.Open = true }, ""},
+		"local accounts": {func(c *configuration.Config) { c.Access.Local.Enabled, c.Access.Local.AdminPassword = true, password }, ""},
+		"loopback":       {func(c *configuration.Config) { c.Server.Listen = "127.0.0.1:0" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := testConfig(t)
+			config.Server.Listen = "0.0.0.0:0"
+			c.change(&config)
+			server, err := manager.Complete(t.Context(), config, manager.Options{REST: nowhere(t)})
+			if c.want == "" {
+				require.NoError(t, err)
+				require.NoError(t, server.Stop(t.Context()))
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+			require.ErrorContains(t, err, "access.open: true")
+		})
+	}
 }

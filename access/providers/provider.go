@@ -70,8 +70,7 @@ func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
 	if p.known != nil {
 		return p.known, nil
 	}
-	// The keys are fetched with this context later, so it must not end with the request.
-	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.config.URL)
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.URL) // its keys are fetched by the same client later
 	if err != nil {
 		return nil, &UnreachableError{Provider: p.config.Name, Err: err}
 	}
@@ -129,7 +128,7 @@ func (p *Provider) Finish(ctx context.Context, login Login, code string) (sessio
 	if !ok {
 		return sessions.Person{}, fmt.Errorf("%s sent no ID token; is openid among the scopes of the client?", p.config.Name)
 	}
-	id, err := known.VerifierContext(ctx, p.verification()).Verify(ctx, raw)
+	id, err := known.Verifier(p.verification()).Verify(ctx, raw)
 	if err != nil {
 		return sessions.Person{}, fmt.Errorf("the ID token of %s is not valid: %w", p.config.Name, err)
 	}
@@ -177,7 +176,7 @@ func (p *Provider) Verify(ctx context.Context, raw string) (sessions.Person, tim
 	}
 	config := p.verification()
 	config.ClientID, config.SkipClientIDCheck = "", true // the audience is checked below
-	token, err := known.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), p.client), config).Verify(ctx, raw)
+	token, err := known.Verifier(config).Verify(ctx, raw)
 	if err != nil {
 		return sessions.Person{}, time.Time{}, err //nolint:wrapcheck // its text names the token
 	}

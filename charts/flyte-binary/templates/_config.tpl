@@ -36,6 +36,8 @@ Deployment hands them over in the environment or as files.
 {{- $_ := set $storage "publicURL" $public }}
 {{- end }}
 {{- $_ := set $c "database" (include "flyte-binary.database" . | fromYaml) }}
+{{- /* A trial is open to everybody who reaches it, unless its values say otherwise. */}}
+{{- if and $v.trial (not (dig "access" (dict) $v.config)) }}{{ $_ := set $c "access" (dict "open" true) }}{{ end }}
 {{- with $v.cluster.remotes }}{{ $_ := set $c "clusters" . }}{{ end }}
 {{- else }}
 {{- $_ := set $c "controlPlane" (dict "url" $v.controlPlane.url) }}
@@ -99,6 +101,9 @@ passwordFile: /etc/flyte-secrets/database/password
 {{- else if ne $v.target "all" }}
 {{- fail (printf "trial: a trial runs everything in one release; target %q does not" $v.target) }}
 {{- end }}
+{{- if and (include "flyte-binary.serves" .) (not $v.trial) (not (dig "access" (dict) $v.config)) }}
+{{- fail "config.access is required: who may use the installation. Name an identity provider in config.access.issuers, or enable local accounts in config.access.local. With config.access.open=true, everybody who reaches the port can read and change everything" }}
+{{- end }}
 {{- if eq $v.target "controller" }}
 {{- if not $v.controlPlane.url }}{{ fail "controlPlane.url is required with target controller: where this cluster reaches the API, as in https://flyte.example.com" }}{{ end }}
 {{- if not $v.installation }}{{ fail "installation is required with target controller: the same id as in the release of the API" }}{{ end }}
@@ -111,10 +116,13 @@ passwordFile: /etc/flyte-secrets/database/password
 {{- if and $v.ingress.enabled (not $v.ingress.host) }}{{ fail "ingress.host is required with ingress.enabled" }}{{ end }}
 {{- if and $v.httpRoute.enabled (or (not $v.httpRoute.hostnames) (not $v.httpRoute.parentRefs)) }}{{ fail "httpRoute.hostnames and httpRoute.parentRefs are required with httpRoute.enabled" }}{{ end }}
 {{- if has .Release.Namespace $v.tasks.namespaces }}{{ fail (printf "tasks.namespaces: %s is the namespace of the server, whose secrets tasks must not reach; name another" .Release.Namespace) }}{{ end }}
+{{- range dig "access" "issuers" (list) $v.config }}
+{{- if .clientSecret }}{{ fail "config.access.issuers: a ConfigMap is not a place for a secret; mount a Secret with extraVolumes, and name a file of it in clientSecretFile" }}{{ end }}
+{{- end }}
 {{- $config := $v.config }}
-{{- range $path := list "auth.internalToken" "storage.signingKey" "storage.s3.accessKeyID" "storage.s3.secretAccessKey" "runs.webhooks.signingKey" "notifications.email.password" "secrets.vault.auth.token" "secrets.vault.auth.secretID" "secrets.aws.secretAccessKey" }}
+{{- range $path := list "auth.internalToken" "storage.signingKey" "storage.s3.accessKeyID" "storage.s3.secretAccessKey" "runs.webhooks.signingKey" "notifications.email.password" "secrets.vault.auth.token" "secrets.vault.auth.secretID" "secrets.aws.secretAccessKey" "access.local.adminPassword" }}
 {{- $found := $config }}
 {{- range splitList "." $path }}{{ if kindIs "map" $found }}{{ $found = get $found . }}{{ else }}{{ $found = "" }}{{ end }}{{ end }}
-{{- if $found }}{{ fail (printf "config.%s: a ConfigMap is no place for a secret; put it into a Secret and name that in extraEnv as FLYTE_%s, or in the existingSecret of its section" $path ($path | replace "." "_" | upper)) }}{{ end }}
+{{- if $found }}{{ fail (printf "config.%s: a ConfigMap is not a place for a secret; put it into a Secret and name that in extraEnv as FLYTE_%s, or in the existingSecret of its section" $path ($path | replace "." "_" | upper)) }}{{ end }}
 {{- end }}
 {{- end }}

@@ -1,0 +1,111 @@
+package manager_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/access"
+	"github.com/flyte-binary/flyte-binary/internal/test/issuertest"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
+)
+
+// startWithProviders is a server with the example provider and a small second one, and with local accounts.
+func startWithProviders(t *testing.T) (*closedServer, *issuertest.Issuer) {
+	t.Helper()
+	address, second := freeAddress(t), issuertest.New(t)
+	_, port, _ := strings.Cut(address, ":")
+	server := startSignIn(t, func(c *configuration.Config) {
+		c.Server.Listen = address
+		c.Access.Issuers = []access.IssuerConfig{
+			{Name: "Zitadel", URL: issuertest.Zitadel(t, "https://localhost:"+port+"/access/callback"), ClientID: issuertest.ClientID, ClientSecret: issuertest.ClientSecret},
+			{Name: "Second", URL: second.URL, ClientID: "flyte"},
+		}
+	})
+	return server, second
+}
+
+// atProvider signs in at the example provider and returns the page to which it leads back.
+func (b *browser) atProvider(link string) page {
+	b.t.Helper()
+	shown := b.open(link)
+	require.Contains(b.t, shown.location.Path, "/login/username", shown.body)
+	form := url.Values{"username": {issuertest.User}, "password": {issuertest.Password}, "id": {shown.location.Query().Get("authRequestID")}}
+	request, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, shown.location.String(), strings.NewReader(form.Encode()))
+	require.NoError(b.t, err)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return b.send(request)
+}
+
+// TestSigningInAtAProvider signs in with an identity provider: in the console, and from the command line, which knows nothing of
+// the provider.
+func TestSigningInAtAProvider(t *testing.T) {
+	server, _ := startWithProviders(t)
+	browser := server.browser(t)
+	shown := browser.open("/access/sign-in?return=/v2/runs")
+	require.Contains(t, shown.body, "Continue with Zitadel")
+	require.Contains(t, shown.body, "Continue with Second")
+	back := browser.atProvider("/access/provider?name=Zitadel&return=/v2/runs")
+	require.Equal(t, "/v2/runs", back.location.Path)
+	who, err := server.whoami(t, browser.http, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{issuertest.Subject, "Test User2", issuertest.Email}, []string{who.GetSubject(), who.GetName(), who.GetEmail()})
+
+	left := browser.post("/access/sign-out", nil)
+	require.NotContains(t, left.location.Host, strings.TrimPrefix(server.url, "https://"), "the provider signs the person out too")
+	_, err = server.whoami(t, browser.http, "")
+	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
+
+	client := browser.commandLine()
+	shown = browser.open(client.meta.GetAuthorizationEndpoint() + "?" + client.parameters().Encode())
+	callback := browser.atProvider("/access/provider?name=Zitadel&request=" + shown.field(t, "request"))
+	got := client.exchange(callback.location)
+	who, err = server.whoami(t, server.browser(t).http, got.Access)
+	require.NoError(t, err)
+	require.Equal(t, issuertest.Subject, who.GetSubject())
+}
+
+// TestAnAnswerOfAProviderIsForOneBrowser delivers the answer of a provider in another browser, and twice.
+func TestAnAnswerOfAProviderIsForOneBrowser(t *testing.T) {
+	server, _ := startWithProviders(t)
+	victim, attacker := server.browser(t), server.browser(t)
+	var answer string
+	attacker.http.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
+		if r.URL.Path == "/access/callback" {
+			answer = r.URL.String()
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}
+	attacker.atProvider("/access/provider?name=Zitadel")
+	require.NotEmpty(t, answer)
+	shown := victim.open(answer)
+	require.Equal(t, http.StatusUnauthorized, shown.status)
+	require.Contains(t, shown.body, "was begun in another browser")
+	_, err := server.whoami(t, victim.http, "")
+	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
+	require.Equal(t, http.StatusUnauthorized, attacker.open(answer).status, "an answer is taken once")
+}
+
+// TestSubjectsOfSeveralSources presents the same name by every source: each is another caller.
+func TestSubjectsOfSeveralSources(t *testing.T) {
+	server, second := startWithProviders(t)
+	program := server.browser(t)
+	second.Away(true)
+	require.Contains(t, program.open("/access/provider?name=Second").body, "Second does not answer")
+	second.Away(false)
+	who, err := server.whoami(t, program.http, second.Token(map[string]any{"aud": "flyte", "sub": "grace"}))
+	require.NoError(t, err)
+	require.Equal(t, "Second|grace", who.GetSubject())
+	program.signIn("grace")
+	who, err = server.whoami(t, program.http, "")
+	require.NoError(t, err)
+	require.Equal(t, "local|grace", who.GetSubject())
+	_, err = server.whoami(t, program.http, second.Token(map[string]any{"aud": "another installation"}))
+	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
+	require.ErrorContains(t, err, "its audience is another installation, not flyte")
+}
