@@ -105,15 +105,9 @@ func (e *expander) work(ctx context.Context) error {
 		if n == expandBatch && err == nil {
 			continue
 		}
-		timer := e.clock.NewTimer(e.config.Poll)
-		select {
-		case <-timer.C():
-		case <-e.fresh:
-		case <-ctx.Done():
-			timer.Stop()
+		if clock.Await(ctx, e.clock, e.config.Poll, e.fresh) != nil {
 			return nil
 		}
-		timer.Stop()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pools/size"
 	"github.com/flyte-binary/flyte-binary/pools/store"
 )
@@ -35,21 +36,7 @@ func (k *keeper) work(ctx context.Context) error {
 		if err != nil {
 			return err // started again after a pause
 		}
-		least := k.deps.Clock.NewTimer(pause)
-		select {
-		case <-least.C():
-		case <-ctx.Done():
-			least.Stop()
-			return nil
-		}
-		timer := k.deps.Clock.NewTimer(next)
-		select {
-		case <-changes.Ready():
-		case <-timer.C():
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
+		if clock.Sleep(ctx, k.deps.Clock, pause) != nil || clock.Await(ctx, k.deps.Clock, next, changes.Ready()) != nil {
 			return nil
 		}
 	}

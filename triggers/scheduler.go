@@ -96,13 +96,7 @@ func (s *scheduler) work(ctx context.Context) error {
 		if pause <= 0 {
 			continue
 		}
-		timer := s.clock.NewTimer(pause)
-		select {
-		case <-timer.C():
-		case <-s.wake:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		_ = clock.Await(ctx, s.clock, pause, s.wake) // the loop sees the end of the context
 	}
 	return nil
 }

@@ -65,13 +65,7 @@ func (v *versions) work(ctx context.Context) {
 		default:
 			retries.Reset()
 		}
-		timer := v.clock.NewTimer(pause)
-		select {
-		case <-timer.C():
-		case <-v.fresh:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		_ = clock.Await(ctx, v.clock, pause, v.fresh) // the loop sees the end of the context
 	}
 }
 

@@ -3,6 +3,8 @@ package reconciler
 import (
 	"context"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // roomPatience is how long new TaskActions wait while no cleanup ends. What cannot be cleaned up must not keep others from starting.
@@ -17,14 +19,7 @@ func (q *cleanupQueue) awaitRoom(ctx context.Context) {
 		if patience <= 0 {
 			return
 		}
-		timer := q.clock.NewTimer(patience)
-		select {
-		case <-taken:
-		case <-timer.C():
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
+		if clock.Await(ctx, q.clock, patience, taken) != nil {
 			return
 		}
 	}

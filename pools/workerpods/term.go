@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podsecret"
 )
@@ -59,26 +60,16 @@ func (t *term) want(workers map[string]*enginev1.DesiredWorker) {
 // work compares pods with what is wanted, after each change.
 func (t *term) work(ctx context.Context) {
 	for {
-		timer := t.deps.Clock.NewTimer(resync)
-		select {
-		case <-t.changed:
-		case <-timer.C():
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
+		if clock.Await(ctx, t.deps.Clock, resync, t.changed) != nil {
 			return
 		}
 		if err := t.compare(ctx); err != nil && ctx.Err() == nil {
 			t.deps.Logger.Warn().Err(err).Msg("comparing worker pods failed; retrying")
 			t.wake()
 		}
-		pause := t.deps.Clock.NewTimer(settle)
-		select {
-		case <-pause.C():
-		case <-ctx.Done():
+		if clock.Sleep(ctx, t.deps.Clock, settle) != nil {
+			return
 		}
-		pause.Stop()
 	}
 }
 

@@ -182,20 +182,10 @@ func (l *Loop) drain(ctx context.Context) error {
 // awaitReason waits until another pass may admit something: the queue has more, or it had more and an action moved,
 // or the poll is due.
 func (l *Loop) awaitReason(ctx context.Context) bool {
-	timer := l.deps.Clock.NewTimer(l.config.Poll)
-	defer timer.Stop()
-	for {
-		select {
-		case <-l.deps.Signals.Ready():
-			if queued, moved := l.deps.Signals.Take(); queued || moved && l.backlog.Load() {
-				return true
-			}
-		case <-timer.C():
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
+	return clock.AwaitThat(ctx, l.deps.Clock, l.config.Poll, l.deps.Signals.Ready(), func() bool {
+		queued, moved := l.deps.Signals.Take()
+		return queued || moved && l.backlog.Load()
+	}) == nil
 }
 
 // Silence is the time since a pass last succeeded. It is false unless this replica admits.

@@ -10,6 +10,7 @@ import (
 
 	cachev1 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
@@ -70,21 +71,10 @@ func (k *keeper) await(ctx context.Context) bool {
 	for _, c := range k.held {
 		pause = min(pause, c.heartbeat/2)
 	}
-	timer := k.deps.Clock.NewTimer(max(pause, 10*time.Millisecond))
-	defer timer.Stop()
-	for {
-		select {
-		case <-k.deps.Waits.Ready():
-			happened := k.deps.Waits.Take()
-			if happened.Held || happened.Elsewhere || k.concerns(happened.Ended) {
-				return true
-			}
-		case <-timer.C():
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
+	return clock.AwaitThat(ctx, k.deps.Clock, max(pause, 10*time.Millisecond), k.deps.Waits.Ready(), func() bool {
+		happened := k.deps.Waits.Take()
+		return happened.Held || happened.Elsewhere || k.concerns(happened.Ended)
+	}) == nil
 }
 
 func (k *keeper) concerns(ended []int64) bool {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
@@ -19,25 +20,9 @@ func (c *Cache) lookUp(ctx context.Context) {
 		if err := c.drain(ctx); err != nil && ctx.Err() == nil {
 			c.deps.Logger.Warn().Err(err).Msg("settling cache lookups failed; retrying")
 		}
-		if !c.awaitHeld(ctx) {
+		held := func() bool { return c.deps.Lookups.Take().Held }
+		if clock.AwaitThat(ctx, c.deps.Clock, c.config.Poll, c.deps.Lookups.Ready(), held) != nil {
 			return
-		}
-	}
-}
-
-func (c *Cache) awaitHeld(ctx context.Context) bool {
-	timer := c.deps.Clock.NewTimer(c.config.Poll)
-	defer timer.Stop()
-	for {
-		select {
-		case <-c.deps.Lookups.Ready():
-			if c.deps.Lookups.Take().Held {
-				return true
-			}
-		case <-timer.C():
-			return true
-		case <-ctx.Done():
-			return false
 		}
 	}
 }

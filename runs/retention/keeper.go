@@ -189,16 +189,8 @@ func (k *Keeper) walk(ctx context.Context, of kind, failures *[]error) (deleted 
 
 // each calls do for every expired run that is not in use.
 func (k *Keeper) each(ctx context.Context, of kind, do func(deletions.ExpiredRun) error) error {
-	scopes, err := of.store.Scopes(ctx)
-	if err != nil {
-		return err
-	}
 	expiry := k.expiry()
-	for _, scope := range scopes {
-		cut, err := of.store.Cut(ctx, scope, expiry.Keep)
-		if err != nil {
-			return err
-		}
+	return of.eachScope(ctx, expiry, func(scope schema.Scope, cut deletions.Cut) error {
 		for after := (deletions.Cut{}); ; {
 			runs, err := of.store.Expired(ctx, scope, expiry, cut, after, page)
 			if err != nil {
@@ -211,8 +203,25 @@ func (k *Keeper) each(ctx context.Context, of kind, do func(deletions.ExpiredRun
 				}
 			}
 			if len(runs) < page {
-				break
+				return nil
 			}
+		}
+	})
+}
+
+// eachScope calls do for every place, with its newest surplus run; the zero Cut if it has none.
+func (of kind) eachScope(ctx context.Context, expiry deletions.Expiry, do func(schema.Scope, deletions.Cut) error) error {
+	scopes, err := of.store.Scopes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, scope := range scopes {
+		cut, err := of.store.Cut(ctx, scope, expiry.Keep)
+		if err != nil {
+			return err
+		}
+		if err := do(scope, cut); err != nil {
+			return err
 		}
 	}
 	return nil

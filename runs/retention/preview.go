@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/runs/store/deletions"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // Preview is what a sweep would delete now. It does not count a run that only expired runs use, which goes after
@@ -53,23 +54,12 @@ func (k *Keeper) preview(ctx context.Context, of kind, limit int, p *Preview) er
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	scopes, err := of.store.Scopes(ctx)
-	if err != nil {
-		return err
-	}
 	expiry := k.expiry()
-	for _, scope := range scopes {
-		cut, err := of.store.Cut(ctx, scope, expiry.Keep)
-		if err != nil {
-			return err
-		}
+	return of.eachScope(ctx, expiry, func(scope schema.Scope, cut deletions.Cut) error {
 		runs, actions, err := of.store.CountExpired(ctx, scope, expiry, cut)
-		if err != nil {
-			return err
-		}
 		p.Runs, p.Actions = p.Runs+runs, p.Actions+actions
-	}
-	return nil
+		return err
+	})
 }
 
 // Reason says why a run would be deleted.

@@ -38,14 +38,7 @@ func (q *Queue) Work(ctx context.Context) error {
 		if err := q.Launch(ctx, start); err != nil && ctx.Err() == nil {
 			zerolog.Ctx(ctx).Warn().Err(err).Msg("reading the list failed; retrying")
 		}
-		timer := q.Clock.NewTimer(q.Poll)
-		select {
-		case <-timer.C():
-		case <-q.token():
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
+		if clock.Await(ctx, q.Clock, q.Poll, q.token()) != nil {
 			return nil
 		}
 	}
