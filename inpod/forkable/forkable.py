@@ -119,6 +119,7 @@ def load(script: str, modules: list) -> Deferred:
     """Imports the SDK as the script would. Returns what was deferred."""
     if not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
         sys.path[0] = os.path.dirname(os.path.realpath(script))
+    sys.modules.pop("gc", None)  # this file's, which the SDK does not need; it can be loaded again at no loss
     with recorded(), Deferred() as deferred:
         for name in modules:
             try:
