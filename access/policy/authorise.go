@@ -48,7 +48,7 @@ func (p *Policy) Authorise(ctx context.Context, identity authz.Identity, rule au
 
 // seesPart reports whether a right in a part of the resource is enough: a project is seen by those who see one of its domains.
 func seesPart(rule authz.Rule, resource authz.Resource) bool {
-	return rule.Action == "project.view" && resource.Kind == "project"
+	return rule.Action == "project.view" && resource.Kind == "project" && resource.Project != ""
 }
 
 // needs says which roles give a permission.

@@ -166,13 +166,18 @@ func (r *recording) Authorise(_ context.Context, _ authz.Identity, rule authz.Ru
 	return authz.Scope{}, rpc.PermissionDenied("no")
 }
 
-// dynamicHandler serves a procedure of any form.
+// dynamicHandler serves a procedure of any form, of which no call may reach the handler.
 func dynamicHandler(t *testing.T, method protoreflect.MethodDescriptor, options ...connect.HandlerOption) http.Handler {
+	return reachable(method, func() { t.Errorf("%s was handled", method.FullName()) }, options...)
+}
+
+// reachable serves a procedure of any form.
+func reachable(method protoreflect.MethodDescriptor, handled func(), options ...connect.HandlerOption) http.Handler {
 	options = append(options, connect.WithSchema(method), connect.WithRequestInitializer(func(_ connect.Spec, message any) error {
 		*message.(*dynamicpb.Message) = *dynamicpb.NewMessage(method.Input())
 		return nil
 	}))
-	reached := func() error { t.Errorf("%s was handled", method.FullName()); return nil }
+	reached := func() error { handled(); return nil }
 	switch name := procedureOf(method); {
 	case method.IsStreamingClient():
 		return connect.NewBidiStreamHandler(name, func(_ context.Context, s *connect.BidiStream[dynamicpb.Message, emptypb.Empty]) error {
