@@ -68,7 +68,7 @@ func (h KeyHandler) CreateKey(ctx context.Context, request *accessv1.CreateKeyRe
 	}
 	h.changed(ctx)
 	return &accessv1.CreateKeyResponse{
-		Key: keyOf(made.Key, bindings), Secret: made.Secret, FlyteApiKey: h.flyteAPIKey(made.Key.ID, made.Secret),
+		Key: keyOf(made.Key, bindings), Secret: made.Secret, FlyteApiKey: FlyteAPIKey(h.config.Keys.PublicURL, made.Key.ID, made.Secret),
 	}, nil
 }
 
@@ -88,9 +88,10 @@ func (h KeyHandler) lifetime(request *accessv1.CreateKeyRequest) (time.Duration,
 	return asked, nil
 }
 
-// flyteAPIKey is a key as the variable FLYTE_API_KEY takes it. It has no place for a port.
-func (h KeyHandler) flyteAPIKey(id, secret string) string {
-	at, err := url.Parse(h.config.Keys.PublicURL)
+// FlyteAPIKey is a key as the variable FLYTE_API_KEY takes it, for an installation at a URL. It has no place for a port: clients use
+// 443.
+func FlyteAPIKey(publicURL, id, secret string) string {
+	at, err := url.Parse(publicURL)
 	if err != nil || at.Hostname() == "" {
 		return ""
 	}

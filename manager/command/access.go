@@ -1,0 +1,273 @@
+package command
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flyte-binary/flyte-binary/access"
+	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/internal/obs"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
+)
+
+// accessPage describes access control.
+const accessPage = "docs/access.md"
+
+// withTools runs a function with the tools of access control.
+func (s *source) withTools(command *cobra.Command, do func(ctx context.Context, tools *access.Tools) error) error {
+	config, _, err := configuration.Read(s.path, s.set)
+	if err != nil {
+		return err
+	}
+	log, err := obs.NewLogger(config.Logging, command.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	ctx, stop := Interruptible(command.Context())
+	defer stop()
+	tools, closing, err := manager.OpenAccess(ctx, config, log)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	return do(ctx, tools)
+}
+
+func accessCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:     "access",
+		Short:   "Ask who may do what",
+		Long:    "Asks the roles and bindings of an installation. It uses the database, with or without a running server." + readMore(accessPage),
+		Example: "  flyte-binary access check ada run.create mine/development --config flyte.yaml",
+	}
+	command.AddCommand(accessCheck())
+	return command
+}
+
+// errNotAllowed makes the exit code of a check.
+var errNotAllowed = errors.New("not allowed")
+
+func accessCheck() *cobra.Command {
+	from := &source{}
+	var groups []string
+	command := &cobra.Command{
+		Use:   "check MEMBER PERMISSION [PLACE]",
+		Short: "Say whether somebody may do something, and by which role",
+		Long: `Says whether a member may do something in a place, by which roles, or which role is missing. MEMBER is the subject of a
+person, group:NAME or key:ID. PLACE is PROJECT, PROJECT/DOMAIN or /DOMAIN; without it, it is the whole installation. The server
+learns the groups of a person from the identity provider at sign-in: name them with --group. The exit code is 1 if the member
+may not do it.` + readMore(accessPage),
+		Example: `  flyte-binary access check ada run.create mine/development --config flyte.yaml
+  flyte-binary access check ada run.create mine --group researchers --config flyte.yaml`,
+		Args: cobra.RangeArgs(2, 3),
+		RunE: func(command *cobra.Command, args []string) error {
+			return from.withTools(command, func(ctx context.Context, tools *access.Tools) error {
+				place := authz.Place{}
+				if len(args) == 3 {
+					place = placeOf(args[2])
+				}
+				explained, err := tools.Check(ctx, memberOf(args[0]), groups, args[1], place)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(command.OutOrStdout(), explained.Reason)
+				if !explained.Allowed {
+					return errNotAllowed
+				}
+				return nil
+			})
+		},
+	}
+	from.flags(command)
+	command.Flags().StringArrayVar(&groups, "group", nil, "a group of the person at the identity provider; may be repeated")
+	return command
+}
+
+// memberOf reads a member such as ada, group:researchers or key:key-1234.
+func memberOf(text string) store.Member {
+	for _, kind := range []store.MemberKind{store.UserMember, store.GroupMember, store.KeyMember} {
+		if name, ok := strings.CutPrefix(text, string(kind)+":"); ok {
+			return store.Member{Kind: kind, Name: name}
+		}
+	}
+	return store.Member{Kind: store.UserMember, Name: text}
+}
+
+// placeOf reads a place such as mine, mine/development or /development.
+func placeOf(text string) authz.Place {
+	project, domain, _ := strings.Cut(text, "/")
+	return authz.Place{Project: project, Domain: domain}
+}
+
+func auditCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:     "audit",
+		Short:   "Check the record of what was done",
+		Long:    "Works on the audit events of an installation. It uses the database, with or without a running server." + readMore(accessPage),
+		Example: "  flyte-binary audit verify --config flyte.yaml",
+	}
+	from := &source{}
+	verify := &cobra.Command{
+		Use:   "verify",
+		Short: "Check that no audit event was changed or removed",
+		Long: `Recomputes the chain of hashes over all audit events that are kept, and names the first that was changed or removed. It prints
+the number and the hash of the newest event: keep them elsewhere to see later whether the end was cut off.` + readMore(accessPage),
+		Example: "  flyte-binary audit verify --config flyte.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return from.withTools(command, func(ctx context.Context, tools *access.Tools) error {
+				result, err := tools.Verify(ctx)
+				if err != nil {
+					return err
+				}
+				if result.Problem != "" {
+					return fmt.Errorf("after %d events: %s", result.Checked, result.Problem)
+				}
+				fmt.Fprintf(command.OutOrStdout(), "%d events are as they were written; the newest is %d with the hash %s\n",
+					result.Checked, result.Last, hex.EncodeToString(result.Hash))
+				return nil
+			})
+		},
+	}
+	from.flags(verify)
+	command.AddCommand(verify)
+	return command
+}
+
+func keysCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:     "keys",
+		Short:   "Make, list and revoke the API keys of programs",
+		Long:    "Makes, lists and revokes API keys. It uses the database, with or without a running server." + readMore(accessPage),
+		Example: "  flyte-binary keys create ci --role contributor --in mine --config flyte.yaml",
+	}
+	command.AddCommand(keysCreate(), keysList(), keysRevoke())
+	return command
+}
+
+func keysCreate() *cobra.Command {
+	from := &source{}
+	var role, owner string
+	var in []string
+	var lifetime time.Duration
+	command := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Make a key with a role, and print its secret",
+		Long: `Makes an API key. The secret is printed once and cannot be read again. It is sent as a bearer token, or by the SDK in the variable
+FLYTE_API_KEY.` + readMore(accessPage),
+		Example: `  flyte-binary keys create ci --role contributor --in mine --config flyte.yaml
+  flyte-binary keys create nightly --role runner --in mine/production --in theirs/production --lifetime 720h --config flyte.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return from.withTools(command, func(ctx context.Context, tools *access.Tools) error {
+				var places []authz.Place
+				for _, text := range in {
+					places = append(places, placeOf(text))
+				}
+				if len(places) == 0 {
+					places = []authz.Place{{}}
+				}
+				made, flyteAPIKey, err := tools.CreateKey(ctx, args[0], owner, role, places, lifetime)
+				if err != nil {
+					return err
+				}
+				out := command.OutOrStdout()
+				fmt.Fprintf(out, "id             %s\nsecret         %s\n", made.Key.ID, made.Secret)
+				if flyteAPIKey != "" {
+					fmt.Fprintf(out, "FLYTE_API_KEY  %s\n", flyteAPIKey)
+				}
+				if end := made.Key.ExpiresAt; end != nil {
+					fmt.Fprintf(out, "ends           %s\n", end.UTC().Format(time.RFC3339))
+				}
+				return nil
+			})
+		},
+	}
+	from.flags(command)
+	command.Flags().StringVar(&role, "role", "", "the role of the key")
+	command.Flags().StringArrayVar(&in, "in", nil, "where the role holds: PROJECT, PROJECT/DOMAIN or /DOMAIN (default: the whole installation); may be repeated")
+	command.Flags().StringVar(&owner, "owner", osUser(), "the subject of whose key it is")
+	command.Flags().DurationVar(&lifetime, "lifetime", 0, "how long the key is valid (default: access.keys.maxLifetime)")
+	_ = command.MarkFlagRequired("role") // it exists
+	return command
+}
+
+// osUser is the name of the person at the command line.
+func osUser() string {
+	if current, err := user.Current(); err == nil {
+		return current.Username
+	}
+	return access.CommandLine
+}
+
+// listedKeys bounds what keys list prints.
+const listedKeys = 10_000
+
+func keysList() *cobra.Command {
+	from, ended := &source{}, false
+	command := &cobra.Command{
+		Use:     "list",
+		Short:   "List the keys, newest first",
+		Long:    "Lists the API keys of everybody, newest first, with their owner, the end of their secret, and when they were last used." + readMore(accessPage),
+		Example: "  flyte-binary keys list --ended --config flyte.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return from.withTools(command, func(ctx context.Context, tools *access.Tools) error {
+				keys, err := tools.ListKeys(ctx, ended, listedKeys)
+				for _, key := range keys {
+					fmt.Fprintf(command.OutOrStdout(), "%s  %s  of %s  …%s  made %s  used %s  ends %s%s\n", key.ID, key.Name, key.Owner, key.Hint,
+						key.CreatedAt.UTC().Format(time.DateOnly), dayOf(key.LastUsedAt, "never"), dayOf(key.ExpiresAt, "never"), revoked(key))
+				}
+				return err
+			})
+		},
+	}
+	from.flags(command)
+	command.Flags().BoolVar(&ended, "ended", false, "also the keys that have expired or were revoked")
+	return command
+}
+
+func dayOf(at *time.Time, none string) string {
+	if at == nil {
+		return none
+	}
+	return at.UTC().Format(time.DateOnly)
+}
+
+func revoked(key store.Key) string {
+	if key.RevokedAt == nil {
+		return ""
+	}
+	return "  revoked " + dayOf(key.RevokedAt, "")
+}
+
+func keysRevoke() *cobra.Command {
+	from := &source{}
+	command := &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "End a key at once",
+		Long:    "Ends an API key. Running servers refuse it within seconds." + readMore(accessPage),
+		Example: "  flyte-binary keys revoke key-abcdefgh12345678 --config flyte.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return from.withTools(command, func(ctx context.Context, tools *access.Tools) error {
+				if err := tools.RevokeKey(ctx, args[0]); err != nil {
+					return err
+				}
+				fmt.Fprintf(command.OutOrStdout(), "revoked %s\n", args[0])
+				return nil
+			})
+		},
+	}
+	from.flags(command)
+	return command
+}
