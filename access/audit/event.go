@@ -34,7 +34,7 @@ var (
 	notedProcedures  = []string{"/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink"}
 )
 
-// mannerOf is how an allowed call of a caller is recorded. Calls of tasks and of parts of the installation are told by the history
+// mannerOf is how an allowed call of a caller is recorded. Calls of tasks and of parts of the installation are in the history
 // of their runs.
 func mannerOf(kind authz.Kind, entry authz.Entry) manner {
 	_, verb, _ := strings.Cut(entry.Rule.Action, ".")

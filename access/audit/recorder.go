@@ -30,8 +30,8 @@ const (
 	maxWritten = 1000
 	// gather is for how long events gather before they are written.
 	gather = 100 * time.Millisecond
-	// strangers bounds the refusals of callers without a valid credential that are recorded a second. More are counted.
-	strangers = 20
+	// maxUnknown bounds the refusals of callers without a valid credential that are recorded a second. More are counted.
+	maxUnknown = 20
 )
 
 // Store keeps events; store.Store is one.
@@ -52,8 +52,8 @@ type Recorder struct {
 	mu      sync.Mutex
 	waiting []store.AuditEnd // GUARDED_BY(mu): in the order of their ends
 	lost    int              // GUARDED_BY(mu): events that were too many
-	second  int64            // GUARDED_BY(mu): of the strangers
-	seen    int              // GUARDED_BY(mu): strangers in it
+	second  int64            // GUARDED_BY(mu): in which callers were unknown
+	seen    int              // GUARDED_BY(mu): unknown callers in it
 }
 
 var (
@@ -136,7 +136,7 @@ func (r *Recorder) admit(entry authz.Entry) bool {
 	if r.second != second {
 		r.second, r.seen = second, 0
 	}
-	if r.seen++; r.seen > strangers {
+	if r.seen++; r.seen > maxUnknown {
 		r.lost++
 		return false
 	}

@@ -157,7 +157,7 @@ func scanAudit(row pgx.CollectableRow) (e AuditEvent, err error) {
 	return e, err
 }
 
-// AuditFilter says which events a search has. Empty fields are no conditions.
+// AuditFilter says which events a search has. Empty fields match everything.
 type AuditFilter struct {
 	From, Until                  time.Time
 	Subject, Permission, Outcome string

@@ -61,7 +61,7 @@ func accessCheck() *cobra.Command {
 	var groups []string
 	command := &cobra.Command{
 		Use:   "check MEMBER PERMISSION [PLACE]",
-		Short: "Say whether somebody may do something, and by which role",
+		Short: "Say whether a member may do something, and by which role",
 		Long: `Says whether a member may do something in a place, by which roles, or which role is missing. MEMBER is the subject of a
 person, group:NAME or key:ID. PLACE is PROJECT, PROJECT/DOMAIN or /DOMAIN; without it, it is the whole installation. The server
 learns the groups of a person from the identity provider at sign-in: name them with --group. The exit code is 1 if the member

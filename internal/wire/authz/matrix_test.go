@@ -58,14 +58,14 @@ func (i is) Authenticate(context.Context, authz.Request) (authz.Identity, error)
 	return authz.Identity(i), nil
 }
 
-// stranger is a caller without any role.
-const stranger = "stranger"
+// unbound is a caller without a role.
+const unbound = "unbound"
 
 // TestMatrix calls every procedure as every kind of caller with every role, about its own project, about another one and about
 // none. What it expects follows from the table, the roles and the rules below, not from the policy.
 func TestMatrix(t *testing.T) {
 	decides := matrixPolicy()
-	roles := map[string][]string{stranger: nil}
+	roles := map[string][]string{unbound: nil}
 	for _, role := range policy.BuiltIn() {
 		roles[role.Name] = policy.Expand(role)
 	}
@@ -77,7 +77,7 @@ func TestMatrix(t *testing.T) {
 		for _, kind := range allKinds {
 			subjects := []string{"somebody"}
 			if kind == authz.User || kind == authz.Key {
-				subjects = []string{stranger, policy.Viewer, policy.Runner, policy.Contributor, policy.Admin, policy.Operator}
+				subjects = []string{unbound, policy.Viewer, policy.Runner, policy.Contributor, policy.Admin, policy.Operator}
 			}
 			for _, subject := range subjects {
 				caller := is{Kind: kind, Subject: subject}
@@ -136,13 +136,13 @@ func expected(rule authz.Rule, kind authz.Kind, resources []authz.Resource, perm
 		}
 		has := slices.Contains(permissions, takes)
 		switch {
-		case members && (role != stranger || takes == "identity.view"):
+		case members && (role != unbound || takes == "identity.view"):
 		case members:
 			return connect.CodePermissionDenied
 		case role == policy.Operator:
 		case resource.Project == "" && lists: // narrowed to what the caller may see, which may be nothing
 		case resource.Project == ownProject && has:
-		case resource.Project == otherProject || resource.Project == ownProject && role == stranger:
+		case resource.Project == otherProject || resource.Project == ownProject && role == unbound:
 			return connect.CodeNotFound
 		default:
 			return connect.CodePermissionDenied
