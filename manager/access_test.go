@@ -38,7 +38,7 @@ func (byName) Authenticate(_ context.Context, request authz.Request) (authz.Iden
 // theirs, and all of the team of carol run in the domain development.
 func startWithRoles(t *testing.T) (url string) {
 	t.Helper()
-	config := testConfig(t)
+	config := withLocalSecrets(t, testConfig(t))
 	config.Access.Ask = "Ask root."
 	config.Access.Bindings = []access.BindingConfig{
 		{User: "root", Role: "operator"}, {User: "ada", Role: "contributor", Project: "mine"}, {User: "bob", Role: "viewer", Project: "theirs"},

@@ -1,0 +1,257 @@
+package manager_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	secretpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret/secretconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/contracttest"
+)
+
+// victim is the project of the tenant who is attacked.
+const victim = "theirs"
+
+// victims are the things of the victim, by the message that names one.
+func victims() map[protoreflect.FullName]proto.Message {
+	const domain = "development"
+	run := runOf(victim, "first")
+	action := &common.ActionIdentifier{Run: run, Name: "a0"}
+	taskID := &task.TaskIdentifier{Org: "o", Project: victim, Domain: domain, Name: "hello.main", Version: "1"}
+	name := &common.TriggerName{Org: "o", Project: victim, Domain: domain, Name: "nightly", TaskName: "hello.main"}
+	appID := &app.Identifier{Org: "o", Project: victim, Domain: domain, Name: "web"}
+	model := &artifact.ArtifactName{Org: "o", Project: victim, Domain: domain, Name: "model"}
+	found := map[protoreflect.FullName]proto.Message{}
+	for _, message := range []proto.Message{
+		run, action, &common.ActionAttemptIdentifier{ActionId: action, Attempt: 1}, taskID,
+		&task.TaskName{Org: "o", Project: victim, Domain: domain, Name: "hello.main"}, name, &common.TriggerIdentifier{Name: name, Revision: 1},
+		appID, &app.ReplicaIdentifier{AppId: appID, Name: "web-1"}, model, &artifact.ArtifactIdentifier{Name: model, Version: "1"},
+		&common.ProjectIdentifier{Organization: "o", Name: victim, Domain: domain},
+		&core.Identifier{ResourceType: core.ResourceType_TASK, Project: victim, Domain: domain, Name: "hello.main", Version: "1"},
+		&secretpb.SecretIdentifier{Organization: "o", Project: victim, Domain: domain, Name: "password"},
+		&settings.SettingsKey{Org: "o", Project: victim, Domain: domain}, &accessv1.Scope{Project: victim, Domain: domain},
+	} {
+		found[message.ProtoReflect().Descriptor().FullName()] = message
+	}
+	return found
+}
+
+// fillVictim gives the victim a thing of each kind.
+func fillVictim(t *testing.T, url string) {
+	t.Helper()
+	things := victims()
+	taskID := things["flyteidl2.task.TaskIdentifier"].(*task.TaskIdentifier)
+	_, err := taskconnect.NewTaskServiceClient(as("root"), url).DeployTask(t.Context(), &task.DeployTaskRequest{TaskId: taskID, Spec: &task.TaskSpec{
+		TaskTemplate: &core.TaskTemplate{
+			Id:   things["flyteidl2.core.Identifier"].(*core.Identifier),
+			Type: "python", Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "hello:1"}},
+		},
+	}})
+	require.NoError(t, err)
+	_, err = triggerconnect.NewTriggerServiceClient(as("root"), url).DeployTrigger(t.Context(), &trigger.DeployTriggerRequest{
+		Name: things["flyteidl2.common.TriggerName"].(*common.TriggerName), Spec: &trigger.TriggerSpec{TaskVersion: "1"},
+	})
+	require.NoError(t, err)
+	_, err = secretconnect.NewSecretServiceClient(as("root"), url).CreateSecret(t.Context(), &secretpb.CreateSecretRequest{
+		Id:         things["flyteidl2.secret.SecretIdentifier"].(*secretpb.SecretIdentifier),
+		SecretSpec: &secretpb.SecretSpec{Value: &secretpb.SecretSpec_BinaryValue{BinaryValue: []byte("value")}},
+	})
+	require.NoError(t, err)
+	_, err = appconnect.NewAppServiceClient(as("root"), url).Create(t.Context(), &app.CreateRequest{App: &app.App{
+		Metadata: &app.Meta{Id: things["flyteidl2.app.Identifier"].(*app.Identifier)},
+		Spec: &app.Spec{
+			AppPayload: &app.Spec_Container{Container: &core.Container{Image: "web:1"}}, DesiredState: app.Spec_DESIRED_STATE_STOPPED,
+		},
+	}})
+	require.NoError(t, err)
+	integer := &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_INTEGER}}
+	one := &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{
+		Primitive: &core.Primitive{Value: &core.Primitive_Integer{Integer: 1}},
+	}}}}
+	_, err = artifactconnect.NewArtifactServiceClient(as("root"), url).CreateArtifact(t.Context(), &artifact.CreateArtifactRequest{
+		ArtifactId: things["flyteidl2.artifact.ArtifactIdentifier"].(*artifact.ArtifactIdentifier),
+		Spec:       &artifact.ArtifactSpec{Type: integer, Value: one},
+	})
+	require.NoError(t, err)
+}
+
+// attacks are requests of a procedure that name things of the victim: one for each field by which a request names something, and
+// one that names nothing, to see everything.
+func attacks(t *testing.T, method protoreflect.MethodDescriptor) map[string]*dynamicpb.Message {
+	t.Helper()
+	requests := map[string]*dynamicpb.Message{"": dynamicpb.NewMessage(method.Input())}
+	var walk func(message protoreflect.MessageDescriptor, path string, depth int, in func(*dynamicpb.Message) protoreflect.Message)
+	walk = func(message protoreflect.MessageDescriptor, path string, depth int, in func(*dynamicpb.Message) protoreflect.Message) {
+		for i := range message.Fields().Len() {
+			field := message.Fields().Get(i)
+			if field.Message() == nil || field.IsMap() || depth > 3 {
+				continue
+			}
+			below := func(root *dynamicpb.Message) protoreflect.Message {
+				if field.IsList() {
+					return in(root).Mutable(field).List().AppendMutable().Message()
+				}
+				return in(root).Mutable(field).Message()
+			}
+			thing, known := victims()[field.Message().FullName()]
+			if !known {
+				walk(field.Message(), path+string(field.Name())+".", depth+1, below)
+				continue
+			}
+			request := dynamicpb.NewMessage(method.Input())
+			raw, err := proto.Marshal(thing)
+			require.NoError(t, err)
+			require.NoError(t, proto.Unmarshal(raw, below(request).Interface()))
+			requests[path+string(field.Name())] = request
+		}
+	}
+	walk(method.Input(), "", 0, func(root *dynamicpb.Message) protoreflect.Message { return root })
+	return requests
+}
+
+// answerTo makes a call and returns the first message of its answer as it is on the wire; nil if there is none.
+func answerTo(t *testing.T, client connect.HTTPClient, url string, method protoreflect.MethodDescriptor, request *dynamicpb.Message) ([]byte, error) {
+	t.Helper()
+	c := connect.NewClient[dynamicpb.Message, emptypb.Empty](client, url+contracttest.ProcedureOf(method), connect.WithGRPC())
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if !method.IsStreamingServer() {
+		response, err := c.CallUnary(ctx, connect.NewRequest(request))
+		if err != nil {
+			return nil, err
+		}
+		return response.Msg.ProtoReflect().GetUnknown(), nil
+	}
+	stream, err := c.CallServerStream(ctx, connect.NewRequest(request))
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close() //nolint:errcheck // it is cut off
+	if !stream.Receive() {
+		return nil, stream.Err()
+	}
+	return stream.Msg().ProtoReflect().GetUnknown(), nil
+}
+
+// h2 is a client for gRPC without TLS, as a person with a token.
+type h2 struct {
+	name   string
+	client *http.Client
+}
+
+func newH2(t *testing.T, name string) h2 {
+	t.Helper()
+	protocols := &http.Protocols{}
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: protocols}
+	t.Cleanup(transport.CloseIdleConnections)
+	return h2{name, &http.Client{Transport: transport}}
+}
+
+func (c h2) Do(request *http.Request) (*http.Response, error) {
+	request.Header.Set("Authorization", "Bearer "+c.name)
+	return c.client.Do(request)
+}
+
+// TestNoAnswerHasAnotherTenantsName calls every procedure for people as someone with a role in another project, with everything of a
+// tenant by which a request can name something, and without naming anything. No call that names the tenant succeeds, and no answer
+// has its name.
+func TestNoAnswerHasAnotherTenantsName(t *testing.T) {
+	url := startWithRoles(t)
+	fillVictim(t, url)
+	ada, root := newH2(t, "ada"), newH2(t, "root")
+	named, shown, all := 0, 0, 0
+	for _, method := range contracttest.Methods() {
+		procedure := contracttest.ProcedureOf(method)
+		rule, _ := authz.RuleOf(procedure)
+		if rule.By.Open() || !rule.By.Has(authz.User) || method.IsStreamingClient() {
+			continue
+		}
+		for at, request := range attacks(t, method) {
+			resources, err := authz.ResourcesOf(procedure, request)
+			require.NoError(t, err)
+			about := false // whether the table says that the request is about the victim
+			for _, resource := range resources {
+				about = about || resource.Project == victim
+			}
+			answer, err := answerTo(t, ada, url, method, request)
+			all++
+			require.False(t, bytes.Contains(answer, []byte(victim)), "%s at %q tells of the other tenant: %q", procedure, at, answer)
+			code := connect.CodeOf(err)
+			if err != nil {
+				require.NotContains(t, []connect.Code{connect.CodeInternal, connect.CodeUnknown}, code, "%s at %q: %v", procedure, at, err)
+			}
+			if about && !rule.Members {
+				named++
+				require.Equal(t, connect.CodeNotFound, code, "%s at %q: %v", procedure, at, err)
+			}
+			if rule.Action[len(rule.Action)-len(".view"):] == ".view" { // those with the right to it are told
+				if answer, _ := answerTo(t, root, url, method, request); bytes.Contains(answer, []byte(victim)) {
+					shown++
+				}
+			}
+		}
+	}
+	t.Logf("%d calls, %d of which name the other tenant; an operator sees it in %d answers", all, named, shown)
+	require.Greater(t, named, 120)
+	require.Greater(t, shown, 20, "the attacks name what exists")
+}
+
+// TestTokensOfPagesAreNoRights continues the list of another tenant.
+func TestTokensOfPagesAreNoRights(t *testing.T) {
+	url := startWithRoles(t)
+	root, ada := workflowconnect.NewRunServiceClient(as("root"), url), workflowconnect.NewRunServiceClient(as("ada"), url)
+	for _, name := range []string{"second", "third", "fourth"} {
+		require.NoError(t, createRun(t, root, runOf(victim, name)))
+		require.NoError(t, createRun(t, root, runOf("mine", name)))
+	}
+	list := func(project, token string) *workflow.ListRunsRequest {
+		request := &workflow.ListRunsRequest{
+			Request: &common.ListRequest{Limit: 1, Token: token}, ScopeBy: &workflow.ListRunsRequest_Org{Org: "o"},
+		}
+		if project != "" {
+			request.ScopeBy = &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: project, Domain: "development"}}
+		}
+		return request
+	}
+	for _, project := range []string{"", victim} {
+		first, err := root.ListRuns(t.Context(), list(project, ""))
+		require.NoError(t, err)
+		require.NotEmpty(t, first.GetToken())
+		for _, mine := range []string{"", "mine"} {
+			next, err := ada.ListRuns(t.Context(), list(mine, first.GetToken()))
+			if err == nil {
+				require.Contains(t, []string{"", "mine"}, projectsOf(next.GetRuns()))
+				continue
+			}
+			require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "%v", err)
+		}
+		_, err = ada.ListRuns(t.Context(), list(victim, first.GetToken()))
+		require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "%v", err)
+	}
+}
