@@ -19,8 +19,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/keys"
 	"github.com/flyte-binary/flyte-binary/access/policy"
 	"github.com/flyte-binary/flyte-binary/access/rights"
+	"github.com/flyte-binary/flyte-binary/access/signing"
 	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/access/tasks"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -37,6 +40,10 @@ type Deps struct {
 	Logger   zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
+	// Attempts knows which attempts are live, for the tokens of tasks. Required.
+	Attempts tasks.Attempts
+	// Tokens gives tasks tokens, because they may do nothing without.
+	Tokens bool
 	// Open means that everybody may do everything, so that nothing is asked of the policy.
 	Open bool
 }
@@ -48,6 +55,7 @@ type Service struct {
 	policy *policy.Policy
 	keys   *keys.Keys
 	rights *rights.Handler
+	tasks  *tasks.Tokens
 	signIn *signIn // nil where access is open
 	audit  *audit.Recorder
 	parts  *lifecycle.Group
@@ -60,8 +68,8 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("access: %w", err)
 	}
-	if deps.Pool == nil {
-		return nil, errors.New("access: the pool is required")
+	if deps.Pool == nil || deps.Attempts == nil {
+		return nil, errors.New("access: the pool and the attempts are required")
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
@@ -76,6 +84,9 @@ func New(config Config, deps Deps) (*Service, error) {
 		rights.Config{Open: deps.Open, Keys: rights.KeyConfig{MaxLifetime: config.Keys.MaxLifetime, PublicURL: config.PublicURL}},
 		rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Clock: deps.Clock},
 	)
+	s.tasks = tasks.New(deps.Tokens, tasks.Deps{
+		Keys: signing.NewRing(tasks.Keys(), s.store, deps.Clock), Attempts: deps.Attempts, Clock: deps.Clock,
+	})
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
 		store.Channel: func(pgdb.Notification) { s.policy.Notice() },
 	})
@@ -102,8 +113,12 @@ func (s *Service) Mount(r rpc.Registrar) {
 	s.signIn.mount(r)
 	r.Handle(accessv1connect.NewAccessServiceHandler(s.rights, r.Options()...))
 	r.Handle(accessv1connect.NewAuditServiceHandler(&audit.Handler{Store: s.store}, r.Options()...))
+	r.Handle(enginev1connect.NewTaskTokenServiceHandler(s.tasks, r.Options()...))
 	r.Handle(accessv1connect.NewKeyServiceHandler(rights.KeyHandler{Handler: s.rights}, r.Options()...))
 }
+
+// Tasks identifies tasks and apps by the tokens that the service has issued.
+func (s *Service) Tasks() authz.Authenticator { return s.tasks }
 
 // Authenticator identifies people; nil where access is open.
 func (s *Service) Authenticator() authz.Authenticator {

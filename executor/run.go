@@ -124,7 +124,7 @@ func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []pl
 	store := reconciler.Waiting(s.deps.Store)
 	plugins, err := s.config.Plugins.registry(s.presence.definitions, definitions, missing, plugin.Deps{
 		Cache: mgr.GetClient(), Seen: seenBy(mgr.GetCache()), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store,
-		Secrets: s.deps.Secrets, Clock: s.deps.Clock,
+		Secrets: s.deps.Secrets, Tokens: s.deps.Tokens, Clock: s.deps.Clock,
 	})
 	if err != nil {
 		return nil, err

@@ -53,6 +53,8 @@ type Deps struct {
 	Store Store
 	// Secrets reads the values of secrets; nil means that there are none.
 	Secrets enginev1connect.SecretValueServiceClient
+	// Tokens issues the tokens by which tasks call the server; nil means that they need none.
+	Tokens enginev1connect.TaskTokenServiceClient
 	// Leader divides the shards among replicas; nil means that this one reconciles all.
 	Leader Leader
 	// Clock tells the time; nil means the system's.

@@ -13,6 +13,7 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 	p.open = p.open && !closed
 	service, err := access.New(p.config.Access, access.Deps{
 		Pool: p.pool, Listener: p.notices, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Open: p.open,
+		Attempts: p.peers.engine(), Tokens: closed,
 	})
 	if err != nil {
 		return nil, err
@@ -28,5 +29,6 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 			p.mux.Record(service.Auditor())
 		}
 	}
+	p.mux.Trust(service.Tasks()) // where access was closed before, tasks may still present theirs
 	return service, nil
 }

@@ -89,6 +89,7 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 		// In front of the guard: apps have hosts, origins and paths of their own.
 		handler = p.gateway.Handler(hosts, handler)
 	}
-	p.port, err = port.NewPort(p.config.Server, p.listener, handler, clients, p.beginStop, p.clock, p.log)
+	// In front of everything: nothing else may see a token in a path.
+	p.port, err = port.NewPort(p.config.Server, p.listener, rpc.WithoutTokenPath(handler), clients, p.beginStop, p.clock, p.log)
 	return p.port, err
 }

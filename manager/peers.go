@@ -120,6 +120,10 @@ func (p peers) secretValues() enginev1connect.SecretValueServiceClient {
 	return client(p, p.api, enginev1connect.NewSecretValueServiceClient)
 }
 
+func (p peers) taskTokens() enginev1connect.TaskTokenServiceClient {
+	return client(p, p.api, enginev1connect.NewTaskTokenServiceClient)
+}
+
 func (p peers) artifactRegistry() enginev1connect.ArtifactRegistryServiceClient {
 	return client(p, p.api, enginev1connect.NewArtifactRegistryServiceClient)
 }

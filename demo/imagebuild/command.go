@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
@@ -35,7 +36,7 @@ func Command() *cobra.Command {
 			b.Store, b.Out, b.SDK = environments.New(store, clock.System{}), command.OutOrStdout(), pyenv.Requirement
 			b.Project, b.Domain = os.Getenv("FLYTE_INTERNAL_EXECUTION_PROJECT"), os.Getenv("FLYTE_INTERNAL_EXECUTION_DOMAIN")
 			b.Run, b.Environ = os.Getenv("RUN_NAME"), os.Environ()
-			b.Runs = workflowconnect.NewRunServiceClient(http.DefaultClient, "http://"+os.Getenv("_U_EP_OVERRIDE"))
+			b.Runs = workflowconnect.NewRunServiceClient(http.DefaultClient, attempts.URL(os.Getenv(attempts.EndpointVariable), true))
 			image, err := b.Make(ctx)
 			if err != nil {
 				return err

@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 )
@@ -53,16 +55,14 @@ func (w *worker) lastRun(c *container) (run int32, exists bool) {
 	return run, exists
 }
 
-// endpointVariable tells a task where the server is.
-const endpointVariable = "_U_EP_OVERRIDE"
-
 // errStranded means that a process was ended because it could no longer have reached the server.
 var errStranded = errors.New("the process knew another address of the server")
 
-// stranded reports whether a container was made for a server at another address.
+// stranded reports whether a container was made for a server at another address. The address may have a token in its path.
 func (w *worker) stranded(c *container) bool {
-	return w.n.cfg.Endpoint != "" && slices.ContainsFunc(c.spec.Env, func(variable corev1.EnvVar) bool {
-		return variable.Name == endpointVariable && variable.Value != w.n.cfg.Endpoint
+	here := w.n.cfg.Endpoint
+	return here != "" && slices.ContainsFunc(c.spec.Env, func(variable corev1.EnvVar) bool {
+		return variable.Name == attempts.EndpointVariable && variable.Value != here && !strings.HasPrefix(variable.Value, attempts.URL(here, true)+"/")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
@@ -21,6 +22,8 @@ type Holder struct {
 	Role string
 	// Asked are the secrets that it asks for.
 	Asked []*core.Secret
+	// Token asks for the token by which its processes call the server; nil for none.
+	Token *enginev1.IssueTaskTokenRequest
 	// Owner is the object whose deletion deletes them; nil where the caller deletes them.
 	Owner *metav1.OwnerReference
 	// Labels tell the Secrets of a holder without owner from those of others. The labels of its pods have them.
@@ -45,7 +48,7 @@ func holderOf(attempt *plugin.Attempt, role string) *Holder {
 	return &Holder{
 		Project: attempt.Task.Spec.Project, Domain: attempt.Task.Spec.Domain, Namespace: attempt.Task.Namespace,
 		Name: v1.PodName(attempt.Task.Name, attempt.Number), Role: role, Asked: attempt.Template.GetSecurityContext().GetSecrets(),
-		Owner: metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind)),
+		Token: tokenOf(attempt), Owner: metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind)),
 	}
 }
 

@@ -23,8 +23,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
-// maxTotal is how many bytes the secrets of one task have at most, together: that of a Kubernetes Secret.
-const maxTotal = corev1.MaxSecretSize
+// maxTotal is how many bytes the secrets of one task have at most, together: that of a Kubernetes Secret, without the token.
+const maxTotal = corev1.MaxSecretSize - 2<<10
 
 // patience is how long the values of one attempt may take to come. A backend that is slower must not hold the others up;
 // it is asked again.
@@ -41,7 +41,7 @@ func (k *Keeper) Prepare(ctx context.Context, attempt *plugin.Attempt, role stri
 	return k.PrepareFor(ctx, holderOf(attempt, role), pod)
 }
 
-// PrepareFor writes what the pods of a holder refer to: the secrets that it asks for, those of its image pull
+// PrepareFor writes what the pods of a holder refer to: the secrets that it asks for, the token by which it calls the server, those of its image pull
 // secrets that SecretService has, whose references it replaces, and the credentials that its scopes have for the
 // registries of its images. It may be called any number of times: what exists is not
 // changed. A *failure.Failure means that the pods cannot start; any other error says nothing about them.
@@ -57,6 +57,14 @@ func (k *Keeper) PrepareFor(ctx context.Context, holder *Holder, pod *corev1.Pod
 	data, err := dataOf(asked, found)
 	if err != nil {
 		return err
+	}
+	token, err := k.token(ctx, holder)
+	if err != nil {
+		return err
+	}
+	if token != "" {
+		data[tokenEntry] = []byte(token)
+		present(&pod.Spec, holder.SecretName())
 	}
 	if len(data) > 0 {
 		if err := k.ensure(ctx, holder, k.object(holder, pod, holder.SecretName(), corev1.SecretTypeOpaque, data)); err != nil {

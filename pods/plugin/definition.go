@@ -78,6 +78,8 @@ type Deps struct {
 	Store Store
 	// Secrets reads the values of secrets; nil means that there are none.
 	Secrets Secrets
+	// Tokens issues the tokens by which tasks call the server; nil means that they need none.
+	Tokens Tokens
 	// Clock tells the time.
 	Clock clock.Clock
 }
@@ -88,6 +90,11 @@ type Seen func(object client.Object, version string) (seen, known bool)
 // Secrets reads the values of the secrets that tasks ask for; the client of SecretValueService does.
 type Secrets interface {
 	GetSecretValues(ctx context.Context, request *enginev1.GetSecretValuesRequest) (*enginev1.GetSecretValuesResponse, error)
+}
+
+// Tokens issues tokens of tasks; the client of TaskTokenService does.
+type Tokens interface {
+	IssueTaskToken(ctx context.Context, request *enginev1.IssueTaskTokenRequest) (*enginev1.IssueTaskTokenResponse, error)
 }
 
 // Store reads the object store. Its errors are those of blobstore.

@@ -109,12 +109,12 @@ func (b *Builder) installationEnv(project, domain string) []corev1.EnvVar {
 	result := []corev1.EnvVar{Variable("_U_ORG_NAME", b.config.Organization)}
 	if apps := b.config.appsURL(); apps != "" {
 		pattern := apps + "/" + url.PathEscape(project) + "/" + url.PathEscape(domain) + "/" + appPlace
-		result = append(result, Variable("INTERNAL_APP_ENDPOINT_PATTERN", pattern))
+		result = append(result, Variable(attempts.AppsVariable, pattern))
 	}
 	if b.config.Endpoint != "" {
-		result = append(result, Variable("_U_EP_OVERRIDE", b.config.Endpoint))
+		result = append(result, Variable(attempts.EndpointVariable, b.config.Endpoint))
 		if b.config.Insecure {
-			result = append(result, Variable("_U_INSECURE", "true"))
+			result = append(result, Variable(attempts.InsecureVariable, "true"))
 		}
 	}
 	return result

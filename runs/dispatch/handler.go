@@ -14,15 +14,29 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// Storage says where the data of an action are; worklists.LiveReader does.
+// Storage says where the data of an action are, and which attempts are live; worklists.LiveReader does.
 type Storage interface {
 	Storage(ctx context.Context, id ident.Action) (worklists.Storage, error)
+	LiveAttempts(ctx context.Context, ids []int64) ([]worklists.LiveAttempt, error)
 }
 
 // Handler serves what executors ask EngineService about assignments. Both fields are required.
 type Handler struct {
 	Assignments *Assignments
 	Storage     Storage
+}
+
+// GetLiveAttempts implements enginev1connect.EngineServiceHandler.
+func (h *Handler) GetLiveAttempts(ctx context.Context, request *enginev1.GetLiveAttemptsRequest) (*enginev1.GetLiveAttemptsResponse, error) {
+	live, err := h.Storage.LiveAttempts(ctx, request.GetUids())
+	if err != nil {
+		return nil, err
+	}
+	response := &enginev1.GetLiveAttemptsResponse{}
+	for _, one := range live {
+		response.Attempts = append(response.Attempts, &enginev1.LiveAttempt{Uid: one.ID, Attempt: uint32(one.Attempt)}) //nolint:gosec // counts from 1
+	}
+	return response, nil
 }
 
 // WatchAssignments implements enginev1connect.EngineServiceHandler.

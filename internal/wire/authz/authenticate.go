@@ -10,6 +10,9 @@ import (
 type Request struct {
 	// Header has the headers of the request. An authenticator must not change them.
 	Header http.Header
+	// Token is the token that the path of the request began with, which is no longer part of it; empty for almost all. It is how
+	// tasks present theirs.
+	Token string
 	// Peer is the address of the other end of the connection, as host:port; that of a proxy if there is one.
 	Peer string
 	// TLS is the state of the connection; nil without TLS.

@@ -13,7 +13,7 @@ const (
 	User
 	// Key is a program with an API key.
 	Key
-	// Task is the process of an attempt.
+	// Task is the process of an attempt, or a replica of an app.
 	Task
 	// Worker is a worker of a pool.
 	Worker
@@ -50,6 +50,8 @@ type Identity struct {
 	Credential string
 	// Attempt is the attempt that a task's process runs; nil for other kinds.
 	Attempt *Attempt
+	// App is the app of which a process is a replica. Such a caller is of the kind Task, without an attempt; nil for all others.
+	App *App
 	// Pool is the pool of a worker; nil for other kinds.
 	Pool *Pool
 	// Cluster is the cluster of a controller or of a worker; empty for other kinds.
@@ -61,6 +63,12 @@ type Attempt struct {
 	Project, Domain, Run, Action string
 	// Number counts from 1.
 	Number uint32
+}
+
+// App is what a replica of an app acts for.
+type App struct {
+	Project, Domain, Name string
+	Revision              uint64
 }
 
 // Pool is what a worker works for.

@@ -54,6 +54,7 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.engine.v1.EngineService": {
 		"GetActionStorage":  {controllers, "action.view", on("action_id")},
 		"GetAssignments":    {controllers, "action.assign", nothing("uids of the caller's own objects")},
+		"GetLiveAttempts":   {services, "action.view", nothing("attempts by the uids of their actions, for who checks their tokens")},
 		"RecordTransitions": {controllers, "action.record", large("a batch of reports, each with the whole error of a task", on("transitions.event.id"))},
 		"WatchAssignments":  {controllers, "action.assign", nothing("everything that was admitted")},
 		"WatchChildren":     {controllers, "action.view", on("parent")},
@@ -63,6 +64,9 @@ var procedures = map[string]map[string]Row{
 	},
 	"flytebinary.engine.v1.SecretValueService": {
 		"GetSecretValues": {controllers, "secret.use", on(self)},
+	},
+	"flytebinary.engine.v1.TaskTokenService": {
+		"IssueTaskToken": {controllers, "token.issue", nothing("attempts and revisions that the caller starts")},
 	},
 	"flytebinary.engine.v1.TaskTriggerService": {
 		"ApplyTaskTriggers":     {services, "trigger.deploy", large("the spec of a task and the inputs of its triggers", on("task_id"))},

@@ -139,6 +139,28 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents bool) ([
 	return actions, nil
 }
 
+// LiveAttempt is the attempt of a live action that runs, or runs next.
+type LiveAttempt struct {
+	ID      int64
+	Attempt int32
+}
+
+// LiveAttempts reads the attempts of actions; those of actions that are not live are left out.
+func (l *LiveReader) LiveAttempts(ctx context.Context, ids []int64) ([]LiveAttempt, error) {
+	const query = `
+		SELECT a.id, a.attempt FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- as in LiveByID
+		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL`
+	rows, err := l.pool.Query(ctx, query, sqltext.Planned, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read live attempts: %w", err)
+	}
+	live, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LiveAttempt])
+	if err != nil {
+		return nil, fmt.Errorf("read live attempts: %w", err)
+	}
+	return live, nil
+}
+
 // Specs reads encoded specs by digest.
 func (l *LiveReader) Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error) {
 	rows, err := l.pool.Query(ctx, `SELECT digest, body FROM specs WHERE digest = ANY($1)`, digests)

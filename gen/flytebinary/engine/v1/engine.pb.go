@@ -1073,6 +1073,153 @@ func (x *GetAssignmentsResponse) GetAssignments() []*Assignment {
 	return nil
 }
 
+// GetLiveAttemptsRequest names actions by uid.
+type GetLiveAttemptsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 500.
+	Uids          []int64 `protobuf:"varint,1,rep,packed,name=uids,proto3" json:"uids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLiveAttemptsRequest) Reset() {
+	*x = GetLiveAttemptsRequest{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLiveAttemptsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLiveAttemptsRequest) ProtoMessage() {}
+
+func (x *GetLiveAttemptsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLiveAttemptsRequest.ProtoReflect.Descriptor instead.
+func (*GetLiveAttemptsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetLiveAttemptsRequest) GetUids() []int64 {
+	if x != nil {
+		return x.Uids
+	}
+	return nil
+}
+
+// GetLiveAttemptsResponse leaves out actions that are not live.
+type GetLiveAttemptsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In no particular order.
+	Attempts      []*LiveAttempt `protobuf:"bytes,1,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLiveAttemptsResponse) Reset() {
+	*x = GetLiveAttemptsResponse{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLiveAttemptsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLiveAttemptsResponse) ProtoMessage() {}
+
+func (x *GetLiveAttemptsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLiveAttemptsResponse.ProtoReflect.Descriptor instead.
+func (*GetLiveAttemptsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetLiveAttemptsResponse) GetAttempts() []*LiveAttempt {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
+// LiveAttempt is the attempt of an action that runs, or runs next. Those before it have ended.
+type LiveAttempt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in ActionRef.
+	Uid int64 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
+	// From 1.
+	Attempt       uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiveAttempt) Reset() {
+	*x = LiveAttempt{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiveAttempt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiveAttempt) ProtoMessage() {}
+
+func (x *LiveAttempt) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiveAttempt.ProtoReflect.Descriptor instead.
+func (*LiveAttempt) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *LiveAttempt) GetUid() int64 {
+	if x != nil {
+		return x.Uid
+	}
+	return 0
+}
+
+func (x *LiveAttempt) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
 // GetActionStorageRequest names an action.
 type GetActionStorageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1086,7 +1233,7 @@ type GetActionStorageRequest struct {
 
 func (x *GetActionStorageRequest) Reset() {
 	*x = GetActionStorageRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[14]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1098,7 +1245,7 @@ func (x *GetActionStorageRequest) String() string {
 func (*GetActionStorageRequest) ProtoMessage() {}
 
 func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[14]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1111,7 +1258,7 @@ func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageRequest.ProtoReflect.Descriptor instead.
 func (*GetActionStorageRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{14}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetActionStorageRequest) GetActionId() *common.ActionIdentifier {
@@ -1149,7 +1296,7 @@ type GetActionStorageResponse struct {
 
 func (x *GetActionStorageResponse) Reset() {
 	*x = GetActionStorageResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[15]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1308,7 @@ func (x *GetActionStorageResponse) String() string {
 func (*GetActionStorageResponse) ProtoMessage() {}
 
 func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[15]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1321,7 @@ func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageResponse.ProtoReflect.Descriptor instead.
 func (*GetActionStorageResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{15}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetActionStorageResponse) GetInputUri() string {
@@ -1238,7 +1385,7 @@ type TailContainerRequest struct {
 
 func (x *TailContainerRequest) Reset() {
 	*x = TailContainerRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[16]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1397,7 @@ func (x *TailContainerRequest) String() string {
 func (*TailContainerRequest) ProtoMessage() {}
 
 func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[16]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1410,7 @@ func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerRequest.ProtoReflect.Descriptor instead.
 func (*TailContainerRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{16}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TailContainerRequest) GetNamespace() string {
@@ -1312,7 +1459,7 @@ type TailContainerResponse struct {
 
 func (x *TailContainerResponse) Reset() {
 	*x = TailContainerResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1324,7 +1471,7 @@ func (x *TailContainerResponse) String() string {
 func (*TailContainerResponse) ProtoMessage() {}
 
 func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1337,7 +1484,7 @@ func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerResponse.ProtoReflect.Descriptor instead.
 func (*TailContainerResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{17}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TailContainerResponse) GetLines() []*dataplane.LogLine {
@@ -1413,7 +1560,14 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x04uids\x18\x01 \x03(\x03B\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x04uids\x12!\n" +
 	"\acluster\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\"]\n" +
 	"\x16GetAssignmentsResponse\x12C\n" +
-	"\vassignments\x18\x01 \x03(\v2!.flytebinary.engine.v1.AssignmentR\vassignments\"\xa0\x01\n" +
+	"\vassignments\x18\x01 \x03(\v2!.flytebinary.engine.v1.AssignmentR\vassignments\"9\n" +
+	"\x16GetLiveAttemptsRequest\x12\x1f\n" +
+	"\x04uids\x18\x01 \x03(\x03B\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x04uids\"Y\n" +
+	"\x17GetLiveAttemptsResponse\x12>\n" +
+	"\battempts\x18\x01 \x03(\v2\".flytebinary.engine.v1.LiveAttemptR\battempts\"9\n" +
+	"\vLiveAttempt\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\x03R\x03uid\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\"\xa0\x01\n" +
 	"\x17GetActionStorageRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12<\n" +
 	"\n" +
@@ -1445,12 +1599,13 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x06Runner\x12\x16\n" +
 	"\x12RUNNER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fRUNNER_EXECUTOR\x10\x01\x12\x0f\n" +
-	"\vRUNNER_POOL\x10\x022\xd0\x04\n" +
+	"\vRUNNER_POOL\x10\x022\xc2\x05\n" +
 	"\rEngineService\x12v\n" +
 	"\x11RecordTransitions\x12/.flytebinary.engine.v1.RecordTransitionsRequest\x1a0.flytebinary.engine.v1.RecordTransitionsResponse\x12l\n" +
 	"\rWatchChildren\x12+.flytebinary.engine.v1.WatchChildrenRequest\x1a,.flytebinary.engine.v1.WatchChildrenResponse0\x01\x12u\n" +
 	"\x10WatchAssignments\x12..flytebinary.engine.v1.WatchAssignmentsRequest\x1a/.flytebinary.engine.v1.WatchAssignmentsResponse0\x01\x12m\n" +
-	"\x0eGetAssignments\x12,.flytebinary.engine.v1.GetAssignmentsRequest\x1a-.flytebinary.engine.v1.GetAssignmentsResponse\x12s\n" +
+	"\x0eGetAssignments\x12,.flytebinary.engine.v1.GetAssignmentsRequest\x1a-.flytebinary.engine.v1.GetAssignmentsResponse\x12p\n" +
+	"\x0fGetLiveAttempts\x12-.flytebinary.engine.v1.GetLiveAttemptsRequest\x1a..flytebinary.engine.v1.GetLiveAttemptsResponse\x12s\n" +
 	"\x10GetActionStorage\x12..flytebinary.engine.v1.GetActionStorageRequest\x1a/.flytebinary.engine.v1.GetActionStorageResponse2}\n" +
 	"\rPodLogService\x12l\n" +
 	"\rTailContainer\x12+.flytebinary.engine.v1.TailContainerRequest\x1a,.flytebinary.engine.v1.TailContainerResponse0\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
@@ -1468,7 +1623,7 @@ func file_flytebinary_engine_v1_engine_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_engine_v1_engine_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(TransitionOutcome)(0),                  // 0: flytebinary.engine.v1.TransitionOutcome
 	(Runner)(0),                             // 1: flytebinary.engine.v1.Runner
@@ -1486,35 +1641,38 @@ var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(*WatchAssignmentsResponse)(nil),        // 13: flytebinary.engine.v1.WatchAssignmentsResponse
 	(*GetAssignmentsRequest)(nil),           // 14: flytebinary.engine.v1.GetAssignmentsRequest
 	(*GetAssignmentsResponse)(nil),          // 15: flytebinary.engine.v1.GetAssignmentsResponse
-	(*GetActionStorageRequest)(nil),         // 16: flytebinary.engine.v1.GetActionStorageRequest
-	(*GetActionStorageResponse)(nil),        // 17: flytebinary.engine.v1.GetActionStorageResponse
-	(*TailContainerRequest)(nil),            // 18: flytebinary.engine.v1.TailContainerRequest
-	(*TailContainerResponse)(nil),           // 19: flytebinary.engine.v1.TailContainerResponse
-	(*workflow.ActionEvent)(nil),            // 20: flyteidl2.workflow.ActionEvent
-	(*core.ExecutionError)(nil),             // 21: flyteidl2.core.ExecutionError
-	(*timestamppb.Timestamp)(nil),           // 22: google.protobuf.Timestamp
-	(*common.ActionIdentifier)(nil),         // 23: flyteidl2.common.ActionIdentifier
-	(*actions.WatchForUpdatesResponse)(nil), // 24: flyteidl2.actions.WatchForUpdatesResponse
-	(*workflow.TaskAction)(nil),             // 25: flyteidl2.workflow.TaskAction
-	(*task.RunSpec)(nil),                    // 26: flyteidl2.task.RunSpec
-	(workflow.RunSource)(0),                 // 27: flyteidl2.workflow.RunSource
-	(common.ActionPhase)(0),                 // 28: flyteidl2.common.ActionPhase
-	(*dataplane.LogLine)(nil),               // 29: flyteidl2.logs.dataplane.LogLine
+	(*GetLiveAttemptsRequest)(nil),          // 16: flytebinary.engine.v1.GetLiveAttemptsRequest
+	(*GetLiveAttemptsResponse)(nil),         // 17: flytebinary.engine.v1.GetLiveAttemptsResponse
+	(*LiveAttempt)(nil),                     // 18: flytebinary.engine.v1.LiveAttempt
+	(*GetActionStorageRequest)(nil),         // 19: flytebinary.engine.v1.GetActionStorageRequest
+	(*GetActionStorageResponse)(nil),        // 20: flytebinary.engine.v1.GetActionStorageResponse
+	(*TailContainerRequest)(nil),            // 21: flytebinary.engine.v1.TailContainerRequest
+	(*TailContainerResponse)(nil),           // 22: flytebinary.engine.v1.TailContainerResponse
+	(*workflow.ActionEvent)(nil),            // 23: flyteidl2.workflow.ActionEvent
+	(*core.ExecutionError)(nil),             // 24: flyteidl2.core.ExecutionError
+	(*timestamppb.Timestamp)(nil),           // 25: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil),         // 26: flyteidl2.common.ActionIdentifier
+	(*actions.WatchForUpdatesResponse)(nil), // 27: flyteidl2.actions.WatchForUpdatesResponse
+	(*workflow.TaskAction)(nil),             // 28: flyteidl2.workflow.TaskAction
+	(*task.RunSpec)(nil),                    // 29: flyteidl2.task.RunSpec
+	(workflow.RunSource)(0),                 // 30: flyteidl2.workflow.RunSource
+	(common.ActionPhase)(0),                 // 31: flyteidl2.common.ActionPhase
+	(*dataplane.LogLine)(nil),               // 32: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
-	20, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
-	21, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
-	22, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
+	23, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
+	24, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
+	25, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
 	2,  // 3: flytebinary.engine.v1.RecordTransitionsRequest.transitions:type_name -> flytebinary.engine.v1.Transition
 	0,  // 4: flytebinary.engine.v1.RecordTransitionsResponse.outcomes:type_name -> flytebinary.engine.v1.TransitionOutcome
-	23, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
-	24, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
-	23, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
+	26, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
+	27, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
+	26, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
 	7,  // 8: flytebinary.engine.v1.Assignment.ref:type_name -> flytebinary.engine.v1.ActionRef
-	25, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
-	26, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
-	22, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
-	22, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
+	28, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
+	29, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
+	25, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
+	25, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
 	7,  // 13: flytebinary.engine.v1.Release.ref:type_name -> flytebinary.engine.v1.ActionRef
 	1,  // 14: flytebinary.engine.v1.WatchAssignmentsRequest.runner:type_name -> flytebinary.engine.v1.Runner
 	7,  // 15: flytebinary.engine.v1.LiveActions.refs:type_name -> flytebinary.engine.v1.ActionRef
@@ -1523,27 +1681,30 @@ var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	8,  // 18: flytebinary.engine.v1.WatchAssignmentsResponse.assignment:type_name -> flytebinary.engine.v1.Assignment
 	9,  // 19: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
 	8,  // 20: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
-	23, // 21: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	27, // 22: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	28, // 23: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	29, // 24: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	3,  // 25: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	5,  // 26: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	10, // 27: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	14, // 28: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	16, // 29: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	18, // 30: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	4,  // 31: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	6,  // 32: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	13, // 33: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	15, // 34: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	17, // 35: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	19, // 36: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	31, // [31:37] is the sub-list for method output_type
-	25, // [25:31] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	18, // 21: flytebinary.engine.v1.GetLiveAttemptsResponse.attempts:type_name -> flytebinary.engine.v1.LiveAttempt
+	26, // 22: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	30, // 23: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	31, // 24: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	32, // 25: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	3,  // 26: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	5,  // 27: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	10, // 28: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	14, // 29: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	16, // 30: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
+	19, // 31: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	21, // 32: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	4,  // 33: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	6,  // 34: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	13, // 35: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	15, // 36: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	17, // 37: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
+	20, // 38: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	22, // 39: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	33, // [33:40] is the sub-list for method output_type
+	26, // [26:33] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }
@@ -1564,7 +1725,7 @@ func file_flytebinary_engine_v1_engine_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_engine_proto_rawDesc), len(file_flytebinary_engine_v1_engine_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   18,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -50,6 +50,9 @@ const (
 	// EngineServiceGetAssignmentsProcedure is the fully-qualified name of the EngineService's
 	// GetAssignments RPC.
 	EngineServiceGetAssignmentsProcedure = "/flytebinary.engine.v1.EngineService/GetAssignments"
+	// EngineServiceGetLiveAttemptsProcedure is the fully-qualified name of the EngineService's
+	// GetLiveAttempts RPC.
+	EngineServiceGetLiveAttemptsProcedure = "/flytebinary.engine.v1.EngineService/GetLiveAttempts"
 	// EngineServiceGetActionStorageProcedure is the fully-qualified name of the EngineService's
 	// GetActionStorage RPC.
 	EngineServiceGetActionStorageProcedure = "/flytebinary.engine.v1.EngineService/GetActionStorage"
@@ -73,6 +76,8 @@ type EngineServiceClient interface {
 	WatchAssignments(context.Context, *v1.WatchAssignmentsRequest) (*connect.ServerStreamForClient[v1.WatchAssignmentsResponse], error)
 	// GetAssignments reads whole assignments by uid. Those that are no longer live are left out.
 	GetAssignments(context.Context, *v1.GetAssignmentsRequest) (*v1.GetAssignmentsResponse, error)
+	// GetLiveAttempts tells which attempts of some actions may run now.
+	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
 	// GetActionStorage tells where an action's inputs and attempts are in the object store.
 	GetActionStorage(context.Context, *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error)
 }
@@ -112,6 +117,12 @@ func NewEngineServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(engineServiceMethods.ByName("GetAssignments")),
 			connect.WithClientOptions(opts...),
 		),
+		getLiveAttempts: connect.NewClient[v1.GetLiveAttemptsRequest, v1.GetLiveAttemptsResponse](
+			httpClient,
+			baseURL+EngineServiceGetLiveAttemptsProcedure,
+			connect.WithSchema(engineServiceMethods.ByName("GetLiveAttempts")),
+			connect.WithClientOptions(opts...),
+		),
 		getActionStorage: connect.NewClient[v1.GetActionStorageRequest, v1.GetActionStorageResponse](
 			httpClient,
 			baseURL+EngineServiceGetActionStorageProcedure,
@@ -127,6 +138,7 @@ type engineServiceClient struct {
 	watchChildren     *connect.Client[v1.WatchChildrenRequest, v1.WatchChildrenResponse]
 	watchAssignments  *connect.Client[v1.WatchAssignmentsRequest, v1.WatchAssignmentsResponse]
 	getAssignments    *connect.Client[v1.GetAssignmentsRequest, v1.GetAssignmentsResponse]
+	getLiveAttempts   *connect.Client[v1.GetLiveAttemptsRequest, v1.GetLiveAttemptsResponse]
 	getActionStorage  *connect.Client[v1.GetActionStorageRequest, v1.GetActionStorageResponse]
 }
 
@@ -158,6 +170,15 @@ func (c *engineServiceClient) GetAssignments(ctx context.Context, req *v1.GetAss
 	return nil, err
 }
 
+// GetLiveAttempts calls flytebinary.engine.v1.EngineService.GetLiveAttempts.
+func (c *engineServiceClient) GetLiveAttempts(ctx context.Context, req *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error) {
+	response, err := c.getLiveAttempts.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // GetActionStorage calls flytebinary.engine.v1.EngineService.GetActionStorage.
 func (c *engineServiceClient) GetActionStorage(ctx context.Context, req *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error) {
 	response, err := c.getActionStorage.CallUnary(ctx, connect.NewRequest(req))
@@ -182,6 +203,8 @@ type EngineServiceHandler interface {
 	WatchAssignments(context.Context, *v1.WatchAssignmentsRequest, *connect.ServerStream[v1.WatchAssignmentsResponse]) error
 	// GetAssignments reads whole assignments by uid. Those that are no longer live are left out.
 	GetAssignments(context.Context, *v1.GetAssignmentsRequest) (*v1.GetAssignmentsResponse, error)
+	// GetLiveAttempts tells which attempts of some actions may run now.
+	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
 	// GetActionStorage tells where an action's inputs and attempts are in the object store.
 	GetActionStorage(context.Context, *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error)
 }
@@ -217,6 +240,12 @@ func NewEngineServiceHandler(svc EngineServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(engineServiceMethods.ByName("GetAssignments")),
 		connect.WithHandlerOptions(opts...),
 	)
+	engineServiceGetLiveAttemptsHandler := connect.NewUnaryHandlerSimple(
+		EngineServiceGetLiveAttemptsProcedure,
+		svc.GetLiveAttempts,
+		connect.WithSchema(engineServiceMethods.ByName("GetLiveAttempts")),
+		connect.WithHandlerOptions(opts...),
+	)
 	engineServiceGetActionStorageHandler := connect.NewUnaryHandlerSimple(
 		EngineServiceGetActionStorageProcedure,
 		svc.GetActionStorage,
@@ -233,6 +262,8 @@ func NewEngineServiceHandler(svc EngineServiceHandler, opts ...connect.HandlerOp
 			engineServiceWatchAssignmentsHandler.ServeHTTP(w, r)
 		case EngineServiceGetAssignmentsProcedure:
 			engineServiceGetAssignmentsHandler.ServeHTTP(w, r)
+		case EngineServiceGetLiveAttemptsProcedure:
+			engineServiceGetLiveAttemptsHandler.ServeHTTP(w, r)
 		case EngineServiceGetActionStorageProcedure:
 			engineServiceGetActionStorageHandler.ServeHTTP(w, r)
 		default:
@@ -258,6 +289,10 @@ func (UnimplementedEngineServiceHandler) WatchAssignments(context.Context, *v1.W
 
 func (UnimplementedEngineServiceHandler) GetAssignments(context.Context, *v1.GetAssignmentsRequest) (*v1.GetAssignmentsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.GetAssignments is not implemented"))
+}
+
+func (UnimplementedEngineServiceHandler) GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.GetLiveAttempts is not implemented"))
 }
 
 func (UnimplementedEngineServiceHandler) GetActionStorage(context.Context, *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error) {

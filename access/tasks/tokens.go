@@ -1,0 +1,201 @@
+package tasks
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/access/signing"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+)
+
+// Keys are the keys that sign tokens. A key verifies for long: an attempt has one token for all of its life.
+func Keys() signing.Config {
+	return signing.Config{
+		Purpose: "tasks", Rotate: 30 * 24 * time.Hour, Keep: 365 * 24 * time.Hour,
+		Make: func() ([]byte, error) {
+			key := make([]byte, macSize)
+			_, _ = rand.Read(key) // never fails
+			return key, nil
+		},
+	}
+}
+
+// Attempts knows which attempts are live; enginev1connect.EngineServiceClient does.
+type Attempts interface {
+	GetLiveAttempts(ctx context.Context, request *enginev1.GetLiveAttemptsRequest) (*enginev1.GetLiveAttemptsResponse, error)
+}
+
+// Deps are the dependencies. All but Revisions are required.
+type Deps struct {
+	Keys     *signing.Ring
+	Attempts Attempts
+	// Revisions reads the oldest and the newest revision of an app that may run now, by its uid, and 0 if there is none; nil if no
+	// app gets a token.
+	Revisions func(ctx context.Context, uid string) (oldest, newest uint64, err error)
+	Clock    clock.Clock
+}
+
+// Tokens issues and checks the tokens of tasks.
+type Tokens struct {
+	keys     *signing.Ring
+	needed   bool
+	attempts *lives
+	apps     *lives
+}
+
+var (
+	_ authz.Authenticator                     = (*Tokens)(nil)
+	_ enginev1connect.TaskTokenServiceHandler = (*Tokens)(nil)
+)
+
+// New returns the tokens of an installation. needed says whether callers need any: if not, none is issued.
+func New(needed bool, deps Deps) *Tokens {
+	t := &Tokens{keys: deps.Keys, needed: needed}
+	t.attempts = newLives(func(ctx context.Context, uid string) (span, error) { return attemptsOf(ctx, deps.Attempts, uid) }, deps.Clock)
+	if deps.Revisions != nil {
+		t.apps = newLives(func(ctx context.Context, uid string) (span, error) {
+			oldest, newest, err := deps.Revisions(asService(ctx), uid)
+			return span{oldest, newest}, err
+		}, deps.Clock)
+	}
+	return t
+}
+
+// asService makes calls those of the service: the request that causes them has no caller yet.
+func asService(ctx context.Context) context.Context { return authz.AsService(ctx, "access") }
+
+func attemptsOf(ctx context.Context, from Attempts, uid string) (span, error) {
+	id, err := strconv.ParseInt(uid, 10, 64)
+	if err != nil {
+		return span{}, nil //nolint:nilerr // no action has such a uid
+	}
+	response, err := from.GetLiveAttempts(asService(ctx), &enginev1.GetLiveAttemptsRequest{Uids: []int64{id}})
+	if err != nil {
+		return span{}, err //nolint:wrapcheck // the caller says what it means
+	}
+	for _, one := range response.GetAttempts() {
+		if one.GetUid() == id {
+			number := uint64(one.GetAttempt())
+			return span{number, number}, nil
+		}
+	}
+	return span{}, nil
+}
+
+// IssueTaskToken implements enginev1connect.TaskTokenServiceHandler.
+func (t *Tokens) IssueTaskToken(ctx context.Context, request *enginev1.IssueTaskTokenRequest) (*enginev1.IssueTaskTokenResponse, error) {
+	if !t.needed {
+		return &enginev1.IssueTaskTokenResponse{}, nil
+	}
+	said, err := claimsOf(request)
+	if err != nil {
+		return nil, err
+	}
+	key, err := t.keys.Signer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	token, err := sign(said, key.ID, key.Private())
+	if err != nil {
+		return nil, rpc.Internal(err, "the token cannot be made")
+	}
+	return &enginev1.IssueTaskTokenResponse{Token: token}, nil
+}
+
+func claimsOf(request *enginev1.IssueTaskTokenRequest) (claims, error) {
+	if app := request.GetApp(); app != nil {
+		return claims{
+			kind: ofApp, uid: app.GetUid(), project: app.GetProject(), domain: app.GetDomain(), name: app.GetName(), number: app.GetRevision(),
+		}, nil
+	}
+	ref := request.GetAttempt().GetAction()
+	run := ref.GetId().GetRun()
+	if ref.GetUid() <= 0 || run.GetProject() == "" || run.GetDomain() == "" || run.GetName() == "" || ref.GetId().GetName() == "" {
+		return claims{}, rpc.InvalidArgument("attempt.action", "must have the uid and the whole name of an action")
+	}
+	return claims{
+		kind: ofAttempt, uid: strconv.FormatInt(ref.GetUid(), 10), project: run.GetProject(), domain: run.GetDomain(), name: run.GetName(),
+		action: ref.GetId().GetName(), number: uint64(request.GetAttempt().GetAttempt()),
+	}, nil
+}
+
+// Authenticate implements authz.Authenticator: a task presents its token at the beginning of the path or as a bearer token.
+func (t *Tokens) Authenticate(ctx context.Context, request authz.Request) (authz.Identity, error) {
+	token := request.Token
+	if token == "" {
+		bearer, ok := strings.CutPrefix(request.Header.Get("Authorization"), "Bearer ")
+		if !ok || !strings.HasPrefix(bearer, Prefix) {
+			return authz.Identity{}, nil
+		}
+		token = bearer
+	}
+	said, err := t.verified(ctx, token)
+	if err != nil {
+		return authz.Identity{}, err
+	}
+	if err := t.alive(ctx, said); err != nil {
+		return authz.Identity{}, err
+	}
+	return identityOf(said), nil
+}
+
+// verified returns what a token says.
+func (t *Tokens) verified(ctx context.Context, token string) (claims, error) {
+	read, ok := open(token)
+	if !ok {
+		return claims{}, rpc.Unauthenticated("the token of the task is not one of this installation's; it must arrive as it was given to the task")
+	}
+	key, known, err := t.keys.Verifier(ctx, read.key)
+	if err != nil {
+		return claims{}, rpc.Unavailable(err, "the token of the task cannot be checked now; try again")
+	}
+	if known {
+		if said, valid := read.verify(key.Private()); valid {
+			return said, nil
+		}
+	}
+	return claims{}, rpc.Unauthenticated("the token of the task is not one of this installation's; it must arrive as it was given to the task")
+}
+
+// alive fails if the holder of a token may not run now.
+func (t *Tokens) alive(ctx context.Context, said claims) error {
+	switch said.kind {
+	case ofAttempt:
+		is, err := t.attempts.live(ctx, said.uid, said.number)
+		if err != nil || is {
+			return err
+		}
+		return rpc.Unauthenticated("attempt %d of %s/%s/%s/%s has ended, and its token with it", said.number, said.project, said.domain, said.name, said.action)
+	case ofApp:
+		if t.apps == nil {
+			break
+		}
+		is, err := t.apps.live(ctx, said.uid, said.number)
+		if err != nil || is {
+			return err
+		}
+		return rpc.Unauthenticated("revision %d of the app %s/%s/%s is stopped, and its token with it", said.number, said.project, said.domain, said.name)
+	}
+	return rpc.Unauthenticated("the token is of a kind that this version does not know")
+}
+
+func identityOf(said claims) authz.Identity {
+	place := said.project + "/" + said.domain + "/" + said.name
+	if said.kind == ofApp {
+		return authz.Identity{
+			Kind: authz.Task, Subject: "app:" + place, Name: place, Credential: "revision " + strconv.FormatUint(said.number, 10),
+			App: &authz.App{Project: said.project, Domain: said.domain, Name: said.name, Revision: said.number},
+		}
+	}
+	return authz.Identity{
+		Kind: authz.Task, Subject: "task:" + place + "/" + said.action, Credential: "attempt " + strconv.FormatUint(said.number, 10),
+		Attempt: &authz.Attempt{Project: said.project, Domain: said.domain, Run: said.name, Action: said.action, Number: uint32(said.number)}, //nolint:gosec // an attempt was issued
+	}
+}
