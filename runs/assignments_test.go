@@ -145,11 +145,25 @@ func TestAssignmentIsWhole(t *testing.T) {
 	require.EqualValues(t, 1, got.GetAttempt())
 	require.True(t, proto.Equal(root.GetRunStartTime(), got.GetRunStartTime()))
 	require.NotZero(t, got.GetRunStartTime().GetSeconds())
+	require.Equal(t, map[int64]uint32{uids[0]: 1, uids[1]: 1}, c.liveAttempts(uids...))
 
 	c.report(transition("r", "c", 1, succeeded))
+	require.Equal(t, map[int64]uint32{uids[0]: 1}, c.liveAttempts(uids...))
 	response, err = c.engine.GetAssignments(t.Context(), &enginev1.GetAssignmentsRequest{Uids: uids})
 	require.NoError(t, err)
 	require.Len(t, response.GetAssignments(), 1)
+}
+
+// liveAttempts are the attempts of actions that may run, by uid.
+func (c *writeFixture) liveAttempts(uids ...int64) map[int64]uint32 {
+	c.t.Helper()
+	response, err := c.engine.GetLiveAttempts(c.t.Context(), &enginev1.GetLiveAttemptsRequest{Uids: uids})
+	require.NoError(c.t, err)
+	live := map[int64]uint32{}
+	for _, one := range response.GetAttempts() {
+		live[one.GetUid()] = one.GetAttempt()
+	}
+	return live
 }
 
 // TestAssignmentsOfAnotherClusterAreLeftOut: a controller learns only of what its cluster runs.

@@ -39,7 +39,7 @@ type Deps struct {
 	// Revisions reads the oldest and the newest revision of an app that may run now, by its uid, and 0 if there is none; nil if no
 	// app gets a token.
 	Revisions func(ctx context.Context, uid string) (oldest, newest uint64, err error)
-	Clock    clock.Clock
+	Clock     clock.Clock
 }
 
 // Tokens issues and checks the tokens of tasks.
