@@ -21,7 +21,7 @@ func workersRun(c configuration.Config) bool {
 // buildWorkers makes what gives work to workers. It runs also where no new actions get workers, for those that have them.
 func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := pools.New(p.config.Workers, pools.Deps{
-		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Clock: p.clock, Logger: p.log,
+		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Tokens: p.peers.taskTokens(), Clock: p.clock, Logger: p.log,
 		Meter: p.telemetry.Meter, LegacyEnv: p.config.Executor.Pod.LegacyEnv,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package pools
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
@@ -29,10 +30,32 @@ func (h *handler) message(ctx context.Context, a *store.Action, assigned *engine
 	for i := range args {
 		args[i] = values.Render(args[i])
 	}
+	env := h.environment(about)
+	if err := h.addToken(ctx, env, a, assigned); err != nil {
+		return nil, err
+	}
 	return &workerv1.Assignment{
-		Id: idOf(a), Action: a.Action.Proto(), Args: args, Env: h.environment(about), Timeout: template.GetMetadata().GetTimeout(),
+		Id: idOf(a), Action: a.Action.Proto(), Args: args, Env: env, Timeout: template.GetMetadata().GetTimeout(),
 		LogUri: blobpath.SealedLog(about.Dir(), "", logName),
 	}, nil
+}
+
+// addToken adds the token of an attempt. The worker puts it into the address of the server, which it knows.
+func (h *handler) addToken(ctx context.Context, env map[string]string, a *store.Action, assigned *enginev1.Assignment) error {
+	delete(env, attempts.TokenVariable) // of the author of the run
+	if h.deps.Tokens == nil {
+		return nil
+	}
+	answer, err := h.deps.Tokens.IssueTaskToken(ctx, &enginev1.IssueTaskTokenRequest{Holder: &enginev1.IssueTaskTokenRequest_Attempt{
+		Attempt: &enginev1.AttemptRef{Action: assigned.GetRef(), Attempt: uint32(a.Attempt)}, //nolint:gosec // from 1
+	}})
+	if err != nil {
+		return fmt.Errorf("get the token of an attempt: %w", err)
+	}
+	if token := answer.GetToken(); token != "" {
+		env[attempts.TokenVariable] = token
+	}
+	return nil
 }
 
 func idOf(a *store.Action) *workerv1.AttemptId {

@@ -1,13 +1,17 @@
 package pools
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/attempttest"
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/pools/store"
@@ -38,6 +42,33 @@ func TestEnvironmentIsThatOfEveryRunner(t *testing.T) {
 		message, err := h.message(t.Context(), second(assigned), assigned)
 		require.NoError(t, err)
 		require.Equal(t, attempttest.Environment(objects.Root(), legacy), message.GetEnv())
+	}
+}
+
+// issues is TaskTokenService.
+type issues struct {
+	token string
+	asked *enginev1.AttemptRef
+}
+
+func (i *issues) IssueTaskToken(_ context.Context, r *enginev1.IssueTaskTokenRequest) (*enginev1.IssueTaskTokenResponse, error) {
+	i.asked = r.GetAttempt()
+	return &enginev1.IssueTaskTokenResponse{Token: i.token}, nil
+}
+
+// TestAnAssignmentBringsTheTokenOfItsAttempt: not that of the attempt before, nor one that the run has made up.
+func TestAnAssignmentBringsTheTokenOfItsAttempt(t *testing.T) {
+	h, objects := assigner(t)
+	assigned := attempttest.Assigned(objects.Root(), "c")
+	assigned.RunSpec.Envs.Values = append(assigned.RunSpec.Envs.Values, &core.KeyValuePair{Key: attempts.TokenVariable, Value: "made up"})
+	from := &issues{}
+	for _, token := range []string{"", "fbt_x"} {
+		from.token, h.deps.Tokens = token, from
+		message, err := h.message(t.Context(), second(assigned), assigned)
+		require.NoError(t, err)
+		require.Equal(t, token, message.GetEnv()[attempts.TokenVariable])
+		require.True(t, proto.Equal(assigned.GetRef(), from.asked.GetAction()))
+		require.EqualValues(t, 2, from.asked.GetAttempt())
 	}
 }
 

@@ -37,12 +37,19 @@ type Engine interface {
 	GetAssignments(ctx context.Context, r *enginev1.GetAssignmentsRequest) (*enginev1.GetAssignmentsResponse, error)
 }
 
-// Deps are the dependencies of the service. It does not close the pool. All but Clock and Meter are required.
+// Tokens issues the tokens by which attempts call the server; enginev1connect.TaskTokenServiceClient does.
+type Tokens interface {
+	IssueTaskToken(ctx context.Context, r *enginev1.IssueTaskTokenRequest) (*enginev1.IssueTaskTokenResponse, error)
+}
+
+// Deps are the dependencies of the service. It does not close the pool. All but Tokens, Clock and Meter are required.
 type Deps struct {
 	Pool   *pgxpool.Pool
 	Engine Engine
 	Sink   attempts.Sink
 	Store  verdict.Store
+	// Tokens issues tokens for attempts; nil means that they need none.
+	Tokens Tokens
 	// LegacyEnv gives tasks the variables of Flyte 1, as executor.pod.legacyEnv does in pods.
 	LegacyEnv bool
 	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/flyte-binary/flyte-binary/attempts"
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 )
@@ -81,7 +82,21 @@ func (a *attempt) run() *workerv1.Ended {
 func (a *attempt) command() command {
 	env := maps.Clone(a.worker.runner.env)
 	maps.Copy(env, a.assignment.GetEnv())
+	present(env, a.worker.runner.env)
 	return command{args: a.assignment.GetArgs(), env: env}
+}
+
+// present puts the token of an attempt, if it has one, into the addresses that the worker was given.
+func present(env, base map[string]string) {
+	token := env[attempts.TokenVariable]
+	if token == "" {
+		return
+	}
+	endpoint, apps := attempts.WithToken(base[attempts.EndpointVariable], base[attempts.AppsVariable], base[attempts.InsecureVariable] != "", token)
+	env[attempts.EndpointVariable] = endpoint
+	if apps != "" {
+		env[attempts.AppsVariable] = apps
+	}
 }
 
 // live records that the process runs. What was asked for meanwhile is done.

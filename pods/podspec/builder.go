@@ -167,12 +167,17 @@ func (b *Builder) finish(subject *Subject, d *draft, values rendering.Values) er
 	serviceLinks := false
 	spec.EnableServiceLinks = &serviceLinks
 	// The choice of the run or the task wins over that of the pod or its template, and that over the configured one.
+	asked := subject.ServiceAccount != "" || spec.ServiceAccountName != ""
 	if account := subject.ServiceAccount; account != "" {
 		spec.ServiceAccountName = account
 	} else if spec.ServiceAccountName == "" {
 		spec.ServiceAccountName = b.config.DefaultServiceAccount
 	}
 	spec.DeprecatedServiceAccount = ""
+	// A process that does not use the Kubernetes API must not be able to. Who names a service account wants what it may do.
+	if spec.AutomountServiceAccountToken == nil && !asked && !b.config.ServiceAccountToken {
+		spec.AutomountServiceAccountToken = new(bool)
+	}
 	if b.config.TerminationGracePeriod > 0 && spec.TerminationGracePeriodSeconds == nil {
 		seconds := int64(b.config.TerminationGracePeriod / time.Second)
 		spec.TerminationGracePeriodSeconds = &seconds

@@ -72,6 +72,9 @@ type Config struct {
 	PodTemplateNamespace string `config:"podTemplateNamespace"`
 	// DefaultServiceAccount is for tasks and runs that name none; empty leaves it to the namespace.
 	DefaultServiceAccount string `config:"defaultServiceAccount"`
+	// ServiceAccountToken gives every pod the token of its service account, with which it can call the Kubernetes API. Without it only
+	// pods get one whose task or run names a service account, or whose pod or pod template has automountServiceAccountToken: true.
+	ServiceAccountToken bool `config:"serviceAccountToken"`
 	// DefaultLabels are on every pod; those of the run win.
 	DefaultLabels map[string]string `config:"defaultLabels"`
 	// DefaultAnnotations are added to every pod. The default tells the cluster autoscaler not to evict tasks.
