@@ -101,6 +101,9 @@ func (d *demo) configure() error {
 	if config.Executor.Workers.Program, err = os.Executable(); err != nil {
 		return fmt.Errorf("find the program that workers run: %w", err)
 	}
+	if err := d.configureAccess(&config); err != nil {
+		return err
+	}
 	d.config = config
 	return nil
 }

@@ -28,6 +28,7 @@ other machines unless --listen says so. Ctrl-C stops everything in order, a seco
 Read more in docs/demo.md.`,
 		Example: `  flyte-binary demo
   flyte-binary demo --python .venv --image "ghcr.io/acme/training:*=training/.venv"
+  flyte-binary demo --access
   flyte-binary demo --ephemeral --listen 127.0.0.1:0 --set logging.level=debug`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,6 +46,7 @@ Read more in docs/demo.md.`,
 				"python":             {"python", func() { given.Python = flags.Python }},
 				"postgres":           {"postgres", func() { given.Postgres = flags.Postgres }},
 				"cpus":               {"cpus", func() { given.CPUs = flags.CPUs }},
+				"access":             {"access", func() { given.Access = flags.Access }},
 				"warm":               {"warm", func() { given.Warm = flags.Warm }},
 				"sample":             {"sample", func() { given.sample = flags.sample }},
 				"profile-kubernetes": {"profileKubernetes", func() { given.profileKubernetes = flags.profileKubernetes }},
@@ -74,6 +76,7 @@ Read more in docs/demo.md.`,
 	set.StringArrayVar(&images, "image", nil, "Python environment for an image, as name=DIR; * in the name matches any text; may be repeated")
 	set.Float64Var(&flags.CPUs, "cpus", 0, "total CPUs that tasks may request (default: all of this machine)")
 	set.StringVar(&flags.Warm, "warm", warmOn, "start tasks from a process that has imported the SDK: on or off (Linux only)")
+	set.BoolVar(&flags.Access, "access", false, "let only people who sign in use the demo: admin, contributor and viewer, with passwords that are printed")
 	set.StringArrayVar(&flags.Set, "set", nil, "override a key of the server's configuration, for example --set logging.level=debug; may be repeated")
 	set.StringVar(&config, "config", "", "YAML file with these options in its section demo")
 	set.StringVar(&flags.sample, "sample", "", "Python file whose task main is run when the demo is ready")

@@ -236,9 +236,10 @@ func (d *demo) stop(ctx context.Context) error {
 
 func (d *demo) announce(took time.Duration) {
 	d.screen.Line("Ready in %.1fs: %s", took.Seconds(), d.url())
-	if host, _, _ := net.SplitHostPort(d.opts.Listen); !isLoopback(host) {
+	if d.config.Access.Open {
 		d.screen.Line("  Everyone who reaches %s can run code here: the demo has no authentication.", d.listener.Addr())
 	}
+	d.announceAccess()
 	d.screen.Line("  clients     flyte --config %s ...", d.clientConfig())
 	d.screen.Line("  kubectl     --kubeconfig %s", d.cluster.Kubeconfig())
 	d.screen.Line("  logs        %s", d.dir.Logs())

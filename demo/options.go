@@ -35,6 +35,8 @@ type Options struct {
 	Warm string `config:"warm"`
 	// Environments is how many environments that were made for images are kept; those that were used last stay. Default 50.
 	Environments int `config:"environments"`
+	// Access lets only people who sign in use the demo: the accounts admin, contributor and viewer. It is for loopback addresses.
+	Access bool `config:"access"`
 	// Set overrides keys of the server's configuration, as section.key=value.
 	Set []string `config:"set"`
 
@@ -75,8 +77,9 @@ func (o Options) complete() (Options, error) {
 	if o.Listen == "" {
 		o.Listen = defaultListen
 	}
-	_, _, err = net.SplitHostPort(o.Listen)
+	host, _, err := net.SplitHostPort(o.Listen)
 	wrong.If(err != nil, "listen: want host:port such as %s, got %q", defaultListen, o.Listen)
+	wrong.If(err == nil && o.Access && !isLoopback(host), "access: the demo signs people in on loopback addresses alone, not on %s", o.Listen)
 	if o.python, err = pyenv.Choose(o.Python, filepath.Join(o.home, "python")); err != nil {
 		wrong.Add("python: %w", err)
 	}

@@ -1,0 +1,182 @@
+"""The ways to sign in, with the released command line against a demo with access control. The port speaks TLS; its certificate is of
+an authority that the configuration names."""
+
+from __future__ import annotations
+
+import http.cookiejar
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from server import Server
+
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+FLYTE = str(pathlib.Path(sys.executable).parent / "flyte")
+
+
+class Browser:
+    """Signs people in on the pages of the server, and keeps their cookies."""
+
+    def __init__(self, server: Server, name: str):
+        self.server, self.name = server, name
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+
+    def open(self, url: str, **form: str) -> tuple[str, str]:
+        """The address and the text of a page; with a form it is posted."""
+        data = urllib.parse.urlencode(form).encode() if form else None
+        with self.opener.open(urllib.request.Request(urllib.parse.urljoin(self.server.url, url), data=data), timeout=60) as answer:
+            return answer.geturl(), answer.read().decode()
+
+    def sign_in(self, url: str = "/access/sign-in") -> tuple[str, str]:
+        """Opens a page that asks for an account, and signs in."""
+        _, page = self.open(url)
+        hidden = dict(re.findall(r'name="(request|return)" value="([^"]*)"', page))
+        return self.open("/access/sign-in", name=self.name, password=password(self.server, self.name), **hidden)
+
+    def call(self, procedure: str, body: dict) -> dict:
+        request = urllib.request.Request(
+            f"{self.server.url}/{procedure}", data=json.dumps(body).encode(), headers={"Content-Type": "application/json"})
+        with self.opener.open(request, timeout=60) as answer:
+            return json.loads(answer.read())
+
+
+def password(server: Server, name: str) -> str:
+    """That of an account, as the demo has printed it."""
+    found = re.search(rf"^ +{name} +password (\w+)", server.log.read_text(), re.M)
+    assert found, server.tail()
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory):
+    """A demo in which people sign in."""
+    instance = Server(tmp_path_factory.mktemp("closed"), "--access")
+    instance.start()
+    yield instance
+    instance.stop()
+
+
+def authority(server: Server) -> str:
+    return str(next(server.data.rglob("tls/authority.crt")))
+
+
+def configured(server: Server, path: pathlib.Path, **admin: object) -> str:
+    """A configuration of the command line."""
+    settings = {"endpoint": f"dns:///{server.endpoint}", "insecure": False, "caCertFilePath": authority(server), "disableKeyring": True, **admin}
+    path.write_text(json.dumps({"admin": settings, "task": {"project": "flytesnacks", "domain": "development"}, "image": {"builder": "remote"}}))
+    return str(path)
+
+
+def whoami(config: str, browse=None, **env: str) -> dict:
+    """What `flyte whoami` prints. Where it prints a link, browse opens that."""
+    environment = {**os.environ, "BROWSER": "true", "FLYTE_DISABLE_SENTRY": "1", "PYTHONUNBUFFERED": "1", **env}
+    done = subprocess.Popen([FLYTE, "--config", config, "whoami"], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    watchdog = threading.Timer(180, done.kill)
+    watchdog.start()
+    text = ""
+    try:
+        for line in done.stdout:
+            text += COLOURS.sub("", line)
+            link = re.search(r"https?://localhost:\d+/access/\S+", text.replace("\n", "")) if browse else None
+            if link and browse(link[0].strip()):
+                browse = None
+        done.wait()
+    finally:
+        watchdog.cancel()
+    found = re.search(r"\{.*\}", text, re.S)
+    assert found, text
+    who = json.loads(found[0])
+    assert "subject" in who, text
+    return who
+
+
+def test_pkce(closed: Server, tmp_path: pathlib.Path):
+    """The command line opens a browser, which signs in and brings the code back."""
+    page = tmp_path / "browser.py"
+    page.write_text(
+        "import json, pathlib, sys\n"
+        f"sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
+        "from test_access import Browser, Server\n"
+        f"server = Server(pathlib.Path({str(closed.folder)!r}))\n"
+        f"server.port = {closed.port}\n"
+        "Browser(server, 'contributor').sign_in(sys.argv[1])\n")
+    command = tmp_path / "browser"
+    command.write_text(f"#!/bin/sh\nexec {sys.executable} {page} \"$1\"\n")
+    command.chmod(0o755)
+    who = whoami(configured(closed, tmp_path / "config.yaml", authType="Pkce"), BROWSER=f"{command} %s &")
+    assert who["subject"] == "contributor", who
+
+
+def test_the_demos_own_configuration(closed: Server):
+    """It names the endpoint, the certificate and the way to sign in."""
+    text = (closed.data / "config.yaml").read_text()
+    assert "insecure: false" in text and authority(closed) in text and "authType: Pkce" in text
+
+
+def test_device_flow(closed: Server, tmp_path: pathlib.Path):
+    """The command line prints a link, which a browser elsewhere opens."""
+    browser = Browser(closed, "viewer")
+
+    def allow(link: str) -> bool:
+        if "user_code=" not in link or len(urllib.parse.parse_qs(urllib.parse.urlparse(link).query)["user_code"][0]) < 9:
+            return False
+        _, page = browser.sign_in(link)
+        code = re.search(r'name="user_code"[^>]* value="([^"]+)"', page)[1]
+        assert "Signed in" in browser.open("/access/device", user_code=code, answer="allow")[1]
+        return True
+
+    who = whoami(configured(closed, tmp_path / "config.yaml", authType="DeviceFlow"), browse=allow)
+    assert who["subject"] == "viewer", who
+
+
+def made_key(closed: Server) -> dict:
+    browser = Browser(closed, "admin")
+    browser.sign_in()
+    return browser.call("flytebinary.access.v1.KeyService/CreateKey", {"name": "e2e", "roles": [{"role": "viewer", "scope": {}}]})
+
+
+def test_client_secret(closed: Server, tmp_path: pathlib.Path):
+    """A program with the id and the secret of an API key."""
+    key = made_key(closed)
+    secret = tmp_path / "secret"
+    secret.write_text(key["secret"])
+    config = configured(closed, tmp_path / "config.yaml", authType="ClientSecret", clientId=key["key"]["id"], clientSecretLocation=str(secret))
+    assert whoami(config)["subject"] == key["key"]["id"]
+
+
+def test_external_command(closed: Server, tmp_path: pathlib.Path):
+    """A command prints the token: the secret of a key, which is a bearer token by itself."""
+    key = made_key(closed)
+    config = configured(closed, tmp_path / "config.yaml", authType="ExternalCommand", command=["echo", key["secret"]])
+    assert whoami(config)["subject"] == key["key"]["id"]
+
+
+def test_passthrough(closed: Server):
+    """A program that sends the headers itself."""
+    key = made_key(closed)
+    program = f"""
+import flyte, flyte.remote
+flyte.init(endpoint="dns:///{closed.endpoint}", insecure=False, ca_cert_file_path={authority(closed)!r}, auth_type="Passthrough",
+           project="flytesnacks", domain="development")
+with flyte.remote.auth_metadata(("authorization", "Bearer {key["secret"]}")):
+    print("subject", flyte.remote.User.get().subject())
+"""
+    done = subprocess.run([sys.executable, "-c", program], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180)
+    assert f"subject {key['key']['id']}" in done.stdout, done.stdout
+
+
+def test_no_caller_is_anonymous(closed: Server):
+    """Without a token nothing is answered but how to get one."""
+    status, answer = closed.call("flyteidl2.auth.IdentityService/UserInfo", {})
+    assert (status, answer["code"]) == (401, "unauthenticated"), answer
+    status, answer = closed.call("flyteidl2.auth.AuthMetadataService/GetOAuth2Metadata", {})
+    assert status == 200 and answer["tokenEndpoint"] == f"{closed.url}/access/oauth2/token", answer
+    assert closed.call("flyteidl2.workflow.RunService/ListRuns", {"org": "o"})[0] == 401
