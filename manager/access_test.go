@@ -209,3 +209,82 @@ func TestWhatWasDoneIsRecorded(t *testing.T) {
 	_, err = accessv1connect.NewAuditServiceClient(as("ada"), url).SearchAudit(t.Context(), &accessv1.SearchAuditRequest{Scope: &accessv1.Scope{Project: "mine"}})
 	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "a contributor reads no audit events: %v", err)
 }
+
+// TestMembersAreAdministered gives roles as an admin of a project, who can give only what it has itself, and asks what members may do.
+func TestMembersAreAdministered(t *testing.T) {
+	url := startWithRoles(t)
+	access := func(name string) accessv1connect.AccessServiceClient {
+		return accessv1connect.NewAccessServiceClient(as(name), url)
+	}
+	member := func(name string) *accessv1.Member {
+		return &accessv1.Member{Kind: accessv1.MemberKind_MEMBER_KIND_USER, Name: name}
+	}
+	give := func(by, to, role, project string) error {
+		_, err := access(by).CreateBinding(t.Context(), &accessv1.CreateBindingRequest{Member: member(to), Role: role, Scope: &accessv1.Scope{Project: project}})
+		return err
+	}
+	code := func(want connect.Code, err error) {
+		t.Helper()
+		require.Equal(t, want, connect.CodeOf(err), "%v", err)
+	}
+	require.NoError(t, give("root", "pia", "admin", "mine"))
+	for _, role := range []string{"viewer", "runner", "contributor", "admin"} {
+		require.NoError(t, give("pia", "eve", role, "mine"), role)
+		code(connect.CodeNotFound, give("pia", "eve", role, "theirs"))
+		code(connect.CodePermissionDenied, give("pia", "eve", role, ""))
+	}
+	code(connect.CodeInvalidArgument, give("pia", "eve", "operator", "mine"))
+	code(connect.CodeNotFound, give("root", "eve", "king", "mine"))
+
+	// A role with a permission that its maker does not have cannot be given by it.
+	secretive := &accessv1.PutRoleRequest{Role: &accessv1.Role{Name: "tuner", Permissions: []string{"run.*", "loglevel.*"}}}
+	_, err := access("pia").PutRole(t.Context(), secretive)
+	code(connect.CodePermissionDenied, err)
+	_, err = access("root").PutRole(t.Context(), secretive)
+	require.NoError(t, err)
+	code(connect.CodePermissionDenied, give("pia", "eve", "tuner", "mine"))
+	require.NoError(t, give("root", "eve", "tuner", "mine"))
+	_, err = access("root").DeleteRole(t.Context(), &accessv1.DeleteRoleRequest{Name: "tuner"})
+	code(connect.CodeFailedPrecondition, err)
+	_, err = access("root").PutRole(t.Context(), &accessv1.PutRoleRequest{Role: &accessv1.Role{Name: "viewer", Permissions: []string{"run.*"}}})
+	code(connect.CodeFailedPrecondition, err)
+	_, err = access("root").PutRole(t.Context(), &accessv1.PutRoleRequest{Role: &accessv1.Role{Name: "pilot", Permissions: []string{"run.fly"}}})
+	code(connect.CodeInvalidArgument, err)
+
+	listed, err := access("pia").ListBindings(t.Context(), &accessv1.ListBindingsRequest{})
+	require.NoError(t, err)
+	for _, binding := range listed.GetBindings() {
+		require.Equal(t, "mine", binding.GetScope().GetProject(), "%v", binding)
+	}
+	require.Len(t, listed.GetBindings(), 8, "two of the configuration, pia's own and the five of eve")
+	everything, err := access("root").ListBindings(t.Context(), &accessv1.ListBindingsRequest{Limit: 4})
+	require.NoError(t, err)
+	require.Len(t, everything.GetBindings(), 9, "five of the configuration, and the first page of the others")
+	rest, err := access("root").ListBindings(t.Context(), &accessv1.ListBindingsRequest{Limit: 4, Token: everything.GetToken()})
+	require.NoError(t, err)
+	require.Len(t, rest.GetBindings(), 2)
+	require.Empty(t, rest.GetToken())
+
+	explain := func(by string, request *accessv1.ExplainRequest) (*accessv1.ExplainResponse, error) {
+		return access(by).Explain(t.Context(), request)
+	}
+	why, err := explain("bob", &accessv1.ExplainRequest{Permission: "run.create", Scope: &accessv1.Scope{Project: "theirs"}})
+	require.NoError(t, err, "everyone asks about themselves")
+	require.False(t, why.GetAllowed())
+	require.Equal(t, []string{"runner", "contributor", "admin", "operator", "tuner"}, why.GetRoles())
+	_, err = explain("bob", &accessv1.ExplainRequest{Member: member("eve"), Permission: "run.create", Scope: &accessv1.Scope{Project: "theirs"}})
+	code(connect.CodePermissionDenied, err)
+	why, err = explain("pia", &accessv1.ExplainRequest{Member: member("eve"), Permission: "run.create", Scope: &accessv1.Scope{Project: "mine"}})
+	require.NoError(t, err)
+	require.True(t, why.GetAllowed())
+	require.Contains(t, why.GetReason(), "user eve may run.create in project mine: the role runner in project mine")
+	me, err := access("dave").GetMe(t.Context(), &accessv1.GetMeRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "Ask root.", me.GetAsk())
+	require.Equal(t, "development", me.GetGrants()[0].GetScope().GetDomain())
+	require.Contains(t, me.GetGrants()[0].GetPermissions(), "run.create")
+	require.NotContains(t, me.GetGrants()[0].GetPermissions(), "task.deploy")
+	me, err = access("nemo").GetMe(t.Context(), &accessv1.GetMeRequest{})
+	require.NoError(t, err, "who has no role learns whom to ask")
+	require.Empty(t, me.GetGrants())
+}
