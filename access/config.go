@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/access/accounts"
+	"github.com/flyte-binary/flyte-binary/access/limits"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
@@ -35,6 +36,8 @@ type Config struct {
 	Bindings []BindingConfig `config:"bindings"`
 	// Audit is the record of what was done.
 	Audit AuditConfig `config:"audit"`
+	// Limits bound what one caller, and one project, asks of the installation.
+	Limits limits.Config `config:"limits"`
 }
 
 // IssuerConfig is an identity provider that speaks OpenID Connect.
@@ -136,6 +139,7 @@ func DefaultConfig() Config {
 		Sessions: SessionConfig{Idle: 12 * time.Hour, Absolute: 7 * 24 * time.Hour, Token: time.Hour},
 		Keys:     KeyConfig{MaxLifetime: 365 * 24 * time.Hour},
 		Audit:    AuditConfig{KeepFor: 400 * 24 * time.Hour},
+		Limits:   limits.DefaultConfig(),
 	}
 }
 
@@ -155,6 +159,7 @@ func (c Config) Validate() error {
 	found.If(c.Keys.MaxLifetime < 0, "keys.maxLifetime: must not be negative, got %s", c.Keys.MaxLifetime)
 	found.If(c.Audit.KeepFor < time.Hour, "audit.keepFor: must be at least 1h, got %s", c.Audit.KeepFor)
 	found.Section("", c.validateRoles())
+	found.Section("limits", c.Limits.Validate())
 	return found.Err()
 }
 

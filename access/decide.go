@@ -71,5 +71,8 @@ func (s *Service) Authoriser() authz.Authoriser { return s.policy }
 // Auditor records what callers do.
 func (s *Service) Auditor() authz.Auditor { return s.audit }
 
+// Limiter bounds what callers ask for.
+func (s *Service) Limiter() authz.Limiter { return s.limits }
+
 // Programs identifies programs by their API keys.
 func (s *Service) Programs() authz.Authenticator { return s.keys }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/access/audit"
 	"github.com/flyte-binary/flyte-binary/access/keys"
+	"github.com/flyte-binary/flyte-binary/access/limits"
 	"github.com/flyte-binary/flyte-binary/access/policy"
 	"github.com/flyte-binary/flyte-binary/access/rights"
 	"github.com/flyte-binary/flyte-binary/access/signing"
@@ -58,6 +59,7 @@ type Service struct {
 	tasks  *tasks.Tokens
 	signIn *signIn // nil where access is open
 	audit  *audit.Recorder
+	limits *limits.Limiter
 	parts  *lifecycle.Group
 }
 
@@ -90,6 +92,10 @@ func New(config Config, deps Deps) (*Service, error) {
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
 		store.Channel: func(pgdb.Notification) { s.policy.Notice() },
 	})
+	var err error
+	if s.limits, err = limits.New(config.Limits, deps.Clock, deps.Meter); err != nil {
+		return nil, fmt.Errorf("access: %w", err)
+	}
 	s.audit = audit.NewRecorder(s.store, deps.Clock, deps.Logger)
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
 	keeper := audit.NewKeeper(s.store, leases, config.Audit.KeepFor, deps.Clock, deps.Logger)
@@ -98,7 +104,6 @@ func New(config Config, deps Deps) (*Service, error) {
 		{Name: "audit", Part: s.audit}, {Name: "audit keeper", Part: keeper},
 	}
 	if config.Authenticates() {
-		var err error
 		if s.signIn, err = newSignIn(config, s.store, s.keys, deps.Clock, deps.Logger); err != nil {
 			return nil, fmt.Errorf("access: %w", err)
 		}

@@ -29,7 +29,7 @@ func kindOf(code connect.Code) rpc.Kind {
 
 // enqueueAnswer maps the outcome of recording an action to the code that the SDK handles correctly. The SDK treats no
 // error and already_exists as success, aborted as the end of the run, and invalid_argument and not_found as an action
-// that cannot exist; it retries every other code for many minutes.
+// that cannot exist. It retries resource_exhausted for as long as it takes, and every other code for many minutes.
 func enqueueAnswer(body *status.Status, err error) error {
 	failure := outcome(body, err)
 	if failure == nil {
@@ -44,7 +44,7 @@ func enqueueAnswer(body *status.Status, err error) error {
 		return rpc.Unavailable(failure, "the action could not be recorded; try again")
 	case kind == rpc.KindAborted, kind == rpc.KindFailedPrecondition:
 		return rpc.Aborted("%s", message(failure, "the run or the parent action has ended"))
-	case kind == rpc.KindNotFound, kind == rpc.KindInvalidArgument, kind == rpc.KindPermissionDenied,
+	case kind == rpc.KindResourceExhausted, kind == rpc.KindNotFound, kind == rpc.KindInvalidArgument, kind == rpc.KindPermissionDenied,
 		kind == rpc.KindUnauthenticated, kind == rpc.KindUnimplemented:
 		return failure
 	default:

@@ -19,6 +19,7 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	service.Mount(p.mux)
+	p.mux.Limit(service.Limiter())
 	if people := service.Authenticator(); people != nil {
 		p.mux.Trust(people)
 	}

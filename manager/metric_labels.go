@@ -29,6 +29,7 @@ func metricLabels() obs.Labels {
 		"flyte.gateway.requests":             {"app", "result"},
 		"flyte.gateway.wait":                 {"result"},
 		"flyte.gateway.wakes":                {"result"},
+		"flyte.limits.refused":               {"limit"},
 		"flyte.loop.held":                    {"loop"},
 		"flyte.notifications.deliveries":     {"state"},
 		"flyte.notifications.oldest":         {"list"},

@@ -14,7 +14,8 @@ import (
 // authorisation asks about the messages of calls.
 type authorisation struct {
 	authz.Decider
-	audit audit
+	audit   audit
+	limiter *limiter
 }
 
 var _ connect.Interceptor = (*authorisation)(nil)
@@ -67,6 +68,9 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			}
 			if err != nil {
 				done.outcome = refusalIn(err)
+				return nil, answer(ctx, err)
+			}
+			if err = a.limiter.call(ctx, row.Rule(), done.resources); err != nil {
 				return nil, answer(ctx, err)
 			}
 		}

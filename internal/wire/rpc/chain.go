@@ -29,6 +29,8 @@ type Chain struct {
 	Authenticator authz.Authenticator
 	// Authoriser decides about calls; nil means authz.AllowAll.
 	Authoriser authz.Authoriser
+	// Limiter bounds what callers ask for; nil means authz.Unlimited.
+	Limiter authz.Limiter
 	// Auditor records what callers do; nil means that nothing is recorded.
 	Auditor authz.Auditor
 	// Stopping ends the streams of clients when it ends, before the server itself does; nil means never.
@@ -42,7 +44,7 @@ type Chain struct {
 }
 
 // Interceptors is the chain that every call passes. Before its request is read: the gate, which authenticates the caller
-// and refuses procedures by the table. Then: recover, telemetry, authorize, validate, errors, endings of streams,
+// refuses procedures by the table, and counts the request. Then: recover, telemetry, places of streams, authorize, validate, errors, endings of streams,
 // handler. Authorization reads the resources of a request before validation, so that a caller learns nothing about resources
 // without permission; a malformed identifier is a resource that no policy names. It panics only if the instruments cannot be
 // created, which no input causes.
@@ -59,6 +61,7 @@ type links struct {
 	gate      *gate
 	intake    *intake
 	authorise *authorisation
+	limiter   *limiter
 	options   connect.HandlerOption
 }
 
@@ -73,9 +76,11 @@ func (c Chain) make() (*links, error) {
 	if err != nil {
 		return nil, err
 	}
+	limited := &limiter{c.Limiter}
 	l := &links{
-		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internalToken: c.InternalToken, refusals: refusals, audit: audit{c.Auditor}},
-		authorise: &authorisation{authz.Decider{Authoriser: c.Authoriser}, audit{c.Auditor}},
+		limiter:   limited,
+		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internalToken: c.InternalToken, refusals: refusals, audit: audit{c.Auditor}, limiter: limited},
+		authorise: &authorisation{authz.Decider{Authoriser: c.Authoriser}, audit{c.Auditor}, limited},
 	}
 	if l.intake, err = newIntake(c.Limits, meter, c.Log, refusals); err != nil {
 		return nil, err
@@ -84,7 +89,7 @@ func (c Chain) make() (*links, error) {
 		connect.WithRequestGate(l.gate.request),
 		connect.WithConditionalHandlerOptions(l.intake.options),
 		connect.WithRecover(recovered),
-		connect.WithInterceptors(telemetry, decodedInterceptor{}, endStreams{c.Stopping}, l.authorise, validation{}, mapErrors(), endings{}),
+		connect.WithInterceptors(telemetry, decodedInterceptor{}, endStreams{c.Stopping}, l.limiter, l.authorise, validation{}, mapErrors(), endings{}),
 	)
 	return l, nil
 }
@@ -95,6 +100,9 @@ func (c Chain) withDefaults() Chain {
 	}
 	if c.Authoriser == nil {
 		c.Authoriser = authz.AllowAll{}
+	}
+	if c.Limiter == nil {
+		c.Limiter = authz.Unlimited{}
 	}
 	if c.Tracer == nil {
 		c.Tracer = tracenoop.NewTracerProvider()

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"fmt"
+	"time"
 )
 
 // Error is a failure with a kind. Message is meant for clients and never has text of the cause; the cause, Err, is
@@ -12,6 +13,8 @@ type Error struct {
 	Field string
 	// Message is the text for clients.
 	Message string
+	// RetryAfter is when the same call may succeed; 0 if that is not known. See TryLater.
+	RetryAfter time.Duration
 	// Err is the cause; may be nil.
 	Err error
 }

@@ -18,6 +18,7 @@ type gate struct {
 	internalToken string
 	refusals      *refusals
 	audit         audit
+	limiter       *limiter
 }
 
 // call is what is known of a request before its messages.
@@ -30,7 +31,19 @@ type call struct {
 // request is the gate as an option of a handler.
 func (g *gate) request(ctx context.Context, spec connect.Spec, peer connect.Peer, header http.Header) (context.Context, error) {
 	rule, _ := authz.RuleOf(spec.Procedure)
-	return g.enter(ctx, call{request: arrived(ctx, spec.Procedure, peer.Addr, header)}, rule)
+	return g.pass(ctx, call{request: arrived(ctx, spec.Procedure, peer.Addr, header)}, rule)
+}
+
+// pass is enter for what counts as a request of its caller.
+func (g *gate) pass(ctx context.Context, c call, rule authz.Rule) (context.Context, error) {
+	ctx, err := g.enter(ctx, c, rule)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.limiter.request(ctx, rule); err != nil {
+		return nil, answer(ctx, err)
+	}
+	return ctx, nil
 }
 
 // enter returns the context of the request with its logger and its caller, or the error for the client.

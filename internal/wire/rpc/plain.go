@@ -19,7 +19,7 @@ type plain struct {
 // guard is h behind the rule of its pattern.
 func (p *plain) guard(pattern string, rule authz.Rule, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, err := p.gate.enter(r.Context(), call{request: requestOf(r, pattern)}, rule)
+		ctx, err := p.gate.pass(r.Context(), call{request: requestOf(r, pattern)}, rule)
 		if err == nil {
 			err = p.authorise.request(ctx, requestOf(r, pattern), rule, authz.Resource{})
 		}
@@ -64,6 +64,9 @@ func refuse(w http.ResponseWriter, err error) {
 		status = http.StatusTooManyRequests
 	case connect.CodeUnavailable:
 		status = http.StatusServiceUnavailable
+	}
+	if when := wire.Meta().Get(retryAfter); when != "" {
+		w.Header().Set(retryAfter, when)
 	}
 	http.Error(w, wire.Message(), status)
 }

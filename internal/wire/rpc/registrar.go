@@ -92,6 +92,9 @@ func (m *Mux) Trust(tokens authz.Authenticator) {
 // Decide replaces the authoriser. The service that decides calls it before the mux serves requests.
 func (m *Mux) Decide(policy authz.Authoriser) { m.links.authorise.Authoriser = policy }
 
+// Limit replaces the limiter. The service that limits callers calls it before the mux serves requests.
+func (m *Mux) Limit(limits authz.Limiter) { m.links.limiter.Limiter = limits }
+
 // Record replaces the auditor. The service that keeps what was done calls it before the mux serves requests.
 func (m *Mux) Record(auditor authz.Auditor) {
 	m.links.gate.audit, m.links.authorise.audit = audit{auditor}, audit{auditor}

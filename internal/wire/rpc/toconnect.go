@@ -27,16 +27,20 @@ func oursToConnect(err *Error) *connect.Error {
 	if err.Kind == KindInvalidArgument && err.Field != "" {
 		addDetail(wire, violation(err.Field, err.Message))
 	}
+	if err.RetryAfter > 0 {
+		sayWhen(wire, err.RetryAfter)
+	}
 	return wire
 }
 
-// passOn keeps code, message and details of what another service answered, but not its headers, and never the code
-// unknown.
+// passOn keeps code, message and details of what another service answered, but of its headers only the time to retry, and never
+// the code unknown.
 func passOn(err *connect.Error) *connect.Error {
 	code := kindOfCode(err.Code()).Code()
 	wire := connect.NewError(code, errors.New(err.Message()))
 	for _, detail := range err.Details() {
 		wire.AddDetail(detail)
+		keepWhen(wire, detail)
 	}
 	return wire
 }

@@ -1,0 +1,149 @@
+package limits_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/flyte-binary/flyte-binary/access/limits"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+)
+
+var (
+	ada  = authz.Identity{Kind: authz.User, Subject: "ada"}
+	bob  = authz.Identity{Kind: authz.User, Subject: "bob"}
+	key  = authz.Identity{Kind: authz.Key, Subject: "ada"} // the name of a person is another caller
+	task = authz.Identity{Kind: authz.Task, Attempt: &authz.Attempt{Project: "p"}}
+)
+
+func limiter(t *testing.T, config limits.Config) (*limits.Limiter, *clock.Fake) {
+	t.Helper()
+	clk := clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC))
+	l, err := limits.New(config, clk, noop.NewMeterProvider())
+	require.NoError(t, err)
+	return l, clk
+}
+
+// refused checks that err says what is reached, and returns when to try again.
+func refused(t *testing.T, err error, words ...string) time.Duration {
+	t.Helper()
+	var reached *rpc.Error
+	require.True(t, errors.As(err, &reached), "%v", err)
+	require.Equal(t, rpc.KindResourceExhausted, reached.Kind)
+	for _, word := range words {
+		require.Contains(t, reached.Message, word)
+	}
+	return reached.RetryAfter
+}
+
+func TestRequestsAreCountedByCaller(t *testing.T) {
+	l, clk := limiter(t, limits.Config{RequestsPerSecond: 2})
+	for range 20 {
+		require.NoError(t, l.Request(t.Context(), ada), "an idle caller may make the requests of ten seconds")
+	}
+	wait := refused(t, l.Request(t.Context(), ada), "user ada", "2 requests a second", "access.limits.requestsPerSecond", "try again in 500ms")
+	require.Equal(t, 500*time.Millisecond, wait)
+	for _, other := range []authz.Identity{bob, key} {
+		require.NoError(t, l.Request(t.Context(), other))
+	}
+	clk.Step(wait)
+	require.NoError(t, l.Request(t.Context(), ada), "after the wait that it was told")
+	refused(t, l.Request(t.Context(), ada))
+	clk.Step(time.Hour)
+	for range 20 {
+		require.NoError(t, l.Request(t.Context(), ada))
+	}
+	refused(t, l.Request(t.Context(), ada))
+}
+
+func TestStreamsAreCountedWhileTheyAreOpen(t *testing.T) {
+	l, _ := limiter(t, limits.Config{Streams: 2})
+	first, err := l.Stream(t.Context(), ada)
+	require.NoError(t, err)
+	_, err = l.Stream(t.Context(), ada)
+	require.NoError(t, err)
+	_, err = l.Stream(t.Context(), ada)
+	require.Positive(t, refused(t, err, "user ada", "2 open streams", "access.limits.streams"))
+	_, err = l.Stream(t.Context(), bob)
+	require.NoError(t, err)
+	first()
+	_, err = l.Stream(t.Context(), ada)
+	require.NoError(t, err)
+}
+
+func TestRunsAreCountedByCallerAndByProject(t *testing.T) {
+	l, clk := limiter(t, limits.Config{RunsPerMinute: 2, ProjectRunsPerMinute: 3})
+	create := func(identity authz.Identity, project string) error {
+		return l.Call(t.Context(), identity, authz.Rule{Action: "run.create"}, []authz.Resource{
+			{Project: "library", Permission: "task.view"}, {Project: project},
+		})
+	}
+	require.NoError(t, create(ada, "p"))
+	require.NoError(t, create(ada, "p"))
+	wait := refused(t, create(ada, "other"), "user ada", "2 runs a minute", "access.limits.runsPerMinute", "try again in 30s")
+	require.Equal(t, 30*time.Second, wait)
+	require.NoError(t, create(task, "p"), "a task counts for its project alone")
+	wait = refused(t, create(task, "p"), "3 runs a minute", "project p", "access.limits.projectRunsPerMinute")
+	require.Equal(t, 20*time.Second, wait)
+	refused(t, create(authz.Identity{}, "p"), "project p")
+	require.NoError(t, create(bob, "other"))
+	require.NoError(t, l.Call(t.Context(), ada, authz.Rule{Action: "run.view"}, []authz.Resource{{Project: "p"}}), "only new runs count")
+	clk.Step(wait)
+	require.NoError(t, create(task, "p"))
+}
+
+func TestPartsOfTheInstallationHaveNoLimits(t *testing.T) {
+	l, _ := limiter(t, limits.Config{RequestsPerSecond: 1, Streams: 1, RunsPerMinute: 1})
+	for _, kind := range []authz.Kind{authz.Anonymous, authz.Task, authz.Worker, authz.Cluster, authz.Service} {
+		for range 100 {
+			identity := authz.Identity{Kind: kind, Subject: "one"}
+			require.NoError(t, l.Request(t.Context(), identity))
+			require.NoError(t, l.Call(t.Context(), identity, authz.Rule{Action: "run.create"}, []authz.Resource{{Project: "p"}}))
+			_, err := l.Stream(t.Context(), identity)
+			require.NoError(t, err)
+		}
+	}
+}
+
+func TestZeroIsNoLimit(t *testing.T) {
+	l, _ := limiter(t, limits.Config{})
+	for range 10_000 {
+		require.NoError(t, l.Request(t.Context(), ada))
+		require.NoError(t, l.Call(t.Context(), ada, authz.Rule{Action: "run.create"}, []authz.Resource{{Project: "p"}}))
+	}
+}
+
+func TestCallersThatAreIdleAreForgotten(t *testing.T) {
+	l, clk := limiter(t, limits.Config{RequestsPerSecond: 1})
+	most := 0
+	for i := range 50_000 {
+		require.NoError(t, l.Request(t.Context(), authz.Identity{Kind: authz.User, Subject: fmt.Sprint(i)}))
+		clk.Step(100 * time.Millisecond)
+		most = max(most, l.Known())
+	}
+	require.LessOrEqual(t, most, 1024)
+}
+
+func TestConfigNamesWhatIsWrong(t *testing.T) {
+	require.NoError(t, limits.DefaultConfig().Validate())
+	require.NoError(t, limits.Config{}.Validate())
+	err := limits.Config{RequestsPerSecond: -1, Streams: 2_000_000}.Validate()
+	require.ErrorContains(t, err, "requestsPerSecond: must be between 0 and 1000000, got -1")
+	require.ErrorContains(t, err, "streams:")
+}
+
+// BenchmarkRequest is the cost of the limit for each request.
+func BenchmarkRequest(b *testing.B) {
+	l, err := limits.New(limits.Config{RequestsPerSecond: 1_000_000}, clock.System{}, noop.NewMeterProvider())
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = l.Request(b.Context(), ada)
+	}
+}
