@@ -43,6 +43,8 @@ type Deps struct {
 	Meter metric.MeterProvider
 	// Attempts knows which attempts are live, for the tokens of tasks. Required.
 	Attempts tasks.Attempts
+	// Apps knows which apps run, for theirs; nil if no app gets one.
+	Apps tasks.Apps
 	// Tokens gives tasks tokens, because they may do nothing without.
 	Tokens bool
 	// Open means that everybody may do everything, so that nothing is asked of the policy.
@@ -87,7 +89,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Clock: deps.Clock},
 	)
 	s.tasks = tasks.New(deps.Tokens, tasks.Deps{
-		Keys: signing.NewRing(tasks.Keys(), s.store, deps.Clock), Attempts: deps.Attempts, Clock: deps.Clock,
+		Keys: signing.NewRing(tasks.Keys(), s.store, deps.Clock), Attempts: deps.Attempts, Apps: deps.Apps, Clock: deps.Clock,
 	})
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
 		store.Channel: func(pgdb.Notification) { s.policy.Notice() },

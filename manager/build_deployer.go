@@ -18,7 +18,7 @@ func buildDeployer(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	deps := deployer.Deps{
-		Kube: p.owned, Fleet: p.peers.appFleet(), Store: p.blobs, Secrets: p.peers.secretValues(),
+		Kube: p.owned, Fleet: p.peers.appFleet(), Store: p.blobs, Secrets: p.peers.secretValues(), Tokens: p.peers.taskTokens(),
 		Pod: p.config.Executor.Pod, Logs: p.config.Executor.Logs, Namespace: namespace, Namespaces: tasks.Namespaces(configuration.OwnNamespace()),
 		Only: p.config.Executor.Namespaces, Installation: p.owner(), Cluster: p.config.Cluster.ID, Clock: p.clock, Logger: p.log,
 		Meter: p.telemetry.Meter,

@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/signing"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -32,14 +33,18 @@ type Attempts interface {
 	GetLiveAttempts(ctx context.Context, request *enginev1.GetLiveAttemptsRequest) (*enginev1.GetLiveAttemptsResponse, error)
 }
 
-// Deps are the dependencies. All but Revisions are required.
+// Apps knows apps; appconnect.AppServiceClient does.
+type Apps interface {
+	Get(ctx context.Context, request *app.GetRequest) (*app.GetResponse, error)
+}
+
+// Deps are the dependencies. All but Apps are required.
 type Deps struct {
 	Keys     *signing.Ring
 	Attempts Attempts
-	// Revisions reads the oldest and the newest revision of an app that may run now, by its uid, and 0 if there is none; nil if no
-	// app gets a token.
-	Revisions func(ctx context.Context, uid string) (oldest, newest uint64, err error)
-	Clock     clock.Clock
+	// Apps knows which apps run; nil if no app gets a token.
+	Apps  Apps
+	Clock clock.Clock
 }
 
 // Tokens issues and checks the tokens of tasks.
@@ -59,11 +64,8 @@ var (
 func New(needed bool, deps Deps) *Tokens {
 	t := &Tokens{keys: deps.Keys, needed: needed}
 	t.attempts = newLives(func(ctx context.Context, uid string) (span, error) { return attemptsOf(ctx, deps.Attempts, uid) }, deps.Clock)
-	if deps.Revisions != nil {
-		t.apps = newLives(func(ctx context.Context, uid string) (span, error) {
-			oldest, newest, err := deps.Revisions(asService(ctx), uid)
-			return span{oldest, newest}, err
-		}, deps.Clock)
+	if deps.Apps != nil {
+		t.apps = newLives(func(ctx context.Context, name string) (span, error) { return revisionsOf(ctx, deps.Apps, name) }, deps.Clock)
 	}
 	return t
 }
@@ -89,6 +91,28 @@ func attemptsOf(ctx context.Context, from Attempts, uid string) (span, error) {
 	return span{}, nil
 }
 
+// revisionsOf are the revisions of an app that may run, by its place and name: all of one that is not stopped, since those that a
+// new one replaces finish their requests.
+func revisionsOf(ctx context.Context, from Apps, name string) (span, error) {
+	parts := strings.SplitN(name, "/", 3)
+	if len(parts) < 3 {
+		return span{}, nil
+	}
+	response, err := from.Get(asService(ctx), &app.GetRequest{Identifier: &app.GetRequest_AppId{
+		AppId: &app.Identifier{Project: parts[0], Domain: parts[1], Name: parts[2]},
+	}})
+	switch {
+	case rpc.IsNotFound(err):
+		return span{}, nil
+	case err != nil:
+		return span{}, err //nolint:wrapcheck // the caller says what it means
+	case response.GetApp().GetSpec().GetDesiredState() == app.Spec_DESIRED_STATE_STOPPED:
+		return span{}, nil
+	default:
+		return span{1, response.GetApp().GetMetadata().GetRevision()}, nil
+	}
+}
+
 // IssueTaskToken implements enginev1connect.TaskTokenServiceHandler.
 func (t *Tokens) IssueTaskToken(ctx context.Context, request *enginev1.IssueTaskTokenRequest) (*enginev1.IssueTaskTokenResponse, error) {
 	if !t.needed {
@@ -110,9 +134,9 @@ func (t *Tokens) IssueTaskToken(ctx context.Context, request *enginev1.IssueTask
 }
 
 func claimsOf(request *enginev1.IssueTaskTokenRequest) (claims, error) {
-	if app := request.GetApp(); app != nil {
+	if of := request.GetApp(); of != nil {
 		return claims{
-			kind: ofApp, uid: app.GetUid(), project: app.GetProject(), domain: app.GetDomain(), name: app.GetName(), number: app.GetRevision(),
+			kind: ofApp, uid: of.GetUid(), project: of.GetProject(), domain: of.GetDomain(), name: of.GetName(), number: of.GetRevision(),
 		}, nil
 	}
 	ref := request.GetAttempt().GetAction()
@@ -177,7 +201,7 @@ func (t *Tokens) alive(ctx context.Context, said claims) error {
 		if t.apps == nil {
 			break
 		}
-		is, err := t.apps.live(ctx, said.uid, said.number)
+		is, err := t.apps.live(ctx, said.project+"/"+said.domain+"/"+said.name, said.number)
 		if err != nil || is {
 			return err
 		}

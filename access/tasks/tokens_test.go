@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/store"
 	"github.com/flyte-binary/flyte-binary/access/tasks"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
@@ -53,16 +54,16 @@ type bench struct {
 	*tasks.Tokens
 	clock *clock.Fake
 	runs  *runs
-	apps  [2]uint64
+	apps  *apps
 }
 
 func newBench(t testing.TB) *bench {
 	pool := pgtest.Schemas(t, store.Schema())
-	b := &bench{clock: clock.NewFake(time.Unix(1_000_000, 0).UTC()), runs: &runs{}}
+	b := &bench{clock: clock.NewFake(time.Unix(1_000_000, 0).UTC()), runs: &runs{}, apps: &apps{}}
 	b.runs.attempt.Store(1)
 	b.Tokens = tasks.New(true, tasks.Deps{
 		Keys: signing.NewRing(tasks.Keys(), store.New(pool, b.clock), b.clock), Attempts: b.runs, Clock: b.clock,
-		Revisions: func(context.Context, string) (uint64, uint64, error) { return b.apps[0], b.apps[1], nil },
+		Apps: b.apps,
 	})
 	return b
 }
@@ -184,24 +185,48 @@ func TestAnOutageEndsNoTaskThatWasLive(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// apps is the apps service with one app.
+type apps struct {
+	revision uint64 // 0 if there is none
+	state    app.Spec_DesiredState
+}
+
+func (a *apps) Get(_ context.Context, request *app.GetRequest) (*app.GetResponse, error) {
+	if id := request.GetAppId(); a.revision == 0 || id.GetProject()+id.GetDomain()+id.GetName() != "pdweb" {
+		return nil, rpc.NotFound("no such app")
+	}
+	return &app.GetResponse{App: &app.App{Metadata: &app.Meta{Revision: a.revision}, Spec: &app.Spec{DesiredState: a.state}}}, nil
+}
+
 func TestAnAppIsKnownByItsToken(t *testing.T) {
 	b := newBench(t)
-	b.apps = [2]uint64{3, 4} // a new revision starts next to the one that serves
 	revision := func(number uint64) string {
 		return b.issue(t, &enginev1.IssueTaskTokenRequest{Holder: &enginev1.IssueTaskTokenRequest_App{App: &enginev1.AppRevisionRef{
 			Project: "p", Domain: "d", Name: "web", Uid: "u-1", Revision: number,
 		}}})
 	}
-	for number, live := range map[uint64]bool{2: false, 3: true, 4: true, 5: false} {
-		identity, err := b.enter(t, revision(number))
-		if !live {
-			require.Equal(t, rpc.KindUnauthenticated, rpc.KindOf(err), "%d", number)
+	for name, c := range map[string]struct {
+		apps   apps
+		number uint64
+		live   bool
+	}{
+		"it serves":              {apps{revision: 4}, 4, true},
+		"it is being replaced":   {apps{revision: 4}, 3, true},
+		"it has not started yet": {apps{revision: 4}, 5, false},
+		"the app is stopped":     {apps{revision: 4, state: app.Spec_DESIRED_STATE_STOPPED}, 4, false},
+		"the app is gone":        {apps{}, 4, false},
+	} {
+		b.clock.Step(time.Minute)
+		*b.apps = c.apps
+		identity, err := b.enter(t, revision(c.number))
+		if !c.live {
+			require.Equal(t, rpc.KindUnauthenticated, rpc.KindOf(err), name)
 			continue
 		}
-		require.NoError(t, err)
+		require.NoError(t, err, name)
 		require.Equal(t, authz.Task, identity.Kind)
 		require.Nil(t, identity.Attempt)
-		require.Equal(t, &authz.App{Project: "p", Domain: "d", Name: "web", Revision: number}, identity.App)
+		require.Equal(t, &authz.App{Project: "p", Domain: "d", Name: "web", Revision: c.number}, identity.App)
 	}
 }
 

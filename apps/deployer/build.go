@@ -19,10 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/pods/attemptsecret"
+	"github.com/flyte-binary/flyte-binary/pods/podsecret"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
@@ -182,6 +184,9 @@ func (s *session) holder(t *target) *attemptsecret.Holder {
 	return &attemptsecret.Holder{
 		Project: id.GetProject(), Domain: id.GetDomain(), Namespace: t.namespace, Name: t.name(),
 		Asked: t.revision.GetSpec().GetSecurityContext().GetSecrets(), Labels: selector(t.app, t.revision.GetRevision()),
+		Token: &enginev1.IssueTaskTokenRequest{Holder: &enginev1.IssueTaskTokenRequest_App{App: &enginev1.AppRevisionRef{
+			Project: id.GetProject(), Domain: id.GetDomain(), Name: id.GetName(), Uid: t.app.GetUid(), Revision: t.revision.GetRevision(),
+		}}},
 	}
 }
 
@@ -191,7 +196,7 @@ func (s *session) writeSecrets(ctx context.Context, t *target, made *appsv1.Depl
 	if err := s.secrets.PrepareFor(ctx, holder, &made.Spec.Template); err != nil {
 		return err
 	}
-	written := len(holder.Asked) > 0
+	written := slices.Contains(podsecret.Names(&made.Spec.Template.Spec), holder.SecretName())
 	for _, reference := range made.Spec.Template.Spec.ImagePullSecrets {
 		written = written || strings.HasPrefix(reference.Name, holder.Name+"-")
 	}

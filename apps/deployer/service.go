@@ -50,6 +50,8 @@ type Deps struct {
 	Store Store
 	// Secrets reads the values of secrets; nil means that there are none.
 	Secrets plugin.Secrets
+	// Tokens issues the tokens by which apps call the server; nil means that they need none.
+	Tokens plugin.Tokens
 	// Pod says how pods look: the section executor.pod.
 	Pod podspec.Config
 	// Logs says how much of a log is kept: the section executor.logs.

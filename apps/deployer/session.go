@@ -70,7 +70,7 @@ func newSession(s *Service) (*session, error) {
 		config: s.config, installation: s.deps.Installation, cluster: s.deps.Cluster, root: s.deps.Store.Root(), fleet: s.deps.Fleet,
 		clock: s.deps.Clock, logger: s.deps.Logger, meters: s.meters, cache: objects.cache, client: objects.client, namespace: s.deps.Namespace,
 		namespaces: namespaces.New(s.deps.Namespaces, objects.client, s.deps.Clock), builder: builder,
-		secrets: attemptsecret.New(plugin.Deps{Live: objects.client, Writer: objects.client, Secrets: s.deps.Secrets, Clock: s.deps.Clock}),
+		secrets: attemptsecret.New(plugin.Deps{Live: objects.client, Writer: objects.client, Secrets: s.deps.Secrets, Tokens: s.deps.Tokens, Clock: s.deps.Clock}),
 		states:  podstatus.NewReader(s.deps.Pod, s.deps.Clock),
 		desired: newDesired(), queue: workqueue.NewTypedRateLimitingQueue(limiter),
 	}
