@@ -13,7 +13,6 @@ import yaml
 from conftest import command_line
 from server import Server, eventually
 
-INTERNAL = "a-credential-of-this-test-alone"
 ROOT = pathlib.Path(__file__).resolve().parent
 PLACE = {"project": "flytesnacks", "domain": "development"}
 OTHER = {"project": "flytesnacks", "domain": "production"}
@@ -25,10 +24,11 @@ class Guarded:
 
     def __init__(self, server: Server):
         self.server, self.count = server, 0
+        self.internal = (server.data / "secrets" / "internal-token").read_text().strip()
 
     def call(self, procedure: str, body: dict) -> dict:
         """As a service of the installation."""
-        status, answer = self.server.call(procedure, body, {"X-Flyte-Internal-Token": INTERNAL})
+        status, answer = self.server.call(procedure, body, {"X-Flyte-Internal-Token": self.internal})
         assert status == 200, (procedure, status, answer)
         return answer
 
@@ -89,7 +89,6 @@ def guarded(tmp_path_factory, home):
     server.stop()
     server.flags = (
         "--set", "access.local.enabled=true", "--set", "access.local.adminPassword=correct horse battery staple",
-        "--set", f"auth.internalToken={INTERNAL}",
     )
     server.start()
     yield Guarded(server)
