@@ -24,6 +24,7 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Host = r.In.Host
 	header := r.Out.Header
 	dropTrusted(header)
+	dropSession(header)
 	if upgrade := header.Get("Upgrade"); upgrade != "" && !strings.EqualFold(upgrade, "websocket") {
 		// Behind an upgrade to HTTP/2, a client would send the app further requests, with any header, past the gateway.
 		header.Del("Upgrade")

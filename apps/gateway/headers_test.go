@@ -34,7 +34,8 @@ func TestAppsLearnTheAddressAndTheCaller(t *testing.T) {
 		c.TrustedProxies = nil
 	}})
 	_, _, body := f.get(t, "/apps/p/d/one/x", map[string]string{
-		"X-Flyte-Subject": "eve", "X-Flyte-Anything": "x", "x-flyte-internal-token": "internal", "Authorization": "Bearer of-the-app", "Cookie": "a=b",
+		"X-Flyte-Subject": "eve", "X-Flyte-Anything": "x", "x-flyte-internal-token": "internal", "Authorization": "Bearer of-the-app",
+		"Cookie": "flyte-session=s1; a=b; __Host-flyte-session-8443=s2;c=d",
 		"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Prefix": "/evil", "X-Forwarded-Proto": "https", "Forwarded": "for=6.6.6.6", "X-Real-Ip": "6.6.6.6",
 		"Connection": "X-Flyte-Caller, X-Forwarded-Host", "Accept-Encoding": "identity",
 	})
@@ -46,7 +47,7 @@ func TestAppsLearnTheAddressAndTheCaller(t *testing.T) {
 	require.NotContains(t, got, "Forwarded")
 	require.NotContains(t, got, "X-Real-Ip")
 	require.Equal(t, "Bearer of-the-app", got["Authorization"])
-	require.Equal(t, "a=b", got["Cookie"])
+	require.Equal(t, "a=b;c=d", got["Cookie"], "without those of the console")
 	require.Equal(t, "127.0.0.1", got["X-Forwarded-For"])
 	require.Equal(t, f.host, got["X-Forwarded-Host"])
 	require.Equal(t, f.host, got["Host"])

@@ -4,13 +4,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
-// AuthOpen is the mode without authentication: every caller is anonymous and may do everything.
+// AuthOpen is the only mode.
 const AuthOpen = "open"
 
-// AuthConfig configures authentication and authorization.
+// AuthConfig is the credential of the processes of an installation.
 type AuthConfig struct {
-	// Mode is how callers authenticate. The only mode is open: there is no authentication, and every client that reaches
-	// the port may do everything except call internal procedures. Defaults to open.
+	// Mode has one value, open. Section access says who may use the installation. Defaults to open.
 	Mode string `config:"mode"`
 	// InternalToken is the credential by which services in other processes reach the internal procedures. Empty
 	// means that only services in this process can call them.

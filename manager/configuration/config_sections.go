@@ -10,8 +10,8 @@ import (
 
 // ServerConfig is the one port that serves everything.
 type ServerConfig struct {
-	// Listen is the address of the port, host:port. The default is for this machine alone, since the API has no sign-in;
-	// in a pod or a container it is 0.0.0.0:8090, behind a network policy or a proxy that signs people in. Defaults to
+	// Listen is the address of the port, host:port. The default is for this machine alone; in a pod or a container it is
+	// 0.0.0.0:8090. An address that other machines reach requires access.issuers, access.local or access.open. Defaults to
 	// 127.0.0.1:8090.
 	Listen string `config:"listen"`
 	// TLS is the certificate of the port.

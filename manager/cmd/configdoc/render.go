@@ -31,6 +31,7 @@ With the schema, editors complete, explain and check keys. Those that use the YA
 ` + "```yaml" + `
 # yaml-language-server: $schema=flyte.schema.json
 server: {listen: "0.0.0.0:8090"}
+access: {issuers: [{name: Example, url: "https://login.example.com", clientID: flyte, clientSecretFile: /etc/flyte/oidc}]}
 database: {url: "postgres://flyte@db.example:5432/flyte", passwordFile: /etc/flyte/database-password}
 storage: {url: "s3://acme-flyte/prod", s3: {region: us-west-2}}
 logging: {format: json}
