@@ -30,7 +30,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
   },
   worker: { format: "es" },
-  server: { proxy: { "^/(flyte|google|blobs)": server } },
+  server: { proxy: { "^/(flyte|google|blobs|access)": server } },
   test: {
     restoreMocks: true,
     testTimeout: 60_000, // machines are busy at times

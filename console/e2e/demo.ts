@@ -31,14 +31,18 @@ export class Demo {
   readonly url: string;
   private process: ChildProcess | undefined;
 
-  private constructor(private readonly port: number) {
+  private constructor(
+    private readonly port: number,
+    private readonly settings: readonly string[],
+  ) {
     this.folder = mkdtempSync(join(tmpdir(), "flyte-console-"));
     chmodSync(this.folder, 0o711); // Postgres runs as another user when we are root
     this.url = `http://localhost:${port}`;
   }
 
-  static async make(): Promise<Demo> {
-    return new Demo(await freePort());
+  /** Settings are of the server's configuration, as key=value. */
+  static async make(settings: readonly string[] = []): Promise<Demo> {
+    return new Demo(await freePort(), settings);
   }
 
   /** Where its data are. */
@@ -59,6 +63,7 @@ export class Demo {
       pythonEnvironment,
       "--set",
       "runs.queues=ovens maxActions=2",
+      ...this.settings.flatMap((setting) => ["--set", setting]),
     ];
     this.process = spawn(program, words, { stdio: ["ignore", log, log], detached: true });
     const end = Date.now() + patience;

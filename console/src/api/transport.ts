@@ -1,15 +1,16 @@
 import { createClient, type Client, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import type { DescService } from "@bufbuild/protobuf";
+import { session } from "./session";
 
 // Unit tests without a document have no location.
 const origin = typeof location === "undefined" ? "http://localhost" : location.origin;
 
 /** The API has the same origin as the console. */
-export const transport: Transport = createConnectTransport({ baseUrl: origin, useHttpGet: false });
+export const transport: Transport = createConnectTransport({ baseUrl: origin, useHttpGet: false, interceptors: [session] });
 
 /** The same with binary messages, which browsers read several times faster than JSON: for long logs. */
-const binaryTransport: Transport = createConnectTransport({ baseUrl: origin, useBinaryFormat: true });
+const binaryTransport: Transport = createConnectTransport({ baseUrl: origin, useBinaryFormat: true, interceptors: [session] });
 
 const clients = new Map<DescService, unknown>();
 const binaryClients = new Map<DescService, unknown>();

@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { problemOf, type Problem } from "./problem";
 import { pause } from "./renewed";
 import { reportBroken, reportWhole } from "./connection";
+import { signedInAgain } from "./session";
 
 /** The reader of a stream. */
 export interface Follower<T> {
@@ -24,7 +25,10 @@ const shortStreamPause = 5000;
 /** A stream is reopened after these errors too: the server may be overloaded, or restarting behind a proxy. */
 const mayHeal: ReadonlySet<Code> = new Set([Code.Unknown, Code.Internal, Code.ResourceExhausted, Code.Aborted]);
 
-/** Reads a stream until the signal aborts. It reconnects with backoff, and reports a lost connection meanwhile. */
+/**
+ * Reads a stream until the signal aborts. It reconnects with backoff, and reports a lost connection meanwhile. After the session has
+ * ended, it reconnects when the person has signed in again.
+ */
 export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Promise<void> {
   const name = Symbol("stream");
   signal.addEventListener("abort", () => reportWhole(name), { once: true });
@@ -55,6 +59,11 @@ export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Pro
       if (isAborted(signal)) return;
       if (wasSilent(silent)) continue;
       const problem = problemOf(error);
+      if (problem.code === Code.Unauthenticated) {
+        reportWhole(name);
+        await signedInAgain(signal).catch(() => undefined); // canceled: the loop ends
+        continue;
+      }
       if (!problem.passing && !mayHeal.has(problem.code)) {
         follower.onFailure(problem);
         return;

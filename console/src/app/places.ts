@@ -21,6 +21,9 @@ const known: readonly (readonly [title: string, keys: string, routes: readonly s
   ["Projects", "g h", ["/"]],
   ["Inbox: pending approvals", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
   ["Notifications", "g n", ["/notifications"]],
+  ["Members and roles", "g m", ["/domain/$domain/project/$project/members"]],
+  ["My API keys", "g k", ["/keys"]],
+  ["Audit", "g u", ["/audit"]],
   ["System", "g s", ["/system"]],
 ];
 

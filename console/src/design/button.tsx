@@ -1,4 +1,4 @@
-import type { ComponentProps } from "react";
+import { useState, type ComponentProps } from "react";
 import { Tooltip } from "./tooltip";
 import css from "./parts.module.css";
 
@@ -7,13 +7,40 @@ export type ButtonKind = "plain" | "primary" | "danger" | "quiet";
 export interface ButtonProps extends ComponentProps<"button"> {
   readonly kind?: ButtonKind;
   readonly small?: boolean;
+  /** Why the reader may not press it. The button then does nothing but say so. */
+  readonly denied?: string | undefined;
 }
 
 export const buttonClass = (kind: ButtonKind = "plain", small = false, more = ""): string =>
   [css["button"], kind !== "plain" && css[kind], small && css["small"], more].filter(Boolean).join(" ");
 
-export function Button({ kind = "plain", small = false, className = "", type = "button", ...rest }: ButtonProps) {
+export function Button({ denied, ...props }: ButtonProps) {
+  return denied === undefined ? <Plain {...props} /> : <Denied why={denied} {...props} />;
+}
+
+function Plain({ kind = "plain", small = false, className = "", type = "button", ...rest }: Omit<ButtonProps, "denied">) {
   return <button type={type} className={buttonClass(kind, small, className)} {...rest} />;
+}
+
+/** It can be focused and pressed, so that those with a keyboard or a phone learn the reason. */
+function Denied({ why, ...props }: Omit<ButtonProps, "denied"> & { readonly why: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Tooltip text={why} open={open} onOpenChange={setOpen}>
+      <Plain
+        {...props}
+        type="button"
+        disabled={false}
+        aria-disabled
+        aria-description={why}
+        onPointerDown={(event) => event.preventDefault()}
+        onClick={(event) => {
+          event.preventDefault(); // or the tooltip closes
+          setOpen(true);
+        }}
+      />
+    </Tooltip>
+  );
 }
 
 /** A button with an icon; its label is the tooltip and the accessible name. */

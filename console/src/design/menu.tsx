@@ -20,15 +20,25 @@ export function Menu({ trigger, children, align = "end" }: { readonly trigger: R
 export function MenuItem({
   onSelect,
   disabled = false,
+  denied,
   children,
 }: {
   readonly onSelect: () => void;
   readonly disabled?: boolean;
+  /** Why the reader may not choose it; shown below its text. */
+  readonly denied?: string | undefined;
   readonly children: ReactNode;
 }) {
   return (
-    <Radix.Item className={css["menu-item"]} disabled={disabled} onSelect={onSelect}>
-      {children}
+    <Radix.Item className={css["menu-item"]} disabled={disabled || denied !== undefined} onSelect={onSelect}>
+      {denied === undefined ? (
+        children
+      ) : (
+        <span className={css["refused"]}>
+          <span>{children}</span>
+          <small>{denied}</small>
+        </span>
+      )}
     </Radix.Item>
   );
 }

@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { chunk } from "@/api/chunk";
+import { AuditSearch, KeysSearch, MembersSearch } from "@/features/access/search";
 import { AppSearch, AppsSearch } from "@/features/apps/search";
 import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { CompareSearch } from "@/features/compare/search";
@@ -16,6 +17,7 @@ import { TriggerSearch, TriggersSearch } from "@/features/triggers/search";
 import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "@/app/place";
 import { Shell } from "./shell";
+import { SignedIn } from "./signed-in";
 
 // Clients print these URLs, such as /v2/domain/{domain}/project/{project}/runs/{run}.
 
@@ -47,6 +49,20 @@ const notifications = createRoute({
   path: "/notifications",
   validateSearch: NotificationsSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/notifications/page")), "NotificationsPage"),
+});
+
+const signedIn = createRoute({ getParentRoute: () => root, path: "/signed-in", component: SignedIn });
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: "/keys",
+  validateSearch: KeysSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/access/keys-page")), "KeysPage"),
+});
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/audit",
+  validateSearch: AuditSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/access/audit-page")), "AuditPage"),
 });
 
 /** The parent of all pages of a project's domain. */
@@ -112,6 +128,12 @@ export const pools = createRoute({
   validateSearch: PoolsSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/pools/page")), "PoolsPage"),
 });
+export const members = createRoute({
+  getParentRoute: () => place,
+  path: "/members",
+  validateSearch: MembersSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/access/members-page")), "MembersPage"),
+});
 export const artifacts = createRoute({
   getParentRoute: () => place,
   path: "/artifacts",
@@ -174,9 +196,12 @@ const tree = root.addChildren([
   inbox,
   notifications,
   system,
+  signedIn,
+  keys,
+  audit,
   place.addChildren([
     ...[placeIndex, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, pools, artifacts, artifact],
-    ...[apps, app, launch, compare, placeInbox],
+    ...[apps, app, launch, compare, placeInbox, members],
   ]),
 ]);
 

@@ -7,10 +7,13 @@ import { showSelected } from "@/design/show-selected";
 import { When } from "@/design/time";
 import { Tooltip } from "@/design/tooltip";
 import { InboxLink } from "@/features/inbox/link";
+import { AccountMenu } from "./account-menu";
+import { OpenBanner } from "./open-banner";
 import { Palette } from "./palette";
 import { PlaceMenu } from "./place-menu";
 import { useDestinations, useHere, type Destination } from "@/app/places";
 import { PreferencesMenu } from "./preferences-menu";
+import { SessionEnded } from "./session-ended";
 import { ShortcutList } from "./shortcut-list";
 import { useShortcut } from "@/app/shortcuts";
 import css from "./shell.module.css";
@@ -56,8 +59,12 @@ export function Shell() {
           </Link>
         </Tooltip>
         <PreferencesMenu />
+        <AccountMenu />
       </header>
-      <LostConnection />
+      <div>
+        <OpenBanner />
+        <LostConnection />
+      </div>
       <main id="main" className={css["main"]} tabIndex={-1}>
         <Outlet />
       </main>
@@ -65,6 +72,7 @@ export function Shell() {
         <GoTo key={destination.keys} {...destination} />
       ))}
       <Palette open={open === "palette"} onClose={close} onShortcuts={() => setOpen("shortcuts")} />
+      <SessionEnded />
       <ShortcutList open={open === "shortcuts"} onClose={close} />
     </div>
   );

@@ -9,6 +9,7 @@ import { Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
+import { useDenied } from "@/entities/access/use-denied";
 import type { AppId } from "./id";
 import { isWanted } from "./words";
 
@@ -17,10 +18,12 @@ export function AppActions({ id, app, onChange }: { readonly id: AppId; readonly
   const [asked, setAsked] = useState<"stop" | "delete">();
   const wanted = isWanted(app);
   const set = useDesiredState(id, onChange);
+  const noUpdate = useDenied(AppService.method.update, id);
+  const noDelete = useDenied(AppService.method.delete, id);
   const start = () => set.mutate(Spec_DesiredState.ACTIVE);
   useCommands([
-    wanted ? { title: "Stop this app", run: () => setAsked("stop") } : { title: "Start this app", run: start },
-    { title: "Delete this app", run: () => setAsked("delete") },
+    ...(noUpdate ? [] : [wanted ? { title: "Stop this app", run: () => setAsked("stop") } : { title: "Start this app", run: start }]),
+    ...(noDelete ? [] : [{ title: "Delete this app", run: () => setAsked("delete") }]),
   ]);
   const close = () => {
     setAsked(undefined);
@@ -30,13 +33,15 @@ export function AppActions({ id, app, onChange }: { readonly id: AppId; readonly
     <>
       {set.error && asked === undefined && <ProblemNotice error={set.error} />}
       {wanted ? (
-        <Button onClick={() => setAsked("stop")}>Stop</Button>
+        <Button denied={noUpdate} onClick={() => setAsked("stop")}>
+          Stop
+        </Button>
       ) : (
-        <Button disabled={set.isPending} onClick={start}>
+        <Button denied={noUpdate} disabled={set.isPending} onClick={start}>
           Start
         </Button>
       )}
-      <Button kind="danger" onClick={() => setAsked("delete")}>
+      <Button kind="danger" denied={noDelete} onClick={() => setAsked("delete")}>
         Delete
       </Button>
       <Dialog

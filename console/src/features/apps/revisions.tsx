@@ -13,6 +13,7 @@ import { More } from "@/design/list";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";
+import { useDenied } from "@/entities/access/use-denied";
 import { whoIs } from "@/entities/person/who-is";
 import type { AppId } from "./id";
 import { Message } from "./message";
@@ -31,6 +32,7 @@ interface RevisionsProps {
 /** The revisions of an app, newest first, with what each changed. */
 export function Revisions({ id, current, onChange }: RevisionsProps) {
   const [chosen, setChosen] = useState<AppRevision>();
+  const denied = useDenied(AppInsightService.method.rollBack, id);
   const { answer, rows: revisions } = usePages(
     ["app-revisions", id, String(current)],
     (token, signal) => client(AppInsightService).listRevisions({ appId: id, limit: 20, token }, { signal }),
@@ -50,6 +52,7 @@ export function Revisions({ id, current, onChange }: RevisionsProps) {
             key={String(revision.revision)}
             revision={revision}
             before={revisions[at + 1]}
+            denied={denied}
             onRollBack={revision === newest ? undefined : () => setChosen(revision)}
           />
         ))}
@@ -77,10 +80,12 @@ interface RevisionProps {
   readonly revision: AppRevision;
   /** The one before it, as far as it is loaded. */
   readonly before: AppRevision | undefined;
+  /** Why the reader may not roll back; undefined if it may. */
+  readonly denied: string | undefined;
   readonly onRollBack: (() => void) | undefined;
 }
 
-function Revision({ revision, before, onRollBack }: RevisionProps) {
+function Revision({ revision, before, denied, onRollBack }: RevisionProps) {
   const [open, setOpen] = useState(false);
   const number = String(revision.revision);
   const changes = before && changesOf(before.spec, revision.spec);
@@ -93,7 +98,7 @@ function Revision({ revision, before, onRollBack }: RevisionProps) {
         {whoIs(revision.createdBy) && <span>by {whoIs(revision.createdBy)}</span>}
         {revision.restores > 0n && <span>restores revision {String(revision.restores)}</span>}
         {onRollBack && (
-          <Button small className={page["actions"] ?? ""} onClick={onRollBack} aria-label={`Roll back to revision ${number}`}>
+          <Button small className={page["actions"] ?? ""} denied={denied} onClick={onRollBack} aria-label={`Roll back to revision ${number}`}>
             Roll back
           </Button>
         )}

@@ -3,12 +3,15 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ArrowRight, Plus } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { ProjectService } from "@gen/flyteidl2/project/project_service_pb.js";
 import { useCommands } from "@/app/commands";
 import { lastPlace } from "@/app/place";
 import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
 import { Input } from "@/design/field";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { everywhere } from "@/entities/access/rights";
+import { useDenied } from "@/entities/access/use-denied";
 import { byPlace } from "./activity";
 import { ProjectCard } from "./project-card";
 import { ProjectDialog } from "./project-dialog";
@@ -27,7 +30,8 @@ export function HomePage() {
   const q = useDeferredValue(search.q ?? "");
   const answer = useProjects(q, search.archived);
   const activity = useQuery(InsightService.method.getActivity, {}, { refetchInterval: (query) => (query.state.error ? false : activityEvery) });
-  useCommands([{ title: "Create project", also: "new", run: () => setCreating(true) }]);
+  const noCreate = useDenied(ProjectService.method.createProject, everywhere);
+  useCommands(noCreate ? [] : [{ title: "Create project", also: "new", run: () => setCreating(true) }]);
   const last = lastPlace();
   const change = (next: HomeSearch) => void navigate({ to: "/", search: next, replace: true });
   const activityOf = activity.data && byPlace(activity.data.activities);
@@ -53,7 +57,7 @@ export function HomePage() {
           />
           Include archived
         </label>
-        <Button kind="primary" onClick={() => setCreating(true)}>
+        <Button kind="primary" denied={noCreate} onClick={() => setCreating(true)}>
           <Plus size={14} aria-hidden />
           Create project
         </Button>

@@ -13,6 +13,7 @@ import { dateOf } from "@/design/format";
 import { Menu, MenuItem } from "@/design/menu";
 import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";
+import { useDenied } from "@/entities/access/use-denied";
 import { ActivityBars } from "./activity-bars";
 import { ProjectDialog } from "./project-dialog";
 import { isArchived } from "./use-projects";
@@ -30,6 +31,7 @@ export function ProjectCard({ project, activityOf }: ProjectCardProps) {
   const notify = useNotify();
   const queries = useQueryClient();
   const archived = isArchived(project);
+  const denied = useDenied(ProjectService.method.updateProject, { project: project.id, domain: "" });
   const update = useMutation(ProjectService.method.updateProject, {
     onSuccess: (_, { project: sent }) => {
       void queries.invalidateQueries({ queryKey: ["projects"] });
@@ -54,11 +56,17 @@ export function ProjectCard({ project, activityOf }: ProjectCardProps) {
             </IconButton>
           }
         >
-          <MenuItem onSelect={() => setAsked("change")}>Edit name and description …</MenuItem>
+          <MenuItem denied={denied} onSelect={() => setAsked("change")}>
+            Edit name and description …
+          </MenuItem>
           {archived ? (
-            <MenuItem onSelect={() => move(ProjectState.ACTIVE)}>Restore</MenuItem>
+            <MenuItem denied={denied} onSelect={() => move(ProjectState.ACTIVE)}>
+              Restore
+            </MenuItem>
           ) : (
-            <MenuItem onSelect={() => setAsked("archive")}>Archive …</MenuItem>
+            <MenuItem denied={denied} onSelect={() => setAsked("archive")}>
+              Archive …
+            </MenuItem>
           )}
         </Menu>
       </div>

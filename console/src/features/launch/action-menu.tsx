@@ -1,10 +1,12 @@
 import { Ellipsis } from "lucide-react";
 import { useState } from "react";
 import { ActionType } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { IconButton } from "@/design/button";
 import { Menu, MenuItem } from "@/design/menu";
 import { isLive, isTerminal } from "@/design/phases";
+import { useDenied } from "@/entities/access/use-denied";
 import type { RunName } from "@/entities/run/kind";
 import { AbortDialog } from "./abort";
 import { RecoverDialog } from "./recover";
@@ -23,6 +25,8 @@ type Open = "abort" | "alone" | "from-here";
 export function ActionMenu({ run, action, type, phase }: ActionMenuProps) {
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
+  const noStart = useDenied(RunService.method.createRun, run);
+  const noAbort = useDenied(RunService.method.abortAction, run);
   const task = type !== ActionType.TRACE && type !== ActionType.CONDITION;
   const ended = isTerminal(phase);
   if (action === "a0" || (!task && !isLive(phase))) return null;
@@ -35,9 +39,21 @@ export function ActionMenu({ run, action, type, phase }: ActionMenuProps) {
           </IconButton>
         }
       >
-        {task && <MenuItem onSelect={() => setOpen("alone")}>Rerun this action only …</MenuItem>}
-        {task && ended && <MenuItem onSelect={() => setOpen("from-here")}>Rerun from here …</MenuItem>}
-        {isLive(phase) && <MenuItem onSelect={() => setOpen("abort")}>Abort …</MenuItem>}
+        {task && (
+          <MenuItem denied={noStart} onSelect={() => setOpen("alone")}>
+            Rerun this action only …
+          </MenuItem>
+        )}
+        {task && ended && (
+          <MenuItem denied={noStart} onSelect={() => setOpen("from-here")}>
+            Rerun from here …
+          </MenuItem>
+        )}
+        {isLive(phase) && (
+          <MenuItem denied={noAbort} onSelect={() => setOpen("abort")}>
+            Abort …
+          </MenuItem>
+        )}
       </Menu>
       <RerunDialog run={run} action={action} open={open === "alone"} onClose={close} />
       <RecoverDialog run={run} forced={[action]} open={open === "from-here"} onClose={close} />

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { useDeferredValue, useMemo, useRef, useState, type ReactNode } from "react";
 import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
 import { InputsSchema } from "@gen/flyteidl2/task/common_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { Place } from "@/app/place";
 import { usePreferences } from "@/app/preferences";
 import { Button } from "@/design/button";
@@ -9,6 +10,7 @@ import { DialogActions } from "@/design/dialog";
 import { Diff } from "@/design/diff";
 import { Notice, ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
+import { useDenied } from "@/entities/access/use-denied";
 import type { RunName } from "@/entities/run/kind";
 import { relatedSpec } from "./related-run";
 import { CopyMenu } from "./copy-menu";
@@ -41,6 +43,7 @@ const noErrors: ReadonlyMap<string, string> = new Map();
 export function LaunchForm({ place, task, inputs, source, related, onLaunched, cancel }: LaunchFormProps) {
   const { zone } = usePreferences();
   const notify = useNotify();
+  const denied = useDenied(RunService.method.createRun, place);
   const first = useMemo(() => ({ drafts: initialDrafts(inputs), options: optionsOf(source?.runSpec) }), [inputs, source]);
   const [drafts, setDrafts] = useState(first.drafts);
   const [text, setText] = useState<string>();
@@ -108,7 +111,7 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
         data-testid="launch-form"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!sending) void launch();
+          if (!sending && !denied) void launch();
         }}
       >
         <InputsForm inputs={inputs} drafts={drafts} onChange={setDrafts} source={text} onSource={setText} />
@@ -146,7 +149,7 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
             <CopyMenu build={build} inputs={inputs} options={options} source={related ? source : undefined} />
           )}
           {cancel}
-          <Button kind="primary" type="submit" disabled={sending}>
+          <Button kind="primary" type="submit" denied={denied} disabled={sending}>
             {sending ? "Starting …" : "Launch"}
           </Button>
         </DialogActions>

@@ -2,14 +2,16 @@ import { useNavigate } from "@tanstack/react-router";
 import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { useCommands } from "@/app/commands";
 import { Button } from "@/design/button";
 import { Menu, MenuItem } from "@/design/menu";
 import { isLive, isTerminal } from "@/design/phases";
 import { useNotify } from "@/design/toast";
+import { useDenied } from "@/entities/access/use-denied";
 import { asCliRerun, asPythonRerun, shellWord } from "@/entities/action/copy-as";
 import { none, type RunModel } from "@/entities/run/model/run-model";
-import type { RunName } from "@/entities/run/kind";
+import { serviceOf, type RunName } from "@/entities/run/kind";
 import { AbortDialog } from "./abort";
 import { RecoverDialog } from "./recover";
 import { RerunDialog } from "./rerun";
@@ -28,17 +30,27 @@ export function RunActions({ run, phase, model }: RunActionsProps) {
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const recoverable = isTerminal(phase) && phase !== ActionPhase.SUCCEEDED;
+  const noStart = useDenied(RunService.method.createRun, run);
+  const noAbort = useDenied(serviceOf(run).method.abortRun, run);
   useCommands([
-    ...(recoverable ? [{ title: "Recover this run …", run: () => setOpen("recover") }] : []),
-    ...(phase === ActionPhase.UNSPECIFIED ? [] : [{ title: "Rerun this run …", also: "again restart", run: () => setOpen("rerun") }]),
-    ...(isLive(phase) ? [{ title: "Abort this run …", also: "stop cancel terminate", run: () => setOpen("abort") }] : []),
+    ...(recoverable && !noStart ? [{ title: "Recover this run …", run: () => setOpen("recover") }] : []),
+    ...(phase === ActionPhase.UNSPECIFIED || noStart ? [] : [{ title: "Rerun this run …", also: "again restart", run: () => setOpen("rerun") }]),
+    ...(isLive(phase) && !noAbort ? [{ title: "Abort this run …", also: "stop cancel terminate", run: () => setOpen("abort") }] : []),
   ]);
   return (
     <>
-      {recoverable && <Button onClick={() => setOpen("recover")}>Recover …</Button>}
-      {phase !== ActionPhase.UNSPECIFIED && <Button onClick={() => setOpen("rerun")}>Rerun …</Button>}
+      {recoverable && (
+        <Button denied={noStart} onClick={() => setOpen("recover")}>
+          Recover …
+        </Button>
+      )}
+      {phase !== ActionPhase.UNSPECIFIED && (
+        <Button denied={noStart} onClick={() => setOpen("rerun")}>
+          Rerun …
+        </Button>
+      )}
       {isLive(phase) && (
-        <Button kind="danger" onClick={() => setOpen("abort")}>
+        <Button kind="danger" denied={noAbort} onClick={() => setOpen("abort")}>
           Abort …
         </Button>
       )}

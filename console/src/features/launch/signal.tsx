@@ -6,6 +6,7 @@ import { Button } from "@/design/button";
 import { Field, Input, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
+import { useDenied } from "@/entities/access/use-denied";
 import type { RunName } from "@/entities/run/kind";
 import { answerKind, payloadOf, type AnswerKind } from "./signal-value";
 import css from "./signal.module.css";
@@ -32,6 +33,7 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
   const notify = useNotify();
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState("");
+  const denied = useDenied(RunService.method.signalEvent, run);
   const signal = useMutation(RunService.method.signalEvent, {
     onSuccess: () => {
       notify("good", `Answered ${condition.name}`);
@@ -58,11 +60,11 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
       data-testid="signal-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (kind !== "boolean" && !signal.isPending) answer(text);
+        if (kind !== "boolean" && !signal.isPending && !denied) answer(text);
       }}
     >
       {kind === "boolean" ? (
-        <YesNo disabled={signal.isPending} onAnswer={answer} />
+        <YesNo denied={denied} disabled={signal.isPending} onAnswer={answer} />
       ) : (
         <>
           <Field label="Answer" hint={hints[kind]} error={wrong}>
@@ -80,7 +82,7 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
               )
             }
           </Field>
-          <Button kind="primary" type="submit" disabled={signal.isPending}>
+          <Button kind="primary" type="submit" denied={denied} disabled={signal.isPending}>
             {signal.isPending ? "Sending …" : "Send"}
           </Button>
         </>
@@ -92,17 +94,23 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
 
 const hints = { integer: "A whole number.", float: "A number.", text: undefined, boolean: undefined } as const;
 
-function YesNo({ disabled, onAnswer }: { readonly disabled: boolean; readonly onAnswer: (given: string) => void }) {
+interface YesNoProps {
+  readonly denied: string | undefined;
+  readonly disabled: boolean;
+  readonly onAnswer: (given: string) => void;
+}
+
+function YesNo({ denied, disabled, onAnswer }: YesNoProps) {
   const id = useId();
   return (
     <div role="group" aria-labelledby={id} className={css["choice"]}>
       <span id={id} className="visually-hidden">
         Answer
       </span>
-      <Button kind="primary" disabled={disabled} onClick={() => onAnswer("true")}>
+      <Button kind="primary" denied={denied} disabled={disabled} onClick={() => onAnswer("true")}>
         Approve
       </Button>
-      <Button kind="danger" disabled={disabled} onClick={() => onAnswer("false")}>
+      <Button kind="danger" denied={denied} disabled={disabled} onClick={() => onAnswer("false")}>
         Deny
       </Button>
     </div>

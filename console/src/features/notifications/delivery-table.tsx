@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { DeliveryState, type Delivery } from "@gen/flytebinary/insight/v1/notifications_pb.js";
+import { DeliveryState, NotificationService, type Delivery } from "@gen/flytebinary/insight/v1/notifications_pb.js";
 import { Button } from "@/design/button";
 import { dateOf, plural } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { Note, type TableProps } from "@/design/table";
 import { When } from "@/design/time";
+import { useDenied } from "@/entities/access/use-denied";
 import type { useSendAgain } from "./use-deliveries";
 import { canSend, receiverOf, stateLabel } from "./words";
 import page from "@/design/page.module.css";
@@ -43,19 +44,24 @@ export function deliveryTable(send: ReturnType<typeof useSendAgain>, withRun: bo
       {
         label: "Action",
         hideLabel: true,
-        cell: (delivery) =>
-          canSend(delivery) && (
-            <Button
-              small
-              disabled={send.isPending && send.variables.deliveryId === delivery.id}
-              onClick={() => send.mutate({ runId: delivery.runId, deliveryId: delivery.id })}
-            >
-              {delivery.state === DeliveryState.DEAD ? "Send again" : "Send now"}
-            </Button>
-          ),
+        cell: (delivery) => canSend(delivery) && <Send delivery={delivery} send={send} />,
       },
     ],
   };
+}
+
+function Send({ delivery, send }: { readonly delivery: Delivery; readonly send: ReturnType<typeof useSendAgain> }) {
+  const denied = useDenied(NotificationService.method.retryDelivery, { project: delivery.runId?.project ?? "", domain: delivery.runId?.domain ?? "" });
+  return (
+    <Button
+      small
+      denied={denied}
+      disabled={send.isPending && send.variables.deliveryId === delivery.id}
+      onClick={() => send.mutate({ runId: delivery.runId, deliveryId: delivery.id })}
+    >
+      {delivery.state === DeliveryState.DEAD ? "Send again" : "Send now"}
+    </Button>
+  );
 }
 
 function RunCell({ project, domain, name }: { readonly project: string; readonly domain: string; readonly name: string }) {

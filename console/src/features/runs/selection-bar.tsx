@@ -1,11 +1,13 @@
 import { useNavigate, useRouter } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { Place } from "@/app/place";
 import { Button } from "@/design/button";
 import { plural } from "@/design/format";
 import { BulkDialog, type BulkOrder } from "./bulk-dialog";
 import { bulkKinds, type BulkKind } from "./bulk-kinds";
+import { useDenied } from "@/entities/access/use-denied";
 import { nameOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 import type { Selection } from "./use-selection";
@@ -26,6 +28,8 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
   // A run that no longer matches has left the list and is no longer selected.
   const chosen = runs.filter((run) => names.has(nameOf(run)));
   const compare = useCompare(place);
+  const noAbort = useDenied(RunService.method.abortRun, place);
+  const noStart = useDenied(RunService.method.createRun, place);
   const start = (kind: BulkKind) => setOrder({ kind, place, runs: all ? search : chosen });
   return (
     <>
@@ -33,7 +37,7 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
         <div role="region" aria-label="Selected runs" className={css["selection"]} data-testid="selection-bar">
           <strong role="status">{all ? "All matching runs selected" : `${plural(chosen.length, "run")} selected`}</strong>
           {bulkKinds.map((kind) => (
-            <Button key={kind.key} small kind={kind.danger ? "danger" : "plain"} onClick={() => start(kind)}>
+            <Button key={kind.key} small kind={kind.danger ? "danger" : "plain"} denied={kind.key === "abort" ? noAbort : noStart} onClick={() => start(kind)}>
               {kind.verb} …
             </Button>
           ))}

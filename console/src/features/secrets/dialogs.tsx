@@ -1,14 +1,11 @@
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
 import { SecretService } from "@gen/flyteidl2/secret/secret_pb.js";
 import { SecretType, type Secret } from "@gen/flyteidl2/secret/definition_pb.js";
 import { client } from "@/api/transport";
 import type { Place } from "@/app/place";
-import { Button } from "@/design/button";
-import { Dialog, DialogActions } from "@/design/dialog";
+import { ChangeForm as Form, useChange } from "@/design/change-form";
+import { Dialog } from "@/design/dialog";
 import { Field, Input, Select, TextArea } from "@/design/field";
-import { ProblemNotice } from "@/design/notice";
-import { useNotify } from "@/design/toast";
-import css from "@/design/page.module.css";
 import { scopes, type Scope } from "./search";
 import { dockerConfig, placeOf, scopeWords, variableOf, wrongName } from "./secret";
 
@@ -38,61 +35,6 @@ export function SecretDialog({ asked, ...props }: Props & { readonly asked: Aske
       {asked?.what === "update" && <UpdateForm secret={asked.secret} {...props} />}
       {asked?.what === "delete" && <DeleteForm secret={asked.secret} {...props} />}
     </Dialog>
-  );
-}
-
-/** Sends a change. The request is kept nowhere, since it may have a value. */
-function useChange({ onClose, onChanged }: Props) {
-  const [pending, setPending] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const notify = useNotify();
-  const change = (send: () => Promise<unknown>, done: string): void => {
-    setPending(true);
-    setError(undefined);
-    send().then(
-      () => {
-        notify("good", done);
-        onChanged();
-        onClose();
-      },
-      (problem: unknown) => {
-        setError(problem);
-        setPending(false);
-      },
-    );
-  };
-  return { pending, error, change };
-}
-
-interface FormProps {
-  readonly label: string;
-  readonly kind?: "primary" | "danger";
-  readonly pending: boolean;
-  readonly error: unknown;
-  readonly onSubmit: () => void;
-  readonly onClose: () => void;
-  readonly children: ReactNode;
-}
-
-function Form({ label, kind = "primary", pending, error, onSubmit, onClose, children }: FormProps) {
-  return (
-    <form
-      className={css["section"]}
-      autoComplete="off"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!pending) onSubmit();
-      }}
-    >
-      {children}
-      {error !== undefined && <ProblemNotice error={error} />}
-      <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button kind={kind} type="submit" disabled={pending}>
-          {label}
-        </Button>
-      </DialogActions>
-    </form>
   );
 }
 

@@ -13,6 +13,7 @@ import { Empty } from "@/design/notice";
 import type { Column } from "@/design/table";
 import { When } from "@/design/time";
 import css from "@/design/page.module.css";
+import { useDenied } from "@/entities/access/use-denied";
 import { SecretDialog, type Asked } from "./dialogs";
 import { scopes, SecretsSearch, type Scope } from "./search";
 import { placeOf, scopeWords } from "./secret";
@@ -31,6 +32,7 @@ export function SecretsPage() {
     (token, signal) => client(SecretService).listSecrets({ ...placeOf(scope, place), limit: 100, token }, { signal }),
     (page) => page.secrets,
   );
+  const noCreate = useDenied(SecretService.method.createSecret, placeOf(scope, place));
   const columns: readonly Column<Secret>[] = [
     { label: "Name", cell: nameOf },
     { label: "Scope", cell: ({ id }) => id && scopeWords(id) },
@@ -39,16 +41,7 @@ export function SecretsPage() {
     {
       label: "Actions",
       hideLabel: true,
-      cell: (secret) => (
-        <span className={css["inline"]}>
-          <Button small onClick={() => setAsked({ what: "update", secret })} aria-label={`Replace value of ${nameOf(secret)}`}>
-            Replace value
-          </Button>
-          <Button small onClick={() => setAsked({ what: "delete", secret })} aria-label={`Delete ${nameOf(secret)}`}>
-            Delete
-          </Button>
-        </span>
-      ),
+      cell: (secret) => <Actions secret={secret} onAsk={setAsked} />,
     },
   ];
   return (
@@ -79,7 +72,7 @@ export function SecretsPage() {
             ))}
           </Select>
           <div className={css["actions"]}>
-            <Button kind="primary" onClick={() => setAsked({ what: "create" })}>
+            <Button kind="primary" denied={noCreate} onClick={() => setAsked({ what: "create" })}>
               Create secret
             </Button>
           </div>
@@ -103,3 +96,20 @@ export function SecretsPage() {
 }
 
 const nameOf = ({ id }: Secret): string => id?.name ?? "";
+
+/** The buttons of a secret, which may be of a narrower scope than that of the page. */
+function Actions({ secret, onAsk }: { readonly secret: Secret; readonly onAsk: (asked: Asked) => void }) {
+  const at = { project: secret.id?.project ?? "", domain: secret.id?.domain ?? "" };
+  const noUpdate = useDenied(SecretService.method.updateSecret, at);
+  const noDelete = useDenied(SecretService.method.deleteSecret, at);
+  return (
+    <span className={css["inline"]}>
+      <Button small denied={noUpdate} onClick={() => onAsk({ what: "update", secret })} aria-label={`Replace value of ${nameOf(secret)}`}>
+        Replace value
+      </Button>
+      <Button small denied={noDelete} onClick={() => onAsk({ what: "delete", secret })} aria-label={`Delete ${nameOf(secret)}`}>
+        Delete
+      </Button>
+    </span>
+  );
+}

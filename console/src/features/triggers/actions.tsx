@@ -8,6 +8,7 @@ import { Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
+import { useDenied } from "@/entities/access/use-denied";
 import type { TriggerId } from "./id";
 
 /** Switches a trigger on and off, fires it, and deletes it. */
@@ -29,15 +30,19 @@ export function TriggerActions({ id, active, onChange }: { readonly id: TriggerI
       void navigate({ to: "/domain/$domain/project/$project/triggers", params: { domain, project } });
     },
   });
+  const noUpdate = useDenied(TriggerService.method.updateTriggers, id);
+  const noStart = useDenied(RunService.method.createRun, id);
+  const noDelete = useDenied(TriggerService.method.deleteTriggers, id);
   const error = update.error ?? fire.error;
   return (
     <>
       {error && <ProblemNotice error={error} />}
-      <Button disabled={update.isPending} onClick={() => update.mutate({ names: [id], active: !active })}>
+      <Button denied={noUpdate} disabled={update.isPending} onClick={() => update.mutate({ names: [id], active: !active })}>
         {active ? "Switch off" : "Switch on"}
       </Button>
       <Button
         kind="primary"
+        denied={noStart}
         disabled={fire.isPending}
         onClick={() =>
           fire.mutate({
@@ -49,7 +54,7 @@ export function TriggerActions({ id, active, onChange }: { readonly id: TriggerI
       >
         Fire now
       </Button>
-      <Button kind="danger" onClick={() => setDeleting(true)}>
+      <Button kind="danger" denied={noDelete} onClick={() => setDeleting(true)}>
         Delete
       </Button>
       <Dialog

@@ -8,6 +8,7 @@ import { dateOf } from "@/design/format";
 import { List } from "@/design/list";
 import { ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
+import { useDenied } from "@/entities/access/use-denied";
 import type { TriggerId } from "./id";
 import { utcOf } from "./words";
 import css from "@/design/page.module.css";
@@ -16,6 +17,7 @@ import css from "@/design/page.module.css";
 export function Backfills({ id }: { readonly id: TriggerId }) {
   const answer = useQuery(TriggerInsightService.method.listBackfills, { name: id }, { refetchInterval: 5_000 });
   const refresh = () => void answer.refetch();
+  const noCancel = useDenied(TriggerInsightService.method.cancelBackfill, id);
   const cancel = useMutation(TriggerInsightService.method.cancelBackfill, { onSuccess: refresh });
   return (
     <>
@@ -38,7 +40,7 @@ export function Backfills({ id }: { readonly id: TriggerId }) {
             hideLabel: true,
             cell: (backfill) =>
               !backfill.endedAt && (
-                <Button small disabled={cancel.isPending} onClick={() => cancel.mutate({ name: id, id: backfill.id })}>
+                <Button small denied={noCancel} disabled={cancel.isPending} onClick={() => cancel.mutate({ name: id, id: backfill.id })}>
                   Cancel
                 </Button>
               ),
@@ -64,6 +66,7 @@ function BackfillForm({ id, onDone }: { readonly id: TriggerId; readonly onDone:
   const [from, setFrom] = useState("");
   const [until, setUntil] = useState("");
   const [parallel, setParallel] = useState("1");
+  const denied = useDenied(TriggerInsightService.method.backfill, id);
   const begin = useMutation(TriggerInsightService.method.backfill, { onSuccess: onDone });
   const [first, end] = [utcOf(from), utcOf(until)];
   const parallelRuns = Number(parallel);
@@ -73,7 +76,7 @@ function BackfillForm({ id, onDone }: { readonly id: TriggerId; readonly onDone:
       aria-label="Backfill"
       onSubmit={(event) => {
         event.preventDefault();
-        if (first && end && !begin.isPending) {
+        if (first && end && !begin.isPending && !denied) {
           begin.mutate({ name: id, from: timestampFromDate(first), until: timestampFromDate(end), parallel: parallelRuns });
         }
       }}
@@ -90,7 +93,7 @@ function BackfillForm({ id, onDone }: { readonly id: TriggerId; readonly onDone:
             <Input {...control} type="number" min={1} max={100} value={parallel} onChange={(event) => setParallel(event.target.value)} required />
           )}
         </Field>
-        <Button type="submit" disabled={!first || !end || begin.isPending}>
+        <Button type="submit" denied={denied} disabled={!first || !end || begin.isPending}>
           Backfill
         </Button>
       </div>

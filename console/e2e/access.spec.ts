@@ -1,0 +1,218 @@
+import { expect, test as base, type BrowserContext, type Page } from "@playwright/test";
+import { Demo } from "./demo";
+import { sizes, themes } from "./screens";
+import { expectAccessible, place } from "./test";
+
+/** The people of these tests. The role of vera is in the configuration. */
+const passwords = { admin: "a-long-first-password", vera: "the-password-of-vera" } as const;
+type Name = keyof typeof passwords;
+
+const settings = [
+  "access.local.enabled=true",
+  `access.local.adminPassword=${passwords.admin}`,
+  `access.local.accounts=${JSON.stringify([{ name: "vera", password: passwords.vera, displayName: "Vera Viewer" }])}`,
+  `access.bindings=${JSON.stringify([{ user: "vera", role: "viewer", project: "flytesnacks" }])}`,
+  "access.ask=Ask in the channel of the platform team.",
+];
+
+interface Fixtures {
+  /** A browser of its own, in which nobody has signed in. */
+  readonly context: BrowserContext;
+}
+
+/** One server with local accounts for all tests of this file. */
+const test = base.extend<Fixtures, { readonly demo: Demo }>({
+  demo: [
+    async ({}, provide) => {
+      const demo = await Demo.make(settings);
+      try {
+        await demo.start();
+        await provide(demo);
+      } finally {
+        await demo.stop();
+      }
+    },
+    { scope: "worker", timeout: 600_000 },
+  ],
+  baseURL: async ({ demo }, provide) => provide(demo.url),
+});
+
+/** Fills in the sign-in page. */
+async function enter(page: Page, name: Name, password: string = passwords[name]): Promise<void> {
+  await page.getByLabel("Name").fill(name);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** Opens a page as a person. */
+async function openAs(page: Page, name: Name, path: string): Promise<void> {
+  await page.goto(path);
+  await enter(page, name);
+  await page.waitForURL((url) => url.pathname.startsWith("/v2/"));
+}
+
+/** Ends the session on the server as its lifetime does. The browser still has its cookie. */
+async function endSession(context: BrowserContext, demo: Demo): Promise<void> {
+  const cookies = await context.cookies(demo.url);
+  const answer = await fetch(`${demo.url}/access/sign-out`, {
+    method: "POST",
+    headers: { Cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; ") },
+    redirect: "manual",
+  });
+  expect(answer.status).toBe(303);
+}
+
+const account = (page: Page) => page.getByRole("button", { name: /^Account/ });
+const sessionEnded = (page: Page) => page.getByRole("dialog", { name: "Your session has ended" });
+
+/** What the server says to the holder of a secret. */
+const callWith = (demo: Demo, secret: string): Promise<Response> =>
+  fetch(`${demo.url}/flytebinary.access.v1.AccessService/GetMe`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: `Bearer ${secret}` },
+    body: "{}",
+  });
+
+test("a deep link survives the sign-in, and the account menu says who one is", async ({ page }) => {
+  await page.goto(`${place}/runs?phases=failed&q=train`);
+  await enter(page, "vera", "a-wrong-password");
+  await expect(page.getByRole("alert")).toBeVisible();
+  await enter(page, "vera");
+  await page.waitForURL(/\/v2\/domain\/development\/project\/flytesnacks\/runs\?.*phases=failed/);
+  expect(page.url()).toContain("q=train");
+  await account(page).click();
+  const menu = page.getByRole("dialog", { name: "Account" });
+  await expect(menu).toContainText("Vera Viewer");
+  await expect(menu).toContainText("viewer in flytesnacks");
+  await expect(menu.getByRole("link", { name: "Audit" })).toHaveCount(0);
+});
+
+test("what a role may not do is said in words, by buttons and by pages", async ({ page }) => {
+  await openAs(page, "vera", `${place}/secrets`);
+  const create = page.getByRole("button", { name: "Create secret" });
+  await expect(create).toHaveAttribute("aria-disabled", "true");
+  await create.click();
+  await expect(page.getByRole("tooltip")).toContainText("Takes the role contributor in flytesnacks/development. Ask in the channel of the platform team.");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByRole("alert")).toContainText("Permission denied");
+  await page.goto(`${place}/members`);
+  await expect(page.getByText("You may not see who has which role here")).toBeVisible();
+  await expect(page.getByTestId("role")).toHaveCount(5);
+  await page.goto("/v2/audit");
+  await expect(page.getByText("You may not read the audit here")).toBeVisible();
+});
+
+test("a session that ends while a form is open: the form is kept, and sent after the sign-in in another tab", async ({ page, context, demo }) => {
+  await openAs(page, "admin", `${place}/secrets`);
+  await page.getByRole("button", { name: "Create secret" }).click();
+  const form = page.getByRole("dialog", { name: "Create secret" });
+  await form.getByLabel("Name").fill("kept-key");
+  await form.getByLabel("Value").fill("typed before the end");
+  await endSession(context, demo);
+  await form.getByRole("button", { name: "Create" }).click();
+  await expect(sessionEnded(page)).toBeVisible();
+  const opened = context.waitForEvent("page");
+  await sessionEnded(page).getByRole("button", { name: "Sign in" }).click();
+  const tab = await opened;
+  await enter(tab, "admin");
+  await expect(sessionEnded(page)).toBeHidden();
+  await expect(page.getByTestId("secret-row").filter({ hasText: "kept-key" })).toBeVisible();
+  await expect(form).toBeHidden();
+});
+
+test("who signs out in one tab is signed out in the other", async ({ page, context }) => {
+  await openAs(page, "admin", "/v2/keys");
+  const other = await context.newPage();
+  await other.goto(`${place}/runs`);
+  await expect(other.getByRole("heading", { name: "Runs" })).toBeVisible();
+  await account(page).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page.getByRole("heading", { name: "You have signed out" })).toBeVisible();
+  await expect(sessionEnded(other)).toBeVisible();
+  await other.reload();
+  await expect(other.getByLabel("Password")).toBeVisible();
+  await enter(other, "admin");
+  await other.waitForURL(`**${place}/runs`);
+});
+
+test("a key is made, works, and is revoked; the audit has all of it", async ({ page, demo }) => {
+  await openAs(page, "admin", "/v2/keys");
+  await page.getByRole("button", { name: "Create key" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("nightly");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  const secret = await dialog.getByLabel("Secret", { exact: true }).inputValue();
+  expect(secret).toMatch(/^fbk_/);
+  const decoded = Buffer.from(await dialog.getByLabel("FLYTE_API_KEY", { exact: true }).inputValue(), "base64").toString();
+  expect(decoded).toContain(secret);
+  expect(await (await callWith(demo, secret)).json()).toMatchObject({ kind: "key" });
+  await dialog.getByRole("button", { name: "Done" }).click();
+  expect(await page.content()).not.toContain(secret);
+
+  await page.getByRole("button", { name: "Revoke nightly" }).click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await expect(page.getByText("No API keys")).toBeVisible();
+  await expect.poll(async () => (await callWith(demo, secret)).status).toBe(401);
+  await page.getByLabel("Include ended").check();
+  await expect(page.getByTestId("key-row").filter({ hasText: "nightly" })).toContainText("revoked");
+
+  await page.goto("/v2/audit?permission=key.revoke&outcome=succeeded&subject=admin");
+  await expect(page.getByTestId("audit-row").first()).toContainText("KeyService.RevokeKey");
+  await expect(page.getByLabel("Permission")).toHaveValue("key.revoke");
+  expect(await page.content()).not.toContain(secret);
+});
+
+test("a role that is given and taken shows on the member's page", async ({ page, browser, demo }) => {
+  await openAs(page, "admin", `${place}/members`);
+  const theirs = await (await browser.newContext({ baseURL: demo.url })).newPage();
+  await openAs(theirs, "vera", `${place}/secrets`);
+  const create = theirs.getByRole("button", { name: "Create secret" });
+  await expect(create).toHaveAttribute("aria-disabled", "true");
+  await page.getByRole("button", { name: "Add member" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("vera");
+  await dialog.getByLabel("Role").selectOption("contributor");
+  await dialog.getByRole("button", { name: "Add" }).click();
+  await expect(page.getByTestId("member-row").filter({ hasText: "vera" }).filter({ hasText: "contributor" })).toBeVisible();
+  await expect(create).not.toHaveAttribute("aria-disabled", "true");
+  await page.getByRole("button", { name: "Remove contributor from vera" }).click();
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await expect(create).toHaveAttribute("aria-disabled", "true");
+  await theirs.context().close();
+});
+
+const screens: readonly { readonly name: string; readonly path: string; readonly shows: string }[] = [
+  { name: "keys", path: "/v2/keys", shows: "API keys" },
+  { name: "members", path: `${place}/members`, shows: "What each role may do" },
+  { name: "audit", path: "/v2/audit", shows: "Audit" },
+];
+
+test("the pages are accessible in every theme and width", async ({ page }) => {
+  const pictures = process.env["CONSOLE_PICTURES"];
+  const check = async (name: string) => {
+    await expectAccessible(page);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    expect(over, `what hangs over the window of ${name}`).toBeLessThanOrEqual(0);
+    if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
+  };
+  await page.goto("/v2/keys");
+  await page.waitForURL(/\/access\/sign-in/);
+  await check("sign-in");
+  await enter(page, "admin");
+  await page.waitForURL("**/v2/keys");
+  for (const [size, viewport] of Object.entries(sizes)) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of themes) {
+      await page.emulateMedia({ colorScheme });
+      for (const { name, path, shows } of screens) {
+        await page.goto(path);
+        await expect(page.getByRole("heading", { name: shows }).first()).toBeVisible();
+        await expect(page.getByText(/^Loading/)).toHaveCount(0);
+        await check(`${name}-${size}-${colorScheme}`);
+      }
+      await account(page).click();
+      await expect(page.getByRole("dialog", { name: "Account" })).toContainText("operator in the whole installation");
+      await check(`account-${size}-${colorScheme}`);
+    }
+  }
+});

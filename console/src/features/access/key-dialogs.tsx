@@ -1,0 +1,147 @@
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import { useState } from "react";
+import { KeyService, type CreateKeyResponse, type Key } from "@gen/flytebinary/access/v1/access_pb.js";
+import { client } from "@/api/transport";
+import { useHere } from "@/app/places";
+import { Button } from "@/design/button";
+import { ChangeForm, useChange, type ChangeProps } from "@/design/change-form";
+import { CopyButton } from "@/design/copy";
+import { Dialog, DialogActions } from "@/design/dialog";
+import { Field, Input, Select } from "@/design/field";
+import { Notice } from "@/design/notice";
+import { everywhere, whereOf, type Where } from "@/entities/access/rights";
+import { useMe } from "@/entities/access/use-me";
+import { placesOf, RoleFields, type RoleInPlace } from "./role-fields";
+import { lifetimes } from "./words";
+import css from "@/design/page.module.css";
+
+const day = 86_400_000;
+
+/** Makes a key, and shows its secret once. */
+export function CreateKeyDialog({ open, onClose, onChanged }: ChangeProps & { readonly open: boolean }) {
+  const [made, setMade] = useState<CreateKeyResponse>();
+  const close = () => {
+    setMade(undefined);
+    onClose();
+  };
+  return (
+    <Dialog
+      open={open}
+      // The secret cannot be read again: it goes only by the button.
+      onClose={made ? () => undefined : close}
+      wide={made !== undefined}
+      title={made ? `Key ${made.key?.name ?? ""} created` : "Create API key"}
+      description={made ? "Copy the secret now. It cannot be shown again." : "A key can do what its roles allow, and never more than you."}
+    >
+      {made ? <Secret made={made} onClose={close} /> : <CreateForm onClose={() => undefined} onCancel={close} onChanged={onChanged} onMade={setMade} />}
+    </Dialog>
+  );
+}
+
+interface CreateFormProps extends ChangeProps {
+  readonly onCancel: () => void;
+  readonly onMade: (made: CreateKeyResponse) => void;
+}
+
+/** Where the reader has roles, and the current project. */
+function usePlaces(): readonly Where[] {
+  const here = useHere();
+  const me = useMe();
+  const all = [...(here ? placesOf(here) : [everywhere]), ...(me?.grants.map(({ scope }) => whereOf(scope)) ?? [])];
+  return all.filter((place, at) => all.findIndex(({ project, domain }) => project === place.project && domain === place.domain) === at);
+}
+
+function CreateForm({ onCancel, onMade, ...props }: CreateFormProps) {
+  const places = usePlaces();
+  const [name, setName] = useState("");
+  const [days, setDays] = useState(90);
+  const [chosen, setChosen] = useState<RoleInPlace>({ role: "viewer", place: places[0] ?? everywhere });
+  const [tried, setTried] = useState(false);
+  const { change, ...state } = useChange(props);
+  return (
+    <ChangeForm
+      label="Create"
+      {...state}
+      onClose={onCancel}
+      onSubmit={() => {
+        setTried(true);
+        if (name.trim() === "") return;
+        const request = {
+          name: name.trim(),
+          roles: [{ role: chosen.role, scope: chosen.place }],
+          ...(days > 0 && { lifetime: durationFromMs(days * day) }),
+        };
+        change(() => client(KeyService).createKey(request).then(onMade), `Key ${request.name} created`);
+      }}
+    >
+      <Field label="Name" hint="What it is for, such as nightly CI." error={tried && name.trim() === "" ? "A name is required." : ""}>
+        {(control) => <Input {...control} autoComplete="off" maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      <RoleFields {...chosen} places={places} onChange={setChosen} />
+      <Field label="Valid for">
+        {(control) => (
+          <Select {...control} value={days} onChange={(event) => setDays(Number(event.target.value))}>
+            {lifetimes.map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+    </ChangeForm>
+  );
+}
+
+function Secret({ made, onClose }: { readonly made: CreateKeyResponse; readonly onClose: () => void }) {
+  return (
+    <div className={css["section"]}>
+      <Shown label="Secret" hint="Sent as a bearer token, or as the client secret." value={made.secret} />
+      <Shown label="Client ID" hint="For clients that sign in with a client secret." value={made.key?.id ?? ""} />
+      {made.flyteApiKey !== "" && <Shown label="FLYTE_API_KEY" hint="The value of this variable for the Flyte SDK and command line." value={made.flyteApiKey} />}
+      <Notice tone="warning">Whoever has the secret can do what the key can. Keep it in a secret store.</Notice>
+      <DialogActions>
+        <Button kind="primary" onClick={onClose}>
+          Done
+        </Button>
+      </DialogActions>
+    </div>
+  );
+}
+
+function Shown({ label, hint, value }: { readonly label: string; readonly hint: string; readonly value: string }) {
+  return (
+    <Field label={label} hint={hint}>
+      {(control) => (
+        <span style={{ display: "flex", gap: "var(--space-2)", alignItems: "center" }}>
+          <Input {...control} readOnly value={value} style={{ flex: 1, fontFamily: "var(--mono)" }} onFocus={(event) => event.target.select()} />
+          <CopyButton text={value} label={`Copy ${label}`} />
+        </span>
+      )}
+    </Field>
+  );
+}
+
+/** Ends a key at once. */
+export function RevokeDialog({ apiKey, ...props }: ChangeProps & { readonly apiKey: Key | undefined }) {
+  return (
+    <Dialog open={apiKey !== undefined} onClose={props.onClose} title={`Revoke ${apiKey?.name ?? ""}`} description="Programs that use it are refused at once. This cannot be undone.">
+      {apiKey && <RevokeForm apiKey={apiKey} {...props} />}
+    </Dialog>
+  );
+}
+
+function RevokeForm({ apiKey: { id, name }, ...props }: ChangeProps & { readonly apiKey: Key }) {
+  const { change, ...state } = useChange(props);
+  return (
+    <ChangeForm
+      label="Revoke"
+      kind="danger"
+      {...state}
+      onClose={props.onClose}
+      onSubmit={() => change(() => client(KeyService).revokeKey({ id }), `Key ${name} revoked`)}
+    >
+      {null}
+    </ChangeForm>
+  );
+}

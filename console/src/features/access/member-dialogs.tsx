@@ -1,0 +1,95 @@
+import { useState } from "react";
+import { AccessService, MemberKind, type Binding } from "@gen/flytebinary/access/v1/access_pb.js";
+import { client } from "@/api/transport";
+import { ChangeForm, useChange, type ChangeProps } from "@/design/change-form";
+import { Dialog } from "@/design/dialog";
+import { Field, Input, Select } from "@/design/field";
+import { placeWords, whereOf, type Where } from "@/entities/access/rights";
+import { placesOf, RoleFields, type RoleInPlace } from "./role-fields";
+import { memberKinds } from "./words";
+
+interface AddProps extends ChangeProps {
+  /** The project's domain whose places can be chosen. */
+  readonly here: Where;
+  /** The place that is chosen first. */
+  readonly place: Where;
+}
+
+/** Gives a role to a user, a group or a key. */
+export function AddMemberDialog({ open, ...props }: AddProps & { readonly open: boolean }) {
+  return (
+    <Dialog open={open} onClose={props.onClose} title="Add member" description="You can give only what you have yourself. It holds within seconds.">
+      <AddForm {...props} />
+    </Dialog>
+  );
+}
+
+const nameHints: Readonly<Partial<Record<MemberKind, string>>> = {
+  [MemberKind.USER]: "The subject of the person, as the account menu shows it.",
+  [MemberKind.GROUP]: "The name of the group at the identity provider.",
+  [MemberKind.KEY]: "The ID of the key.",
+};
+
+function AddForm({ here, place, ...props }: AddProps) {
+  const [kind, setKind] = useState(MemberKind.USER);
+  const [name, setName] = useState("");
+  const [chosen, setChosen] = useState<RoleInPlace>({ role: "viewer", place });
+  const [tried, setTried] = useState(false);
+  const { change, ...state } = useChange(props);
+  return (
+    <ChangeForm
+      label="Add"
+      {...state}
+      onClose={props.onClose}
+      onSubmit={() => {
+        setTried(true);
+        const member = { kind, name: name.trim() };
+        if (member.name === "") return;
+        change(() => client(AccessService).createBinding({ member, role: chosen.role, scope: chosen.place }), `${member.name} has the role ${chosen.role}`);
+      }}
+    >
+      <Field label="Kind">
+        {(control) => (
+          <Select {...control} value={kind} onChange={(event) => setKind(Number(event.target.value))}>
+            {memberKinds.map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <Field label="Name" hint={nameHints[kind]} error={tried && name.trim() === "" ? "A name is required." : ""}>
+        {(control) => <Input {...control} autoComplete="off" autoCapitalize="none" maxLength={255} value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      <RoleFields {...chosen} places={placesOf(here)} onChange={setChosen} />
+    </ChangeForm>
+  );
+}
+
+/** Takes a role from a member. */
+export function RemoveMemberDialog({ binding, ...props }: ChangeProps & { readonly binding: Binding | undefined }) {
+  return (
+    <Dialog open={binding !== undefined} onClose={props.onClose} title={`Remove ${binding?.member?.name ?? ""}`}>
+      {binding && <RemoveForm binding={binding} {...props} />}
+    </Dialog>
+  );
+}
+
+function RemoveForm({ binding: { id, member, role, scope }, ...props }: ChangeProps & { readonly binding: Binding }) {
+  const { change, ...state } = useChange(props);
+  const place = whereOf(scope);
+  return (
+    <ChangeForm
+      label="Remove"
+      kind="danger"
+      {...state}
+      onClose={props.onClose}
+      onSubmit={() => change(() => client(AccessService).deleteBinding({ id, scope: place }), `${member?.name ?? ""} no longer has the role ${role}`)}
+    >
+      <p>
+        <strong>{member?.name}</strong> loses the role {role} in {placeWords(place)} within seconds. Other roles of the member stay.
+      </p>
+    </ChangeForm>
+  );
+}

@@ -1,0 +1,135 @@
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { AccessService, type Binding } from "@gen/flytebinary/access/v1/access_pb.js";
+import { client } from "@/api/transport";
+import { usePages } from "@/api/use-pages";
+import { useTitle } from "@/app/title";
+import { Button } from "@/design/button";
+import { Select } from "@/design/field";
+import { dateOf } from "@/design/format";
+import { ListPage } from "@/design/list-page";
+import { Empty, Notice } from "@/design/notice";
+import { Note, type Column } from "@/design/table";
+import { When } from "@/design/time";
+import { placeWords, whereOf, type Where } from "@/entities/access/rights";
+import { useDenied } from "@/entities/access/use-denied";
+import { AddMemberDialog, RemoveMemberDialog } from "./member-dialogs";
+import { Roles } from "./roles";
+import { memberScopes, MembersSearch, type MemberScope } from "./search";
+import { kindWords } from "./words";
+import css from "@/design/page.module.css";
+
+const placeAt = (scope: MemberScope, { project, domain }: Where): Where => ({
+  project: scope === "installation" ? "" : project,
+  domain: scope === "domain" ? domain : "",
+});
+
+const configured = "configuration";
+
+/** Who has which role in a project's domain, in the project, or in the installation, and what each role may do. */
+export function MembersPage() {
+  const { project = "", domain = "" } = useParams({ strict: false });
+  const search: MembersSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const [adding, setAdding] = useState(false);
+  const [removed, setRemoved] = useState<Binding>();
+  const here = { project, domain };
+  const place = placeAt(search.scope ?? "domain", here);
+  const noView = useDenied(AccessService.method.listBindings, place);
+  const noAdd = useDenied(AccessService.method.createBinding, place);
+  useTitle("Members and roles", `${project} / ${domain}`);
+  const { answer, rows } = usePages(
+    ["access", "bindings", place.project, place.domain],
+    (token, signal) => client(AccessService).listBindings({ scope: place, limit: 100, token }, { signal }),
+    (page) => page.bindings,
+  );
+  const refetch = () => void answer.refetch();
+  const columns: readonly Column<Binding>[] = [
+    {
+      label: "Member",
+      cell: ({ member }) => (
+        <>
+          {member?.name}
+          <Note>{kindWords(member)}</Note>
+        </>
+      ),
+    },
+    { label: "Role", cell: ({ role }) => role },
+    { label: "Where", cell: ({ scope }) => placeWords(whereOf(scope)) },
+    {
+      label: "Added",
+      cell: ({ createdBy, createdAt }) =>
+        createdBy === configured ? (
+          "In the configuration"
+        ) : (
+          <>
+            <When at={dateOf(createdAt)} relative /> by {createdBy}
+          </>
+        ),
+    },
+    {
+      label: "Actions",
+      hideLabel: true,
+      cell: (binding) => binding.createdBy !== configured && <Remove binding={binding} onRemove={() => setRemoved(binding)} />,
+    },
+  ];
+  return (
+    <ListPage
+      title="Members and roles"
+      what="members"
+      label="Members"
+      head={
+        <>
+          <Select
+            className={css["select"]}
+            aria-label="Scope"
+            value={search.scope ?? "domain"}
+            onChange={(event) =>
+              void navigate({
+                to: "/domain/$domain/project/$project/members",
+                params: here,
+                search: MembersSearch({ scope: event.target.value }),
+                replace: true,
+              })
+            }
+          >
+            {memberScopes.map((scope) => (
+              <option key={scope} value={scope}>
+                {placeWords(placeAt(scope, here))}
+              </option>
+            ))}
+          </Select>
+          <div className={css["actions"]}>
+            <Button kind="primary" denied={noAdd} onClick={() => setAdding(true)}>
+              Add member
+            </Button>
+          </div>
+        </>
+      }
+      empty={noView === undefined && <Empty title={`No roles are given in ${placeWords(place)}`} />}
+      answer={noView === undefined ? answer : { ...answer, error: null, isLoading: false, hasNextPage: false }}
+      rows={noView === undefined ? rows : []}
+      columns={columns}
+      keyOf={({ id, member, role }) => `${id}/${member?.name ?? ""}/${role}`}
+      attributesOf={({ member, role }) => ({ "data-testid": "member-row", "data-name": member?.name ?? "", "data-role": role })}
+    >
+      {noView !== undefined && (
+        <Notice title="You may not see who has which role here" role="status">
+          <p>{noView}</p>
+        </Notice>
+      )}
+      <Roles />
+      <AddMemberDialog open={adding} here={here} place={place} onClose={() => setAdding(false)} onChanged={refetch} />
+      <RemoveMemberDialog binding={removed} onClose={() => setRemoved(undefined)} onChanged={refetch} />
+    </ListPage>
+  );
+}
+
+function Remove({ binding, onRemove }: { readonly binding: Binding; readonly onRemove: () => void }) {
+  const denied = useDenied(AccessService.method.deleteBinding, whereOf(binding.scope));
+  return (
+    <Button small denied={denied} onClick={onRemove} aria-label={`Remove ${binding.role} from ${binding.member?.name ?? ""}`}>
+      Remove
+    </Button>
+  );
+}

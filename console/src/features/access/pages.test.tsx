@@ -1,0 +1,166 @@
+import { create } from "@bufbuild/protobuf";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { Tooltip } from "radix-ui";
+import type { ReactNode } from "react";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import {
+  BindingSchema,
+  CreateKeyResponseSchema,
+  GetMeResponseSchema,
+  KeySchema,
+  ListBindingsResponseSchema,
+  ListKeysResponseSchema,
+  ListRolesResponseSchema,
+  MemberKind,
+  SearchAuditResponseSchema,
+} from "@gen/flytebinary/access/v1/access_pb.js";
+import { Toasts } from "@/design/toast";
+import { AuditPage } from "./audit-page";
+import { KeysPage } from "./keys-page";
+import { MembersPage } from "./members-page";
+
+const server = vi.hoisted(() => ({
+  getMe: vi.fn(),
+  listRoles: vi.fn(),
+  listKeys: vi.fn(),
+  createKey: vi.fn(),
+  revokeKey: vi.fn(),
+  listBindings: vi.fn(),
+  createBinding: vi.fn(),
+  deleteBinding: vi.fn(),
+  searchAudit: vi.fn(),
+}));
+const at = vi.hoisted((): { search: Record<string, unknown> } => ({ search: {} }));
+const navigate = vi.hoisted(() => vi.fn());
+vi.mock("@/api/transport", () => ({ client: () => server }));
+vi.mock("@tanstack/react-router", () => ({
+  useParams: () => ({ project: "p", domain: "d" }),
+  useSearch: () => at.search,
+  useNavigate: () => navigate,
+}));
+
+const open = (page: ReactNode) =>
+  render(
+    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+      <Tooltip.Provider>
+        <Toasts>{page}</Toasts>
+      </Tooltip.Provider>
+    </QueryClientProvider>,
+  );
+const viewer = ["key.create", "key.revoke", "key.view", "role.view", "run.view"];
+const admin = [...viewer, "audit.view", "binding.create", "binding.delete", "binding.view"];
+const meWith = (permissions: readonly string[]) =>
+  create(GetMeResponseSchema, { subject: "ada", grants: [{ scope: { project: "p" }, roles: ["some"], permissions: [...permissions] }] });
+const dialog = () => within(screen.getByRole("dialog"));
+
+beforeEach(() => {
+  at.search = {};
+  server.getMe.mockResolvedValue(meWith(admin));
+  server.listRoles.mockResolvedValue(
+    create(ListRolesResponseSchema, {
+      roles: [
+        { name: "admin", description: "also gives roles", permissions: admin },
+        { name: "operator", permissions: ["*.*"] },
+        { name: "viewer", description: "sees runs", permissions: viewer },
+      ],
+    }),
+  );
+  server.listKeys.mockResolvedValue(create(ListKeysResponseSchema, { keys: [{ id: "k1", name: "nightly", hint: "x9", roles: [{ role: "viewer", scope: { project: "p" } }] }] }));
+  server.listBindings.mockResolvedValue(
+    create(ListBindingsResponseSchema, {
+      bindings: [
+        { member: { kind: MemberKind.GROUP, name: "team" }, role: "viewer", scope: {}, createdBy: "configuration" },
+        { id: "7", member: { kind: MemberKind.USER, name: "bob" }, role: "viewer", scope: { project: "p", domain: "d" }, createdBy: "ada" },
+      ],
+    }),
+  );
+  server.searchAudit.mockResolvedValue(create(SearchAuditResponseSchema, { events: [{ sequence: 4n, subject: "bob", permission: "run.abort", outcome: "refused" }] }));
+  for (const change of [server.revokeKey, server.createBinding, server.deleteBinding]) change.mockResolvedValue({});
+});
+afterEach(() => {
+  cleanup();
+  vi.resetAllMocks();
+});
+
+it("shows the secret of a new key once, and closes only by its button", async () => {
+  server.createKey.mockResolvedValue(create(CreateKeyResponseSchema, { key: { id: "k2", name: "ci" }, secret: "fbk_secret", flyteApiKey: "aG9zdA==" }));
+  open(<KeysPage />);
+  fireEvent.click(await screen.findByRole("button", { name: "Create key" }));
+  fireEvent.change(dialog().getByLabelText("Name"), { target: { value: "ci" } });
+  fireEvent.change(dialog().getByLabelText("Valid for"), { target: { value: "30" } });
+  fireEvent.click(dialog().getByRole("button", { name: "Create" }));
+  expect(((await screen.findByLabelText("Secret")) as HTMLInputElement).value).toBe("fbk_secret");
+  expect((screen.getByLabelText("FLYTE_API_KEY") as HTMLInputElement).value).toBe("aG9zdA==");
+  expect(server.createKey.mock.calls[0]?.[0]).toMatchObject({ name: "ci", roles: [{ role: "viewer", scope: { project: "p", domain: "d" } }], lifetime: { seconds: 2_592_000n } });
+  fireEvent.keyDown(screen.getByRole("dialog"), { key: "Escape" });
+  expect(screen.getByLabelText("Secret")).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: "Done" }));
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  expect(document.body.innerHTML).not.toContain("fbk_secret");
+});
+
+it("revokes a key, and has no button for one that has ended", async () => {
+  server.listKeys.mockResolvedValue(
+    create(ListKeysResponseSchema, { keys: [create(KeySchema, { id: "k1", name: "nightly" }), create(KeySchema, { id: "k0", name: "old", revokedAt: { seconds: 1n } })] }),
+  );
+  open(<KeysPage />);
+  fireEvent.click(await screen.findByRole("button", { name: "Revoke nightly" }));
+  expect(screen.queryByRole("button", { name: "Revoke old" })).toBeNull();
+  fireEvent.click(dialog().getByRole("button", { name: "Revoke" }));
+  await waitFor(() => expect(server.revokeKey).toHaveBeenCalledWith({ id: "k1" }));
+});
+
+it("adds and removes members, but not those of the configuration", async () => {
+  open(<MembersPage />);
+  await screen.findByRole("rowheader", { name: /bob/ });
+  expect(screen.queryByRole("button", { name: "Remove viewer from team" })).toBeNull();
+  fireEvent.click(screen.getByRole("button", { name: "Add member" }));
+  fireEvent.change(dialog().getByLabelText("Kind"), { target: { value: String(MemberKind.GROUP) } });
+  fireEvent.change(dialog().getByLabelText("Name"), { target: { value: "ops" } });
+  fireEvent.change(dialog().getByLabelText("Role"), { target: { value: "admin" } });
+  fireEvent.click(dialog().getByRole("button", { name: "Add" }));
+  await waitFor(() =>
+    expect(server.createBinding).toHaveBeenCalledWith({ member: { kind: MemberKind.GROUP, name: "ops" }, role: "admin", scope: { project: "p", domain: "d" } }),
+  );
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  fireEvent.click(screen.getByRole("button", { name: "Remove viewer from bob" }));
+  fireEvent.click(dialog().getByRole("button", { name: "Remove" }));
+  await waitFor(() => expect(server.deleteBinding).toHaveBeenCalledWith({ id: "7", scope: { project: "p", domain: "d" } }));
+});
+
+it("says what each role may do", async () => {
+  open(<MembersPage />);
+  const role = await screen.findByText("also gives roles");
+  expect(role.closest("details")?.textContent).toContain("bindingcreate, delete, view");
+  expect(screen.getByText("Everything, in the whole installation.")).toBeTruthy();
+});
+
+it("says in words who may see the members, and whom to ask", async () => {
+  server.getMe.mockResolvedValue(meWith(viewer));
+  open(<MembersPage />);
+  expect(await screen.findByText("You may not see who has which role here")).toBeTruthy();
+  expect(await screen.findByText("Takes the role admin in p/d. Ask an admin of p.")).toBeTruthy();
+  const add = screen.getByRole("button", { name: "Add member" });
+  expect(add.getAttribute("aria-disabled")).toBe("true");
+  fireEvent.click(add);
+  expect(screen.queryByRole("dialog")).toBeNull();
+  expect((await screen.findByRole("tooltip")).textContent).toContain("Takes the role admin in p/d.");
+});
+
+it("searches the audit as the URL says, and writes the filters to the URL", async () => {
+  at.search = { project: "p", permission: "run.abort", from: "2026-01-02T03:04" };
+  open(<AuditPage />);
+  await screen.findByRole("rowheader");
+  expect(server.searchAudit.mock.calls[0]?.[0]).toMatchObject({ permission: "run.abort", scope: { project: "p", domain: "" }, from: { seconds: 1_767_323_040n }, token: "" });
+  fireEvent.change(screen.getByLabelText("Subject"), { target: { value: "bob" } });
+  fireEvent.change(screen.getByLabelText("Outcome"), { target: { value: "refused" } });
+  fireEvent.click(screen.getByRole("button", { name: "Search" }));
+  expect(navigate).toHaveBeenCalledWith({ to: "/audit", search: { project: "p", permission: "run.abort", from: "2026-01-02T03:04", subject: "bob", outcome: "refused" } });
+});
+
+it("says who may read the audit, and reads nothing of it otherwise", async () => {
+  open(<AuditPage />); // an admin of a project has no right to the audit of the installation
+  expect(await screen.findByText("You may not read the audit here")).toBeTruthy();
+  expect(screen.queryByTestId("audit-row")).toBeNull();
+});

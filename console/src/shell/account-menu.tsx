@@ -1,0 +1,93 @@
+import { Link } from "@tanstack/react-router";
+import { CircleUser } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import type { GetMeResponse } from "@gen/flytebinary/access/v1/access_pb.js";
+import { useHere } from "@/app/places";
+import { Button, IconButton } from "@/design/button";
+import { Facts } from "@/design/facts";
+import { dateOf } from "@/design/format";
+import { Popover } from "@/design/popover";
+import { When } from "@/design/time";
+import { can, everywhere, placeWords, whereOf } from "@/entities/access/rights";
+import { useMe } from "@/entities/access/use-me";
+import css from "./shell.module.css";
+
+/** Who the reader is, what it may do, and the way out. */
+export function AccountMenu() {
+  const me = useMe();
+  const [open, setOpen] = useState(false);
+  const close = () => setOpen(false);
+  return (
+    <Popover
+      open={open}
+      onOpenChange={setOpen}
+      label="Account"
+      align="end"
+      trigger={
+        <IconButton label={me && !me.open ? `Account of ${me.name || me.subject}` : "Account"}>
+          <CircleUser size={16} aria-hidden />
+        </IconButton>
+      }
+    >
+      <div className={css["account"]}>
+        {!me && <p>The server has not said yet who you are.</p>}
+        {me?.open && <p>Access is open: everybody who reaches this address may do everything. Nobody signs in.</p>}
+        {me && !me.open && <Who me={me} />}
+        {me && <Pages me={me} onGo={close} />}
+        {me && !me.open && (
+          <form method="post" action="/access/sign-out">
+            <Button type="submit">Sign out</Button>
+          </form>
+        )}
+      </div>
+    </Popover>
+  );
+}
+
+function Who({ me }: { readonly me: GetMeResponse }) {
+  return (
+    <>
+      <strong>{me.name || me.subject}</strong>
+      <Facts
+        facts={[
+          ["Subject", me.subject],
+          ["E-mail", me.email],
+          ["Groups", me.groups.join(", ")],
+          ["Roles", me.grants.length === 0 ? `None. ${me.ask || "Ask an operator of this installation for a role."}` : <Roles me={me} />],
+          ["Credential", me.credential],
+          ["Until", me.expiresAt && <When at={dateOf(me.expiresAt)} />],
+        ]}
+      />
+    </>
+  );
+}
+
+const Roles = ({ me }: { readonly me: GetMeResponse }) => (
+  <ul>
+    {me.grants.map(({ scope, roles }) => (
+      <li key={`${scope?.project ?? ""}/${scope?.domain ?? ""}`}>
+        {roles.join(", ")} in {placeWords(whereOf(scope))}
+      </li>
+    ))}
+  </ul>
+);
+
+function Pages({ me, onGo }: { readonly me: GetMeResponse; readonly onGo: () => void }) {
+  const here = useHere();
+  const links: readonly (ReactNode | false)[] = [
+    <Link key="keys" to="/keys" onClick={onGo}>
+      My API keys
+    </Link>,
+    here && (
+      <Link key="members" to="/domain/$domain/project/$project/members" params={here} onClick={onGo}>
+        Members and roles of {here.project}
+      </Link>
+    ),
+    (can(me, "audit.view", everywhere) || (here !== undefined && can(me, "audit.view", here))) && (
+      <Link key="audit" to="/audit" search={can(me, "audit.view", everywhere) || !here ? {} : here} onClick={onGo}>
+        Audit
+      </Link>
+    ),
+  ];
+  return <nav aria-label="Access">{links}</nav>;
+}
