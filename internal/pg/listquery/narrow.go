@@ -58,6 +58,16 @@ func split(projects, domains []string) (everywhere []string, places pairs) {
 	return everywhere, places
 }
 
+// manyPlaces is from how many places on a scope is wide.
+const manyPlaces = 1000
+
+// Wide reports whether the scope of the call has so many places, or a domain of every project, that a list reads all rows in its
+// order and drops those outside, where it reads each place by itself for a narrower one.
+func Wide(ctx context.Context) bool {
+	projects, _, limited := Places(ctx)
+	return limited && (len(projects) >= manyPlaces || slices.Contains(projects, ""))
+}
+
 // Sees reports whether what is in the domain of a project is within the scope of the call; with an empty domain, all of
 // the project.
 func Sees(ctx context.Context, project, domain string) bool {

@@ -38,6 +38,9 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 	if places != nil {
 		b, _ = scope.conditions() // a single place is treated like a requested one
 	}
+	if listquery.Wide(ctx) {
+		listquery.Narrow(ctx, b, "a.project", "a.domain")
+	}
 	q, err := RunFields.Compile(*b, tokenScope, request)
 	if err != nil {
 		return nil, "", err
@@ -66,9 +69,9 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 }
 
 // places are the projects and domains whose runs a list across all projects may show when the scope of the call is
-// limited; nil means all. A single place becomes the place of the list.
+// limited; nil means all, or that the scope is wide. A single place becomes the place of the list.
 func (r *Reader) places(ctx context.Context, scope *RunScope) ([]schema.Scope, error) {
-	if _, _, limited := listquery.Places(ctx); !limited {
+	if _, _, limited := listquery.Places(ctx); !limited || listquery.Wide(ctx) {
 		return nil, nil
 	}
 	if scope.Project != "" && scope.Domain != "" {

@@ -24,6 +24,15 @@ import (
 var scopes = map[string][]string{
 	"nothing": {}, "unknown": {"z/"}, "one domain": {"p/d"}, "a project": {"p/"}, "two domains": {"p/d", "q/other"},
 	"two projects": {"p/", "q/"}, "twice the same": {"q/", "q/d"}, "a domain of all": {"/d"}, "a domain and a project": {"/d", "q/"},
+	"very many": manyProjects("p/", "q/d"),
+}
+
+// manyProjects are places of which all but the given ones have nothing.
+func manyProjects(places ...string) []string {
+	for i := range 1000 {
+		places = append(places, fmt.Sprint("empty-", i, "/"))
+	}
+	return places
 }
 
 func scopeOf(places []string) authz.Scope {

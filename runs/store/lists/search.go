@@ -126,7 +126,7 @@ func (r *Reader) Search(ctx context.Context, text string, limit int) ([]Found, e
 	first := searching{limit: limit, limited: limited}
 	first.loops()
 	first.add(ctx, tasksByPrefix, n.pattern, limit)
-	if !limited {
+	if !limited || listquery.Wide(ctx) {
 		first.add(ctx, runsNewest, n.lower, n.match, limit)
 	} else if err := first.newestWithin(ctx, r.pool, n); err != nil {
 		return nil, err

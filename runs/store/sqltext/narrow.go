@@ -3,7 +3,6 @@ package sqltext
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -27,7 +26,7 @@ func WithinScope(ctx context.Context, args []any) (string, []any) {
 	return " AND " + b.Conditions(), b.Args()
 }
 
-// RunPlaces are the distinct projects and domains within the limited scope of the call that have runs. It skips from one
+// RunPlaces are the distinct projects and domains within the limited scope of the call, which is not wide, that have runs. It skips from one
 // domain of a project to the next in an index.
 func RunPlaces(ctx context.Context, pool *pgxpool.Pool) ([]schema.Scope, error) {
 	const query = `
@@ -45,13 +44,7 @@ func RunPlaces(ctx context.Context, pool *pgxpool.Pool) ([]schema.Scope, error) 
 	if len(projects) == 0 {
 		return nil, nil
 	}
-	var found []schema.Scope
-	var err error
-	if slices.Contains(projects, "") {
-		found, err = AllRunPlaces(ctx, pool)
-	} else {
-		found, err = runPlaces(ctx, pool, query, projects)
-	}
+	found, err := runPlaces(ctx, pool, query, projects)
 	if err != nil {
 		return nil, err
 	}

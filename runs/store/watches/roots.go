@@ -60,6 +60,12 @@ func (w *Reader) newestWithin(ctx context.Context, target RunTarget, limit int) 
 	if target.Project != "" {
 		return nil, nil
 	}
+	if listquery.Wide(ctx) {
+		where, args := target.where([]any{limit})
+		within, args := sqltext.WithinScope(ctx, args)
+		return w.roots(ctx, `SELECT `+lists.ListedColumns+`, a.labels FROM actions a WHERE `+where+within+`
+			ORDER BY a.created_at DESC, a.id DESC LIMIT $1`, args...)
+	}
 	places, err := sqltext.RunPlaces(ctx, w.pool)
 	if err != nil || len(places) == 0 {
 		return nil, err
