@@ -3,6 +3,7 @@ package manager_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/access"
 	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy/dataproxyconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -30,6 +36,10 @@ func (byName) Authenticate(_ context.Context, request authz.Request) (authz.Iden
 	header := request.Header.Get("Authorization")
 	if len(header) <= len(bearer) {
 		return authz.Identity{}, nil
+	}
+	if run, ok := strings.CutPrefix(header, bearer+"task of "); ok { // of the project mine
+		attempt := &authz.Attempt{Project: "mine", Domain: "development", Run: run, Action: "a0", Number: 1}
+		return authz.Identity{Kind: authz.Task, Subject: run + "/a0", Attempt: attempt}, nil
 	}
 	return authz.Identity{Kind: authz.User, Subject: header[len(bearer):], Groups: []string{"team of " + header[len(bearer):]}}, nil
 }
@@ -287,4 +297,35 @@ func TestMembersAreAdministered(t *testing.T) {
 	me, err = access("nemo").GetMe(t.Context(), &accessv1.GetMeRequest{})
 	require.NoError(t, err, "who has no role learns whom to ask")
 	require.Empty(t, me.GetGrants())
+}
+
+// TestServicesWorkForTasks calls as the process of a task what other services are asked for on its behalf: whether a project exists, its
+// settings, where a run keeps its data.
+func TestServicesWorkForTasks(t *testing.T) {
+	url := startWithRoles(t)
+	me := as("task of first")
+	upload := func(project string) error {
+		_, err := dataproxyconnect.NewDataProxyServiceClient(me, url).CreateUploadLocation(t.Context(),
+			&dataproxy.CreateUploadLocationRequest{Project: project, Domain: "development", Filename: "x", ContentMd5: make([]byte, 16)})
+		return err
+	}
+	model := func(project string) error {
+		_, err := artifactconnect.NewArtifactServiceClient(me, url).CreateArtifact(t.Context(), &artifact.CreateArtifactRequest{
+			ArtifactId: &artifact.ArtifactIdentifier{Name: &artifact.ArtifactName{Org: "o", Project: project, Domain: "development", Name: "model"}, Version: "1"},
+			Spec: &artifact.ArtifactSpec{
+				Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_INTEGER}},
+				Value: &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{
+					Primitive: &core.Primitive{Value: &core.Primitive_Integer{Integer: 1}},
+				}}}},
+			},
+		})
+		return err
+	}
+	start := func(project string) error {
+		return createRun(t, workflowconnect.NewRunServiceClient(me, url), runOf(project, "by-a-task"))
+	}
+	for name, call := range map[string]func(project string) error{"upload": upload, "artifact": model, "run": start} {
+		require.NoError(t, call("mine"), name)
+		require.Equal(t, connect.CodeNotFound, connect.CodeOf(call("theirs")), name)
+	}
 }

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/flyte-binary/flyte-binary/internal/wire/authz"
+import (
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+)
 
 // reachOfTasks says how far a permission reaches for tasks.
 type reachOfTasks uint8
@@ -51,6 +55,10 @@ func decideTask(identity authz.Identity, rule authz.Rule, resource authz.Resourc
 		return authz.Scope{}, authz.Denied("%s is not allowed to a task of no run", rule.Action)
 	case rule.Members:
 		return authz.Everything(), nil // the procedure says that it is for everybody here
+	case onBehalf(rule) && place.Project == own.Project && within(own, place):
+		return authz.Everything(), nil
+	case onBehalf(rule):
+		return authz.Scope{}, authz.Hidden("%s does not exist, or tasks of %s/%s may not see it", resource, own.Project, own.Domain)
 	case reach == inPlace && rule.Lists && within(own, place):
 		return authz.Scope{Places: []authz.Place{own}}, nil
 	case reach == inPlace && place == own:
@@ -64,6 +72,12 @@ func decideTask(identity authz.Identity, rule authz.Rule, resource authz.Resourc
 	default:
 		return authz.Scope{}, authz.Denied("%s is not allowed to tasks, such as %s; a program that must do so needs an API key", rule.Action, identity.Subject)
 	}
+}
+
+// onBehalf reports whether a service asks for something that the task itself cannot call, such as whether a project exists and what
+// its settings are. The table refuses such calls from the network before anything is decided here.
+func onBehalf(rule authz.Rule) bool {
+	return rule.By != 0 && !rule.By.Has(authz.Task) && strings.HasSuffix(rule.Action, ".view")
 }
 
 // placeOfTask is where a task runs, and its run; ok is false if the identity has neither an attempt nor an app.
