@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/attempts"
 )
 
 // pause is how long a Python environment that cannot be forked from is left alone. Loading it takes seconds, which each
@@ -164,6 +166,9 @@ func (r *runner) warm(ctx context.Context, c command, output *os.File) (process,
 		return nil, fmt.Errorf("the SDK reads %s when it is imported, and the worker has another value", name)
 	}
 	if !r.alone {
+		if c.env[attempts.TokenVariable] != "" {
+			return r.apart(ctx, base, c, output)
+		}
 		return r.share(ctx, base, c, output)
 	}
 	if l := r.load(ctx, base, c); l != nil && l.differs(c.env, true) == "" {
@@ -190,6 +195,37 @@ func (r *runner) fork(ctx context.Context, s *server, c command, output *os.File
 		return nil, err
 	}
 	return &forkedAttempt{runner: r, forked: f}, nil
+}
+
+// apart forks an attempt that runs at the same time as others and must not share its process with them: each calls the server with a
+// token of its own, and a process has one connection. Its code gets a directory of its own, as in startSharing.
+func (r *runner) apart(ctx context.Context, base *server, c command, output *os.File) (process, error) {
+	what, bundle := request{Do: "run", Dir: r.place.dir, Args: c.args, Env: c.env}, bundleOf(c.args)
+	own := ""
+	if bundle.tgz != "" || bundle.pkl != "" {
+		dir, err := os.MkdirTemp(r.scratch, "code-")
+		if err != nil {
+			return nil, fmt.Errorf("make a directory for the code of an attempt: %w", err)
+		}
+		what.Dir, own = dir, dir
+	}
+	f, err := base.fork(ctx, startLimit, what, output)
+	if err != nil {
+		_ = os.RemoveAll(own)
+		return nil, err
+	}
+	return &apartAttempt{process: &forkedAttempt{runner: r, forked: f}, dir: own}, nil
+}
+
+// apartAttempt is an attempt with a directory of its own; empty if it has none.
+type apartAttempt struct {
+	process
+	dir string
+}
+
+func (a *apartAttempt) release() {
+	a.process.release()
+	_ = os.RemoveAll(a.dir)
 }
 
 // startBase is the server with the SDK. A failure is remembered for a while.

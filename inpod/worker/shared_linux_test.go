@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -59,6 +60,42 @@ async def bad() -> str:
 async def leaves() -> str:
     os._exit(3)
 `
+
+const presenting = `
+import os, time
+import flyte
+
+env = flyte.TaskEnvironment(name="w")
+
+@env.task
+async def tells(folder: str = "") -> str:
+    path = os.path.dirname(flyte.ctx().raw_data_path.path) + "/here"
+    with open(path + ".part", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(path + ".part", path)
+    while not os.path.exists(os.environ["GO"]):
+        time.sleep(0.01)
+    return os.environ["_U_EP_OVERRIDE"]
+`
+
+// TestAttemptsWithTokensShareNoProcess: an attempt calls the server with its own token, whatever runs at the same time.
+func TestAttemptsWithTokensShareNoProcess(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.Concurrency = 2 })
+	code, gate := f.bundle("tasks", presenting), t.TempDir()+"/go"
+	for uid, token := range map[int64]string{1: "fbt_one", 2: "fbt_two"} {
+		f.assign(uid, code, "tasks", "tells", func(a *workerv1.Assignment) {
+			a.Env["FLYTE_TASK_TOKEN"], a.Env["GO"] = token, gate
+		})
+	}
+	require.NotEqual(t, f.says(1, "here"), f.says(2, "here"))
+	require.NoError(t, os.WriteFile(gate, nil, 0o600))
+	for uid, want := range map[int64]string{1: "http://localhost:1/t/fbt_one", 2: "http://localhost:1/t/fbt_two"} {
+		ended := f.ended(uid)
+		require.Equal(t, workerv1.End_END_EXITED, ended.GetEnd(), f.log(uid))
+		require.True(t, ended.GetWarm())
+		require.Equal(t, want, f.outputs(uid)["o0"], f.log(uid))
+	}
+}
 
 func TestSeveralInOneProcess(t *testing.T) {
 	f := newFixture(t, func(c *Config) { c.Concurrency = 3 })
