@@ -49,7 +49,7 @@ var (
 	_ authz.Authenticator = (*signIn)(nil)
 )
 
-func newSignIn(config Config, s *store.Store, keys authserver.Keys, clk clock.Clock, log zerolog.Logger) (*signIn, error) {
+func newSignIn(config Config, s *store.Store, keys authserver.Keys, auditor authz.Auditor, clk clock.Clock, log zerolog.Logger) (*signIn, error) {
 	url := strings.TrimSuffix(config.PublicURL, "/")
 	made := &signIn{config: config, clock: clk, log: log}
 	var err error
@@ -76,7 +76,7 @@ func newSignIn(config Config, s *store.Store, keys authserver.Keys, clk clock.Cl
 	}
 	made.pages = signin.New(signin.Deps{
 		Store: s, Sessions: made.sessions, Accounts: made.accounts, Providers: all, Server: made.server, URL: url,
-		Lifetime: config.Sessions.Absolute, Log: log,
+		Lifetime: config.Sessions.Absolute, Auditor: auditor, Log: log,
 	})
 	return made, nil
 }

@@ -106,7 +106,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		{Name: "audit", Part: s.audit}, {Name: "audit keeper", Part: keeper},
 	}
 	if config.Authenticates() {
-		if s.signIn, err = newSignIn(config, s.store, s.keys, deps.Clock, deps.Logger); err != nil {
+		if s.signIn, err = newSignIn(config, s.store, s.keys, s.audit, deps.Clock, deps.Logger); err != nil {
 			return nil, fmt.Errorf("access: %w", err)
 		}
 		parts = append(parts, lifecycle.Named{Name: "sign-in", Part: s.signIn})

@@ -11,8 +11,10 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
@@ -434,4 +436,28 @@ func TestAPortForOthersNeedsAnAuthenticator(t *testing.T) {
 			require.ErrorContains(t, err, "access.open: true")
 		})
 	}
+}
+
+// TestSignInsAreRecorded finds who signed in and out, and who could not, in the record of what was done.
+func TestSignInsAreRecorded(t *testing.T) {
+	server := startSignIn(t, nil)
+	grace, admin := server.browser(t), server.browser(t)
+	grace.post("/access/sign-in", url.Values{"name": {"grace"}, "password": {"wrong guess"}})
+	grace.signIn("grace")
+	grace.post("/access/sign-out", nil)
+	admin.signIn("admin")
+	audit := accessv1connect.NewAuditServiceClient(admin.http, server.url)
+	require.Eventually(t, func() bool {
+		found, err := audit.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{Permission: "identity.authenticate"})
+		require.NoError(t, err)
+		var done []string
+		for _, event := range found.GetEvents() {
+			done = append(done, event.GetSubject()+" "+event.GetProcedure()+" "+event.GetOutcome())
+			require.NotContains(t, event.String(), "wrong guess")
+		}
+		slices.Sort(done)
+		return slices.Equal(done, []string{
+			" /access/sign-in refused", "admin /access/sign-in succeeded", "grace /access/sign-in succeeded", "grace /access/sign-out succeeded",
+		})
+	}, 30*time.Second, 100*time.Millisecond)
 }

@@ -60,6 +60,7 @@ func (p *Pages) answerDevice(w http.ResponseWriter, r *http.Request) {
 		p.deviceForm(shown, "")
 		shown.write(w)
 	default:
+		p.record(r, session, DevicePage)
 		p.Log.Info().Str("subject", session.Person.Subject).Str("peer", r.RemoteAddr).Bool("allowed", person != nil).Msg("a device asked to sign in")
 		shown := &page{title: answer}
 		shown.add(`<p>You can close this page.</p>`)

@@ -59,7 +59,9 @@ type Deps struct {
 	URL string
 	// Lifetime is how long browsers keep the cookie of a session.
 	Lifetime time.Duration
-	Log      zerolog.Logger
+	// Auditor records who signed in and out; nil records nothing.
+	Auditor authz.Auditor
+	Log     zerolog.Logger
 }
 
 // Pages serves the pages.
@@ -151,6 +153,7 @@ func (p *Pages) enter(w http.ResponseWriter, r *http.Request, person sessions.Pe
 		return
 	}
 	p.Log.Info().Str("subject", person.Subject).Str("issuer", person.Issuer).Str("session", session.ID).Str("peer", r.RemoteAddr).Msg("signed in")
+	p.record(r, session, Page)
 	p.cookies.set(w, sessionCookie, token, p.Lifetime)
 	if to.Request != "" {
 		p.answerRequest(w, r, to.Request, person)
@@ -263,6 +266,7 @@ func (p *Pages) password(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, accounts.ErrRefused):
 		p.Log.Warn().Str("account", name).Str("peer", r.RemoteAddr).Msg("sign-in refused")
+		p.recordRefused(r, name, err)
 		p.form(w, r, to, sessions.Session{}, false, err.Error())
 	case err != nil:
 		p.broken(w, r, err)
@@ -281,6 +285,7 @@ func (p *Pages) approve(w http.ResponseWriter, r *http.Request) {
 	case !signedIn:
 		http.Redirect(w, r, Page+"?"+destination{Request: request}.query(), http.StatusSeeOther)
 	case r.PostFormValue("answer") == "allow":
+		p.record(r, session, approvePath)
 		p.answerRequest(w, r, request, session.Person)
 	default:
 		redirect, found, err := p.Server.Deny(r.Context(), request)
@@ -304,6 +309,9 @@ func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		p.broken(w, r, err)
 		return
+	}
+	if signedIn {
+		p.record(r, session, SignOutPath)
 	}
 	p.cookies.set(w, sessionCookie, "", -time.Second)
 	to := leftPath
