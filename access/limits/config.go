@@ -13,7 +13,7 @@ type Config struct {
 	// RunsPerMinute is how many runs a person or an API key creates. Runs that tasks create count for their project alone.
 	// Defaults to 6000.
 	RunsPerMinute int `config:"runsPerMinute"`
-	// ProjectRunsPerMinute is how many runs are created by call in a project, whoever creates them. Runs of schedules and other
+	// ProjectRunsPerMinute is how many runs are created by call in a project, by all its callers together. Runs of schedules and other
 	// triggers do not count. Defaults to 0.
 	ProjectRunsPerMinute int `config:"projectRunsPerMinute"`
 }

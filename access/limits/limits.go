@@ -119,7 +119,7 @@ func inWords(wait time.Duration) time.Duration {
 	return (wait + unit - 1).Truncate(unit)
 }
 
-// person is the name of a caller who has limits of its own. Anonymous callers cannot be told apart, tasks count for their
+// person is the name of a caller who has limits of its own. Anonymous callers look the same, tasks count for their
 // project, and parts of the installation work for others.
 func person(identity authz.Identity) (name string, limited bool) {
 	switch identity.Kind { //nolint:exhaustive // see above

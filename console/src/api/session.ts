@@ -46,7 +46,7 @@ export async function signedInAgain(signal?: AbortSignal): Promise<void> {
   ]);
 }
 
-/** Sends calls that the server did not take for want of a session again, after the person has signed in. */
+/** Sends calls that the server did not take without a session again, after the person has signed in. */
 export const session: Interceptor = (next) => async (request) => {
   for (;;) {
     try {
@@ -70,7 +70,7 @@ function end() {
   const ask = () =>
     void caller().then((name) => {
       if (name === undefined || ended !== current) return;
-      // What the page shows belongs to somebody else.
+      // What the page shows belongs to another person.
       if (subject !== undefined && name !== subject) location.reload();
       else change(undefined);
     });

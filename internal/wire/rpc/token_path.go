@@ -25,7 +25,7 @@ func WithoutTokenPath(next http.Handler) http.Handler {
 		shown := *r.URL
 		shown.Path, shown.RawPath = "/"+path, ""
 		if raw := r.URL.RawPath; raw != "" {
-			// Whoever escapes a token, which needs none, might hide another path in it.
+			// A client that escapes a token, which needs none, might hide another path in it.
 			rest, same := strings.CutPrefix(raw, TokenPath+token+"/")
 			if unescaped, err := url.PathUnescape(rest); !same || err != nil || unescaped != path {
 				http.Error(w, "the token at the beginning of the path must not be escaped", http.StatusBadRequest)

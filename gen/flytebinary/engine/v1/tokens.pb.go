@@ -249,7 +249,7 @@ func (x *AppRevisionRef) GetRevision() uint64 {
 // IssueTaskTokenResponse has the token.
 type IssueTaskTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty where callers need none: the installation authenticates nobody.
+	// Empty where callers need none: the installation authenticates no one.
 	Token         string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

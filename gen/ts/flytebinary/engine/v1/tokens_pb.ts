@@ -136,7 +136,7 @@ export const AppRevisionRefSchema: GenMessage<AppRevisionRef> = /*@__PURE__*/
  */
 export type IssueTaskTokenResponse = Message<"flytebinary.engine.v1.IssueTaskTokenResponse"> & {
   /**
-   * Empty where callers need none: the installation authenticates nobody.
+   * Empty where callers need none: the installation authenticates no one.
    *
    * @generated from field: string token = 1;
    */
