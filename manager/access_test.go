@@ -99,6 +99,9 @@ func TestRolesDecide(t *testing.T) {
 	require.NoError(t, createRun(t, runs("ada"), runOf("mine", "second")))
 	require.NoError(t, createRun(t, runs("carol"), runOf("mine", "third")))
 	require.NoError(t, createRun(t, runs("dave"), runOf("mine", "fourth")), "with a role in one domain of the project")
+	_, err = dataproxyconnect.NewDataProxyServiceClient(as("dave"), url).CreateUploadLocation(t.Context(),
+		&dataproxy.CreateUploadLocationRequest{Project: "mine", Domain: "development", Filename: "x", ContentMd5: make([]byte, 16)})
+	require.NoError(t, err, "services that are asked on his behalf about the project answer him")
 	err = createRun(t, runs("bob"), runOf("theirs", "second"))
 	code(connect.CodePermissionDenied, err)
 	require.ErrorContains(t, err, "run.create is not allowed on run theirs/development/second to bob; it takes one of the roles runner, contributor, admin, operator there. Ask root.")

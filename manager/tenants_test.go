@@ -210,7 +210,7 @@ func TestNoAnswerHasAnotherTenantsName(t *testing.T) {
 				named++
 				require.Equal(t, connect.CodeNotFound, code, "%s at %q: %v", procedure, at, err)
 			}
-			if rule.Action[len(rule.Action)-len(".view"):] == ".view" { // those with the right to it are told
+			if rule.Action[len(rule.Action)-len(".view"):] == ".view" { // an operator has the right to it
 				if answer, _ := answerTo(t, root, url, method, request); bytes.Contains(answer, []byte(victim)) {
 					shown++
 				}

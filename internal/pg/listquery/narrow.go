@@ -61,8 +61,8 @@ func split(projects, domains []string) (everywhere []string, places pairs) {
 // manyPlaces is from how many places on a scope is wide.
 const manyPlaces = 1000
 
-// Wide reports whether the scope of the call has so many places, or a domain of every project, that a list reads all rows in its
-// order and drops those outside, where it reads each place by itself for a narrower one.
+// Wide reports whether the scope of the call has very many places or a domain of every project. A list then reads all rows in its
+// order and drops those outside; for a narrower scope it reads each place by itself.
 func Wide(ctx context.Context) bool {
 	projects, _, limited := Places(ctx)
 	return limited && (len(projects) >= manyPlaces || slices.Contains(projects, ""))
