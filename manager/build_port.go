@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/health"
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/tokenpath"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager/port"
 	"github.com/flyte-binary/flyte-binary/manager/system"
@@ -90,6 +91,6 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 		handler = p.gateway.Handler(hosts, handler)
 	}
 	// In front of everything: nothing else may see a token in a path.
-	p.port, err = port.NewPort(p.config.Server, p.listener, rpc.WithoutTokenPath(handler), clients, p.beginStop, p.clock, p.log)
+	p.port, err = port.NewPort(p.config.Server, p.listener, tokenpath.Cut(handler), clients, p.beginStop, p.clock, p.log)
 	return p.port, err
 }

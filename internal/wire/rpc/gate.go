@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/tokenpath"
 )
 
 // gate is what every call and every plain route passes before a byte of its body is read: who calls, and whether the
@@ -120,7 +121,7 @@ func arrival(r *http.Request) *http.Request {
 
 // arrived is what is known of a call before its body is read.
 func arrived(ctx context.Context, procedure, peer string, header http.Header) authz.Request {
-	request := authz.Request{Header: header, Token: tokenIn(ctx), Peer: peer, Procedure: procedure, Method: http.MethodPost, Origin: header.Get("Origin")}
+	request := authz.Request{Header: header, Token: tokenpath.From(ctx), Peer: peer, Procedure: procedure, Method: http.MethodPost, Origin: header.Get("Origin")}
 	if r, ok := ctx.Value(arrivalKey{}).(*http.Request); ok {
 		request.TLS, request.Method = r.TLS, r.Method
 	}
@@ -130,6 +131,6 @@ func arrived(ctx context.Context, procedure, peer string, header http.Header) au
 // requestOf is what is known of a request to a plain route.
 func requestOf(r *http.Request, pattern string) authz.Request {
 	return authz.Request{
-		Header: r.Header, Token: tokenIn(r.Context()), Peer: r.RemoteAddr, TLS: r.TLS, Procedure: pattern, Method: r.Method, Origin: r.Header.Get("Origin"),
+		Header: r.Header, Token: tokenpath.From(r.Context()), Peer: r.RemoteAddr, TLS: r.TLS, Procedure: pattern, Method: r.Method, Origin: r.Header.Get("Origin"),
 	}
 }

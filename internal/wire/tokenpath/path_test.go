@@ -1,4 +1,4 @@
-package rpc_test
+package tokenpath_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/wire/tokenpath"
 )
 
 // presented keeps what the authenticator is asked about.
@@ -45,7 +46,7 @@ func TestATokenInThePath(t *testing.T) {
 	mux.Handle("GET /metrics", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.URL.String()+" "+r.RequestURI)
 	}))
-	server := httptest.NewServer(rpc.WithoutTokenPath(mux))
+	server := httptest.NewServer(tokenpath.Cut(mux))
 	t.Cleanup(server.Close)
 
 	for _, option := range []connect.ClientOption{connect.WithProtoJSON(), connect.WithGRPCWeb(), connect.WithHTTPGet()} {
@@ -82,7 +83,7 @@ func TestATokenInThePath(t *testing.T) {
 
 func TestThePathIsCutEverywhere(t *testing.T) {
 	var seen *http.Request
-	handler := rpc.WithoutTokenPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }))
+	handler := tokenpath.Cut(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }))
 	for path, want := range map[string]string{
 		"/t/secret/a/b?x=y": "/a/b?x=y", "/t/secret/a%2Fb/c": "/a%2Fb/c", "/t/secret": "/", "/t/secret/": "/", "/tasks/t/secret": "/tasks/t/secret",
 	} {
