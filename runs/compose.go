@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
 	"github.com/flyte-binary/flyte-binary/runs/actionstate"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
+	"github.com/flyte-binary/flyte-binary/runs/backlog"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
@@ -35,6 +36,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Places: places, Settings: resolver, Tasks: l.tasks, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
 		Queues: l.queues, Cache: l.cache, Calls: calls, TaskTypes: deps.Launch.TaskTypes, Clock: deps.Clock, Pods: deps.Launch.Pods,
 		Notifications: deps.Launch.Notifications,
+		Backlog:       backlog.New(config.Backlog, l.queue, deps.Clock),
 		Triggers:      deps.Peers.Triggers,
 		Pools:         deps.Launch.WorkerPools,
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
+	"github.com/flyte-binary/flyte-binary/runs/backlog"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
@@ -30,6 +31,8 @@ type Config struct {
 	Writer store.WriterConfig `config:"writer"`
 	// Admission limits the live actions.
 	Admission admission.Config `config:"admission"`
+	// Backlog bounds what a project may have under way before CreateRun refuses more.
+	Backlog backlog.Config `config:"backlog"`
 	// Queues are the queues besides the one named default, which always exists and has limits only when it is listed
 	// too. In the environment and in overrides a queue is one line, as in "gpu maxActions=4 priority=10". queues.md
 	// describes the fields.
@@ -67,6 +70,7 @@ func DefaultConfig() Config {
 		SeedProjects:    []string{"flytesnacks"},
 		Writer:          store.DefaultWriterConfig(),
 		Admission:       admission.DefaultConfig(),
+		Backlog:         backlog.DefaultConfig(),
 		Assignments:     dispatch.DefaultConfig(),
 		Timers:          timers.DefaultConfig(),
 		Webhooks:        webhook.DefaultConfig(),
@@ -100,6 +104,7 @@ func (c Config) Validate() error {
 	found.If(c.InputsTimeout <= 0, "inputsTimeout: must be positive, got %s", c.InputsTimeout)
 	found.Section("writer", c.Writer.Validate())
 	found.Section("admission", c.Admission.Validate())
+	found.Section("backlog", c.Backlog.Validate())
 	found.Section("queues", queues.Validate(c.Queues))
 	found.Section("assignments", c.Assignments.Validate())
 	found.Section("timers", c.Timers.Validate())

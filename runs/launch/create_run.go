@@ -65,7 +65,13 @@ type Calls interface {
 	Begin() (end func())
 }
 
-// Creator creates runs. All fields but Pods, Notifications and Triggers are required.
+// Backlog knows how much projects have under way; backlog.Backlog does.
+type Backlog interface {
+	// Enter counts a run that is about to be created, or returns an error when the project is at a limit.
+	Enter(ctx context.Context, project string) error
+}
+
+// Creator creates runs. All fields but Pods, Notifications, Triggers and Backlog are required.
 type Creator struct {
 	Config   Config
 	Places   Places
@@ -83,6 +89,8 @@ type Creator struct {
 	Notifications Notifications
 	// Triggers reads triggers for runs that are started by their name; nil means that there are none.
 	Triggers Triggers
+	// Backlog may be nil.
+	Backlog Backlog
 
 	code codeAccess
 }

@@ -38,7 +38,7 @@ type Writer interface {
 	ActionWriter
 }
 
-// Deps are the dependencies of all use cases. All but Pods, Notifications and Triggers are required.
+// Deps are the dependencies of all use cases. All but Pods, Notifications, Triggers and Backlog are required.
 type Deps struct {
 	Places   Places
 	Settings Settings
@@ -60,6 +60,8 @@ type Deps struct {
 	Notifications Notifications
 	// Triggers reads triggers; nil means that there are none.
 	Triggers Triggers
+	// Backlog refuses runs of projects that have too much under way; nil refuses none.
+	Backlog Backlog
 	// Pools says that workers run the tasks of reusable environments.
 	Pools bool
 }
@@ -83,7 +85,7 @@ func New(config Config, deps Deps) Parts {
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Tasks, Roots: deps.Reader, Storage: deps.Storage,
 			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Calls: deps.Calls, Pods: deps.Pods, code: code,
-			Notifications: deps.Notifications, Triggers: deps.Triggers,
+			Notifications: deps.Notifications, Triggers: deps.Triggers, Backlog: deps.Backlog,
 		},
 		Recorder: &Recorder{
 			Contexts: NewContexts(deps.Reader, recoveries, deps.Clock), Storage: deps.Storage, Objects: deps.Blobs,

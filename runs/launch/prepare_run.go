@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
@@ -51,6 +52,7 @@ func (c *Creator) steps() []step {
 		c.stepRunSpec,
 		c.stepRecovery,
 		c.stepInputs,
+		c.stepBacklog,
 	}
 }
 
@@ -162,6 +164,22 @@ func (c *Creator) stepRunSpec(_ context.Context, p *preparedRun) error {
 
 func (c *Creator) stepRecovery(ctx context.Context, p *preparedRun) (err error) {
 	p.context.Recovery, err = c.Planner.Recoveries.of(ctx, p.id, notCreated, p.spec)
+	return err
+}
+
+// stepBacklog is the last step, so that only runs that would be created count. Services,
+// which start the runs of triggers, pace themselves. A repeated request gets the run that exists.
+func (c *Creator) stepBacklog(ctx context.Context, p *preparedRun) error {
+	if c.Backlog == nil || p.from.checkOnly {
+		return nil
+	}
+	err := c.Backlog.Enter(ctx, p.id.Project)
+	if err == nil || authz.IdentityFrom(ctx).Kind == authz.Service {
+		return nil
+	}
+	if _, missing := c.Roots.ActionRow(ctx, p.id.Root()); missing == nil {
+		return nil
+	}
 	return err
 }
 

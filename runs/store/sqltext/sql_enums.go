@@ -18,6 +18,7 @@ const (
 	TimedOut  = string(rune('0' + state.TimedOut))
 	Paused    = string(rune('0' + state.Paused))
 	Queued    = string(rune('0' + state.Queued))
+	Running   = string(rune('0' + state.Running))
 
 	Task      = string(rune('0' + schema.ActionTask))
 	Trace     = string(rune('0' + schema.ActionTrace))
