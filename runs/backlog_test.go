@@ -24,7 +24,7 @@ func TestCreateRunIsRefusedWhileTooManyRunsWait(t *testing.T) {
 	c.child("one", "a0", "c1") // no limit on new runs holds back the work of those that exist
 
 	c.report(transition("one", "a0", 1, common.ActionPhase_ACTION_PHASE_RUNNING))
-	other := writeFixtureOn(t, c.pool, limited) // another process, which counts anew
+	other := writeFixtureOn(t, c.pool, limited) // another process, which counts again
 	other.create(namedRun("three"))
 	_, err = other.runs.CreateRun(t.Context(), namedRun("four"))
 	require.Equal(t, connect.CodeResourceExhausted, connect.CodeOf(err), "%v", err)

@@ -1,6 +1,6 @@
 // Package backlog refuses new runs of a project that has more under way than its limits allow, so that CreateRun does not accept
 // runs much faster than the cluster starts them. Children of actions that run are never refused here: parents that wait
-// for each other's children to end would wait for ever. Queues and runs have limits for them.
+// for each other's children to end would wait forever. Queues and runs have limits for them.
 package backlog
 
 import (

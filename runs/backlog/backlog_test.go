@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// projects counts how often it was asked, and answers what it was told.
+// projects counts how often it was asked, and has the answers.
 type projects struct {
 	underWay map[string]worklists.UnderWay
 	err      error

@@ -2,7 +2,7 @@ package backlog
 
 import "github.com/flyte-binary/flyte-binary/internal/invalid"
 
-// Config bounds what a project may have under way before CreateRun refuses more. 0 is no limit.
+// Config bounds what a project may have under way before CreateRun refuses more. With 0 there is no limit.
 type Config struct {
 	// WaitingRuns is how many runs of a project may wait to start: those whose first action does not run yet. Defaults to
 	// 20000.

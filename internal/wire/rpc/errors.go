@@ -76,6 +76,13 @@ func ResourceExhausted(format string, args ...any) error {
 	return newError(KindResourceExhausted, nil, format, args)
 }
 
+// TryLater says that a limit is reached, and after what time the same call may succeed.
+func TryLater(after time.Duration, format string, args ...any) error {
+	err := newError(KindResourceExhausted, nil, format, args).(*Error) //nolint:forcetypeassert,errcheck // it returns nothing else
+	err.RetryAfter = after
+	return err
+}
+
 // Unavailable says that a dependency of the service does not answer. Clients retry such calls. err may be nil.
 func Unavailable(err error, format string, args ...any) error {
 	return newError(KindUnavailable, err, format, args)

@@ -2,11 +2,15 @@ package rpc
 
 import (
 	"errors"
+	"strconv"
 	"strings"
+	"time"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // toConnect is the only place that converts our errors to Connect errors.
@@ -59,4 +63,27 @@ func addDetail(wire *connect.Error, message proto.Message) {
 	if detail, err := connect.NewErrorDetail(message); err == nil {
 		wire.AddDetail(detail)
 	}
+}
+
+// retryAfter is the header that says in how many seconds the same request may succeed.
+const retryAfter = "Retry-After"
+
+// sayWhen puts the time to retry into an error: as a detail for clients of gRPC and Connect, and as a header for others.
+func sayWhen(wire *connect.Error, after time.Duration) {
+	addDetail(wire, &errdetails.RetryInfo{RetryDelay: durationpb.New(after)})
+	wire.Meta().Set(retryAfter, inSeconds(after))
+}
+
+// keepWhen repeats the header of an error that another service answered.
+func keepWhen(wire *connect.Error, detail *connect.ErrorDetail) {
+	if value, err := detail.Value(); err == nil {
+		if info, ok := value.(*errdetails.RetryInfo); ok {
+			wire.Meta().Set(retryAfter, inSeconds(info.GetRetryDelay().AsDuration()))
+		}
+	}
+}
+
+// inSeconds is a time in whole seconds, at least one.
+func inSeconds(after time.Duration) string {
+	return strconv.FormatInt(max(1, int64((after+time.Second-1)/time.Second)), 10)
 }
