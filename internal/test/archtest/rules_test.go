@@ -140,7 +140,7 @@ func seams() []seam {
 		{module + "notifications", []string{"notifications", "manager", "tests/bench"}, []string{"notifications/cloudevents"}, clients},
 		{module + "pools/workerpods", []string{"pools/workerpods", "manager"}, nil, "the pods of workers are started next to a cluster"},
 		{module + "pools", []string{"pools", "manager", "tests/bench"}, []string{"pools/workerpods"}, clients},
-		{module + "access", []string{"access", "manager", "tests/bench"}, nil, clients},
+		{module + "access", []string{"access", "manager", "tests/bench", "demo"}, nil, clients},
 		{module + "events", []string{"events", "manager", "tests/bench"}, nil, clients},
 		{"k8s.io/kubernetes", []string{"demo"}, nil, "the API server is linked into the demo binary only"},
 		{"k8s.io/", kubernetes, nil, "the other services build without Kubernetes"},
