@@ -35,7 +35,7 @@ func TestAppsLearnTheAddressAndTheCaller(t *testing.T) {
 	}})
 	_, _, body := f.get(t, "/apps/p/d/one/x", map[string]string{
 		"X-Flyte-Subject": "eve", "X-Flyte-Anything": "x", "x-flyte-internal-token": "internal", "Authorization": "Bearer of-the-app",
-		"Cookie": "flyte-session=s1; a=b; __Host-flyte-session-8443=s2;c=d",
+		"Cookie":          "flyte-session=s1; a=b; __Host-flyte-session-8443=s2;c=d",
 		"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Prefix": "/evil", "X-Forwarded-Proto": "https", "Forwarded": "for=6.6.6.6", "X-Real-Ip": "6.6.6.6",
 		"Connection": "X-Flyte-Caller, X-Forwarded-Host", "Accept-Encoding": "identity",
 	})
