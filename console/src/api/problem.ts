@@ -15,7 +15,7 @@ const advice: Partial<Record<Code, [title: string, advice: string]>> = {
   [Code.NotFound]: ["Not found", "Check the URL. Retention may have deleted it."],
   [Code.AlreadyExists]: ["Already exists", "Choose another name."],
   [Code.FailedPrecondition]: ["Not possible in the current state", "Check its phase, and retry when it has changed."],
-  [Code.PermissionDenied]: ["Permission denied", "Ask your platform admin for access."],
+  [Code.PermissionDenied]: ["Permission denied", "The account menu shows your roles."],
   [Code.Unauthenticated]: ["Not signed in", "Sign in and retry."],
   [Code.ResourceExhausted]: ["Limit reached", "Wait for other actions to end, or ask your platform admin to raise the limit."],
   [Code.Aborted]: ["Conflict", "It changed meanwhile. Reload and retry."],
