@@ -4,6 +4,7 @@ package signin
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -300,7 +301,8 @@ func (p *Pages) approve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// signOut ends the session of the browser, and that at the provider where it can.
+// signOut ends the session of the browser, and that at the provider where it can. The console asks for the next page as JSON: the
+// policy of its pages allows no forms, and none that lead to a provider.
 func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 	session, signedIn, err := p.session(r)
 	if err == nil && signedIn {
@@ -321,6 +323,13 @@ func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 				to = elsewhere
 			}
 		}
+	}
+	if r.Header.Get("Accept") == "application/json" {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		// A failed write means that the client has gone.
+		_ = json.NewEncoder(w).Encode(map[string]string{"to": to})
+		return
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }

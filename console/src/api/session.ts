@@ -46,6 +46,14 @@ export async function signedInAgain(signal?: AbortSignal): Promise<void> {
   ]);
 }
 
+/** Ends the session, also at the identity provider where that is possible, and leaves the page. */
+export async function signOut(): Promise<void> {
+  const answer = await fetch("/access/sign-out", { method: "POST", headers: { Accept: "application/json" } });
+  if (!answer.ok) throw new Error(`The server answered ${answer.status} ${answer.statusText}.`);
+  const { to } = (await answer.json()) as { readonly to: string };
+  location.assign(to);
+}
+
 /** Sends calls that the server did not take without a session again, after the person has signed in. */
 export const session: Interceptor = (next) => async (request) => {
   for (;;) {

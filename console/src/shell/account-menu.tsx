@@ -2,12 +2,15 @@ import { Link } from "@tanstack/react-router";
 import { CircleUser } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import type { GetMeResponse } from "@gen/flytebinary/access/v1/access_pb.js";
+import { problemOf } from "@/api/problem";
+import { signOut } from "@/api/session";
 import { useHere } from "@/app/places";
 import { Button, IconButton } from "@/design/button";
 import { Facts } from "@/design/facts";
 import { dateOf } from "@/design/format";
 import { Popover } from "@/design/popover";
 import { When } from "@/design/time";
+import { useNotify } from "@/design/toast";
 import { can, everywhere, placeWords, whereOf } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
 import css from "./shell.module.css";
@@ -15,6 +18,7 @@ import css from "./shell.module.css";
 /** Who the reader is, what it may do, and the way out. */
 export function AccountMenu() {
   const me = useMe();
+  const notify = useNotify();
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
   return (
@@ -35,9 +39,9 @@ export function AccountMenu() {
         {me && !me.open && <Who me={me} />}
         {me && <Pages me={me} onGo={close} />}
         {me && !me.open && (
-          <form method="post" action="/access/sign-out">
-            <Button type="submit">Sign out</Button>
-          </form>
+          <div>
+            <Button onClick={() => void signOut().catch((error: unknown) => notify("danger", "You are still signed in", problemOf(error).message))}>Sign out</Button>
+          </div>
         )}
       </div>
     </Popover>

@@ -62,9 +62,9 @@ export function MembersPage() {
         createdBy === configured ? (
           "In the configuration"
         ) : (
-          <>
+          <span>
             <When at={dateOf(createdAt)} relative /> by {createdBy}
-          </>
+          </span>
         ),
     },
     {
