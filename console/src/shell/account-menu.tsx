@@ -35,7 +35,7 @@ export function AccountMenu() {
     >
       <div className={css["account"]}>
         {!me && <p>The server has not said yet who you are.</p>}
-        {me?.open && <p>Access is open: everybody who reaches this address may do everything. Nobody signs in.</p>}
+        {me?.open && <p>Access is open: everybody who reaches this address may do everything..</p>}
         {me && !me.open && <Who me={me} />}
         {me && <Pages me={me} onGo={close} />}
         {me && !me.open && (
