@@ -70,6 +70,7 @@ func apiConfig(t *testing.T) configuration.Config {
 func TestAStalledWriterIsSeen(t *testing.T) {
 	config := apiConfig(t)
 	config.Health.OldestWrite = time.Millisecond
+	config.Runs.Backlog.WaitingRuns = 0 // CreateRun would wait for its count, not for its write
 	url := startServer(t, config, nil)
 	require.Equal(t, http.StatusOK, awaitLine(t, url, "writes: ok"))
 

@@ -257,6 +257,7 @@ func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
 	}
 	// Wrong with these is only that they are less than another key, which is -7 as well.
 	related := []string{
+		"access.sessions.absolute",
 		"executor.reconciler.maxErrorBackoff", "executor.reconciler.maxSystemBackoff", "gateway.maxWaitingTotal",
 		"runs.writer.maxQueue", "runs.writer.retryMax", "server.maxDecodingBytes",
 	}

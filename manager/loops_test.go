@@ -59,7 +59,7 @@ func TestTheTableOfLoopsIsComplete(t *testing.T) {
 
 	starts := regexp.MustCompile(`lifecycle\.Background|leased\.(Loop|While)|pgdb\.NewListener|groupcommit\.New|Leader\.While`)
 	for _, service := range []string{
-		"actions", "apps", "artifacts", "cache_service", "console", "dataproxy", "events", "executor",
+		"access", "actions", "apps", "artifacts", "cache_service", "console", "dataproxy", "events", "executor",
 		"manager", "notifications", "pods", "pools", "runs", "secret", "triggers",
 	} {
 		for pkg, text := range codeOf(t, service) {

@@ -74,7 +74,7 @@ func TestWhatIsNotHonouredIsNotedOnTheAction(t *testing.T) {
 		return all
 	}
 	want := []string{
-		"task_template.metadata.deprecated_error_message: the author of the task says here why it should not be used any more",
+		"task_template.metadata.deprecated_error_message: the author of the task says here why it should no longer be used",
 		"cluster_pool: this server has no pools of clusters; the queue decides where actions run",
 	}
 	require.Equal(t, want, messages(c.details("r", "a0").GetAttempts()[0].GetClusterEvents()))

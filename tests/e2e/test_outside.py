@@ -85,7 +85,7 @@ def test_doctor_finds_no_problem(outside: Outside, only: Replica):
     doctor = slim("doctor", "--config", str(only.config))
     assert doctor.returncode == 0, doctor.stdout
     assert [line.split(":")[0] for line in doctor.stdout.splitlines()] == [
-        "ok    database", "ok    API server", "ok    TaskAction definition", "ok    storage"]
+        "ok    database", "ok    API server", "ok    TaskAction definition", "ok    plugins", "ok    storage"]
     assert "s3://flyte/installation" in doctor.stdout
 
 
@@ -221,7 +221,7 @@ def test_object_store_outage(outside: Outside, sdk: Replica):
     doctor = slim("doctor", "--config", str(sdk.config))
     assert doctor.returncode == 3, doctor.stdout
     lines = doctor.stdout.splitlines()
-    assert sum(line.startswith("ok") for line in lines) == 3, doctor.stdout
+    assert sum(line.startswith("ok") for line in lines) == 4, doctor.stdout
     sick = next(line for line in lines if line.startswith("FAIL"))
     assert sick.startswith("FAIL  storage: ") and "connection refused" in sick, sick
     assert "fix: check storage.url" in doctor.stdout and "1 problem found" in doctor.stdout
