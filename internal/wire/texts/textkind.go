@@ -35,9 +35,9 @@ var textKinds = kindsByName(map[textKind]string{
 		"cron_expression delivery_config_name delivery_id deployed_by deployment_id device discovery_version email " +
 		"env_var execution_identity expression field flavor format groups iam_role image input_arg ip " +
 		"inputs_hash k8s_service_account key kickoff_time_input_arg labels last_assigned_cluster mount_name " +
-		"namespace notification_rule_name partition_input_args partition_key partition_keys partition_size " +
-		"partitions pod_name pod_name_prefix pod_name_prefixes pod_template_name primary_container_name " +
-		"primary_pod_name quantity_value queue size_limit static_value subdomain subject tag tags task_type " +
+		"namespace notification_rule_name outcome partition_input_args partition_key partition_keys partition_size " +
+		"partitions permission permissions pod_name pod_name_prefix pod_name_prefixes pod_template_name primary_container_name " +
+		"primary_pod_name quantity_value queue role size_limit static_value subdomain subject tag tags task_type " +
 		"template_id timezone transform type user_handle user_metadata var",
 	textOpaque: "annotations args base_dir body_template build_job_url cname_url code_bundle_uri command config " +
 		"configs connector_endpoint endpoint entries external_ref filename filename_root filters headers " +
