@@ -46,9 +46,9 @@ type IssuerConfig struct {
 	Name string `config:"name"`
 	// URL is the issuer, from which its metadata is read. Required.
 	URL string `config:"url"`
-	// ClientID and ClientSecret are those of this installation at the provider. ClientID is required; a public client has no
-	// secret.
-	ClientID     string `config:"clientID"`
+	// ClientID is the id of this installation at the provider. Required.
+	ClientID string `config:"clientID"`
+	// ClientSecret is its secret there. A public client has none.
 	ClientSecret string `config:"clientSecret" sensitive:"true"`
 	// ClientSecretFile has ClientSecret. It is read at start; white space around it is dropped.
 	ClientSecretFile string `config:"clientSecretFile"`
@@ -56,11 +56,14 @@ type IssuerConfig struct {
 	Scopes []string `config:"scopes"`
 	// Audiences are accepted in tokens that programs present, in addition to ClientID.
 	Audiences []string `config:"audiences"`
-	// SubjectClaim, NameClaim, EmailClaim and GroupsClaim name the claims. They default to sub, name, email and groups.
+	// SubjectClaim is the claim with the stable name of a person. Defaults to sub.
 	SubjectClaim string `config:"subjectClaim"`
-	NameClaim    string `config:"nameClaim"`
-	EmailClaim   string `config:"emailClaim"`
-	GroupsClaim  string `config:"groupsClaim"`
+	// NameClaim is the claim with the name for display. Defaults to name.
+	NameClaim string `config:"nameClaim"`
+	// EmailClaim is the claim with the e-mail address. Defaults to email.
+	EmailClaim string `config:"emailClaim"`
+	// GroupsClaim is the claim with the groups, for bindings. Defaults to groups.
+	GroupsClaim string `config:"groupsClaim"`
 }
 
 // LocalConfig is accounts of this installation.
@@ -82,9 +85,10 @@ type AccountConfig struct {
 	Name string `config:"name"`
 	// Password is the first password. Required.
 	Password string `config:"password" sensitive:"true"`
-	// DisplayName and Email are for display.
+	// DisplayName is the name for display. Defaults to Name.
 	DisplayName string `config:"displayName"`
-	Email       string `config:"email"`
+	// Email is the e-mail address, for display.
+	Email string `config:"email"`
 	// Groups are those of the account, for bindings.
 	Groups []string `config:"groups"`
 }
@@ -117,14 +121,16 @@ type RoleConfig struct {
 
 // BindingConfig gives a role to a person or a group.
 type BindingConfig struct {
-	// User is the subject of a person; Group a group of the provider. Exactly one is required.
-	User  string `config:"user"`
+	// User is the subject of a person. Exactly one of user and group is required.
+	User string `config:"user"`
+	// Group is a group of the provider or of local accounts.
 	Group string `config:"group"`
 	// Role is the name of the role. Required.
 	Role string `config:"role"`
-	// Project and Domain are where it holds. Empty means everywhere.
+	// Project is the project in which it holds. Empty means every project.
 	Project string `config:"project"`
-	Domain  string `config:"domain"`
+	// Domain is the domain in which it holds. Empty means every domain.
+	Domain string `config:"domain"`
 }
 
 // AuditConfig is the record of what was done.
