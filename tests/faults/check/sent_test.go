@@ -174,7 +174,7 @@ func TestEveryBrokenPromiseToOthersIsFound(t *testing.T) {
 		{"I17", "to ended is in state 3", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Deliveries[0].State = check.Dead }},
 		{"I17", "is refused, and in state 2", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Deliveries[1].State = check.Delivered }},
 		{"I17", "which no rule asks for", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Deliveries[0].Phase = check.Failed }},
-		{"I17", "told of", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Told[0].Phase = check.Failed }},
+		{"I17", "to ended was about", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Told[0].Phase = check.Failed }},
 		{"I17", "two notifications", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { // a repetition with another id
 			again := r.Deliveries[0]
 			again.ID = "4"
