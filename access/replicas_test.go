@@ -42,7 +42,7 @@ func TestAChangeHoldsOnEveryReplica(t *testing.T) {
 	until := func(allowed bool) time.Duration {
 		began := time.Now()
 		for {
-			changed := decides.(authz.Changing).Changed() //nolint:forcetypeassert // the policy is one
+			changed := decides.(authz.Changing).Changed()
 			err := may()
 			if (err == nil) == allowed {
 				return time.Since(began)

@@ -2,7 +2,6 @@ package manager_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -80,7 +79,7 @@ func TestLimitsOfCallersAndProjects(t *testing.T) {
 	err = get()
 	refused(err, "user eve makes more than 1 requests a second")
 	var wire *connect.Error
-	require.True(t, errors.As(err, &wire))
+	require.ErrorAs(t, err, &wire)
 	require.Equal(t, "1", wire.Meta().Get("Retry-After"))
 	clk.Step(time.Second)
 	require.NoError(t, get(), "after the time that the answer named")

@@ -106,7 +106,7 @@ func (e *expander) work(ctx context.Context) error {
 			continue
 		}
 		if clock.Await(ctx, e.clock, e.config.Poll, e.fresh) != nil {
-			return nil
+			return nil //nolint:nilerr // an error of a pass is logged, and its entries are read again
 		}
 	}
 }

@@ -24,7 +24,7 @@ var lockout = store.Lockout{After: 5, First: 30 * time.Second, Longest: 15 * tim
 
 // ErrRefused is the answer to a wrong name or password and to a locked account. It does not say which: the names of
 // accounts are not public.
-var ErrRefused = errors.New("The name or the password is wrong. After five wrong passwords an account is locked for a while.") //nolint:staticcheck,revive // people read it on a page
+var ErrRefused = errors.New("The name or the password is wrong. After five wrong passwords an account is locked for a while.") //nolint:staticcheck // people read it on a page
 
 // Accounts checks passwords.
 type Accounts struct {

@@ -82,7 +82,7 @@ func (client) IDTokenLifetime() time.Duration { return 0 }
 func (client) DevMode() bool { return false }
 
 // RestrictAdditionalIdTokenScopes implements op.Client.
-func (client) RestrictAdditionalIdTokenScopes() func([]string) []string {
+func (client) RestrictAdditionalIdTokenScopes() func([]string) []string { //nolint:staticcheck // the name is the library's
 	return func([]string) []string { return nil }
 }
 

@@ -55,7 +55,7 @@ func (s *Server) issue(ctx context.Context, c claims, end time.Time, refresh str
 		return nil, failed(err)
 	}
 	return op.NewResponse(&oidc.AccessTokenResponse{
-		AccessToken: token, TokenType: oidc.BearerToken, RefreshToken: refresh, ExpiresIn: uint64(max(expires.Sub(now)/time.Second, 1)), //nolint:gosec // positive
+		AccessToken: token, TokenType: oidc.BearerToken, RefreshToken: refresh, ExpiresIn: uint64(max(expires.Sub(now)/time.Second, 1)),
 	}), nil
 }
 

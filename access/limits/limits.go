@@ -122,7 +122,7 @@ func inWords(wait time.Duration) time.Duration {
 // person is the name of a caller who has limits of its own. Anonymous callers look the same, tasks count for their
 // project, and parts of the installation work for others.
 func person(identity authz.Identity) (name string, limited bool) {
-	switch identity.Kind { //nolint:exhaustive // see above
+	switch identity.Kind {
 	case authz.User, authz.Key:
 		return identity.Kind.String() + " " + identity.Subject, true
 	default:

@@ -1,7 +1,6 @@
 package limits_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -34,7 +33,7 @@ func limiter(t *testing.T, config limits.Config) (*limits.Limiter, *clock.Fake) 
 func refused(t *testing.T, err error, words ...string) time.Duration {
 	t.Helper()
 	var reached *rpc.Error
-	require.True(t, errors.As(err, &reached), "%v", err)
+	require.ErrorAs(t, err, &reached)
 	require.Equal(t, rpc.KindResourceExhausted, reached.Kind)
 	for _, word := range words {
 		require.Contains(t, reached.Message, word)

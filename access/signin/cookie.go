@@ -37,7 +37,7 @@ func (c cookies) name(what string) string {
 
 // set sends a cookie that the browser keeps for a time; a negative one deletes it.
 func (c cookies) set(w http.ResponseWriter, what, value string, lifetime time.Duration) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is secure over TLS; without, browsers would not keep it
 		Name: c.name(what), Value: value, Path: "/", Secure: c.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(lifetime / time.Second),
 	})
 }

@@ -172,7 +172,7 @@ func (p *Pages) answerRequest(w http.ResponseWriter, r *http.Request, request st
 	case !found:
 		p.gone(w)
 	default:
-		http.Redirect(w, r, redirect, http.StatusSeeOther)
+		http.Redirect(w, r, redirect, http.StatusSeeOther) //nolint:gosec // to a URI that the client has registered
 	}
 }
 
@@ -296,7 +296,7 @@ func (p *Pages) approve(w http.ResponseWriter, r *http.Request) {
 		case !found:
 			p.gone(w)
 		default:
-			http.Redirect(w, r, redirect, http.StatusSeeOther)
+			http.Redirect(w, r, redirect, http.StatusSeeOther) //nolint:gosec // to a URI that the client has registered
 		}
 	}
 }

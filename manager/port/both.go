@@ -68,7 +68,7 @@ func (b *both) listen() {
 	for {
 		conn, err := b.Listener.Accept()
 		if err != nil {
-			if wait, ok := err.(interface{ Temporary() bool }); ok && wait.Temporary() { //nolint:errorlint // as net/http does
+			if wait, ok := err.(interface{ Temporary() bool }); ok && wait.Temporary() {
 				select {
 				case <-time.After(10 * time.Millisecond):
 					continue

@@ -35,7 +35,7 @@ func newBacklog(config backlog.Config) (*backlog.Backlog, *projects, *clock.Fake
 func requireFull(t *testing.T, err error, words ...string) {
 	t.Helper()
 	var reached *rpc.Error
-	require.True(t, errors.As(err, &reached), "%v", err)
+	require.ErrorAs(t, err, &reached)
 	require.Equal(t, rpc.KindResourceExhausted, reached.Kind)
 	require.Positive(t, reached.RetryAfter)
 	for _, word := range words {

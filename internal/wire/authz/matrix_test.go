@@ -178,7 +178,7 @@ func callOver(t *testing.T, h http.Handler, procedure string, message proto.Mess
 	t.Helper()
 	body, err := proto.Marshal(message)
 	require.NoError(t, err)
-	frame := append([]byte{0}, binary.BigEndian.AppendUint32(nil, uint32(len(body)))...) //nolint:gosec // a small message
+	frame := append([]byte{0}, binary.BigEndian.AppendUint32(nil, uint32(len(body)))...)
 	request := httptest.NewRequest(http.MethodPost, procedure, bytes.NewReader(append(frame, body...)))
 	request.Header.Set("Content-Type", "application/grpc")
 	request.ProtoMajor, request.ProtoMinor = 2, 0

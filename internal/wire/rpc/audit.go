@@ -15,7 +15,7 @@ type audit struct{ auditor authz.Auditor }
 func (a audit) begin(ctx context.Context, entry authz.Entry) (end func(authz.Outcome, error), err error) {
 	auditor, ok := a.auditor.(authz.Beginning)
 	if !ok || isInProcess(ctx) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // documented
 	}
 	return auditor.Begin(ctx, entry)
 }
