@@ -78,7 +78,7 @@ func ResourceExhausted(format string, args ...any) error {
 
 // TryLater says that a limit is reached, and after what time the same call may succeed.
 func TryLater(after time.Duration, format string, args ...any) error {
-	err := newError(KindResourceExhausted, nil, format, args).(*Error) //nolint:forcetypeassert,errcheck,errorlint // it returns nothing else
+	err := newError(KindResourceExhausted, nil, format, args).(*Error) //nolint:forcetypeassert,errorlint // it returns nothing else
 	err.RetryAfter = after
 	return err
 }
