@@ -5,7 +5,6 @@ import { Tooltip } from "radix-ui";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import {
-  BindingSchema,
   CreateKeyResponseSchema,
   GetMeResponseSchema,
   KeySchema,
@@ -90,8 +89,8 @@ it("shows the secret of a new key once, and closes only by its button", async ()
   fireEvent.change(dialog().getByLabelText("Name"), { target: { value: "ci" } });
   fireEvent.change(dialog().getByLabelText("Valid for"), { target: { value: "30" } });
   fireEvent.click(dialog().getByRole("button", { name: "Create" }));
-  expect(((await screen.findByLabelText("Secret")) as HTMLInputElement).value).toBe("fbk_secret");
-  expect((screen.getByLabelText("FLYTE_API_KEY") as HTMLInputElement).value).toBe("aG9zdA==");
+  expect((await screen.findByLabelText<HTMLInputElement>("Secret")).value).toBe("fbk_secret");
+  expect(screen.getByLabelText<HTMLInputElement>("FLYTE_API_KEY").value).toBe("aG9zdA==");
   expect(server.createKey.mock.calls[0]?.[0]).toMatchObject({ name: "ci", roles: [{ role: "viewer", scope: { project: "p", domain: "d" } }], lifetime: { seconds: 2_592_000n } });
   fireEvent.keyDown(screen.getByRole("dialog"), { key: "Escape" });
   expect(screen.getByLabelText("Secret")).toBeTruthy();
