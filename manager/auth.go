@@ -46,6 +46,6 @@ func warnOpen(log zerolog.Logger, address net.Addr) {
 	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
 		reach = "every process on this machine"
 	}
-	log.Warn().Stringer("address", address).Str("auth.mode", configuration.AuthOpen).
+	log.Warn().Stringer("address", address).
 		Msg("the API has no authentication: " + reach + " may read and change everything")
 }

@@ -332,7 +332,4 @@ func TestTheOpenAPIWarns(t *testing.T) {
 		})
 	}
 	require.Equal(t, "127.0.0.1:8090", configuration.DefaultConfig().Server.Listen)
-	config := testConfig(t)
-	config.Auth.Mode = "oidc"
-	require.ErrorContains(t, config.Validate(), `auth.mode: want open, the only supported mode, got "oidc"`)
 }

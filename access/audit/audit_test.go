@@ -127,6 +127,7 @@ func TestWhatIsRecorded(t *testing.T) {
 	record(as(t, "ada"), call(t, view, "r1"), authz.Refused)
 	record(as(t, "ada"), call(t, "/flyteidl2.secret.SecretService/GetSecret", ""), authz.Succeeded)
 	record(as(t, "ada"), call(t, "/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink", ""), authz.Succeeded)
+	record(as(t, "ada"), call(t, "/flytebinary.insight.v1.FileService/CreateFileLink", ""), authz.Succeeded)
 	record(as(t, "ada"), call(t, "/flyteidl2.dataproxy.DataProxyService/GetActionData", ""), authz.Succeeded)
 	stranger.Request.Header.Set("Authorization", "Bearer stolen")
 	for range 100 {
@@ -134,13 +135,13 @@ func TestWhatIsRecorded(t *testing.T) {
 	}
 	stop()
 	require.Equal(t, []string{
-		"a0 run.create refused", "ada run.view refused", "ada secret.view succeeded", "ada data.view succeeded",
-	}, found(t, s, store.AuditFilter{})[:4])
+		"a0 run.create refused", "ada run.view refused", "ada secret.view succeeded", "ada data.view succeeded", "ada data.view succeeded",
+	}, found(t, s, store.AuditFilter{})[:5])
 	strangers := found(t, s, store.AuditFilter{Permission: "run.view", Outcome: "refused"})
 	require.Less(t, len(strangers), 61, "a flood is cut")
 	lost := found(t, s, store.AuditFilter{Subject: "audit"})
 	require.Len(t, lost, 1, "and counted")
-	require.Len(t, found(t, s, store.AuditFilter{Project: "p", Subject: "ada"}), 3)
+	require.Len(t, found(t, s, store.AuditFilter{Project: "p", Subject: "ada"}), 4)
 	require.Empty(t, found(t, s, store.AuditFilter{Project: "q"}))
 }
 

@@ -31,7 +31,7 @@ var reading = []string{"view", "use", "call", "select", "discover", "verify"}
 // are too many to wait for.
 var (
 	notedPermissions = []string{"secret.view", "data.upload", "action.report", "audit.view", "loglevel.change"}
-	notedProcedures  = []string{"/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink"}
+	notedProcedures  = []string{"/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink", "/flytebinary.insight.v1.FileService/CreateFileLink"}
 )
 
 // mannerOf is how an allowed call of a caller is recorded. Calls of tasks and of parts of the installation are in the history

@@ -52,7 +52,7 @@ func TestRequestsAreCountedByCaller(t *testing.T) {
 		require.NoError(t, l.Request(t.Context(), other))
 	}
 	clk.Step(wait)
-	require.NoError(t, l.Request(t.Context(), ada), "after the wait that it was told")
+	require.NoError(t, l.Request(t.Context(), ada), "after the time that the refusal named")
 	refused(t, l.Request(t.Context(), ada))
 	clk.Step(time.Hour)
 	for range 20 {

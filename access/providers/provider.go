@@ -41,8 +41,7 @@ const leeway = time.Minute
 // answerTimeout bounds each call to a provider.
 const answerTimeout = 10 * time.Second
 
-// Provider is an identity provider. What it says of itself is read when it is needed for the first time, so that the server
-// starts while the provider is away.
+// Provider is an identity provider. Its metadata is read on first use, so that the server starts while the provider is down.
 type Provider struct {
 	config Config
 	clock  clock.Clock

@@ -166,6 +166,11 @@ func (p *Pages) enter(w http.ResponseWriter, r *http.Request, person sessions.Pe
 // answerRequest gives the client that waits its code.
 func (p *Pages) answerRequest(w http.ResponseWriter, r *http.Request, request string, person sessions.Person) {
 	redirect, found, err := p.Server.Approve(r.Context(), request, person)
+	p.toClient(w, r, redirect, found, err)
+}
+
+// toClient leads back to the client that waits, with the answer to its request; found says whether the request still waits.
+func (p *Pages) toClient(w http.ResponseWriter, r *http.Request, redirect string, found bool, err error) {
 	switch {
 	case err != nil:
 		p.broken(w, r, err)
@@ -290,14 +295,7 @@ func (p *Pages) approve(w http.ResponseWriter, r *http.Request) {
 		p.answerRequest(w, r, request, session.Person)
 	default:
 		redirect, found, err := p.Server.Deny(r.Context(), request)
-		switch {
-		case err != nil:
-			p.broken(w, r, err)
-		case !found:
-			p.gone(w)
-		default:
-			http.Redirect(w, r, redirect, http.StatusSeeOther) //nolint:gosec // to a URI that the client has registered
-		}
+		p.toClient(w, r, redirect, found, err)
 	}
 }
 

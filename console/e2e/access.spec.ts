@@ -16,7 +16,7 @@ const settings = [
 ];
 
 interface Fixtures {
-  /** A browser of its own, in which nobody has signed in. */
+  /** A separate browser context without a session. */
   readonly context: BrowserContext;
 }
 

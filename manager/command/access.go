@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/access/store"
-	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
@@ -24,22 +24,14 @@ const accessPage = "docs/access.md"
 
 // withTools runs a function with the tools of access control.
 func (s *source) withTools(command *cobra.Command, do func(ctx context.Context, tools *access.Tools) error) error {
-	config, _, err := configuration.Read(s.path, s.set)
-	if err != nil {
-		return err
-	}
-	log, err := obs.NewLogger(config.Logging, command.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	ctx, stop := Interruptible(command.Context())
-	defer stop()
-	tools, closing, err := manager.OpenAccess(ctx, config, log)
-	if err != nil {
-		return err
-	}
-	defer closing()
-	return do(ctx, tools)
+	return s.withConfig(command, func(ctx context.Context, config configuration.Config, log zerolog.Logger) error {
+		tools, closing, err := manager.OpenAccess(ctx, config, log)
+		if err != nil {
+			return err
+		}
+		defer closing()
+		return do(ctx, tools)
+	})
 }
 
 func accessCommand() *cobra.Command {

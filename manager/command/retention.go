@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
-	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
@@ -27,31 +27,23 @@ It may run while servers run. --dry-run only lists the runs. Deleted runs cannot
   flyte-binary retention --now --config flyte.yaml --set runs.retention.maxRuns=10000`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			config, _, err := configuration.Read(from.path, from.set)
-			if err != nil {
-				return err
-			}
-			log, err := obs.NewLogger(config.Logging, command.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			ctx, stop := Interruptible(command.Context())
-			defer stop()
-			keeper, closing, err := manager.OpenRetention(ctx, config, log)
-			if err != nil {
-				return err
-			}
-			defer closing()
-			if dry {
-				return preview(ctx, command, keeper)
-			}
-			var deleted int
-			err = keeper.Exclusively(ctx, func(ctx context.Context) error {
-				deleted, err = keeper.Sweep(ctx)
+			return from.withConfig(command, func(ctx context.Context, config configuration.Config, log zerolog.Logger) error {
+				keeper, closing, err := manager.OpenRetention(ctx, config, log)
+				if err != nil {
+					return err
+				}
+				defer closing()
+				if dry {
+					return preview(ctx, command, keeper)
+				}
+				var deleted int
+				err = keeper.Exclusively(ctx, func(ctx context.Context) error {
+					deleted, err = keeper.Sweep(ctx)
+					return err
+				})
+				command.Printf("deleted %d runs\n", deleted)
 				return err
 			})
-			command.Printf("deleted %d runs\n", deleted)
-			return err
 		},
 	}
 	from.flags(command)

@@ -1,8 +1,14 @@
 package command
 
 import (
+	"context"
+
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flyte-binary/flyte-binary/internal/obs"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // source holds the flags that say where the configuration comes from.
@@ -18,6 +24,21 @@ func (s *source) flags(command *cobra.Command) {
 		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 	})
 	complete(command, "set", CompleteOverride)
+}
+
+// withConfig runs a command that works next to the servers, with their configuration and their log, until it is interrupted.
+func (s *source) withConfig(command *cobra.Command, do func(ctx context.Context, config configuration.Config, log zerolog.Logger) error) error {
+	config, _, err := configuration.Read(s.path, s.set)
+	if err != nil {
+		return err
+	}
+	log, err := obs.NewLogger(config.Logging, command.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	ctx, stop := Interruptible(command.Context())
+	defer stop()
+	return do(ctx, config, log)
 }
 
 // target adds the flag --target, which sets the key target.

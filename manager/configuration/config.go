@@ -92,7 +92,6 @@ func DefaultConfig() Config {
 		Target:        TargetAll,
 		Cluster:       ClusterConfig{ID: ident.DefaultCluster},
 		Server:        DefaultServerConfig(),
-		Auth:          DefaultAuthConfig(),
 		Access:        access.DefaultConfig(),
 		Logging:       obs.DefaultLogConfig(),
 		Telemetry:     obs.DefaultTelemetryConfig(),
@@ -128,7 +127,6 @@ func (c Config) Validate() error {
 	}{
 		{"cluster", c.Cluster.Validate},
 		{"server", c.Server.Validate},
-		{"auth", c.Auth.Validate},
 		{"access", c.Access.Validate},
 		{"logging", c.Logging.Validate},
 		{"telemetry", c.Telemetry.Validate},

@@ -61,7 +61,7 @@ it("sends a call again after the same person has signed in, and leaves the page 
   expect(replaced).toEqual([]);
 });
 
-it("reloads the page when somebody else has signed in", async () => {
+it("reloads the page when another person has signed in", async () => {
   const { client, reportCaller } = await load();
   const reload = vi.spyOn(location, "reload").mockImplementation(() => undefined);
   reportCaller("ada");
