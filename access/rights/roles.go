@@ -80,5 +80,7 @@ func (h *Handler) own(ctx context.Context, name string) error {
 }
 
 func roleOf(role store.Role) *accessv1.Role {
-	return &accessv1.Role{Name: role.Name, Description: role.Description, Permissions: role.Permissions, BuiltIn: role.BuiltIn}
+	return &accessv1.Role{
+		Name: role.Name, Description: role.Description, Permissions: role.Permissions, BuiltIn: role.BuiltIn, Configured: role.Configured,
+	}
 }

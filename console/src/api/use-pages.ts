@@ -1,6 +1,8 @@
 import { keepPreviousData, useInfiniteQuery, type QueryKey } from "@tanstack/react-query";
 
 interface Options {
+  /** Whether to load anything at all. Defaults to true. */
+  readonly enabled?: boolean;
   /** Keeps the rows of the previous key until those of the new key arrive. */
   readonly keep?: boolean;
   /** How often to reload while only the first page is loaded, in milliseconds. */
@@ -14,10 +16,11 @@ export function usePages<Page extends { readonly token: string }, Row>(
   queryKey: QueryKey,
   load: (token: string, signal: AbortSignal) => Promise<Page>,
   rowsOf: (page: Page) => readonly Row[],
-  { keep = false, refresh, refreshAll = false }: Options = {},
+  { enabled = true, keep = false, refresh, refreshAll = false }: Options = {},
 ) {
   const answer = useInfiniteQuery({
     queryKey,
+    enabled,
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) => load(pageParam, signal),
     getNextPageParam: (page) => page.token || undefined,

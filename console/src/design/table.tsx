@@ -10,7 +10,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   /** Aligns the column to the right. */
   readonly number?: boolean;
-  /** Wraps its text, in tables that scroll. */
+  /** Breaks its text anywhere, also where it is one long word. */
   readonly wrap?: boolean;
 }
 

@@ -11,7 +11,7 @@ import { dateOf } from "@/design/format";
 import { Popover } from "@/design/popover";
 import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";
-import { can, everywhere, placeWords, whereOf } from "@/entities/access/rights";
+import { askWords, can, everywhere, placeWords, whereOf } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
 import css from "./shell.module.css";
 
@@ -35,7 +35,7 @@ export function AccountMenu() {
     >
       <div className={css["account"]}>
         {!me && <p>The server has not said yet who you are.</p>}
-        {me?.open && <p>Access is open: everybody who reaches this address may do everything..</p>}
+        {me?.open && <p>Access is open: everybody who reaches this address may do everything.</p>}
         {me && !me.open && <Who me={me} />}
         {me && <Pages me={me} onGo={close} />}
         {me && !me.open && (
@@ -49,6 +49,7 @@ export function AccountMenu() {
 }
 
 function Who({ me }: { readonly me: GetMeResponse }) {
+  const here = useHere();
   return (
     <>
       <strong>{me.name || me.subject}</strong>
@@ -57,7 +58,8 @@ function Who({ me }: { readonly me: GetMeResponse }) {
           ["Subject", me.subject],
           ["E-mail", me.email],
           ["Groups", me.groups.join(", ")],
-          ["Roles", me.grants.length === 0 ? `None. ${me.ask || "Ask an operator of this installation for a role."}` : <Roles me={me} />],
+          ["Roles", me.grants.length === 0 ? "None" : <Roles me={me} />],
+          ["For more", askWords(me, here ?? "anywhere")],
           ["Credential", me.credential],
           ["Until", me.expiresAt && <When at={dateOf(me.expiresAt)} />],
         ]}
@@ -87,6 +89,9 @@ function Pages({ me, onGo }: { readonly me: GetMeResponse; readonly onGo: () => 
         Members and roles of {here.project}
       </Link>
     ),
+    <Link key="explain" to="/explain" search={here ?? {}} onClick={onGo}>
+      Explain access
+    </Link>,
     (can(me, "audit.view", everywhere) || (here !== undefined && can(me, "audit.view", here))) && (
       <Link key="audit" to="/audit" search={can(me, "audit.view", everywhere) || !here ? {} : here} onClick={onGo}>
         Audit

@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { chunk } from "@/api/chunk";
-import { AuditSearch, KeysSearch, MembersSearch } from "@/features/access/search";
+import { AuditSearch, ExplainSearch, KeysSearch, MembersSearch } from "@/features/access/search";
 import { AppSearch, AppsSearch } from "@/features/apps/search";
 import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { CompareSearch } from "@/features/compare/search";
@@ -63,6 +63,12 @@ const audit = createRoute({
   path: "/audit",
   validateSearch: AuditSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/access/audit-page")), "AuditPage"),
+});
+const explain = createRoute({
+  getParentRoute: () => root,
+  path: "/explain",
+  validateSearch: ExplainSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/access/explain-page")), "ExplainPage"),
 });
 
 /** The parent of all pages of a project's domain. */
@@ -199,6 +205,7 @@ const tree = root.addChildren([
   signedIn,
   keys,
   audit,
+  explain,
   place.addChildren([
     ...[placeIndex, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, pools, artifacts, artifact],
     ...[apps, app, launch, compare, placeInbox, members],

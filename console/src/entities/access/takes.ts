@@ -1,13 +1,17 @@
-/** The permission that each call takes which changes something, as the server has them in internal/wire/authz. */
+/** The permissions of calls that change something or that few roles allow, as the server has them in internal/wire/authz. */
 export const takes: Readonly<Record<string, string>> = {
   "flytebinary.access.v1.AccessService/CreateBinding": "binding.create",
   "flytebinary.access.v1.AccessService/DeleteBinding": "binding.delete",
+  "flytebinary.access.v1.AccessService/DeleteRole": "role.delete",
   "flytebinary.access.v1.AccessService/ListBindings": "binding.view",
+  "flytebinary.access.v1.AccessService/PutRole": "role.update",
   "flytebinary.access.v1.AuditService/SearchAudit": "audit.view",
+  "flytebinary.access.v1.AuditService/VerifyAudit": "audit.verify",
   "flytebinary.access.v1.KeyService/CreateKey": "key.create",
   "flytebinary.access.v1.KeyService/RevokeKey": "key.revoke",
   "flytebinary.insight.v1.AppInsightService/RollBack": "app.update",
   "flytebinary.insight.v1.NotificationService/RetryDelivery": "notification.retry",
+  "flytebinary.insight.v1.SystemService/GetSystem": "system.view",
   "flytebinary.insight.v1.TriggerInsightService/Backfill": "trigger.backfill",
   "flytebinary.insight.v1.TriggerInsightService/CancelBackfill": "trigger.backfill",
   "flyteidl2.app.AppService/Delete": "app.delete",
@@ -16,6 +20,7 @@ export const takes: Readonly<Record<string, string>> = {
   "flyteidl2.project.ProjectService/UpdateProject": "project.update",
   "flyteidl2.secret.SecretService/CreateSecret": "secret.create",
   "flyteidl2.secret.SecretService/DeleteSecret": "secret.delete",
+  "flyteidl2.secret.SecretService/ListSecrets": "secret.view",
   "flyteidl2.secret.SecretService/UpdateSecret": "secret.update",
   "flyteidl2.trigger.TriggerService/DeleteTriggers": "trigger.delete",
   "flyteidl2.trigger.TriggerService/UpdateTriggers": "trigger.update",

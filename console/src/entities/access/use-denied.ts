@@ -11,6 +11,11 @@ export function useDenied(method: DescMethod, place: Where | "anywhere"): string
   const call = `${method.parent.typeName}/${method.name}`;
   const permission = takes[call];
   if (permission === undefined) throw new Error(`entities/access/takes.ts does not have ${call}`);
+  return useLacking(permission, place);
+}
+
+/** The same for a permission that no call of its own takes. */
+export function useLacking(permission: string, place: Where | "anywhere"): string | undefined {
   const me = useMe();
   const denied = me !== undefined && !can(me, permission, place);
   const role = roleFor(useRoles(denied), permission);

@@ -1,21 +1,21 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { AuditService, type AuditEvent } from "@gen/flytebinary/access/v1/access_pb.js";
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { useTitle } from "@/app/title";
-import { Button } from "@/design/button";
 import { Tag } from "@/design/facts";
-import { Field, Input, Select } from "@/design/field";
 import { dateOf } from "@/design/format";
 import { ListPage } from "@/design/list-page";
-import { Empty, Notice } from "@/design/notice";
+import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
+import { permissionWords } from "@/entities/access/permissions";
 import { useDenied } from "@/entities/access/use-denied";
-import { AuditSearch, outcomes } from "./search";
-import { procedureWords } from "./words";
-import css from "@/design/page.module.css";
+import { AuditFilters } from "./audit-filters";
+import { AuditSearch } from "./search";
+import { Verify } from "./verify";
+import { outcomeNote, procedureWords } from "./words";
 
 const timeOf = (text: string | undefined) => {
   const at = new Date(`${text ?? ""}Z`);
@@ -44,32 +44,27 @@ export function AuditPage() {
       );
     },
     (page) => page.events,
-    { keep: true },
+    { enabled: denied === undefined, keep: true },
   );
   return (
     <ListPage
       title="Audit"
       what="events"
       label="Audit events"
-      scroll="region"
       head={
         <>
-          <Filters key={JSON.stringify(search)} search={search} />
+          <Verify />
+          <AuditFilters key={JSON.stringify(search)} search={search} />
         </>
       }
-      empty={denied === undefined && <Empty title="No events match these filters" />}
-      answer={denied === undefined ? answer : { ...answer, error: null, isLoading: false, hasNextPage: false }}
-      rows={denied === undefined ? rows : []}
+      empty={<Empty title="No events match these filters" />}
+      denied={denied === undefined ? undefined : `${denied} If you have that role in a project, filter by this project.`}
+      answer={answer}
+      rows={rows}
       columns={columns}
       keyOf={({ sequence }) => String(sequence)}
       attributesOf={({ permission, outcome }) => ({ "data-testid": "audit-row", "data-permission": permission, "data-outcome": outcome })}
-    >
-      {denied !== undefined && (
-        <Notice title="You may not read the audit here" role="status">
-          <p>{denied} If you have that role in a project, filter by this project.</p>
-        </Notice>
-      )}
-    </ListPage>
+    />
   );
 }
 
@@ -77,82 +72,36 @@ const columns: readonly Column<AuditEvent>[] = [
   { label: "Time", cell: ({ at }) => <When at={dateOf(at)} /> },
   {
     label: "Who",
+    wrap: true,
     cell: ({ subject, kind, credential, peer }) => (
-      <>
+      <span>
         {subject || kind}
         <Note>{[subject && kind, credential, peer].filter(Boolean).join(", ")}</Note>
-      </>
+      </span>
     ),
   },
   {
     label: "What",
-    cell: ({ procedure, permission }) => (
-      <>
-        {permission}
+    wrap: true,
+    cell: ({ procedure, permission, requestId }) => (
+      <span title={permission && permissionWords(permission)}>
+        {permission || "–"}
         <Note>{procedureWords(procedure)}</Note>
-      </>
+        {requestId && <Note>request {requestId}</Note>}
+      </span>
     ),
   },
-  { label: "On", wrap: true, cell: ({ resources }) => resources.join(", ") || "–" },
+  { label: "On", wrap: true, cell: ({ resources }) => <span>{resources.join(", ") || "–"}</span> },
   {
     label: "Outcome",
     wrap: true,
-    cell: ({ outcome, error }) => (
-      <>
-        <Tag>{outcome}</Tag>
-        {error && <Note>{error}</Note>}
-      </>
+    cell: (event) => (
+      <span>
+        <Tag>{event.outcome === "unknown" ? "outcome unknown" : event.outcome}</Tag>
+        {[outcomeNote(event), event.error].filter(Boolean).map((text) => (
+          <Note key={text}>{text}</Note>
+        ))}
+      </span>
     ),
   },
-  { label: "Request", cell: ({ requestId }) => requestId || "–" },
 ];
-
-/** The filters. They take effect when the form is sent, for each search is itself a call. */
-function Filters({ search }: { readonly search: AuditSearch }) {
-  const navigate = useNavigate();
-  const text = (name: "subject" | "permission" | "project" | "domain", label: string, hint?: string) => (
-    <Field label={label}>
-      {(control) => <Input {...control} name={name} placeholder={hint} autoComplete="off" autoCapitalize="none" defaultValue={search[name] ?? ""} />}
-    </Field>
-  );
-  const time = (name: "from" | "until", label: string) => (
-    <Field label={label}>{(control) => <Input {...control} name={name} type="datetime-local" defaultValue={search[name] ?? ""} />}</Field>
-  );
-  return (
-    <form
-      role="search"
-      aria-label="Audit events"
-      className={css["head"]}
-      style={{ alignItems: "end", flexBasis: "100%" }}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void navigate({ to: "/audit", search: AuditSearch(Object.fromEntries(new FormData(event.currentTarget))) });
-      }}
-    >
-      {text("subject", "Subject")}
-      {text("permission", "Permission", "such as run.create")}
-      <Field label="Outcome">
-        {(control) => (
-          <Select {...control} name="outcome" defaultValue={search.outcome ?? ""}>
-            <option value="">Any</option>
-            {outcomes.map((outcome) => (
-              <option key={outcome}>{outcome}</option>
-            ))}
-          </Select>
-        )}
-      </Field>
-      {text("project", "Project")}
-      {text("domain", "Domain")}
-      {time("from", "From (UTC)")}
-      {time("until", "Until (UTC)")}
-      <Button type="submit" kind="primary">
-        Search
-      </Button>
-      {Object.keys(search).length > 0 && (
-        <Button kind="quiet" onClick={() => void navigate({ to: "/audit", search: {} })}>
-          Clear filters
-        </Button>
-      )}
-    </form>
-  );
-}

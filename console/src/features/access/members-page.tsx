@@ -1,14 +1,14 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { AccessService, type Binding } from "@gen/flytebinary/access/v1/access_pb.js";
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { useTitle } from "@/app/title";
-import { Button } from "@/design/button";
+import { Button, buttonClass } from "@/design/button";
 import { Select } from "@/design/field";
 import { dateOf } from "@/design/format";
 import { ListPage } from "@/design/list-page";
-import { Empty, Notice } from "@/design/notice";
+import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { placeWords, whereOf, type Where } from "@/entities/access/rights";
@@ -42,6 +42,7 @@ export function MembersPage() {
     ["access", "bindings", place.project, place.domain],
     (token, signal) => client(AccessService).listBindings({ scope: place, limit: 100, token }, { signal }),
     (page) => page.bindings,
+    { enabled: noView === undefined },
   );
   const refetch = () => void answer.refetch();
   const columns: readonly Column<Binding>[] = [
@@ -100,24 +101,23 @@ export function MembersPage() {
             ))}
           </Select>
           <div className={css["actions"]}>
+            <Link to="/explain" search={{ ...(place.project !== "" && { project }), ...(place.domain !== "" && { domain }) }} className={buttonClass()}>
+              Explain access
+            </Link>
             <Button kind="primary" denied={noAdd} onClick={() => setAdding(true)}>
               Add member
             </Button>
           </div>
         </>
       }
-      empty={noView === undefined && <Empty title={`No roles are given in ${placeWords(place)}`} />}
-      answer={noView === undefined ? answer : { ...answer, error: null, isLoading: false, hasNextPage: false }}
-      rows={noView === undefined ? rows : []}
+      empty={<Empty title={`No roles are given in ${placeWords(place)}`} />}
+      denied={noView}
+      answer={answer}
+      rows={rows}
       columns={columns}
       keyOf={({ id, member, role }) => `${id}/${member?.name ?? ""}/${role}`}
       attributesOf={({ member, role }) => ({ "data-testid": "member-row", "data-name": member?.name ?? "", "data-role": role })}
     >
-      {noView !== undefined && (
-        <Notice title="You may not see who has which role here" role="status">
-          <p>{noView}</p>
-        </Notice>
-      )}
       <Roles />
       <AddMemberDialog open={adding} here={here} place={place} onClose={() => setAdding(false)} onChanged={refetch} />
       <RemoveMemberDialog binding={removed} onClose={() => setRemoved(undefined)} onChanged={refetch} />

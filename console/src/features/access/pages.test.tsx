@@ -13,6 +13,7 @@ import {
   ListRolesResponseSchema,
   MemberKind,
   SearchAuditResponseSchema,
+  VerifyAuditResponseSchema,
 } from "@gen/flytebinary/access/v1/access_pb.js";
 import { Toasts } from "@/design/toast";
 import { AuditPage } from "./audit-page";
@@ -29,6 +30,7 @@ const server = vi.hoisted(() => ({
   createBinding: vi.fn(),
   deleteBinding: vi.fn(),
   searchAudit: vi.fn(),
+  verifyAudit: vi.fn(),
 }));
 const at = vi.hoisted((): { search: Record<string, unknown> } => ({ search: {} }));
 const navigate = vi.hoisted(() => vi.fn());
@@ -37,6 +39,7 @@ vi.mock("@tanstack/react-router", () => ({
   useParams: () => ({ project: "p", domain: "d" }),
   useSearch: () => at.search,
   useNavigate: () => navigate,
+  Link: ({ children }: { readonly children: ReactNode }) => <a href="/elsewhere">{children}</a>,
 }));
 
 const open = (page: ReactNode) =>
@@ -131,14 +134,14 @@ it("adds and removes members, but not those of the configuration", async () => {
 it("says what each role may do", async () => {
   open(<MembersPage />);
   const role = await screen.findByText("also gives roles");
-  expect(role.closest("details")?.textContent).toContain("bindingcreate, delete, view");
+  expect(role.closest("details")?.textContent).toContain("See who has which role. Give roles to others, as far as they have them. Take roles from others");
   expect(screen.getByText("Everything, in the whole installation.")).toBeTruthy();
 });
 
 it("says in words who may see the members, and whom to ask", async () => {
   server.getMe.mockResolvedValue(meWith(viewer));
   open(<MembersPage />);
-  expect(await screen.findByText("You may not see who has which role here")).toBeTruthy();
+  expect(await screen.findByText("You may not see the members here")).toBeTruthy();
   expect(await screen.findByText("Takes the role admin in p/d. Ask an admin of p.")).toBeTruthy();
   const add = screen.getByRole("button", { name: "Add member" });
   expect(add.getAttribute("aria-disabled")).toBe("true");
@@ -160,6 +163,39 @@ it("searches the audit as the URL says, and writes the filters to the URL", asyn
 
 it("says who may read the audit, and reads nothing of it otherwise", async () => {
   open(<AuditPage />); // an admin of a project has no right to the audit of the installation
-  expect(await screen.findByText("You may not read the audit here")).toBeTruthy();
+  expect(await screen.findByText("You may not see the events here")).toBeTruthy();
   expect(screen.queryByTestId("audit-row")).toBeNull();
+});
+
+it("shows calls that were begun and never completed as calls with an unknown outcome", async () => {
+  at.search = { project: "p" };
+  server.searchAudit.mockResolvedValue(create(SearchAuditResponseSchema, { events: [{ sequence: 5n, subject: "bob", permission: "run.abort", outcome: "unknown" }] }));
+  open(<AuditPage />);
+  const row = await screen.findByTestId("audit-row");
+  expect(row.textContent).toContain("outcome unknown");
+  expect(row.textContent).toContain("The server stopped before the call ended.");
+});
+
+it("verifies the audit, and says which event does not fit", async () => {
+  server.getMe.mockResolvedValue(
+    create(GetMeResponseSchema, { subject: "ada", grants: [{ scope: {}, roles: ["operator"], permissions: [...admin, "audit.verify"] }] }),
+  );
+  server.verifyAudit.mockResolvedValueOnce(create(VerifyAuditResponseSchema, { checked: 1234n, last: 1240n, hash: "abcd" }));
+  open(<AuditPage />);
+  await screen.findByRole("rowheader");
+  fireEvent.click(screen.getByRole("button", { name: "Verify" }));
+  expect(await screen.findByText("No event was changed or removed: 1,234 checked")).toBeTruthy();
+  expect(screen.getByText("abcd")).toBeTruthy();
+  server.verifyAudit.mockResolvedValueOnce(create(VerifyAuditResponseSchema, { checked: 7n, brokenAt: 8n, problem: "event 8 does not have the hash of event 7" }));
+  fireEvent.click(screen.getByRole("button", { name: "Verify" }));
+  expect((await screen.findByRole("alert")).textContent).toContain("event 8 does not have the hash of event 7");
+});
+
+it("does not offer to verify the audit to those who may not", async () => {
+  at.search = { project: "p" };
+  open(<AuditPage />);
+  await screen.findByTestId("audit-row");
+  fireEvent.click(screen.getByRole("button", { name: "Verify" }));
+  expect((await screen.findByRole("tooltip")).textContent).toContain("Takes the role operator in the whole installation.");
+  expect(server.verifyAudit).not.toHaveBeenCalled();
 });

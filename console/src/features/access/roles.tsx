@@ -1,36 +1,74 @@
-import type { Role } from "@gen/flytebinary/access/v1/access_pb.js";
-import { Facts } from "@/design/facts";
+import { useState } from "react";
+import { AccessService, type Role } from "@gen/flytebinary/access/v1/access_pb.js";
+import { Button } from "@/design/button";
+import { Facts, Tag } from "@/design/facts";
+import { everywhere } from "@/entities/access/rights";
+import { useDenied } from "@/entities/access/use-denied";
 import { useMe, useRoles } from "@/entities/access/use-me";
+import { DeleteRoleDialog, RoleDialog } from "./role-dialogs";
 import { abilities } from "./words";
 import css from "@/design/page.module.css";
 
-/** What each role may do, in words. */
+/** What each role may do, in words. Those who may make roles of their own here. */
 export function Roles() {
   const roles = useRoles();
   const me = useMe();
   const own = new Set(me?.grants.flatMap((grant) => grant.roles));
-  // A pattern such as *.* names none. All permissions are those that any role or the reader has by name.
-  const known = [...new Set([...roles.flatMap(({ permissions }) => permissions), ...(me?.grants.flatMap(({ permissions }) => permissions) ?? [])])]
-    .filter((permission) => !permission.includes("*"))
-    .sort();
+  const [edited, setEdited] = useState<Role | "new">();
+  const [deleted, setDeleted] = useState<Role>();
+  const noCreate = useDenied(AccessService.method.putRole, everywhere);
   return (
-    <section className={css["section"]} aria-label="What each role may do">
-      <h2>What each role may do</h2>
+    <section className={css["section"]} aria-labelledby="roles">
+      <div className={css["head"]}>
+        <h2 id="roles">What each role may do</h2>
+        <div className={css["actions"]}>
+          <Button denied={noCreate} onClick={() => setEdited("new")}>
+            Create role
+          </Button>
+        </div>
+      </div>
       {roles.map((role) => (
-        <RoleWords key={role.name} role={role} known={known} own={own.has(role.name)} />
+        <RoleWords key={role.name} role={role} own={own.has(role.name)} onEdit={() => setEdited(role)} onDelete={() => setDeleted(role)} />
       ))}
+      <RoleDialog edited={edited} onClose={() => setEdited(undefined)} />
+      <DeleteRoleDialog role={deleted} onClose={() => setDeleted(undefined)} />
     </section>
   );
 }
 
-function RoleWords({ role, known, own }: { readonly role: Role; readonly known: readonly string[]; readonly own: boolean }) {
+interface RoleWordsProps {
+  readonly role: Role;
+  readonly own: boolean;
+  readonly onEdit: () => void;
+  readonly onDelete: () => void;
+}
+
+function RoleWords({ role, own, onEdit, onDelete }: RoleWordsProps) {
   return (
     <details data-testid="role" data-role={role.name}>
       <summary>
         <strong>{role.name}</strong> <span className={css["muted"]}>{role.description || "a role of this installation"}</span>
-        {own && " (you have it)"}
+        {own && " (you have it)"} {!role.builtIn && <Tag>{role.configured ? "in the configuration" : "own"}</Tag>}
       </summary>
-      {role.permissions.includes("*.*") ? <p>Everything, in the whole installation.</p> : <Facts facts={abilities(role, known)} />}
+      <div className={css["section"]} style={{ padding: "var(--space-2) var(--space-4)" }}>
+        {role.permissions.includes("*.*") ? <p>Everything, in the whole installation.</p> : <Facts facts={abilities(role).map(([group, words]) => [group, words.join(". ")] as const)} />}
+        {!role.builtIn && !role.configured && <Change role={role} onEdit={onEdit} onDelete={onDelete} />}
+      </div>
     </details>
+  );
+}
+
+function Change({ role, onEdit, onDelete }: Omit<RoleWordsProps, "own">) {
+  const noEdit = useDenied(AccessService.method.putRole, everywhere);
+  const noDelete = useDenied(AccessService.method.deleteRole, everywhere);
+  return (
+    <div className={css["inline"]}>
+      <Button small denied={noEdit} onClick={onEdit} aria-label={`Edit the role ${role.name}`}>
+        Edit
+      </Button>
+      <Button small denied={noDelete} onClick={onDelete} aria-label={`Delete the role ${role.name}`}>
+        Delete
+      </Button>
+    </div>
   );
 }

@@ -54,3 +54,26 @@ export function AuditSearch(search: Record<string, unknown>): AuditSearch {
     ...(outcome !== undefined && { outcome }),
   };
 }
+
+export const explainedKinds = ["user", "group", "key"] as const;
+
+/** The URL parameters of the explanation of access: the question. */
+export interface ExplainSearch {
+  /** What the member is; a user if unset. */
+  readonly kind?: Exclude<(typeof explainedKinds)[number], "user">;
+  /** The member; the reader if unset. */
+  readonly member?: string;
+  /** The groups of a user at the identity provider, with commas between them. */
+  readonly groups?: string;
+  readonly permission?: string;
+  readonly project?: string;
+  readonly domain?: string;
+}
+
+export function ExplainSearch(search: Record<string, unknown>): ExplainSearch {
+  const kind = explainedKinds.find((known) => known === search["kind"]);
+  return {
+    ...texts(search, ["member", "groups", "permission", "project", "domain"]),
+    ...(kind !== undefined && kind !== "user" && { kind }),
+  };
+}

@@ -1,5 +1,6 @@
-import { MemberKind, type Key, type Member, type Role } from "@gen/flytebinary/access/v1/access_pb.js";
+import { MemberKind, type AuditEvent, type Key, type Member, type Role } from "@gen/flytebinary/access/v1/access_pb.js";
 import { msOf } from "@/design/format";
+import { isForPeople, permissionGroups, permissionWords } from "@/entities/access/permissions";
 import { gives } from "@/entities/access/rights";
 
 export const memberKinds: readonly (readonly [MemberKind, string])[] = [
@@ -18,15 +19,38 @@ export function keyState(key: Pick<Key, "revokedAt" | "expiresAt">, now: number)
   return ends !== undefined && ends <= now ? "expired" : "active";
 }
 
-/** What a role may do, by the noun of its permissions: "runs: view, create, abort". */
-export function abilities(role: Role, permissions: readonly string[]): readonly (readonly [noun: string, verbs: string])[] {
-  const found = new Map<string, string[]>();
-  for (const permission of permissions.filter((one) => gives(role, one))) {
-    const [noun = "", verb = ""] = permission.split(".");
-    found.set(noun, [...(found.get(noun) ?? []), verb]);
-  }
-  return [...found].map(([noun, verbs]) => [noun, verbs.join(", ")] as const);
+/** What a role may do, in words, by group. Permissions that are not for people are shown as they are. */
+export function abilities(role: Pick<Role, "permissions">): readonly (readonly [group: string, words: readonly string[]])[] {
+  const wordsOf = (permissions: readonly string[]) => permissions.filter((one) => gives(role, one)).map(permissionWords);
+  const grouped = permissionGroups.map(({ title, permissions }) => [title, wordsOf(Object.keys(permissions))] as const);
+  const other = role.permissions.filter((pattern) => !pattern.includes("*") && !isForPeople(pattern));
+  return [...grouped, ["Other", other] as const].filter(([, words]) => words.length > 0);
 }
+
+/** What the form of a role has: the chosen permissions, and everything else as text, such as patterns. */
+export interface RoleDraft {
+  readonly chosen: ReadonlySet<string>;
+  readonly patterns: string;
+}
+
+export const draftOf = (permissions: readonly string[]): RoleDraft => ({
+  chosen: new Set(permissions.filter(isForPeople)),
+  patterns: permissions.filter((permission) => !isForPeople(permission)).join(" "),
+});
+
+const patternsOf = ({ patterns }: RoleDraft): readonly string[] => patterns.split(/[\s,]+/).filter((pattern) => pattern !== "");
+
+/** Whether a pattern of the form gives a permission already. */
+export const givenByPattern = (draft: RoleDraft, permission: string): boolean => gives({ permissions: [...patternsOf(draft)] }, permission);
+
+/** The permissions of a role as the form has them: none that a pattern gives already. */
+export const permissionsOf = (draft: RoleDraft): string[] => [
+  ...new Set([...patternsOf(draft), ...[...draft.chosen].filter((permission) => !givenByPattern(draft, permission)).toSorted()]),
+];
+
+/** What an outcome says about the call, if its name does not say it. */
+export const outcomeNote = ({ outcome, permission }: Pick<AuditEvent, "outcome" | "permission">): string =>
+  outcome === "unknown" && permission !== "" ? "The server stopped before the call ended. The change may or may not have been made." : "";
 
 /** How long a new key may be valid, in days. */
 export const lifetimes: readonly (readonly [days: number, words: string])[] = [

@@ -4,12 +4,14 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { Tooltip } from "radix-ui";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { GetMeResponseSchema, ListRolesResponseSchema } from "@gen/flytebinary/access/v1/access_pb.js";
 import { SecretSchema, SecretType } from "@gen/flyteidl2/secret/definition_pb.js";
 import { ListSecretsResponseSchema, type CreateSecretRequest, type ListSecretsRequest } from "@gen/flyteidl2/secret/payload_pb.js";
 import { Toasts } from "@/design/toast";
 import { SecretsPage } from "./page";
 
-const server = vi.hoisted(() => ({ listSecrets: vi.fn(), createSecret: vi.fn(), updateSecret: vi.fn(), deleteSecret: vi.fn() }));
+const access = vi.hoisted(() => ({ getMe: vi.fn(), listRoles: vi.fn() }));
+const server = vi.hoisted(() => ({ ...access, listSecrets: vi.fn(), createSecret: vi.fn(), updateSecret: vi.fn(), deleteSecret: vi.fn() }));
 const at = vi.hoisted((): { search: { scope?: string } } => ({ search: {} }));
 vi.mock("@/api/transport", () => ({ client: () => server }));
 vi.mock("@tanstack/react-router", () => ({
@@ -35,6 +37,8 @@ const dialog = () => within(screen.getByRole("dialog"));
 
 beforeEach(() => {
   at.search = {};
+  server.getMe.mockResolvedValue(create(GetMeResponseSchema, { open: true }));
+  server.listRoles.mockResolvedValue(create(ListRolesResponseSchema, { roles: [{ name: "contributor", permissions: ["secret.*"] }] }));
   server.listSecrets.mockResolvedValue(page(["my-key"]));
   server.createSecret.mockResolvedValue({});
   server.updateSecret.mockResolvedValue({});
@@ -123,4 +127,13 @@ it("shows why there are no secrets", async () => {
   server.listSecrets.mockRejectedValue(new ConnectError("secrets are not available: no backend", Code.FailedPrecondition));
   open();
   expect((await screen.findByRole("alert")).textContent).toContain("no backend");
+});
+
+it("says which role may see the secrets, and whom to ask", async () => {
+  server.getMe.mockResolvedValue(create(GetMeResponseSchema, { grants: [{ scope: { project: "p" }, permissions: ["run.view"] }], ask: "Ask Grace." }));
+  server.listSecrets.mockRejectedValue(new ConnectError("no", Code.PermissionDenied));
+  open();
+  expect(await screen.findByText("You may not see the secrets here")).toBeTruthy();
+  expect(await screen.findByText("Takes the role contributor in p/d. Ask Grace.")).toBeTruthy();
+  expect(screen.queryByRole("alert")).toBeNull();
 });

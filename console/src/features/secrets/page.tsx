@@ -27,10 +27,12 @@ export function SecretsPage() {
   const [asked, setAsked] = useState<Asked>();
   const place = { project, domain };
   useTitle("Secrets", `${project} / ${domain}`);
+  const noView = useDenied(SecretService.method.listSecrets, placeOf(scope, place));
   const { answer, rows } = usePages(
     ["secrets", scope, project, domain],
     (token, signal) => client(SecretService).listSecrets({ ...placeOf(scope, place), limit: 100, token }, { signal }),
     (page) => page.secrets,
+    { enabled: noView === undefined },
   );
   const noCreate = useDenied(SecretService.method.createSecret, placeOf(scope, place));
   const columns: readonly Column<Secret>[] = [
@@ -84,6 +86,7 @@ export function SecretsPage() {
           command={`flyte create secret my-key${scope === "project" ? ` -p ${project}` : ""}${scope === "organization" ? "" : ` -d ${domain}`}`}
         />
       }
+      denied={noView}
       answer={answer}
       rows={rows}
       columns={columns}

@@ -1,11 +1,14 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { RefreshCw } from "lucide-react";
+import { SystemService } from "@gen/flytebinary/insight/v1/system_pb.js";
 import { useTitle } from "@/app/title";
 import { IconButton } from "@/design/button";
 import { Facts } from "@/design/facts";
 import { bytes, dateOf } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
+import { everywhere } from "@/entities/access/rights";
+import { useDenied } from "@/entities/access/use-denied";
 import { Metrics } from "./metrics";
 import { Components, Repairs } from "./components";
 import { Queues } from "./queues";
@@ -18,7 +21,8 @@ import css from "./system.module.css";
 export function SystemPage() {
   const search: SystemSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  const { system, queues, history, at, stale, error, refetch } = useSystem();
+  const denied = useDenied(SystemService.method.getSystem, everywhere);
+  const { system, queues, history, at, stale, error, refetch } = useSystem(denied === undefined);
   useTitle("System");
   return (
     <div className={css["page"]} data-stale={stale || undefined}>
@@ -40,8 +44,13 @@ export function SystemPage() {
           </p>
         </Notice>
       )}
-      {error && <ProblemNotice error={error} retry={refetch} />}
-      {!system && !error && <Loading what="system status" />}
+      {denied !== undefined && (
+        <Notice title="You may not see the system here" role="status">
+          <p>{denied}</p>
+        </Notice>
+      )}
+      {error && denied === undefined && <ProblemNotice error={error} retry={refetch} />}
+      {!system && !error && denied === undefined && <Loading what="system status" />}
       {system && (
         <>
           <Facts

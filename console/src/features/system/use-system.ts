@@ -11,9 +11,9 @@ export const every = 4000;
 /** Without an answer for this long, the data counts as stale. */
 const staleAfter = 3 * every;
 
-/** Polls the server while the page is visible, and keeps the history of the metrics. */
-export function useSystem() {
-  const asked = { refetchInterval: every, retry: false, staleTime: 0 };
+/** Polls the server if the reader may see the system, while the page is visible, and keeps the history of the metrics. */
+export function useSystem(enabled: boolean) {
+  const asked = { enabled, refetchInterval: every, retry: false, staleTime: 0 };
   const { data, dataUpdatedAt, error, refetch } = useQuery(SystemService.method.getSystem, {}, asked);
   const queues = useQuery(InsightService.method.listQueues, {}, asked);
   const history = useHistory(data, dataUpdatedAt);

@@ -201,7 +201,9 @@ type Role struct {
 	// Permissions as noun.verb, noun.* or *.verb.
 	Permissions []string `protobuf:"bytes,3,rep,name=permissions,proto3" json:"permissions,omitempty"`
 	// Whether it comes with the product and cannot be changed.
-	BuiltIn       bool `protobuf:"varint,4,opt,name=built_in,json=builtIn,proto3" json:"built_in,omitempty"`
+	BuiltIn bool `protobuf:"varint,4,opt,name=built_in,json=builtIn,proto3" json:"built_in,omitempty"`
+	// Whether it is in the configuration, and can be changed only there.
+	Configured    bool `protobuf:"varint,5,opt,name=configured,proto3" json:"configured,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -260,6 +262,13 @@ func (x *Role) GetPermissions() []string {
 func (x *Role) GetBuiltIn() bool {
 	if x != nil {
 		return x.BuiltIn
+	}
+	return false
+}
+
+func (x *Role) GetConfigured() bool {
+	if x != nil {
+		return x.Configured
 	}
 	return false
 }
@@ -2278,12 +2287,15 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\x0e2!.flytebinary.access.v1.MemberKindB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04kind\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"\xae\x01\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"\xce\x01\n" +
 	"\x04Role\x120\n" +
 	"\x04name\x18\x01 \x01(\tB\x1c\xbaH\x19r\x17\x10\x01\x18?2\x11^[a-z][a-z0-9-]*$R\x04name\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\vdescription\x12-\n" +
 	"\vpermissions\x18\x03 \x03(\tB\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\vpermissions\x12\x19\n" +
-	"\bbuilt_in\x18\x04 \x01(\bR\abuiltIn\"\xf2\x01\n" +
+	"\bbuilt_in\x18\x04 \x01(\bR\abuiltIn\x12\x1e\n" +
+	"\n" +
+	"configured\x18\x05 \x01(\bR\n" +
+	"configured\"\xf2\x01\n" +
 	"\aBinding\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x125\n" +
 	"\x06member\x18\x02 \x01(\v2\x1d.flytebinary.access.v1.MemberR\x06member\x12\x12\n" +

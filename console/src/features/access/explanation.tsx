@@ -1,0 +1,56 @@
+import type { ExplainResponse } from "@gen/flytebinary/access/v1/access_pb.js";
+import { Notice } from "@/design/notice";
+import { Note, Table } from "@/design/table";
+import { askWords, placeWords, whereOf, type Where } from "@/entities/access/rights";
+import { useMe } from "@/entities/access/use-me";
+import { kindWords } from "./words";
+import page from "@/design/page.module.css";
+
+interface ExplanationProps {
+  readonly answer: ExplainResponse;
+  readonly place: Where;
+  /** Whether the reader asked about itself. */
+  readonly own: boolean;
+}
+
+/** The decision, the bindings behind it, and what would change it. */
+export function Explanation({ answer: { allowed, reason, bindings, roles }, place, own }: ExplanationProps) {
+  const me = useMe();
+  return (
+    <section className={page["section"]} aria-label="Answer" data-testid="explanation" data-allowed={allowed}>
+      <Notice tone={allowed ? "good" : "warning"} role="status" title={allowed ? "Allowed" : "Not allowed"}>
+        <p>{reason}.</p>
+        {!allowed && roles.length > 0 && (
+          <p>
+            One of the roles {roles.join(", ")} in {placeWords(place)} allows it.{own && ` ${askWords(me, place)}`}
+          </p>
+        )}
+      </Notice>
+      {bindings.length > 0 && (
+        <>
+          <h2>{allowed ? "The bindings that allow it" : "What the member has there"}</h2>
+          <Table
+            label="Bindings"
+            rows={bindings}
+            keyOf={({ id, member, role, scope }) => `${id}/${member?.name ?? ""}/${role}/${placeWords(whereOf(scope))}`}
+            columns={[
+              { label: "Role", cell: ({ role }) => role },
+              {
+                label: "Member",
+                wrap: true,
+                cell: ({ member }) => (
+                  <span>
+                    {member?.name}
+                    <Note>{kindWords(member)}</Note>
+                  </span>
+                ),
+              },
+              { label: "Where", cell: ({ scope }) => placeWords(whereOf(scope)) },
+              { label: "Given by", cell: ({ createdBy }) => createdBy },
+            ]}
+          />
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,62 @@
+import { useMutation } from "@tanstack/react-query";
+import { AuditService, type VerifyAuditResponse } from "@gen/flytebinary/access/v1/access_pb.js";
+import { client } from "@/api/transport";
+import { Button } from "@/design/button";
+import { CopyButton } from "@/design/copy";
+import { Facts } from "@/design/facts";
+import { count } from "@/design/format";
+import { Notice, ProblemNotice } from "@/design/notice";
+import { everywhere } from "@/entities/access/rights";
+import { useDenied } from "@/entities/access/use-denied";
+import css from "@/design/page.module.css";
+
+/** Checks the chain of hashes over all events, and shows the result. */
+export function Verify() {
+  const denied = useDenied(AuditService.method.verifyAudit, everywhere);
+  const { mutate, data, error, isPending } = useMutation({ mutationFn: () => client(AuditService).verifyAudit({}) });
+  return (
+    <>
+      <div className={css["actions"]}>
+        <Button denied={denied} disabled={isPending} onClick={() => mutate()}>
+          {isPending ? "Verifying …" : "Verify"}
+        </Button>
+      </div>
+      {error && (
+        <div style={{ flexBasis: "100%" }}>
+          <ProblemNotice error={error} retry={() => mutate()} />
+        </div>
+      )}
+      {data && !error && (
+        <div style={{ flexBasis: "100%" }}>
+          <Result {...data} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Result({ checked, brokenAt, problem, last, hash }: VerifyAuditResponse) {
+  if (brokenAt !== 0n || problem !== "") {
+    return (
+      <Notice tone="danger" role="alert" title={`Event ${brokenAt} was changed, or one before it was removed`}>
+        <p>{problem}</p>
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="good" role="status" title={`No event was changed or removed: ${count(checked)} checked`}>
+      <p>Keep the number and the hash of the newest event outside of the database. They show later whether the end was cut off.</p>
+      <Facts
+        facts={[
+          ["Newest event", String(last)],
+          [
+            "Its hash",
+            <span key="hash">
+              <code style={{ overflowWrap: "anywhere" }}>{hash}</code> <CopyButton text={hash} label="Copy hash" />
+            </span>,
+          ],
+        ]}
+      />
+    </Notice>
+  );
+}
