@@ -10,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kuberule"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
@@ -26,9 +27,8 @@ const (
 )
 
 var (
-	labelRule = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	quantity  = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?(m|[kMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
-	variable  = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
+	quantity = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?(m|[kMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
+	variable = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
 )
 
 // check refuses specs that cannot be deployed as they say, so that a mistake is an answer to the request and not a
@@ -151,7 +151,7 @@ func (c Config) checkScaling(at string, spec *app.Spec) error {
 // by the unique indexes of the database.
 func checkIngress(at string, spec *app.Spec) error {
 	at += ".ingress"
-	if subdomain := spec.GetIngress().GetSubdomain(); subdomain != "" && !labelRule.MatchString(subdomain) {
+	if subdomain := spec.GetIngress().GetSubdomain(); subdomain != "" && !kuberule.IsLabel(subdomain) {
 		return rpc.InvalidArgument(at+".subdomain", "%q is not a valid DNS label: use up to 63 lower-case letters, digits and dashes", subdomain)
 	}
 	host := spec.GetIngress().GetCname()
@@ -160,7 +160,7 @@ func checkIngress(at string, spec *app.Spec) error {
 	}
 	labels := strings.Split(host, ".")
 	if len(host) > 253 || len(labels) < 2 || net.ParseIP(host) != nil ||
-		slices.ContainsFunc(labels, func(label string) bool { return !labelRule.MatchString(label) }) {
+		slices.ContainsFunc(labels, func(label string) bool { return !kuberule.IsLabel(label) }) {
 		return rpc.InvalidArgument(at+".cname", "%q is not a host name; use lower case and no port, such as app.example.com", host)
 	}
 	return nil

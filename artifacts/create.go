@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"go.opentelemetry.io/otel/metric"
@@ -26,9 +25,6 @@ const (
 	maxMetadataKey = 255
 	maxParents     = 32
 )
-
-// artifactName is the format of a name, as the contract has it.
-var artifactName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
 
 // writer creates versions.
 type writer struct {
@@ -76,7 +72,8 @@ func (w *writer) accepts(ctx context.Context, name *artifact.ArtifactName, clien
 	return place.Exists(ctx, w.projects, name.GetProject(), name.GetDomain())
 }
 
-// create checks and stores a version. It returns store.ErrExists when the version exists.
+// create checks and stores a version. It returns store.ErrExists when the version exists. What needs no other service
+// is checked first.
 func (w *writer) create(ctx context.Context, c candidate) (*artifact.Artifact, error) {
 	// The value must not claim to be another artifact, and the stored value may be changed.
 	spec := proto.CloneOf(c.spec)
@@ -112,6 +109,7 @@ func (w *writer) create(ctx context.Context, c candidate) (*artifact.Artifact, e
 	if row.Data, err = w.data.check(ctx, c.id.GetName(), spec, source); err != nil {
 		return nil, err
 	}
+	// Last, since the checks complete parents and partitions in the spec.
 	if err := w.encode(&row, spec); err != nil {
 		return nil, err
 	}
@@ -174,8 +172,8 @@ func checkName(field string, name *artifact.ArtifactName) error {
 		return rpc.InvalidArgument(field+".project", "is required")
 	case name.GetDomain() == "":
 		return rpc.InvalidArgument(field+".domain", "is required")
-	case !artifactName.MatchString(name.GetName()):
-		return rpc.InvalidArgument(field+".name", "must have 1 to 255 letters, digits, dots, dashes and underscores, got %q", name.GetName())
+	case !ident.IsArtifact(name.GetName()):
+		return rpc.InvalidArgument(field+".name", "%s, got %q", ident.ArtifactRule, name.GetName())
 	}
 	return nil
 }
@@ -227,7 +225,7 @@ func addParents(row *store.NewVersion, spec *artifact.ArtifactSpec) error {
 		if key.GetName() == "" {
 			key.Name = row.Name.Name
 		}
-		if key.GetProject() == "" || key.GetDomain() == "" || !artifactName.MatchString(key.GetName()) {
+		if key.GetProject() == "" || key.GetDomain() == "" || !ident.IsArtifact(key.GetName()) {
 			return rpc.InvalidArgument(field+".key", "must have a valid name, and both project and domain or neither")
 		}
 		row.Parents = append(row.Parents, store.VersionKey{

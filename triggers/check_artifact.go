@@ -4,17 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
-
-// artifactName is the format of the names of artifacts.
-var artifactName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
 
 // The limits of the artifact service, repeated here: a partition that no version can have would never match.
 const (
@@ -29,8 +26,8 @@ func (d *deployment) checkArtifact() error {
 	switch version := wanted.GetVersion(); {
 	case wanted == nil:
 		return d.invalid(field, "is required for TYPE_ARTIFACT")
-	case !artifactName.MatchString(wanted.GetArtifactName()):
-		return d.invalid(field+".artifact_name", "must have 1 to 255 letters, digits, dots, dashes and underscores, got %q", wanted.GetArtifactName())
+	case !ident.IsArtifact(wanted.GetArtifactName()):
+		return d.invalid(field+".artifact_name", "%s, got %q", ident.ArtifactRule, wanted.GetArtifactName())
 	case version == "latest":
 		return d.invalid(field+".version", "no version is called latest; leave it empty to wait for each new version")
 	case len(version) > 255 || strings.ContainsRune(version, 0):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
+	"github.com/flyte-binary/flyte-binary/internal/kube/kuberule"
 	"github.com/flyte-binary/flyte-binary/internal/names/accelerator"
 )
 
@@ -109,14 +110,8 @@ func check(path string, value any) string {
 	return ""
 }
 
-// maxSubdomain is how long names of Kubernetes objects may be.
-const maxSubdomain = 253
-
-var (
-	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	labelLike = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-	uriForm   = regexp.MustCompile(`^([a-z][a-z0-9+.-]*:/)?/[^/]`)
-)
+// uriForm accepts absolute paths, and URIs that name a bucket or host: neither //path nor s3:///path.
+var uriForm = regexp.MustCompile(`^([a-z][a-z0-9+.-]*:/)?/[^/]`)
 
 func checkString(path, text string) string {
 	if text == "" {
@@ -124,14 +119,14 @@ func checkString(path, text string) string {
 	}
 	switch path {
 	case "run.default_queue":
-		if !labelLike.MatchString(text) {
-			return fmt.Sprintf("%q is not a valid queue name: 1 to 63 letters, digits, dashes, underscores and dots", shown(text))
+		if !kuberule.IsValue(text) {
+			return fmt.Sprintf("%q is not a valid queue name: it %s", shown(text), kuberule.ValueRule)
 		}
 	case "run.run_base_dir", "storage.raw_data_path":
 		return checkURI(text)
 	case "security.service_account", "pod_template_name":
-		if len(text) > maxSubdomain || !subdomain.MatchString(text) {
-			return fmt.Sprintf("%q is not a valid Kubernetes object name: lower-case letters, digits, dashes and dots", shown(text))
+		if !kuberule.IsName(text) {
+			return fmt.Sprintf("%q is not a valid Kubernetes object name: it %s", shown(text), kuberule.NameRule)
 		}
 	case "app.app_dns_strategy":
 		if text != "shared" && text != "dataplane_specific" {
@@ -172,10 +167,10 @@ func checkQuantity(path, text string) string {
 }
 
 func checkAccelerator(given *core.GPUAccelerator) string {
-	if name := accelerator.Name(given); !labelLike.MatchString(name) {
+	if name := accelerator.Name(given); name == "" || !kuberule.IsValue(name) {
 		return fmt.Sprintf("%q is not a valid accelerator name such as nvidia-l4", shown(name))
 	}
-	if size := given.GetPartitionSize(); size != "" && !labelLike.MatchString(size) {
+	if size := given.GetPartitionSize(); !kuberule.IsValue(size) {
 		return fmt.Sprintf("%q is not a valid partition size such as 1g.5gb", shown(size))
 	}
 	return ""

@@ -13,7 +13,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
@@ -38,23 +37,7 @@ func (s *Streams) Children(ctx context.Context, parent ident.Action, send func(*
 	if err := c.snapshot(ctx, 0); err != nil {
 		return err
 	}
-	for {
-		pace.Sent()
-		why, err := pace.Wait(ctx, sub.Ready(), nil)
-		switch {
-		case err != nil:
-			return err
-		case why == stream.Expired:
-			return nil
-		case why == stream.Heartbeat:
-			err = c.sentinel()
-		default:
-			err = c.forward(ctx, sub.Take())
-		}
-		if err != nil {
-			return err
-		}
-	}
+	return follow(ctx, pace, sub.Ready(), c.sentinel, func() (bool, error) { return false, c.forward(ctx, sub.Take()) })
 }
 
 // childStream is one stream of Children.
@@ -74,7 +57,8 @@ type sentChild struct {
 	phase common.ActionPhase
 }
 
-// snapshot sends the children that changed after since, then the sentinel.
+// snapshot sends the children that changed after since, then the sentinel. The pages follow the ids of the children, so
+// a child that is created meanwhile is in a later page or in the log.
 func (c *childStream) snapshot(ctx context.Context, since int64) error {
 	limit := c.streams.cfg.Page
 	var after int64

@@ -9,7 +9,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
-	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
@@ -30,42 +29,28 @@ func (s *Streams) ClusterEvents(ctx context.Context, id ident.Action, attempt ui
 	defer pace.Stop()
 
 	e := eventStream{streams: s, actionID: at.ActionID, attempt: int32(attempt), send: send} //nolint:gosec // attempts are few
-	// The state is read before the events, so that the end is not sent before the last of them.
-	done := e.over(at.Phase, at.Attempt)
-	if err := e.forward(ctx, true); err != nil {
+	// The events are read after the state, so that the stream does not end before the last of them.
+	if err := e.forward(ctx, true); err != nil || e.over(at.Phase, at.Attempt) {
 		return err
 	}
-	for !done {
-		pace.Sent()
-		why, err := pace.Wait(ctx, sub.Ready(), nil)
-		switch {
-		case err != nil:
-			return err
-		case why == stream.Expired:
-			return nil
-		case why == stream.Heartbeat:
-			if err := send(&workflow.WatchClusterEventsResponse{}); err != nil {
-				return err
-			}
-			continue
-		}
+	heartbeat := func() error { return send(&workflow.WatchClusterEventsResponse{}) }
+	return follow(ctx, pace, sub.Ready(), heartbeat, func() (over bool, err error) {
 		taken := sub.Take()
 		if taken.Lagged {
-			if at, err = s.read.locate(ctx, id); err != nil {
-				return err
+			at, err := s.read.locate(ctx, id)
+			if err != nil {
+				return false, err
 			}
-			done = e.over(at.Phase, at.Attempt)
+			over = e.over(at.Phase, at.Attempt)
 		}
 		for _, change := range taken.Changes {
-			done = e.over(change.Row.Phase, change.Row.Attempt)
+			over = e.over(change.Row.Phase, change.Row.Attempt)
 		}
-		if err := e.forward(ctx, false); err != nil {
-			return err
-		}
-	}
-	return nil
+		return over, e.forward(ctx, false)
+	})
 }
 
+// eventStream is one stream of ClusterEvents. Everything up to cursor, a position in the run's log, has been sent.
 type eventStream struct {
 	streams  *Streams
 	actionID int64

@@ -7,7 +7,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
-	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
@@ -55,28 +54,14 @@ func (s *Streams) Runs(ctx context.Context, target watches.RunTarget, send func(
 	if err := r.page(rows); err != nil {
 		return err
 	}
-	for {
-		pace.Sent()
-		why, err := pace.Wait(ctx, sub.Ready(), nil)
-		switch {
-		case err != nil:
-			return err
-		case why == stream.Expired:
-			return nil
-		case why == stream.Heartbeat:
-			err = send(&workflow.WatchRunsResponse{})
-		default:
-			rows, lagged, since := sub.Take()
-			if lagged {
-				err = r.resync(ctx, since)
-			} else {
-				err = r.forward(rows)
-			}
+	heartbeat := func() error { return send(&workflow.WatchRunsResponse{}) }
+	return follow(ctx, pace, sub.Ready(), heartbeat, func() (bool, error) {
+		rows, lagged, since := sub.Take()
+		if lagged {
+			return false, r.resync(ctx, since)
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return false, r.forward(rows)
+	})
 }
 
 type runStream struct {

@@ -24,35 +24,32 @@ func IsProject(text string) bool {
 	return IsPlace(text) && !strings.ContainsAny(text, "_.") && text == strings.ToLower(text) && !strings.HasSuffix(text, "-")
 }
 
-// allowed reports whether a text begins with an ASCII letter or digit and has only these and some other characters.
-func allowed(text, others string) bool {
-	for i := range len(text) {
-		c := text[i]
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
-			continue
-		}
-		other := false
-		for j := range len(others) {
-			other = other || c == others[j]
-		}
-		if i == 0 || !other {
-			return false
-		}
-	}
-	return text != ""
-}
-
 // SecretNameRule says in an error what IsSecretName accepts.
 const SecretNameRule = "has up to 253 letters, digits, dashes and underscores"
 
 // IsSecretName reports whether a text can name a secret. Such names are keys of Kubernetes Secrets and parts of paths.
-func IsSecretName(text string) bool {
+func IsSecretName(text string) bool { return text != "" && len(text) <= 253 && only(text, "-_") }
+
+// ArtifactRule says in an error what IsArtifact accepts.
+const ArtifactRule = "must have 1 to 255 letters, digits, dots, dashes and underscores"
+
+// IsArtifact reports whether a text can name an artifact: the format of the contract. Such names, unlike those of runs, may
+// begin with any of their characters.
+func IsArtifact(text string) bool { return text != "" && len(text) <= 255 && only(text, "-_.") }
+
+// allowed reports whether a text begins with an ASCII letter or digit and has only these and some other characters.
+func allowed(text, others string) bool {
+	return text != "" && strings.IndexByte(others, text[0]) < 0 && only(text, others)
+}
+
+// only reports whether a text has only ASCII letters and digits and some other ASCII characters.
+func only(text, others string) bool {
 	for i := range len(text) {
 		c := text[i]
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(others, c) >= 0 {
 			continue
 		}
 		return false
 	}
-	return text != "" && len(text) <= 253
+	return true
 }

@@ -29,6 +29,24 @@ func TestNamesOfPlaces(t *testing.T) {
 	}
 }
 
+func TestNamesOfArtifacts(t *testing.T) {
+	for _, name := range []string{"model", "-a", "_a", ".", "Team-1_x.y", strings.Repeat("a", 255)} {
+		require.True(t, ident.IsArtifact(name), name)
+	}
+	for _, name := range []string{"", "a/b", "a b", "a\n", "a\x00", "é", "a:b", strings.Repeat("a", 256)} {
+		require.False(t, ident.IsArtifact(name), "%q", name)
+	}
+}
+
+func TestNamesOfSecrets(t *testing.T) {
+	for _, name := range []string{"token", "-A_1", strings.Repeat("a", 253)} {
+		require.True(t, ident.IsSecretName(name), name)
+	}
+	for _, name := range []string{"", "a.b", "a/b", "é", "a\n", strings.Repeat("a", 254)} {
+		require.False(t, ident.IsSecretName(name), "%q", name)
+	}
+}
+
 func TestClusters(t *testing.T) {
 	for text, valid := range map[string]bool{
 		"default": true, "a": true, "east-1": true, strings.Repeat("a", 32): true,
