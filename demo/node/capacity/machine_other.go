@@ -1,6 +1,6 @@
 //go:build !linux
 
-package node
+package capacity
 
 import (
 	"os/exec"
@@ -9,13 +9,13 @@ import (
 )
 
 // MemoryDir is where files live in memory: nowhere.
-const memoryDir = ""
+const MemoryDir = ""
 
 // fallbackMemory is assumed where the machine's memory is unknown.
 const fallbackMemory = 8 << 30
 
 // MachineMemory is the memory of the machine in bytes.
-func machineMemory() int64 {
+func MachineMemory() int64 {
 	out, err := exec.Command("sysctl", "-n", "hw.memsize").Output()
 	if err != nil {
 		return fallbackMemory
@@ -27,7 +27,8 @@ func machineMemory() int64 {
 	return bytes
 }
 
-func freeMemory() (bytes int64, ok bool) { return 0, false }
+// FreeMemory is not known here.
+func FreeMemory() (bytes int64, ok bool) { return 0, false }
 
 // cpuTimes is not known here.
 func cpuTimes() (idle, total uint64, ok bool) { return 0, 0, false }
