@@ -62,7 +62,7 @@ func noArtifact(name store.Name) error {
 	return rpc.NotFound("artifact %s does not exist in project %s and domain %s", name.Name, name.Project, name.Domain)
 }
 
-// ListArtifacts implements artifactconnect.ArtifactServiceHandler.
+// ListArtifacts implements artifactconnect.ArtifactServiceHandler. The newest come first unless the request sorts them.
 func (h *handler) ListArtifacts(ctx context.Context, r *artifact.ListArtifactsRequest) (*artifact.ListArtifactsResponse, error) {
 	place, err := placeOf(r.GetProjectId())
 	if err != nil {
@@ -145,7 +145,7 @@ func (h *handler) ListPartitionValues(ctx context.Context, r *artifact.ListParti
 	case schema == nil:
 		return nil, noArtifact(name)
 	case r.GetKey() != schema.TimeKey && !slices.Contains(schema.Keys, r.GetKey()):
-		return nil, rpc.InvalidArgument("key", "artifact %s has no partition key %q; it has %s", name.Name, describe(schema.PartitionSchema), r.GetKey())
+		return nil, rpc.InvalidArgument("key", "artifact %s has no partition key %q; it has %s", name.Name, r.GetKey(), describe(schema.PartitionSchema))
 	}
 	limit := cmp.Or(int(r.GetRequest().GetLimit()), stdValues)
 	if limit > maxValues {

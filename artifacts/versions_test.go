@@ -313,7 +313,7 @@ func TestNamesKeysAndValues(t *testing.T) {
 	require.Equal(t, []string{"2030-01-02T00:00:00Z", "2030-01-01T00:00:00Z"}, values("date"))
 	require.Equal(t, []string{"2030-01-02T00:00:00Z"}, values("date", where("partition.region", common.Filter_EQUAL, "eu")))
 	_, err = w.client.ListPartitionValues(t.Context(), &artifact.ListPartitionValuesRequest{ProjectId: here, Name: "events", Key: "zone"})
-	refused(t, err, connect.CodeInvalidArgument, "key")
+	refused(t, err, connect.CodeInvalidArgument, `artifact events has no partition key "zone"; it has the time key "date"`)
 	_, err = w.client.ListPartitionValues(t.Context(), &artifact.ListPartitionValuesRequest{ProjectId: here, Name: "nothing", Key: "zone"})
 	refused(t, err, connect.CodeNotFound, "nothing")
 }
