@@ -54,6 +54,7 @@ func (d *data) check(ctx context.Context, name *artifact.ArtifactName, spec *art
 	return kept, nil
 }
 
+// keep adds the canonical form of a URI, unless it is too long for the index.
 func (d *data) keep(kept []string, uri string) []string {
 	if uri = canonical(d.blobs, uri); len(uri) > maxURI {
 		return kept
@@ -61,6 +62,8 @@ func (d *data) keep(kept []string, uri string) []string {
 	return append(kept, uri)
 }
 
+// allow refuses a URI outside of what the version may point to. The error is that of the first check, which names the
+// places.
 func (d *data) allow(
 	ctx context.Context, field, uri string, name *artifact.ArtifactName, spec *artifact.ArtifactSpec, source *enginev1.GetActionStorageResponse,
 ) error {

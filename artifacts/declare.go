@@ -51,6 +51,7 @@ func (h *handler) GetArtifactSchema(ctx context.Context, r *artifact.GetArtifact
 	return &artifact.GetArtifactSchemaResponse{PartitionSchema: schemaToProto(fixed.PartitionSchema), Declared: fixed.Declared}, nil
 }
 
+// schemaOf checks the keys of a declaration with the same bounds as those of versions, or no version could match it.
 func schemaOf(given *artifact.ArtifactPartitionSchema) (store.PartitionSchema, error) {
 	keys := given.GetPartitionKeys()
 	if len(keys) > maxPartitionKeys {

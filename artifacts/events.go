@@ -20,7 +20,7 @@ const stdEvents = 100
 // old (Config.KeepEvents), so each is seen at least once; the reader must make acting on it twice harmless.
 type events struct{ store *store.Store }
 
-// ListArtifactEvents implements enginev1connect.ArtifactEventServiceHandler.
+// ListArtifactEvents implements enginev1connect.ArtifactEventServiceHandler. The oldest come first.
 func (e *events) ListArtifactEvents(ctx context.Context, r *enginev1.ListArtifactEventsRequest) (*enginev1.ListArtifactEventsResponse, error) {
 	found, err := e.store.Events(ctx, cmp.Or(int(r.GetLimit()), stdEvents))
 	if err != nil {
@@ -58,7 +58,8 @@ func (e *events) RemoveArtifactEvents(ctx context.Context, r *enginev1.RemoveArt
 	return &enginev1.RemoveArtifactEventsResponse{}, e.store.RemoveEvents(ctx, r.GetSeqs())
 }
 
-// GetArtifactMark implements enginev1connect.ArtifactEventServiceHandler.
+// GetArtifactMark implements enginev1connect.ArtifactEventServiceHandler. The mark is the number of the newest event: a
+// trigger that is made now waits for later ones.
 func (e *events) GetArtifactMark(ctx context.Context, _ *enginev1.GetArtifactMarkRequest) (*enginev1.GetArtifactMarkResponse, error) {
 	seq, err := e.store.LastEvent(ctx)
 	return &enginev1.GetArtifactMarkResponse{Seq: seq}, err

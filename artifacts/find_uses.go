@@ -35,7 +35,8 @@ type finder struct {
 	blobs Blobs
 }
 
-// inputs are what the inputs of an action name and point to.
+// inputs are what the inputs of an action name and point to. unavailable means that the store did not answer, and that
+// the caller should ask again. Inputs that do not exist or cannot be read name nothing.
 type inputs struct {
 	named       []artifactref.Version
 	data        []string

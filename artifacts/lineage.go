@@ -55,6 +55,7 @@ func (l *lineage) GetLineage(ctx context.Context, r *insightv1.GetLineageRequest
 	}
 	g.node(first, 0)
 	depth := int(cmp.Or(r.GetDepth(), stdDepth))
+	// Levels are negative for what the first node comes from, and positive for what comes from it.
 	for _, direction := range []int{-1, 1} {
 		frontier := []subject{first}
 		g.seen = map[subject]bool{first: true}
@@ -223,6 +224,7 @@ type use struct {
 	by       []*insightv1.LineageAction
 }
 
+// used reads which runs use the versions, and which versions the runs use, with the actions of the run that do.
 func (l *lineage) used(ctx context.Context, g *graph, versions []store.VersionKey, runs []ident.Run) ([]use, error) {
 	if len(versions) == 0 && len(runs) == 0 {
 		return nil, nil

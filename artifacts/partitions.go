@@ -128,6 +128,7 @@ func digest(p *partitions) []byte {
 		write(p.schema.TimeKey)
 		write(p.time.Format(time.RFC3339Nano))
 	}
+	// Half of the hash is enough to tell partitions of one name apart, and keeps the index small.
 	return hash.Sum(nil)[:16]
 }
 

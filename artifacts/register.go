@@ -76,6 +76,7 @@ func lasting(kind rpc.Kind) bool {
 	}
 }
 
+// read reads the outputs. Errors that a repetition cannot change are NotFound, InvalidArgument or FailedPrecondition.
 func (g *registrar) read(ctx context.Context, uri string) (*task.Outputs, error) {
 	path := blobpath.OutputsPath(uri)
 	body, err := g.blobs.ReadAll(ctx, path, g.maxOutputs)
@@ -96,6 +97,7 @@ func (g *registrar) read(ctx context.Context, uri string) (*task.Outputs, error)
 	return outputs, nil
 }
 
+// specOf is the spec of a declared version: what the task declares, with its action as the source.
 func specOf(r *enginev1.RegisterOutputsRequest, declared *task.ProducedArtifact, value *core.Literal) *artifact.ArtifactSpec {
 	return &artifact.ArtifactSpec{
 		Value: value, Type: declared.GetType(), Info: declared.GetInfo(),

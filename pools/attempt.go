@@ -35,6 +35,7 @@ func (h *handler) end(ctx context.Context, a *store.Action, lost *failure.Failur
 	if a.Stop == store.Written {
 		lost = nil // what it wrote counts, not how it was ended
 	}
+	// The time limit is the reason, whatever the process did once it was asked to stop.
 	if a.Stop == store.Overtime {
 		lost = overtime(template)
 	} else if lost, err = verdict.Of(ctx, h.deps.Store, template, dir, verdict.End{Lost: lost}); err != nil {
@@ -123,6 +124,7 @@ func (h *handler) event(a *store.Action, assigned *enginev1.Assignment, phase co
 	event := h.reporter.Event(attempts.Position{Action: a.Action, Cluster: assigned.GetCluster(), Attempt: a.Attempt, Phase: phase}, at)
 	if a.Worker != "" {
 		event.ClusterEvents = []*workflow.ClusterEvent{h.reporter.Note(at, "Worker", "worker "+a.Worker)}
+		// Before a worker has the attempt, there is no log.
 		event.LogContext = logContext(a.Worker)
 	}
 	return event

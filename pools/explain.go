@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/pools/size"
 )
 
+// causes are the causes of package size, which knows no messages.
 var causes = map[size.Cause]enginev1.WorkerWaitCause{
 	size.Nothing: enginev1.WorkerWaitCause_WORKER_WAIT_CAUSE_UNSPECIFIED,
 	size.Slots:   enginev1.WorkerWaitCause_WORKER_WAIT_CAUSE_SLOTS,

@@ -82,7 +82,8 @@ func (h *handler) sendWorkers(ctx context.Context, cluster string, sent map[stri
 	return nil
 }
 
-// IssueWorkerToken implements enginev1connect.WorkerFleetServiceHandler.
+// IssueWorkerToken implements enginev1connect.WorkerFleetServiceHandler. Each call makes a new token and ends the one
+// before: the caller may have failed to store that.
 func (h *handler) IssueWorkerToken(ctx context.Context, r *enginev1.IssueWorkerTokenRequest) (*enginev1.IssueWorkerTokenResponse, error) {
 	token := tokenPrefix + rand.Text()
 	found, err := h.store.SetToken(ctx, r.GetId(), hashOf(token))
@@ -95,7 +96,8 @@ func (h *handler) IssueWorkerToken(ctx context.Context, r *enginev1.IssueWorkerT
 	return &enginev1.IssueWorkerTokenResponse{Token: token}, nil
 }
 
-// ReportWorkers implements enginev1connect.WorkerFleetServiceHandler.
+// ReportWorkers implements enginev1connect.WorkerFleetServiceHandler. It may be repeated. Pauses between workers that
+// fail to start grow with their number.
 func (h *handler) ReportWorkers(ctx context.Context, r *enginev1.ReportWorkersRequest) (*enginev1.ReportWorkersResponse, error) {
 	pause := func(failures int) time.Duration {
 		return backoff.After(h.config.SystemBackoff, h.config.MaxSystemBackoff, failures)

@@ -114,6 +114,7 @@ func (s *sessionSubscription) has(pool int64, free int, reserve, woken bool) {
 	}
 }
 
+// join subscribes a session. It must claim once before it waits, since work that came earlier does not wake it.
 func (h *hub) join(pool int64, worker string) *sessionSubscription {
 	s := &sessionSubscription{ready: make(chan struct{}, 1), worker: worker, hub: h}
 	s.close = func() {

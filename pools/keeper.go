@@ -44,6 +44,8 @@ func (k *keeper) work(ctx context.Context) error {
 
 // pass does everything that is due and returns when to look again.
 func (k *keeper) pass(ctx context.Context) (time.Duration, error) {
+	// Leases first, then the attempts of the workers whose lease is over. Sizes come last: they depend on what still
+	// runs.
 	for _, step := range []func(context.Context) error{k.expire, k.store.Overrun, k.store.Announce, k.orphans} {
 		if err := step(ctx); err != nil {
 			return 0, err
@@ -90,6 +92,8 @@ func lostWith(o *store.Orphan) *failure.Failure {
 	return failure.New(failure.WorkerLost, "worker %s", o.Worker)
 }
 
+// expire gives up the workers whose lease is over. A worker that is silent for its lease has ended its attempts itself
+// by then.
 func (k *keeper) expire(ctx context.Context) error {
 	expired, err := k.store.Expire(ctx)
 	k.meters.lost.Add(ctx, int64(expired))
@@ -118,6 +122,7 @@ func (k *keeper) resize(ctx context.Context) (time.Duration, error) {
 	for i := range sizes {
 		pool := &sizes[i]
 		d := size.Decide(pool.Pool, pool.Now)
+		// Workers failed to start, and the next one is not due yet.
 		if pool.RetryAt.After(pool.Now) {
 			d.Create = 0
 			next = min(next, pool.RetryAt.Sub(pool.Now))

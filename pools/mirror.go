@@ -37,6 +37,7 @@ func (k *keeper) mirror(ctx context.Context) error {
 
 // follow follows one stream to its end. What comes while one change is written is written together.
 func (k *keeper) follow(ctx context.Context, assignments *stream.Stream[enginev1.WatchAssignmentsResponse]) error {
+	// live are the actions of the snapshot, until the first sentinel
 	live, gathering := map[int64]bool{}, true
 	for batch := range assignments.Batches() {
 		var err error

@@ -94,6 +94,7 @@ func (h *handler) Work(ctx context.Context, stream *connect.BidiStream[workerv1.
 	ctx = zerolog.Ctx(ctx).With().Str("worker", s.worker.ID).Logger().WithContext(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	s.ctx = ctx
+	// Deferred calls run last to first: the attempts are no longer followed when the session returns.
 	defer s.work.Wait()
 	defer cancel()
 	return s.run(hello.GetState())

@@ -17,10 +17,12 @@ func span(a *store.Action, endedAt, now time.Time) (began, ended time.Time) {
 		return time.Time{}, earlier(ended, now)
 	}
 	began = *a.BegunAt
+	// The clock of the worker is ahead: both times move back by as much.
 	if ahead := ended.Sub(now); ahead > 0 {
 		began, ended = began.Add(-ahead), now
 	}
 	if a.Claimed != nil {
+		// It is behind: both move forward.
 		if behind := a.Claimed.Sub(began); behind > 0 {
 			began, ended = *a.Claimed, ended.Add(behind)
 		}

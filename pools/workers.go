@@ -33,10 +33,12 @@ func (w workers) Authenticate(ctx context.Context, request authz.Request) (authz
 	switch {
 	case theirs && token == "":
 		return authz.Identity{}, rpc.Unauthenticated("a worker needs the bearer token that it was started with")
+	// Another authenticator may know the caller.
 	case !theirs && !strings.HasPrefix(token, tokenPrefix):
 		return authz.Identity{}, nil
 	}
 	id, cluster, pool, err := w.store.ByToken(ctx, hashOf(token))
+	// Only the worker itself acts on NotFound.
 	if rpc.IsNotFound(err) && !theirs {
 		return authz.Identity{}, rpc.Unauthenticated("the token of the worker is not valid")
 	}

@@ -16,6 +16,7 @@ import (
 func editedLiteral(path string, t *core.LiteralType, was *core.Literal, value any) (*core.Literal, error) {
 	binary := was.GetScalar().GetBinary()
 	simple, ok := t.GetType().(*core.LiteralType_Simple)
+	// Text is base64, which binaryLiteral reads.
 	_, isText := value.(string)
 	if binary.GetTag() != msgpackTag || !ok || isText || simple.Simple != core.SimpleType_STRUCT && simple.Simple != core.SimpleType_BINARY {
 		return nil, nil //nolint:nilnil // documented
@@ -36,6 +37,7 @@ func edited(path string, s shape, was []byte, value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The same bytes: packing the JSON again could change the kind of its numbers.
 	if reflect.DeepEqual(shown, value) {
 		return was, nil
 	}
@@ -107,6 +109,7 @@ func editedFields(path string, s shape, in *msgpack.Decoder, fields map[string]a
 	return body.Bytes(), nil
 }
 
+// editedItems compares items by their places: one that was removed in the middle makes all later ones changed.
 func editedItems(path string, s shape, in *msgpack.Decoder, items []any) ([]byte, error) {
 	n, err := in.DecodeArrayLen()
 	if err != nil {

@@ -23,6 +23,7 @@ func exactJSON(path string, t, ofSchema *core.LiteralType, l *core.Literal) (any
 	if err != nil {
 		return nil, err
 	}
+	// Readers of values know the type of the interface, readers of a form the type of the schema.
 	for _, one := range []*core.LiteralType{t, ofSchema} {
 		if !gives(path, one, value, t, l) {
 			return withLiteral(path, l)

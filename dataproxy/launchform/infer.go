@@ -26,6 +26,7 @@ func typeOf(path string, s *structpb.Struct, depth int) (*core.LiteralType, erro
 	return t, nil
 }
 
+// bareType is the type without the tag that a variant of a union may have.
 func bareType(path string, s *structpb.Struct, depth int) (*core.LiteralType, error) {
 	if variants := field(s, "oneOf").GetListValue(); variants != nil {
 		return unionType(path, variants, depth)
@@ -107,6 +108,7 @@ func objectType(path string, s *structpb.Struct, depth int) (*core.LiteralType, 
 }
 
 func unionType(path string, variants *structpb.ListValue, depth int) (*core.LiteralType, error) {
+	// The path of a variant ends with | and its number.
 	union := &core.UnionType{}
 	for i, variant := range variants.GetValues() {
 		t, err := typeOf(fmt.Sprintf("%s|%d", path, i), variant.GetStructValue(), depth+1)

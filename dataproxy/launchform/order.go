@@ -109,6 +109,7 @@ func (r rewriter) fields(out *bytes.Buffer, s shape, depth int) error {
 			return err
 		}
 		var name string
+		// Fields of dataclasses are strings; other keys lead to values of which the schema says nothing.
 		inside := shape{}
 		if msgpack.Unmarshal(entry.Bytes(), &name) == nil {
 			inside = s.field(name)
@@ -119,6 +120,7 @@ func (r rewriter) fields(out *bytes.Buffer, s shape, depth int) error {
 		entries = append(entries, entry.Bytes())
 	}
 	if s.isObject() {
+		// An entry begins with its key, so this is the order of the keys.
 		slices.SortFunc(entries, bytes.Compare)
 	}
 	for _, entry := range entries {

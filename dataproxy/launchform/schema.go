@@ -89,8 +89,8 @@ func simpleSchema(path string, simple core.SimpleType, t *core.LiteralType) (sch
 	}
 }
 
-// structSchema is the schema that the type carries, marked as generated here. Without additionalProperties, or a map
-// would be seen in it.
+// structSchema is the schema that the type carries, marked as generated here. It leaves out the keywords by which
+// objectType would take it for a map, a blob or a dataset, and the default, which belongs to the property.
 func structSchema(metadata *structpb.Struct) schema {
 	if len(metadata.GetFields()) == 0 {
 		return schema{"type": "object"}

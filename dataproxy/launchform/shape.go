@@ -15,7 +15,7 @@ type shape struct {
 
 func shapeOf(t *core.LiteralType) shape { return shape{t.GetMetadata(), t.GetMetadata()} }
 
-// maxRefs bounds how many references lead to a schema.
+// maxRefs bounds how many references and choices lead to a schema, since schemas may refer to themselves.
 const maxRefs = 16
 
 // variants are the schemas that may apply, behind references and choices.
@@ -43,6 +43,7 @@ func (s shape) variants() (found []*structpb.Struct) {
 	return found
 }
 
+// lookUp follows a reference within the document, a JSON pointer. References to other documents say nothing.
 func lookUp(root *structpb.Struct, ref string) *structpb.Struct {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
@@ -86,6 +87,7 @@ func (s shape) only(keyword string) (found *structpb.Struct) {
 // isObject reports whether the value is a dataclass, for which the order of its fields does not matter.
 func (s shape) isObject() bool { return s.only("properties") != nil }
 
+// field is what the schema says about one field; item about the items of a list.
 func (s shape) field(name string) shape {
 	if properties := field(s.only("properties"), "properties").GetStructValue(); field(properties, name) != nil {
 		return shape{field(properties, name).GetStructValue(), s.root}

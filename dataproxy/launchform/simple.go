@@ -115,11 +115,13 @@ func parseDuration(path string, value any) (*durationpb.Duration, error) {
 	var result *durationpb.Duration
 	switch v := value.(type) {
 	case float64:
+		// More than any duration of protobuf, and few enough seconds to convert to an integer.
 		if math.Abs(v) > math.MaxInt32*1000 {
 			return nil, wrong(path, "the duration is out of range")
 		}
 		whole, part := math.Modf(v)
 		result = &durationpb.Duration{Seconds: int64(whole), Nanos: int32(math.Round(part * 1e9))}
+		// The fraction was rounded up to a whole second.
 		if result.GetNanos() == 1e9 || result.GetNanos() == -1e9 {
 			result.Seconds, result.Nanos = result.GetSeconds()+int64(result.GetNanos()/1e9), 0
 		}
@@ -154,6 +156,7 @@ func parseSeconds(text string) (*durationpb.Duration, bool) {
 	digits, negative := strings.CutPrefix(text, "-")
 	whole, fraction, _ := strings.Cut(digits, ".")
 	seconds, err := strconv.ParseUint(whole, 10, 63)
+	// Nine digits of nanoseconds, which 30 bits hold. More digits are refused below.
 	nanos, wrong := strconv.ParseUint((fraction + "000000000")[:max(9, len(fraction))], 10, 30)
 	if err != nil || wrong != nil || len(fraction) > 9 {
 		return nil, false

@@ -50,6 +50,7 @@ func (b *Build) say(format string, values ...any) { _, _ = fmt.Fprintf(b.Out, fo
 
 // Make returns the reference of the image. It makes the environment unless there is a sound one.
 func (b *Build) Make(ctx context.Context) (string, error) {
+	// Environments are found by the digest in the tag, so an image without one could never be reused.
 	key, ok := environments.Image{Project: b.Project, Domain: b.Domain, Name: b.Target}.Key()
 	if !ok {
 		return "", fmt.Errorf("target_image: want a name whose tag is a digest of the layers (32 hexadecimal digits), got %q", b.Target)
@@ -94,6 +95,7 @@ func (b *Build) build(ctx context.Context, plan *recipe.Recipe, env environments
 	if err != nil {
 		return record, fmt.Errorf("create a temporary directory: %w", err)
 	}
+	// It has the client's files and what the commands of the image leave behind.
 	defer func() { _ = os.RemoveAll(scratch) }()
 	files := filepath.Join(scratch, "context")
 	if err := os.Mkdir(files, 0o700); err != nil {

@@ -63,6 +63,7 @@ func (w *worker) sync(ctx context.Context, step *recipe.Sync, secrets []secret) 
 		if err := w.exists(step.Lock); err != nil {
 			return err
 		}
+		// uv looks for its lock file in the project only.
 		place := filepath.Join(step.Project, "uv.lock")
 		if filepath.Clean(step.Lock) != place {
 			body, err := w.read(step.Lock)

@@ -92,7 +92,7 @@ type redactor struct {
 // longestLine is how much of a line is held back until it ends.
 const longestLine = 64 << 10
 
-// Write implements io.Writer.
+// Write implements io.Writer. It passes whole lines only, since a value may be split between two writes.
 func (r *redactor) Write(data []byte) (int, error) {
 	if len(r.secrets) == 0 {
 		return r.to.Write(data)

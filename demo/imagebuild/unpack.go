@@ -60,6 +60,7 @@ func unpack(archive io.Reader, dir string, most bounds) error {
 		if count >= most.entries {
 			return fmt.Errorf("has more than %d entries", most.entries)
 		}
+		// By what the header declares, before anything is written.
 		most.bytes -= max(header.Size, 0)
 		if most.bytes < 0 {
 			return errors.New("is too large once it is unpacked")

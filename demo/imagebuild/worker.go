@@ -141,11 +141,13 @@ func (w *worker) environment(secrets []secret) []string {
 	var env []string
 	for _, one := range w.build.Environ {
 		name, _, _ := strings.Cut(one, "=")
+		// Those of the task that builds, which mean its own interpreter and its own run.
 		if !strings.HasPrefix(name, "PYTHON") && !strings.HasPrefix(name, "FLYTE_") && !strings.HasPrefix(name, "_U_") {
 			env = append(env, one)
 		}
 	}
 	for _, one := range w.plan.Env {
+		// The image's PATH has directories of a container. Programs of this machine are found by the demo's.
 		if one.Name != "PATH" {
 			env = append(env, one.Name+"="+one.Value)
 		}

@@ -237,6 +237,7 @@ func (b *binder) bind(c *candidate) {
 	case err == nil:
 		return
 	case apierrors.IsNotFound(err):
+		// Twice: the first call ends the claim, the second forgets that the pod has ended.
 		b.release(c.pod.UID)
 		b.release(c.pod.UID)
 	case b.n.ctx.Err() == nil:

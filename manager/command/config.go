@@ -32,6 +32,7 @@ variable or the flag. The exit code is 2 if there is one.` + readMore("docs/conf
   flyte-binary config check --config east.yaml --target controller --set cluster.id=east`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
+			// Load validates, which is the whole check: nothing is started or connected to.
 			if _, err := configuration.Load(from.path, from.set); err != nil {
 				return err
 			}
@@ -55,6 +56,7 @@ environment variable or their flag. Secrets are hidden.` + readMore("docs/config
   flyte-binary config show --config flyte.yaml --output json`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
+			// Read does not validate: people look here for the cause of a value that is refused.
 			loaded, origins, err := configuration.Read(from.path, from.set)
 			if err != nil {
 				return err

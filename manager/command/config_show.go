@@ -25,6 +25,7 @@ func writeYAML(out io.Writer, config configuration.Config, origins layers.Origin
 	return encoder.Close()
 }
 
+// shown is one section as YAML nodes, since only nodes have comments. path is the full key of the section.
 func shown(path string, t reflect.Type, values map[string]any, origins layers.Origins) (*yaml.Node, error) {
 	section := &yaml.Node{Kind: yaml.MappingNode}
 	for _, key := range layers.Keys(t) {

@@ -63,6 +63,7 @@ func downloadCommand() *cobra.Command {
 				if !known {
 					return fmt.Errorf("--layout: %q is not DIRECT or NAMED_DIR", layout)
 				}
+				// A container without inputs still waits for its sidecar.
 				if p.dir != "" {
 					download := copilot.Download{
 						Inputs: inputs, Dir: p.dir, Blobs: blobs, Clock: clock.System{},
@@ -97,6 +98,7 @@ func sidecarCommand() *cobra.Command {
 		Use: "sidecar", Short: "Wait for SIGTERM, then upload the outputs of a container", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ended := make(chan os.Signal, 1)
+			// Before MarkListening, after which the container may start, end and have this signal sent.
 			signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
 			stage := copilot.Stage(p.stage)
 			if err := stage.Set(copilot.MarkListening); err != nil {
@@ -147,6 +149,7 @@ func (p *pilot) run(ctx context.Context, work func(context.Context, copilot.Blob
 	if failure = work(ctx, stores); failure == nil {
 		return nil
 	}
+	// The error is reported even when the pod is being stopped.
 	reporting, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	return errors.Join(failure, copilot.Report(reporting, stores, clock.System{}, p.attempt, failure))

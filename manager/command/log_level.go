@@ -26,6 +26,7 @@ is restarted. It changes one process: name each of several replicas with --url.`
   flyte-binary log-level --reset --url http://10.0.0.7:8090`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
+			// Only the address is used, so the rest need not be valid here.
 			config, _, err := configuration.Read(from.path, from.set)
 			if err != nil {
 				return err

@@ -48,6 +48,7 @@ func Main(ctx context.Context, root *cobra.Command) int {
 	var unhealthy *unhealthyError
 	var usage *UsageError
 	switch {
+	// cobra refused the arguments
 	case !ran:
 		printError(root.ErrOrStderr(), err.Error(), fmt.Sprintf("run `%s --help`", executed.CommandPath()))
 		return exitUsage

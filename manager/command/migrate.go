@@ -22,6 +22,7 @@ itself unless database.migrate is off. Only the section database of the configur
 		Example: `  flyte-binary migrate status --config flyte.yaml
   flyte-binary migrate up --config flyte.yaml`,
 	}
+	// The default of --schema is the first service, that of runs.
 	schema := manager.Schemas()[0].Name
 	down := onDatabase("down", "Roll back the last migration of a service (destroys its data)", "  flyte-binary migrate down --config flyte.yaml --schema cache", func(c *cobra.Command, pool *pgxpool.Pool) error {
 		return migrateDown(c, pool, schema)

@@ -37,6 +37,7 @@ It may run while servers run. --dry-run only lists the runs. Deleted runs cannot
 					return preview(ctx, command, keeper)
 				}
 				var deleted int
+				// No server deletes meanwhile: this waits for the lease of its loop.
 				err = keeper.Exclusively(ctx, func(ctx context.Context) error {
 					deleted, err = keeper.Sweep(ctx)
 					return err

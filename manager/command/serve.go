@@ -58,6 +58,7 @@ a part of it. It applies pending migrations first unless database.migrate is off
 // Interruptible is a context that ends at the first SIGINT or SIGTERM. The second signal ends the process at once.
 func Interruptible(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
+	// Room for both signals: Notify does not wait for a reader.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	finished := make(chan struct{})

@@ -35,10 +35,12 @@ masked. Parts that are down are left out; each has a file with its error.` + rea
 			if output == "" {
 				output = "flyte-support-" + options.Clock.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
 			}
+			// An archive is never overwritten, and only its owner may read it.
 			file, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 			if err != nil {
 				return fmt.Errorf("--output: %w", err)
 			}
+			// Half an archive is worse than none.
 			defer func() {
 				if failure = errors.Join(failure, file.Close()); failure != nil {
 					failure = errors.Join(failure, os.Remove(output))

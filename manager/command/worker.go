@@ -114,6 +114,8 @@ func workerStore(ctx context.Context, text string) (*copilot.Stores, error) {
 	}
 	config := blobstore.DefaultConfig()
 	decoder := json.NewDecoder(strings.NewReader(text))
+	// A key that this version does not know is an error: without it, the logs might go to another store than the server
+	// reads.
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&config); err != nil {
 		return nil, fmt.Errorf("%s: %w", worker.EnvStorage, err)

@@ -40,6 +40,8 @@ func Redacted(config any) map[string]any {
 	return out
 }
 
+// RedactedValue is one value as it may be shown. A sensitive one is hidden; of a URL, only the password and the query are. The
+// fields of other structs are judged one by one.
 func RedactedValue(value reflect.Value, sensitive bool) any {
 	if sensitive {
 		if value.IsZero() {

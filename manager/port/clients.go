@@ -25,6 +25,7 @@ type clients struct {
 	requests    perClient
 }
 
+// NewClients returns the bounds of the configuration. lines limits how often refusals are logged.
 func NewClients(config configuration.ServerConfig, log zerolog.Logger, lines *loglimit.Limit, provider metric.MeterProvider) (*clients, error) {
 	const name = "flyte.port.refused"
 	refused, err := provider.Meter("github.com/flyte-binary/flyte-binary/manager").Int64Counter(name,
@@ -53,7 +54,7 @@ func (c *clients) connection(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// Guard refuses requests that are too many.
+// guard refuses requests that are too many.
 func (c *clients) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client := host(r.RemoteAddr)

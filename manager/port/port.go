@@ -70,6 +70,8 @@ func onGrownStack(next http.Handler) http.Handler {
 	})
 }
 
+// NewPort returns a port that serves a handler on a listener. beginStop is called when it stops, and has the streams
+// end. It fails when the certificate of server.tls cannot be read.
 func NewPort(
 	config configuration.ServerConfig, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc, clk clock.Clock,
 	log zerolog.Logger,

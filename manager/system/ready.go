@@ -25,6 +25,7 @@ const CheckTimeout = 3 * time.Second
 // Checks are the conditions of readiness.
 type Checks []Check
 
+// Check is one condition. Run returns why it does not hold, in words for an operator.
 type Check struct {
 	Name string
 	Run  func(context.Context) error
@@ -38,7 +39,7 @@ type result struct {
 	took time.Duration
 }
 
-// Run runs all of them at once, within checkTimeout. Those that the process cannot serve without come first.
+// Run runs all of them at once, within CheckTimeout. Those that the process cannot serve without come first.
 func (c Checks) Run(ctx context.Context, clk clock.Clock) []result {
 	ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
 	defer cancel()
@@ -93,6 +94,7 @@ func (c Checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, body)
 }
 
+// PingCluster checks that the API server answers. Its error says what to do.
 func PingCluster(ctx context.Context, config *rest.Config) error {
 	_, err := ServerVersion(ctx, config)
 	return diagnose.Cluster(config.Host, "get the version", err)

@@ -40,6 +40,7 @@ type System struct {
 
 var _ insightv1connect.SystemServiceHandler = (*System)(nil)
 
+// Mount registers the handler.
 func (s *System) Mount(r rpc.Registrar) {
 	r.Handle(insightv1connect.NewSystemServiceHandler(s, r.Options()...))
 }

@@ -68,6 +68,7 @@ func failedCall(labels map[string]string) bool {
 	return false
 }
 
+// databaseFigures are about this process's connections, and about the whole database where it answered.
 func (s *System) databaseFigures(list *figureList, components []*insightv1.Component, vitals *runs.Vitals) {
 	list.group = "Database"
 	list.latency(components, "database")
@@ -83,6 +84,7 @@ func (s *System) databaseFigures(list *figureList, components []*insightv1.Compo
 	}
 }
 
+// clusterFigures come from the metrics of this process, so those of a part that it does not run are missing.
 func (s *System) clusterFigures(list *figureList, components []*insightv1.Component, metrics metricSet) {
 	list.group = "Cluster"
 	list.latency(components, "kubernetes")

@@ -30,6 +30,7 @@ func (s *System) settings() []*insightv1.Setting {
 func settingsOf(config, defaults configuration.Config) []*insightv1.Setting {
 	var settings []*insightv1.Setting
 	var walk func(prefix string, value, normal reflect.Value)
+	// Fields without a key are set by the program, and shown nowhere.
 	walk = func(prefix string, value, normal reflect.Value) {
 		for i := range value.NumField() {
 			field := value.Type().Field(i)

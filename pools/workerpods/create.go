@@ -22,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
+// The program is copied into a volume of the pod, from the image of flyte-binary.
 const (
 	programVolume = "flyte-worker"
 	programDir    = "/var/flyte/worker"
@@ -46,7 +47,9 @@ func (s *Service) labels(worker *enginev1.DesiredWorker) map[string]string {
 	return result
 }
 
-// create creates the pod of a worker. Its token is in a Secret, which owns everything else of the worker.
+// create creates the pod of a worker. Its token is in a Secret, which owns everything else of the worker. The Secret
+// comes first: it is the owner of the pod, so what was created until an error is deleted with it. A *failure.Failure in
+// the error's chain means that the pod can never start.
 func (t *term) create(ctx context.Context, worker *enginev1.DesiredWorker) error {
 	attempt, namespace, err := t.attempt(worker)
 	if err != nil {
@@ -83,6 +86,7 @@ func (t *term) create(ctx context.Context, worker *enginev1.DesiredWorker) error
 	}
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.Name, pod.OwnerReferences = namespace, name(worker.GetId()), []metav1.OwnerReference{reference}
+	// A pod that exists is from an earlier pass whose answer was lost.
 	if err := t.client.Create(ctx, pod); err != nil && !apierrors.IsAlreadyExists(err) {
 		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 			return failure.New(failure.ObjectRefused, "%v", err)

@@ -63,6 +63,7 @@ func (t *term) work(ctx context.Context) {
 		if clock.Await(ctx, t.deps.Clock, resync, t.changed) != nil {
 			return
 		}
+		// The pause before the next pass is settle, so an outage makes 20 tries a second at most.
 		if err := t.compare(ctx); err != nil && ctx.Err() == nil {
 			t.deps.Logger.Warn().Err(err).Msg("comparing worker pods failed; retrying")
 			t.wake()
@@ -117,6 +118,7 @@ func (t *term) compare(ctx context.Context) error {
 		return nil
 	}
 	if _, err := t.deps.Fleet.ReportWorkers(ctx, report); err != nil {
+		// Everything is reported again in the next pass.
 		clear(t.told)
 		return fmt.Errorf("report workers: %w", err)
 	}
@@ -165,7 +167,8 @@ func (t *term) attempt(worker *enginev1.DesiredWorker) (*plugin.Attempt, string,
 	return &plugin.Attempt{Task: task, Template: template, Number: 1, Dir: task.Spec.RunOutputBase, MayLaunch: true}, place.Namespace, nil
 }
 
-// remove deletes the objects of a worker. The rest follows its owner.
+// remove deletes the objects of a worker. The rest follows its owner. The precondition spares a pod of the same name
+// that was created meanwhile.
 func (t *term) remove(ctx context.Context, pod *corev1.Pod) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	if err := t.client.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {

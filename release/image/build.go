@@ -26,6 +26,7 @@ type product struct {
 	boms []v1.Image
 }
 
+// build makes the images in the order of their platforms, since the order is part of the digest.
 func build(o order) (*product, error) {
 	annotations := labels(o)
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
@@ -75,6 +76,7 @@ func build(o order) (*product, error) {
 	return made, nil
 }
 
+// labels are those of the OCI image specification. The time is that of the commit, for the same digest each time.
 func labels(o order) map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":         "flyte-binary",
@@ -88,6 +90,8 @@ func labels(o order) map[string]string {
 	}
 }
 
+// platformImage has two layers: the first changes rarely, so nodes that have an earlier version download only the
+// program.
 func platformImage(o order, platform string) (v1.Image, error) {
 	program, err := os.ReadFile(o.programs[platform])
 	if err != nil {

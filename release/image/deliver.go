@@ -16,6 +16,7 @@ import (
 
 // write makes an OCI layout of the image and of what refers to it.
 func (p *product) write(dir string) error {
+	// A layout that is added to would keep the images of earlier builds.
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ func systemFiles() []file {
 		{"etc/passwd", 0o644, []byte("root:x:0:0:root:/:/sbin/nologin\nflyte:x:65532:65532:flyte:/tmp:/sbin/nologin\n")},
 		{"etc/group", 0o644, []byte("root:x:0:\nflyte:x:65532:\n")},
 		{"etc/ssl/certs/ca-certificates.crt", 0o644, certificates()},
+		// the only directory in which the account may write
 		{"tmp/", 0o1777, nil},
 	}
 }
@@ -76,6 +77,7 @@ func newLayer(files []file, made time.Time) (v1.Layer, error) {
 	if err := writer.Close(); err != nil {
 		return nil, err
 	}
+	// The level is fixed, and the header of gzip has no time: both are part of the digest.
 	return tarball.LayerFromOpener(
 		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil },
 		tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(gzip.DefaultCompression), tarball.WithCompressedCaching,

@@ -79,6 +79,7 @@ func (t *Tasks) Prepare(ctx context.Context, due []worklists.DueAction) []*store
 	slots := make(chan struct{}, parallel)
 	var group sync.WaitGroup
 	for i := range due {
+		// waits while as many actions are prepared as may be at once
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
@@ -107,6 +108,7 @@ func (t *Tasks) prepare(ctx context.Context, action *worklists.DueAction, templa
 	var wrong *badError
 	switch {
 	case err == nil:
+		// 0 without a timeout
 		start.Limit = template.GetMetadata().GetTimeout().AsDuration()
 		return start
 	case errors.As(err, &wrong):
@@ -175,6 +177,7 @@ func (t *Tasks) templates(ctx context.Context, due []worklists.DueAction) (map[s
 	if err != nil {
 		return nil, err
 	}
+	// Emptied as a whole: a task that is used often comes back with the next action.
 	if len(t.known) > maxSpecs {
 		t.known = map[string]*core.TaskTemplate{}
 	}

@@ -46,6 +46,7 @@ func duration(input *task.NamedLiteral) (time.Duration, error) {
 		return 0, bad("the input %s is not a number", input.GetName())
 	case seconds <= 0:
 		return 0, nil
+	// before the conversion, which would overflow
 	case seconds >= maxSleep.Seconds():
 		return maxSleep, nil
 	}

@@ -72,7 +72,8 @@ func (a *Activities) GetActivity(ctx context.Context, request *insightv1.GetActi
 	return response, nil
 }
 
-// spans cuts the time from since, or from a while ago, up to now into buckets of equal length.
+// spans cuts the time from since, or from a while ago, up to now into buckets of equal length. A bucket has at least a
+// nanosecond, since since may be just before now.
 func spans(now time.Time, since *timestamppb.Timestamp, while time.Duration, buckets, standard uint32) (lists.Spans, error) {
 	from := now.Add(-while)
 	if since != nil {

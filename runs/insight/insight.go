@@ -23,7 +23,7 @@ type Reader interface {
 // Deps are the dependencies of all questions. All but Tracked are required.
 type Deps struct {
 	Reader Reader
-	// Tracked finds tracked runs by name.
+	// Tracked finds tracked runs by name; nil means that there are none.
 	Tracked Index
 	Queue   LoadReader
 	Queues  *queues.Set

@@ -50,6 +50,7 @@ func (d *DataFlow) ListDataFlow(ctx context.Context, request *insightv1.ListData
 		return nil, err
 	}
 	response := &insightv1.ListDataFlowResponse{}
+	// One more was read than is shown, which says whether there are more.
 	if len(children) > maxFlowChildren {
 		children, response.Truncated = children[:maxFlowChildren], true
 	}
@@ -90,6 +91,7 @@ func (d *DataFlow) flow(ctx context.Context, actions []*schema.Action) (edges []
 					skipped.Store(true)
 				}
 			}
+			// A condition has no file: its output is its signal.
 			if err := actiondata.AddSignal(a, &outputs); err != nil {
 				return err
 			}

@@ -42,6 +42,8 @@ func (l *QueueLoads) ListQueues(ctx context.Context, _ *insightv1.ListQueuesRequ
 		}
 		response.Queues = append(response.Queues, shown[q])
 	}
+	// Actions may name a queue that was removed from the configuration. They count in the default queue, which admits
+	// them.
 	for _, part := range load.Parts {
 		q := shown[l.Queues.Of(part.Queue)]
 		q.Actions += int64(part.Actions)

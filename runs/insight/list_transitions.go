@@ -27,8 +27,9 @@ type TransitionReader interface {
 // Transitions lists the phases that actions went through.
 type Transitions struct{ Actions TransitionReader }
 
-// ListTransitions implements insightv1connect.InsightServiceHandler. Its result agrees with the details of each
-// action. It skips numbers without an action, and counts a repeated number once.
+// ListTransitions implements insightv1connect.InsightServiceHandler. Its result agrees with the details of each action.
+// It skips numbers without an action, and counts a repeated number once. A number is the distance of an action's id
+// from that of the root, as watches of a run give it.
 func (l *Transitions) ListTransitions(ctx context.Context, request *insightv1.ListTransitionsRequest) (*insightv1.ListTransitionsResponse, error) {
 	switch n := len(request.GetNumbers()); {
 	case n == 0:
@@ -69,6 +70,7 @@ type phases struct {
 	out    *insightv1.ListTransitionsResponse
 }
 
+// add writes down the phases of one attempt, with times in milliseconds after the creation of the run.
 func (t *phases) add(attempt *workflow.ActionAttempt) {
 	phases := attempt.GetPhaseTransitions()
 	for _, p := range phases {

@@ -81,6 +81,7 @@ func (s *Waits) Of(ctx context.Context, a *lists.Standing) (*insightv1.Wait, err
 			return w, s.poolWait(ctx, w, a)
 		}
 		return w, nil
+	// Holds come before limits: a held action is not up for admission.
 	case a.Hold == schema.HoldCache:
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "its key is about to be looked up in the cache"
 		return w, nil
@@ -123,6 +124,7 @@ func clusterWait(w *insightv1.Wait, a *lists.Standing) error {
 	default:
 		w.Message = "the cluster has no place for it yet"
 	}
+	// told is the newest message about this attempt, lost the error of the attempt before it.
 	var told, lost string
 	for i := range a.Events { // the newest first
 		var event workflow.ActionEvent
@@ -184,7 +186,8 @@ func (s *Waits) poolWait(ctx context.Context, w *insightv1.Wait, a *lists.Standi
 	return nil
 }
 
-// queueWait finds the limit that holds a queued action back.
+// queueWait finds the limit that holds a queued action back. It counts with the same limits and scope as admission, so
+// it names the limit at which admission stops.
 func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *lists.Standing) error {
 	queue := s.Queues.Of(a.Queue)
 	var others []string

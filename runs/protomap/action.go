@@ -129,6 +129,7 @@ func (m *Mapper) metadata(a *schema.Action, condition []byte) (*workflow.ActionM
 	return out, setSpec(out, a, condition)
 }
 
+// setSpec sets what the metadata say of the kind of action.
 func setSpec(out *workflow.ActionMetadata, a *schema.Action, condition []byte) error {
 	switch out.GetActionType() {
 	case workflow.ActionType_ACTION_TYPE_TRACE:
@@ -173,6 +174,7 @@ func decodeOptional[M any, P interface {
 	return nil
 }
 
+// decode reads a stored message. Clients can do nothing about one that is damaged, so the error is DataLoss.
 func decode(a *schema.Action, body []byte, target proto.Message) error {
 	if err := proto.Unmarshal(body, target); err != nil {
 		return rpc.DataLoss(err, "the stored %s of action %s cannot be read", target.ProtoReflect().Descriptor().Name(), name(a))

@@ -34,6 +34,7 @@ func Attempts(a *schema.Action, events []schema.Event) ([]*workflow.ActionAttemp
 		}
 	}
 	current := max(a.Attempt, 1)
+	// Its first event may not have come yet.
 	if byNumber[current] == nil {
 		byNumber[current] = newMerge(current)
 		numbers = append(numbers, current)
@@ -55,7 +56,8 @@ func Attempts(a *schema.Action, events []schema.Event) ([]*workflow.ActionAttemp
 // Terminal is state.Terminal for a phase as the contract writes it.
 func Terminal(phase common.ActionPhase) bool { return state.Terminal(state.Phase(phase)) } //nolint:gosec // an enum of few values
 
-// merge collects the events of one attempt.
+// merge collects the events of one attempt. last is the time of its newest step; logs are by name, and a later event
+// replaces what an earlier one said of a log.
 type merge struct {
 	attempt *workflow.ActionAttempt
 	logs    map[string]*core.TaskLog
@@ -163,6 +165,8 @@ func (m *merge) details(event *workflow.ActionEvent, ended bool) {
 	}
 }
 
+// outputs takes references of an event. After the end, it only fills in what is missing: the outputs of a terminal
+// phase are final.
 func (m *merge) outputs(outputs *task.OutputReferences, ended bool) {
 	merged := m.attempt.GetOutputs()
 	if merged == nil {
@@ -211,6 +215,7 @@ func (m *merge) complete(a *schema.Action) error {
 	return nil
 }
 
+// finish completes the message. Maps have no order, so the logs are sorted: the same rows give the same message.
 func (m *merge) finish() *workflow.ActionAttempt {
 	for _, log := range m.logs {
 		m.attempt.LogInfo = append(m.attempt.LogInfo, log)

@@ -9,6 +9,7 @@ import (
 // Details builds the full details of an action: its spec, its attempts, its result. spec is the encoded message for
 // the action's type; events are all events of the action, in order.
 func Details(a *schema.Action, spec []byte, events []schema.Event) (*workflow.ActionDetails, error) {
+	// Only conditions have their spec in the metadata, too.
 	var condition []byte
 	if workflow.ActionType(a.ActionType) == workflow.ActionType_ACTION_TYPE_CONDITION {
 		condition = spec

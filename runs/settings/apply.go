@@ -72,6 +72,8 @@ func applyEnvironment(spec *task.RunSpec, below map[string]string) {
 	spec.Envs = &task.Envs{Values: append(values, spec.GetEnvs().GetValues()...)}
 }
 
+// applyDefaults completes what the run says of resources: requests of tasks that declare none, maxima, and the
+// accelerator.
 func applyDefaults(spec *task.RunSpec, podTemplate string, from *settings.TaskResourceSettings) {
 	result := proto.CloneOf(spec.GetDefaultSettings())
 	if result == nil {

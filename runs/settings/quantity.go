@@ -30,6 +30,7 @@ func Quantity(text string) (*big.Rat, error) {
 	return amount.Mul(amount, scaleOf(parts[2])), nil
 }
 
+// scaleOf is the factor of a suffix. In decimal, the place of a letter before or after the blank is its power of 1000.
 func scaleOf(suffix string) *big.Rat {
 	const decimal, binary = "num kMGTPE", "KMGTPE"
 	switch {

@@ -89,6 +89,7 @@ func resolveSetting(into protoreflect.Message, levels []view) {
 		if state == settings.SettingState_SETTING_STATE_UNSET {
 			merged = nil
 		}
+		// A value replaces all fields of the broader one, not only those that it sets.
 		eachField(into.Descriptor(), into.Clear)
 		if state == settings.SettingState_SETTING_STATE_VALUE {
 			level.message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {

@@ -104,6 +104,7 @@ func (h *Handler) check(ctx context.Context, key catalog.SettingsKey, given *set
 	if err != nil {
 		return err
 	}
+	// The given settings replace those that are stored for the scope.
 	if n := len(rows); n > 0 && rows[n-1].Key == key {
 		levels = levels[:n-1]
 	}

@@ -47,6 +47,7 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 	if path, words := kuberule.Sizes(spec.GetTaskTemplate(), len(body), nil); words != "" {
 		return nil, rpc.InvalidArgument("spec."+path, "%s", words)
 	}
+	// Only checked: they may refer to a version that is stored below.
 	if err := h.applyTriggers(ctx, request, true); err != nil {
 		return nil, err
 	}

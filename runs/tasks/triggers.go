@@ -37,7 +37,7 @@ func (h *Handler) applyTriggers(ctx context.Context, request *task.DeployTaskReq
 	return err
 }
 
-// summarize fills in the triggers of tasks.
+// summarise fills in the triggers of tasks, with one call for a whole page.
 func (h *Handler) summarise(ctx context.Context, tasks ...*task.Task) error {
 	if h.triggers == nil || len(tasks) == 0 {
 		return nil

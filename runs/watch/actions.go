@@ -85,7 +85,7 @@ type actionStream struct {
 	tree     *tree
 	rows     map[int32]*lists.Listed // rows of changed nodes that are still to be sent
 	send     func(*workflow.WatchActionsResponse) error
-	messages int
+	messages int // sent so far, heartbeats included
 	mapper   protomap.Mapper
 }
 
@@ -99,10 +99,11 @@ func (a *actionStream) put(row *lists.Listed) {
 }
 
 // snapshot reads and sends the actions that changed after since, page by page. Descendant counts cover the pages so
-// far; if they grow later, the action is sent again at the end.
+// far; if they grow later, the action is sent again at the end. The first page is shorter than the others.
 func (a *actionStream) snapshot(ctx context.Context, since int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var reading sync.WaitGroup
+	// Deferred calls run last to first: the read in the background is cancelled before it is waited for.
 	defer reading.Wait()
 	defer cancel()
 	read := func(after watches.ActionKey, limit int) <-chan listedPage {

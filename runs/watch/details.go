@@ -49,7 +49,7 @@ func (s *Streams) RunDetails(ctx context.Context, id ident.Run, send func(*workf
 	})
 }
 
-// detailStream is what differs between the two.
+// detailStream is what differs between the two. key names the read that all streams of the same details share.
 type detailStream struct {
 	key    string
 	read   func(context.Context) (proto.Message, error)
@@ -94,6 +94,7 @@ func (s *Streams) followDetails(ctx context.Context, at watches.Located, d detai
 			refresh.Stop()
 		}
 		switch why {
+		// err is nil when the stream has reached its maximum age.
 		case stream.Expired:
 			return err
 		case stream.PauseOver:

@@ -71,6 +71,7 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
+// The pauses between reads that fail.
 const (
 	minPause = 100 * time.Millisecond
 	maxPause = 5 * time.Second
@@ -101,7 +102,8 @@ func (f *feed) position() int64 {
 	return f.cursor
 }
 
-// publish adds changes to the ring and notifies the subscribers of their topics.
+// publish adds changes to the ring and notifies the subscribers of their topics. A subscriber with changes that it has
+// not taken was woken for the first of them, and finds the later ones in the ring.
 func (f *feed) publish(changes []watches.Change, upTo int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,6 +25,7 @@ func fingerprint(a *schema.Action) uint64 {
 			put(0)
 			return
 		}
+		// the precision of the database
 		put(t.UnixMicro())
 	}
 	put(int64(a.Phase))

@@ -136,7 +136,7 @@ func (g *groupStream) read(ctx context.Context, names []string) ([]*workflow.Tas
 		}
 		groups = append(groups, group)
 	}
-	if g.query.ascending {
+	if g.query.ascending { // the rows come newest first
 		slices.Reverse(groups)
 	}
 	return groups, nil
@@ -155,6 +155,7 @@ func (g *groupStream) forward(ctx context.Context, sub *RootSubscription) error 
 	if err != nil {
 		return err
 	}
+	// A group that should be read and is not found has no more runs that match, or is beyond the limit of groups.
 	gone := map[string]struct{}{}
 	for _, name := range names {
 		gone[name] = struct{}{}
@@ -184,6 +185,8 @@ func (g *groupStream) forward(ctx context.Context, sub *RootSubscription) error 
 	return nil
 }
 
+// tasks are the names of the tasks whose groups changed runs are in. Older runs than the request wants belong to no
+// group.
 func (g *groupStream) tasks(rows []*lists.Listed) []string {
 	var names []string
 	for _, row := range rows {

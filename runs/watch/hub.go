@@ -19,10 +19,15 @@ import (
 
 // LogReader reads the logs of runs.
 type LogReader interface {
+	// Changes returns what changed after a position in the log of a run, up to where the log was read, and whether more
+	// of the log may be there.
 	Changes(ctx context.Context, runID, after int64, limit int) (changes []watches.Change, upTo int64, more bool, err error)
+	// LastSeqs returns the ends of the logs of runs. Runs that do not exist are missing.
 	LastSeqs(ctx context.Context, runIDs []int64) (map[int64]int64, error)
 	RootsByID(ctx context.Context, ids []int64) ([]*lists.Listed, error)
+	// UpdatedRoots returns runs of one project and domain in the order of their updates.
 	UpdatedRoots(ctx context.Context, scope schema.Scope, after watches.UpdatedKey, limit int) ([]*lists.Listed, error)
+	// Scopes returns every project and domain that has runs.
 	Scopes(ctx context.Context) ([]schema.Scope, error)
 }
 

@@ -24,6 +24,8 @@ func newReads(from Reader, details Details, limit int) *reads {
 	return &reads{from: from, details: details, tokens: make(chan struct{}, limit)}
 }
 
+// limited waits for a token and reads. An internal error, such as one of the database, becomes Unavailable, after which
+// clients subscribe again.
 func limited[T any](ctx context.Context, r *reads, read func() (T, error)) (T, error) {
 	select {
 	case r.tokens <- struct{}{}:

@@ -26,6 +26,7 @@ func size(change watches.Change) int {
 func (r *ring) add(change watches.Change) {
 	r.changes = append(r.changes, change)
 	r.bytes += size(change)
+	// The newest change stays, however large it is.
 	for n := len(r.changes) - r.head; n > r.maxCount || r.bytes > r.maxBytes && n > 1; n-- {
 		oldest := r.changes[r.head]
 		r.dropped = oldest.Seq
@@ -33,6 +34,7 @@ func (r *ring) add(change watches.Change) {
 		r.changes[r.head] = watches.Change{} // lets the row go
 		r.head++
 	}
+	// The array is shifted when more than half of it is unused, which is once for many changes.
 	if r.head > len(r.changes)/2 && r.head > 64 {
 		kept := copy(r.changes, r.changes[r.head:])
 		clear(r.changes[kept:])
@@ -40,7 +42,7 @@ func (r *ring) add(change watches.Change) {
 	}
 }
 
-// from visits the changes from a seq on.
+// from visits the changes from a seq on. The caller has checked that none of them was dropped.
 func (r *ring) from(seq int64, visit func(watches.Change)) {
 	kept := r.changes[r.head:]
 	first := sort.Search(len(kept), func(i int) bool { return kept[i].Seq >= seq })

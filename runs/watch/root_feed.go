@@ -202,6 +202,7 @@ func (f *rootFeed) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// Subscribers get the runs in the order of their updates, which is not that of the ids.
 		slices.SortFunc(rows, func(a, b *lists.Listed) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
 		f.publish(rows)
 	}
@@ -234,6 +235,7 @@ func (f *rootFeed) readRecent(ctx context.Context, since time.Time) error {
 	return nil
 }
 
+// scopes are the projects and domains to read. One subscriber to all runs makes them all that have runs.
 func (f *rootFeed) scopes(ctx context.Context) ([]schema.Scope, error) {
 	f.mu.Lock()
 	watched := map[schema.Scope]struct{}{}
@@ -272,6 +274,7 @@ func (f *rootFeed) publish(rows []*lists.Listed) {
 			}
 		}
 	}
+	// The ring grows to twice its size before it is cut, so that it is not copied for every change.
 	if keep := f.hub.cfg.Ring; len(f.ring) > 2*keep {
 		f.ring = slices.Clone(f.ring[len(f.ring)-keep:])
 	}

@@ -99,6 +99,7 @@ type pictureStream struct {
 func (p *pictureStream) begin(ctx context.Context, picture Picture) error {
 	resumed := picture.Cursor > 0 && picture.Cursor <= p.at.LastSeq && picture.Strings > 0
 	if !resumed {
+		// also rows without an event, whose number is 0
 		picture.Cursor, picture.Strings = -1, 0
 	}
 	p.columns = newRunColumns(p.at, picture.Strings)
@@ -241,6 +242,7 @@ func (p *pictureStream) apply(ctx context.Context, taken Taken) error {
 		}
 		briefs = append(briefs, brief)
 	}
+	// A row from the feed may be older than what this stream has sent after a read of its own, so it is read again.
 	if len(stale) > 0 {
 		fresh, err := p.streams.read.briefsByID(ctx, stale)
 		if err != nil {
@@ -285,6 +287,7 @@ func (p *pictureStream) actions(briefs []schema.Brief) error {
 	return p.message(briefs)
 }
 
+// remember raises newest to the events that the client now has.
 func (p *pictureStream) remember(briefs []schema.Brief) {
 	for i := range briefs {
 		p.newest = max(p.newest, briefs[i].LastSeq)

@@ -24,6 +24,7 @@ func (f *feed) share(ctx context.Context, key string, s *Subscription, read func
 		current := f.shared[key]
 		if current == nil || current.seq < s.seen {
 			current = &sharedRead{seq: f.cursor, done: make(chan struct{})}
+			// Subscribers that wait for a read hold it themselves, so none of them loses its result.
 			if _, known := f.shared[key]; !known && len(f.shared) >= maxShared {
 				clear(f.shared)
 			}

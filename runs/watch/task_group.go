@@ -18,7 +18,7 @@ import (
 const recentStatuses = 10
 
 // taskGroup builds the message of a group. Its failure rate is the share of runs that failed or timed out. Only the
-// errors of the newest failures are read; older failures count as errors of unspecified kind.
+// errors of the newest failures are read; older failures count as errors of unspecified kind. Averages are in seconds.
 func taskGroup(g *watches.TaskGroup) (*workflow.TaskGroup, error) {
 	out := &workflow.TaskGroup{
 		TaskName:        g.TaskName,
@@ -94,6 +94,7 @@ func errorCounts(bodies [][]byte, failures int64) (*workflow.TaskGroup_ErrorCoun
 		case core.ExecutionError_UNKNOWN:
 		}
 	}
+	// The failures were counted before the errors were read, so there may be more errors than failures.
 	counts.UnspecifiedError = max(0, failures-counts.GetUserError()-counts.GetSystemError())
 	return counts, nil
 }

@@ -29,11 +29,11 @@ type node struct {
 	parent int32  // index; -1 for the root
 	depth  int32
 	phase  int16
-	named  bool // the name passes the filter
-	match  bool // the filter is met by the action itself
-	sent   bool // the client has it
-	stale  bool // the row changed since it was sent
-	below  int32
+	named  bool           // the name passes the filter
+	match  bool           // the filter is met by the action itself
+	sent   bool           // the client has it
+	stale  bool           // the row changed since it was sent
+	below  int32          // descendants that pass the filter
 	counts *[phases]int32 // descendants by phase; nil for a leaf
 }
 
@@ -222,6 +222,7 @@ func (t *tree) pending() bool {
 	return false
 }
 
+// bounded counts a phase that this version does not know, as a newer replica may write it, as unspecified.
 func bounded(phase int16) int16 {
 	if phase < 0 || phase >= phases {
 		return 0

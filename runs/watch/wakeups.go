@@ -43,6 +43,7 @@ func (h *Hub) poll(ctx context.Context) {
 	}
 }
 
+// pollPart is how many runs one query of the poll asks about.
 const pollPart = 5000
 
 func (h *Hub) pollPart(ctx context.Context, feeds []*feed) error {

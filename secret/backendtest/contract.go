@@ -77,6 +77,7 @@ func values(t *testing.T, backend secret.Backend, options Options) {
 	for i := range every {
 		every[i] = byte(i)
 	}
+	// Values must not be taken for text, JSON or base64, which some backends use to store them.
 	for i, value := range [][]byte{
 		every, []byte("text with ünïcode\nand lines\n"), []byte(" "), {0}, []byte(`{"json": true}`), []byte("aGVsbG8="),
 		bytes.Repeat([]byte("x"), options.MaxValue),
@@ -99,6 +100,8 @@ func values(t *testing.T, backend secret.Backend, options Options) {
 
 func scopes(t *testing.T, backend secret.Backend) {
 	long := strings.Repeat("n", 253)
+	// Names that could collide once they are joined or changed for a backend: a project with a dot, the longest name,
+	// and a domain that is called like a project.
 	all := []entry.ID{
 		ID("", "", "key"), ID("", "d", "key"), ID("p", "d", "key"), ID("p", "e", "key"), ID("q.1", "d", "key"), ID("p", "d", long), ID("", "p", "key"),
 		ID("", "", "Key"), // another one, also where names have no case
@@ -124,6 +127,7 @@ func scopes(t *testing.T, backend secret.Backend) {
 	}
 }
 
+// pages lists seven secrets by three, so that the last page is not full.
 func pages(t *testing.T, backend secret.Backend, options Options) {
 	var all []entry.ID
 	for i := range 7 {

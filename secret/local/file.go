@@ -75,6 +75,7 @@ func readFile(path string) (file, error) {
 	return read, nil
 }
 
+// write stores the file at a path. The key of the file must be in the key file already.
 func (f file) write(path string) error {
 	content, err := json.Marshal(f)
 	if err != nil {

@@ -32,6 +32,7 @@ func newKey(now time.Time) (key, error) {
 	if _, err := rand.Read(bytes); err != nil {
 		return key{}, fmt.Errorf("create a key: %w", err)
 	}
+	// 60 random bits, which identify a key within one file
 	return key{ID: rand.Text()[:12], Created: now, Bytes: bytes}, nil
 }
 

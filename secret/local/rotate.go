@@ -34,7 +34,8 @@ func (s *Store) due() bool {
 }
 
 // Rotate makes a new key, encrypts every secret with it, and deletes the old keys. If it is interrupted, all keys are
-// still in the key file, and the next Open or Rotate completes it.
+// still in the key file, and the next Open or Rotate completes it. The new key is in the key file before any secret is
+// sealed with it.
 func (s *Store) Rotate() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -106,6 +106,7 @@ func (s *Store) Update(_ context.Context, id entry.ID, content entry.Content) er
 	return s.put(about, content.Value)
 }
 
+// put seals a value with the newest key and stores it. What is known changes only once the file is complete.
 func (s *Store) put(about entry.Metadata, value entry.Value) error {
 	made, err := seal(s.keys, about, value)
 	if err != nil {
@@ -177,6 +178,7 @@ func (s *Store) Value(_ context.Context, id entry.ID) (entry.Content, error) {
 	if err != nil {
 		return entry.Content{}, fmt.Errorf("read the secret: %w", err)
 	}
+	// Names of files are digests of ids, so a file that was copied over another one is noticed here.
 	if read.metadata().ID != id {
 		return entry.Content{}, fmt.Errorf("the file of %s has another secret", id)
 	}

@@ -105,6 +105,7 @@ func settled(ctx context.Context, s *stack.Stack, but int) error {
 // the node's status.
 func addWrites(r *figures.Result, written stack.Requests, n int) {
 	for _, key := range sortedKeys(written) {
+		// Rarer requests, such as renewals of leases, belong to no action.
 		if written[key] >= float64(n)/20 {
 			r.Add("API writes, "+key, written[key]/float64(n), "/action")
 		}

@@ -123,6 +123,7 @@ func measureChildEnd(samples int) func(context.Context, *stack.Stack, *figures.R
 				return err
 			}
 			fromWrite = append(fromWrite, at.Sub(began))
+			// The watch may have the end before the node has the answer to its write.
 			fromStored = append(fromStored, max(0, at.Sub(stored)))
 			if err := s.Node.Drained(ctx, 1); err != nil {
 				return err

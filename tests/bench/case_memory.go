@@ -76,6 +76,7 @@ func addMemory(s *stack.Stack, r *figures.Result, when string, peaks bool) error
 	return nil
 }
 
+// resetPeaks begins the measurement of peak memory again: the start of a process uses more than the case may.
 func resetPeaks(s *stack.Stack) error {
 	return errors.Join(figures.ResetPeak(s.Server.Pid()), figures.ResetPeak(s.Cluster.Apiserver.Pid()))
 }

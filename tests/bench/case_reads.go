@@ -53,6 +53,7 @@ func measureReads(stored, samples int) func(context.Context, *stack.Stack, *figu
 // warmUps are calls before those that count.
 const warmUps = 2
 
+// seed stores synthetic actions in the database of the stack, past the server, which would take hours.
 func seed(ctx context.Context, s *stack.Stack, c storetest.Config) error {
 	pool, err := pgxpool.New(ctx, s.Postgres.DSN())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
-// options are the flags.
+// options are the flags. parseOptions says what each of them means.
 type options struct {
 	stack.Programs
 

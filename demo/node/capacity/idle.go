@@ -16,9 +16,11 @@ const (
 // Idleness measures whether the running pods are idle. With cgroups it measures the pods alone, so that other load on the
 // machine does not count; otherwise the whole machine must be idle.
 type Idleness struct {
+	// Cpus is how many processors pods may use.
 	Cpus float64
 	Clk  clock.Clock
 
+	// What the last call saw: Used and Waited of the pods, idle and total of the machine.
 	at           time.Time
 	Used, Waited time.Duration
 	idle, total  uint64
@@ -32,6 +34,8 @@ func (i *Idleness) Look(groups *process.Cgroups) bool {
 	return i.machine()
 }
 
+// Pods reports whether the pods were idle since the last call, by the processor time that they have used and the time
+// that they have waited for processors, since they began. The first call only remembers.
 func (i *Idleness) Pods(used, waited time.Duration) bool {
 	now := i.Clk.Now()
 	window := float64(now.Sub(i.at))
@@ -41,6 +45,7 @@ func (i *Idleness) Pods(used, waited time.Duration) bool {
 	return !first && window > 0 && use < idleUse && wait < idleWait
 }
 
+// machine is the same for all processes of the machine, where pods have no cgroups.
 func (i *Idleness) machine() bool {
 	idle, total, ok := cpuTimes()
 	if !ok {

@@ -7,6 +7,8 @@ import (
 
 // Request is the resources that a pod requests: the most that its containers use at the same time.
 func Request(pod *corev1.Pod) corev1.ResourceList {
+	// Sidecars run on while later init containers run one at a time, so the peak is all sidecars so far and the largest
+	// of those.
 	sidecars := corev1.ResourceList{}
 	peak := corev1.ResourceList{}
 	for i := range pod.Spec.InitContainers {
@@ -25,6 +27,7 @@ func Request(pod *corev1.Pod) corev1.ResourceList {
 		Add(total, pod.Spec.Containers[i].Resources.Requests)
 	}
 	raise(total, peak)
+	// What the pod as a whole declares replaces the sum of its containers.
 	if pod.Spec.Resources != nil {
 		for name, quantity := range pod.Spec.Resources.Requests {
 			total[name] = quantity.DeepCopy()
@@ -35,6 +38,7 @@ func Request(pod *corev1.Pod) corev1.ResourceList {
 	return total
 }
 
+// Add adds resources to a sum, in place.
 func Add(sum, more corev1.ResourceList) {
 	for name, quantity := range more {
 		value := sum[name]
@@ -43,6 +47,7 @@ func Add(sum, more corev1.ResourceList) {
 	}
 }
 
+// Subtract subtracts resources from a sum, in place.
 func Subtract(sum, less corev1.ResourceList) {
 	for name, quantity := range less {
 		value := sum[name]
@@ -51,6 +56,7 @@ func Subtract(sum, less corev1.ResourceList) {
 	}
 }
 
+// raise makes each resource at least as much as the other, in place.
 func raise(sum, to corev1.ResourceList) {
 	for name, quantity := range to {
 		if value := sum[name]; value.Cmp(quantity) < 0 {
@@ -59,6 +65,7 @@ func raise(sum, to corev1.ResourceList) {
 	}
 }
 
+// IsSidecar reports whether an init container runs as long as the containers of its pod.
 func IsSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

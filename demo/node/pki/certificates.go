@@ -27,6 +27,7 @@ type Certificates struct {
 	// ClientCertificate and ClientKey are for the API server: --kubelet-client-certificate, --kubelet-client-key.
 	ClientCertificate, ClientKey string
 
+	// AuthorityKey signs further certificates. ServingCertificate and ServingKey are those of the node's server.
 	AuthorityKey, ServingCertificate, ServingKey string
 }
 
@@ -89,6 +90,7 @@ func (c Certificates) good(address string, now time.Time) bool {
 	return true
 }
 
+// Pool returns the authority, which the node trusts for the certificate of the API server.
 func (c Certificates) Pool() (*x509.CertPool, error) {
 	raw, err := os.ReadFile(c.Authority)
 	if err != nil {
@@ -151,6 +153,7 @@ func sign(
 	if err != nil {
 		return nil, fmt.Errorf("create a serial number: %w", err)
 	}
+	// A clock that is set back a little must not make them invalid.
 	cert.NotBefore = now.Add(-time.Hour)
 	if cert.NotAfter.IsZero() {
 		cert.NotAfter = now.Add(CertificateLife)
@@ -174,6 +177,7 @@ func sign(
 
 func writePEM(path, kind string, der []byte) error {
 	raw := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	// A reader finds the old certificate or the new one, never half of one.
 	next := path + ".next"
 	if err := os.WriteFile(next, raw, 0o600); err != nil {
 		return fmt.Errorf("write a certificate: %w", err)

@@ -43,6 +43,7 @@ func Copy(
 // errLimit ends a copy at its byte limit.
 var errLimit = errors.New("enough")
 
+// ended makes the limit an orderly end.
 func ended(err error) error {
 	if errors.Is(err, errLimit) {
 		return nil
@@ -62,6 +63,7 @@ func follow(
 	defer timer.Stop()
 	var rest []byte
 	for first := true; ; first = false {
+		// Asked before the read: what was written until the container ended is read then.
 		complete := closed(done)
 		rest, err = drain(file, out, rest)
 		if err != nil {

@@ -33,5 +33,6 @@ func (o Options) wanted(e entry) bool {
 		return true
 	}
 	at, err := time.Parse(time.RFC3339Nano, string(e.stamp))
+	// An entry without a time is shown rather than lost.
 	return err != nil || !at.Before(o.Since)
 }

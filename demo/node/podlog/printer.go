@@ -45,6 +45,7 @@ func (p *printer) print(e entry) error {
 	return p.give(p.buf)
 }
 
+// give writes within the limit, and cuts the last text between two characters.
 func (p *printer) give(text []byte) error {
 	limited := p.options.Limit > 0
 	full := limited && int64(len(text)) >= p.left

@@ -157,6 +157,7 @@ func dropped(wanted *corev1.Capabilities, user *shim.User, m Machine) ([]int, er
 	if wanted == nil {
 		return nil, nil
 	}
+	// A container of another user has no capabilities, whatever it adds, and those of root have what the demo has.
 	if len(wanted.Add) > 0 && (m.UID != 0 || (user != nil && user.UID != 0)) {
 		return nil, refused("capabilities.add", "only those of root have any")
 	}

@@ -50,6 +50,7 @@ func appendList(out []byte, f protoreflect.FieldDescriptor, list protoreflect.Li
 	return protowire.AppendBytes(protowire.AppendTag(out, f.Number(), protowire.BytesType), packed)
 }
 
+// appendMap writes the key and the value of each entry, also if they are the default of their type, unlike fields.
 func appendMap(out []byte, f protoreflect.FieldDescriptor, entries protoreflect.Map) []byte {
 	var keys []protoreflect.MapKey
 	entries.Range(func(key protoreflect.MapKey, _ protoreflect.Value) bool {
@@ -65,6 +66,7 @@ func appendMap(out []byte, f protoreflect.FieldDescriptor, entries protoreflect.
 	return out
 }
 
+// compareKeys compares strings by their bytes and numbers by their value; false comes before true.
 func compareKeys(a, b protoreflect.MapKey) int {
 	switch x := a.Interface().(type) {
 	case string:

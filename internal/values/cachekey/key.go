@@ -17,6 +17,7 @@ import (
 // Key is the cache key of a task's outputs. inputsHash is the result of InputsHash, version the declared cache version of
 // the task.
 func Key(taskName, inputsHash string, declared *core.TypedInterface, version string) string {
+	// The SDK has an empty hash for no inputs.
 	if inputsHash == noInputs {
 		inputsHash = ""
 	}

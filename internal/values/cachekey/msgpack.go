@@ -92,6 +92,7 @@ func appendLength(out []byte, n int, fix byte, fixed int, code8, code16, code32 
 	}
 }
 
+// appendInt and appendUint write a number in its shortest form.
 func appendInt(out []byte, v int64) []byte {
 	switch {
 	case v >= 0:

@@ -112,6 +112,7 @@ func (d *decoder) sized(code byte, depth int) (node, string, error) {
 	}
 }
 
+// integer is a number of 64 bits, signed or not. Its text makes it equal to the same number as a float.
 func integer(v *big.Int) (node, string, error) {
 	if v.IsInt64() {
 		return scalar(appendInt(nil, v.Int64())), "n" + v.String(), nil
@@ -176,7 +177,7 @@ func (d *decoder) array(n, depth int) (node, string, error) {
 }
 
 func (d *decoder) mapping(n, depth int) (node, string, error) {
-	if n > len(d.data)/2 {
+	if n > len(d.data)/2 { // an entry has at least two bytes
 		return node{}, "", errMalformed
 	}
 	entries := make([]entry, n)
@@ -198,6 +199,7 @@ func (d *decoder) mapping(n, depth int) (node, string, error) {
 const timestampCode = 0xff
 
 func (d *decoder) extension(n int) (node, string, error) {
+	// The code of the extension comes before its data, and is not in its length.
 	raw, err := d.take(n + 1)
 	if err != nil {
 		return node{}, "", err
@@ -226,7 +228,8 @@ func (d *decoder) extension(n int) (node, string, error) {
 	return result, "x" + string(encoded), nil
 }
 
-// shortTimestamp brings a timestamp to its shortest form.
+// shortTimestamp brings a timestamp to its shortest form. The specification has forms of 4, 8 and 12 bytes: seconds,
+// seconds of 34 bits with nanoseconds, and both in full.
 func shortTimestamp(data []byte) ([]byte, error) {
 	var seconds int64
 	var nanos uint64

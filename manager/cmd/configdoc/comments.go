@@ -26,6 +26,7 @@ func newComments(root string) *comments {
 	return &comments{root: root, packages: map[string]map[string]described{}}
 }
 
+// of returns the comments of a struct. The directory of a package follows from its import path.
 func (c *comments) of(t reflect.Type) (described, error) {
 	dir := filepath.Join(c.root, strings.TrimPrefix(t.PkgPath(), module))
 	types, known := c.packages[dir]
@@ -43,6 +44,7 @@ func (c *comments) of(t reflect.Type) (described, error) {
 	return found, nil
 }
 
+// readPackage parses the sources of a package and does not compile them, so it works while generated files are missing.
 func readPackage(dir string) (map[string]described, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -76,6 +78,7 @@ func readTypes(declaration *ast.GenDecl, types map[string]described) {
 		if !ok {
 			continue
 		}
+		// A field without a comment has that of the field above it, if that one mentions its name.
 		d := described{fields: map[string]string{}}
 		previous := ""
 		for _, field := range body.Fields.List {

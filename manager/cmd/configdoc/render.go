@@ -63,6 +63,7 @@ func (r *renderer) section(path, about string, value reflect.Value) error {
 		return err
 	}
 	var rows []string
+	// Sections come after the table of plain keys, so that no heading interrupts the table.
 	var below, lists []int
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
@@ -120,6 +121,7 @@ func named(text, field, key string) string {
 
 func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
+// kind is the type of a value as readers write it in YAML.
 func kind(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -141,7 +143,7 @@ func kind(t reflect.Type) string {
 	}
 }
 
-// fallback is the default, written as in YAML.
+// fallback is the default, written as in YAML. A zero is shown only where it says something: false, and 0 for numbers.
 func fallback(value reflect.Value) string {
 	switch {
 	case value.IsZero() && value.Kind() != reflect.Bool && value.Kind() != reflect.Int:

@@ -59,6 +59,7 @@ func (s *schemas) section(path string, value reflect.Value) (object, error) {
 		if about := docs.fields[field.Name]; about != "" {
 			property["description"] = about
 		}
+		// What must not be printed is not printed as a default either.
 		if standard := standard(value.Field(key.Index)); standard != nil && !key.Secret {
 			property["default"] = standard
 		}
@@ -67,6 +68,7 @@ func (s *schemas) section(path string, value reflect.Value) (object, error) {
 	return object{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}, nil
 }
 
+// value describes a value of a type. path finds the keys that have a fixed choice of values.
 func (s *schemas) value(path string, value reflect.Value, t reflect.Type) (object, error) {
 	if choices := s.choices[path]; len(choices) > 0 && t.Kind() == reflect.String {
 		return object{"enum": choices}, nil

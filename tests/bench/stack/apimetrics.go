@@ -102,6 +102,7 @@ func (r Requests) Of(resource string) float64 {
 	return total
 }
 
+// Sum is the number of all requests.
 func (r Requests) Sum() float64 {
 	var total float64
 	for _, n := range r {

@@ -51,6 +51,7 @@ func NewClient(url, storage string, options ...func(*http.Transport)) *Client {
 	}
 }
 
+// Close closes idle connections. Streams must have ended.
 func (c *Client) Close() { c.Transport.CloseIdleConnections() }
 
 // ready checks the readiness of the server.
@@ -238,6 +239,7 @@ func (c *Client) WriteSleep(name string, d time.Duration) error {
 	return os.WriteFile(c.sleepInputs(name), body, 0o644)
 }
 
+// DurationLiteral is a duration as an input of a task.
 func DurationLiteral(d time.Duration) *core.Literal {
 	return &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: &core.Primitive{
 		Value: &core.Primitive_Duration{Duration: durationpb.New(d)},

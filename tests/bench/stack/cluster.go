@@ -31,6 +31,7 @@ type cluster struct {
 	kubeconfig      string
 }
 
+// token is that of the administrator, which the server, the node and this process share.
 const token = "bench"
 
 // ApiserverProgram is where kube-apiserver is; etcd is alongside it.

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
 )
 
+// What the demo prints for people, which is the only place that has its address and its kubeconfig.
 var (
 	demoReady      = regexp.MustCompile(`Ready in \S+: http://(\S+)`)
 	DemoKubeconfig = regexp.MustCompile(`kubectl +--kubeconfig (\S+)`)

@@ -198,6 +198,7 @@ func (n *node) write(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase
 	return err
 }
 
+// actionOf names the action of a pod by its labels.
 func actionOf(pod *corev1.Pod) ident.Action {
 	return ident.Action{
 		Run: ident.Run{

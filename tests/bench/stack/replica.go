@@ -85,6 +85,7 @@ func (s *ReplicaSet) Replace(ctx context.Context) error {
 	return nil
 }
 
+// Stop stops the replicas that are left.
 func (s *ReplicaSet) Stop() {
 	for _, r := range s.Members {
 		StopProcess(r.Process)
