@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"container/heap"
 
 	"github.com/flyte-binary/flyte-binary/runs/limits"
@@ -22,71 +23,33 @@ type pick struct {
 	n     int
 }
 
-// lane has the groups that wait for the same limits of the same queue, as a heap.
+// lane has the groups that wait for the same limits of the same queue, by owner.
 type lane struct {
 	queue  *queues.Queue
 	root   bool
 	runner schema.Runner
-	groups []*candidate
-}
-
-// candidate is a group in a lane.
-type candidate struct {
-	*worklists.Waiting
-	taken  int // of Waiting
-	places int // of its run, when it was ordered
-}
-
-// head is the id of the oldest action not taken yet, or the last known id.
-func (c *candidate) head() int64 { return c.IDs[min(c.taken, len(c.IDs)-1)] }
-
-// before orders by higher priority, then the run with fewer places, then the older action.
-func (c *candidate) before(other *candidate) bool {
-	switch {
-	case c.Priority != other.Priority:
-		return c.Priority > other.Priority
-	case c.places != other.places:
-		return c.places < other.places
-	default:
-		return c.head() < other.head()
-	}
-}
-
-// Len, Less, Swap, Push and Pop implement heap.Interface.
-func (l *lane) Len() int           { return len(l.groups) }
-func (l *lane) Less(i, j int) bool { return l.groups[i].before(l.groups[j]) }
-func (l *lane) Swap(i, j int)      { l.groups[i], l.groups[j] = l.groups[j], l.groups[i] }
-func (l *lane) Push(x any)         { l.groups = append(l.groups, x.(*candidate)) } //nolint:forcetypeassert // the heap holds nothing else
-func (l *lane) Pop() any {
-	last := l.groups[len(l.groups)-1]
-	l.groups = l.groups[:len(l.groups)-1]
-	return last
+	shares ordered[*share]
 }
 
 // choose picks up to n actions one by one, each time the first in order that no limit holds back, and adds each to
 // the load. While places are scarce, a queue below its guarantee goes first; the load must then count every queue.
-func choose(set *queues.Set, waiting []worklists.Waiting, load *limits.Load, scarce bool, n int) choice {
-	lanes := lanesOf(set, waiting, load)
+func choose(set *queues.Set, waiting []worklists.Waiting, load *limits.Load, turns *turns, scarce bool, n int) choice {
+	lanes := lanesOf(set, waiting, load, turns)
 	var result choice
 	index := map[*worklists.Waiting]int{}
 	for range n {
 		var best *lane
-		for _, l := range lanes {
-			if load.QueueFull(l.queue, l.root) || l.next(load) == nil {
-				continue
-			}
-			if load.InstallationFull(l.runner.OnCluster()) {
-				result.starved = true
-				continue
-			}
-			if best == nil || l.before(best, load, scarce) {
-				best = l
+		for _, ofQueue := range lanes {
+			first, starved := firstOf(ofQueue, load, turns)
+			result.starved = result.starved || starved
+			if first != nil && (best == nil || first.before(best, load, scarce)) {
+				best = first
 			}
 		}
 		if best == nil {
 			break
 		}
-		c := best.next(load)
+		c := best.next(load, turns)
 		at, known := index[c.Waiting]
 		if !known {
 			at = len(result.picks)
@@ -94,58 +57,96 @@ func choose(set *queues.Set, waiting []worklists.Waiting, load *limits.Load, sca
 			result.picks = append(result.picks, pick{group: c.Waiting})
 		}
 		result.picks[at].n++
-		best.take(c, load)
+		action := actionOf(best.queue, c.Waiting)
+		load.Add(action)
+		turns.take(action.Owner())
+		c.taken++
 	}
 	return result
 }
 
-func lanesOf(set *queues.Set, waiting []worklists.Waiting, load *limits.Load) []*lane {
+// firstOf is the lane of a queue that has the first action that no limit holds back; nil when there is none. It reports
+// whether an action waits only for a place of the installation.
+func firstOf(lanes []*lane, load *limits.Load, turns *turns) (first *lane, starved bool) {
+	for _, l := range lanes {
+		switch {
+		case load.QueueFull(l.queue, l.root) || l.next(load, turns) == nil:
+		case load.InstallationFull(l.runner.OnCluster()):
+			starved = true
+		case first == nil || l.shares[0].before(first.shares[0]):
+			first = l
+		}
+	}
+	return first, starved
+}
+
+// lanesOf returns the lanes of each queue.
+func lanesOf(set *queues.Set, waiting []worklists.Waiting, load *limits.Load, turns *turns) [][]*lane {
 	type key struct {
 		queue  *queues.Queue
 		root   bool
 		runner schema.Runner
 	}
-	byKey := map[key]*lane{}
-	var lanes []*lane
+	lanes, at := map[key]*lane{}, map[*queues.Queue]int{}
+	shares := map[key]map[shareKey]*share{}
+	var byQueue [][]*lane
 	for i := range waiting {
 		group := &waiting[i]
 		if len(group.IDs) == 0 {
 			continue // no group has room, or none are left
 		}
 		k := key{set.Of(group.Queue), group.Root, group.Runner}
-		l := byKey[k]
+		l := lanes[k]
 		if l == nil {
 			l = &lane{queue: k.queue, root: k.root, runner: k.runner}
-			byKey[k] = l
-			lanes = append(lanes, l)
+			lanes[k], shares[k] = l, map[shareKey]*share{}
+			if _, known := at[k.queue]; !known {
+				at[k.queue] = len(byQueue)
+				byQueue = append(byQueue, nil)
+			}
+			byQueue[at[k.queue]] = append(byQueue[at[k.queue]], l)
 		}
-		l.groups = append(l.groups, &candidate{Waiting: group, places: load.OfRun(group.RunID)})
+		owner := shareKey{actionOf(k.queue, group).Owner(), group.Priority}
+		s := shares[k][owner]
+		if s == nil {
+			s = &share{shareKey: owner}
+			shares[k][owner] = s
+			l.shares = append(l.shares, s)
+		}
+		s.groups = append(s.groups, &candidate{Waiting: group, places: load.OfRun(group.RunID)})
 	}
 	for _, l := range lanes {
-		heap.Init(l)
+		for _, s := range l.shares {
+			heap.Init(&s.groups)
+			s.rank = s.ranked(s.groups[0], load, turns)
+		}
+		heap.Init(&l.shares)
 	}
-	return lanes
+	return byQueue
 }
 
-// next is the first group of the lane whose run is not at its limit; nil when there is none.
-func (l *lane) next(load *limits.Load) *candidate {
-	for len(l.groups) > 0 {
-		c := l.groups[0]
-		places := load.OfRun(c.RunID)
-		switch {
-		case load.RunFull(c.RunID, int(c.RunLimit)), c.taken == len(c.IDs) && !c.More:
-			heap.Pop(l)
-		case places != c.places: // a run may be in several lanes
-			c.places = places
-			heap.Fix(l, 0)
-		default:
+// next is the first group of the lane whose run is not at its limit; nil when there is none. What was picked since the
+// last call moved some owners and runs back, so it looks again at those at the front.
+func (l *lane) next(load *limits.Load, turns *turns) *candidate {
+	for len(l.shares) > 0 {
+		s := l.shares[0]
+		c := s.next(load)
+		if c == nil {
+			heap.Pop(&l.shares)
+			continue
+		}
+		now := s.ranked(c, load, turns)
+		if now == s.rank {
 			return c
 		}
+		s.rank = now
+		heap.Fix(&l.shares, 0)
 	}
 	return nil
 }
 
-// before orders queues below their guarantee first, then by higher priority, then as within a lane.
+// before orders lanes of two queues: those below their guarantee first, then by higher priority of the queue, then by the
+// first action. Projects take turns within a queue only.
 func (l *lane) before(other *lane, load *limits.Load, scarce bool) bool {
 	mine, theirs := scarce && l.short(load), scarce && other.short(load)
 	switch {
@@ -153,24 +154,18 @@ func (l *lane) before(other *lane, load *limits.Load, scarce bool) bool {
 		return mine
 	case l.queue.Priority != other.queue.Priority:
 		return l.queue.Priority > other.queue.Priority
-	default:
-		return l.groups[0].before(other.groups[0])
 	}
+	first, second := l.shares[0], other.shares[0]
+	return cmp.Or(cmp.Compare(second.priority, first.priority), first.groups[0].compare(second.groups[0])) < 0
 }
 
 // short reports whether the queue is below its guarantee.
 func (l *lane) short(load *limits.Load) bool { return load.OfQueue(l.queue) < l.queue.Guaranteed() }
 
-func (l *lane) take(c *candidate, load *limits.Load) {
-	load.Add(actionOf(l.queue, c.Waiting))
-	c.taken++
-	c.places++
-	heap.Fix(l, 0)
-}
-
 // actionOf is an action of a group, in the form that package limits takes.
 func actionOf(q *queues.Queue, group *worklists.Waiting) limits.Action {
 	return limits.Action{
-		Queue: q, RunID: group.RunID, RunLimit: int(group.RunLimit), Root: group.Root, Executor: group.Runner.OnCluster(),
+		Queue: q, Project: group.Project, Person: group.Person, RunID: group.RunID, RunLimit: int(group.RunLimit), Root: group.Root,
+		Executor: group.Runner.OnCluster(),
 	}
 }

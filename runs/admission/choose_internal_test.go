@@ -14,9 +14,21 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// backlogOf generates queues with limits, live actions in them, and waiting actions: roots, each its own run, and
-// groups of children of a few runs.
-func backlogOf(t *rapid.T) (set *queues.Set, waiting []worklists.Waiting, load func() *limits.Load) {
+// owner has a run in the tests.
+type owner struct{ project, person string }
+
+// owners returns who has runs 1 to 3, which have children that wait, and generates owners of roots that wait.
+func owners(t *rapid.T, several bool) (runs map[int64]owner, roots *rapid.Generator[owner]) {
+	if !several {
+		return map[int64]owner{}, rapid.Just(owner{})
+	}
+	all := rapid.SampledFrom([]owner{{"p", "ada"}, {"p", "ben"}, {"q", "ada"}, {"q", ""}, {"r", "cy"}})
+	return map[int64]owner{1: all.Draw(t, "owner of run 1"), 2: all.Draw(t, "owner of run 2"), 3: all.Draw(t, "owner of run 3")}, all
+}
+
+// backlogOf generates queues with limits, live actions in them, and waiting actions: groups of roots, each its own run, and
+// groups of children of a few runs; of one owner, or of several.
+func backlogOf(t *rapid.T, several bool) (set *queues.Set, waiting []worklists.Waiting, load func() *limits.Load) {
 	limit := func(label string) int { return rapid.IntRange(0, 4).Draw(t, label) }
 	var configured []queues.Queue
 	for i := range rapid.IntRange(1, 3).Draw(t, "queues") {
@@ -28,12 +40,14 @@ func backlogOf(t *rapid.T) (set *queues.Set, waiting []worklists.Waiting, load f
 	set = queues.New(configured)
 	names := rapid.SampledFrom(append(set.Names(), "gone"))
 
+	ofRun, ofRoots := owners(t, several)
 	counted := worklists.Load{Runs: map[int64]int{}}
 	for i := range rapid.IntRange(0, 6).Draw(t, "parts") {
 		part := worklists.LoadPart{
 			Queue: names.Draw(t, "queue"), RunID: int64(i%3 + 1), Actions: rapid.IntRange(0, 3).Draw(t, "live"),
 			Root: rapid.Bool().Draw(t, "root"),
 		}
+		part.Project, part.Person = ofRun[part.RunID].project, ofRun[part.RunID].person
 		part.Executor = rapid.IntRange(0, part.Actions).Draw(t, "executor")
 		counted.Parts = append(counted.Parts, part)
 		counted.Runs[part.RunID] += part.Actions
@@ -49,20 +63,34 @@ func backlogOf(t *rapid.T) (set *queues.Set, waiting []worklists.Waiting, load f
 
 	runLimits := map[int64]int32{1: int32(limit("limit of run 1")), 2: int32(limit("limit of run 2")), 3: 0}
 	id := int64(100)
+	type known struct {
+		queue    string
+		runner   schema.Runner
+		priority int32
+		who      owner
+		run      int64
+	}
+	seen := map[known]bool{}
 	for range rapid.IntRange(1, 12).Draw(t, "groups") {
 		id += 10
 		group := worklists.Waiting{
 			Queue: names.Draw(t, "queue"), Root: rapid.Bool().Draw(t, "root"), Runner: schema.Runner(rapid.IntRange(0, 1).Draw(t, "runner")),
-			RunID: id, IDs: []int64{id},
+			Priority: int32(rapid.IntRange(-1, 1).Draw(t, "priority")), IDs: []int64{id},
 		}
+		who := ofRoots.Draw(t, "owner")
 		if !group.Root {
 			group.RunID = rapid.Int64Range(1, 3).Draw(t, "run")
 			group.RunLimit = runLimits[group.RunID]
-			for n := range int64(rapid.IntRange(0, 5).Draw(t, "members")) {
-				group.IDs = append(group.IDs, id+n+1)
-			}
+			who = ofRun[group.RunID]
 		}
-		waiting = append(waiting, group)
+		group.Project, group.Person = who.project, who.person
+		for n := range int64(rapid.IntRange(0, 5).Draw(t, "members")) {
+			group.IDs = append(group.IDs, id+n+1)
+		}
+		if k := (known{group.Queue, group.Runner, group.Priority, who, group.RunID}); !seen[k] {
+			seen[k] = true
+			waiting = append(waiting, group)
+		}
 	}
 	return set, waiting, load
 }
@@ -71,9 +99,9 @@ func backlogOf(t *rapid.T) (set *queues.Set, waiting []worklists.Waiting, load f
 // that limit is reached.
 func TestEveryHeldActionHasALimitToExplainIt(t *testing.T) {
 	proptest.Check(t, func(t *rapid.T) {
-		set, waiting, load := backlogOf(t)
+		set, waiting, load := backlogOf(t, rapid.Bool().Draw(t, "several owners"))
 		before, after := load(), load()
-		found := choose(set, waiting, after, rapid.Bool().Draw(t, "scarce"), math.MaxInt16)
+		found := choose(set, waiting, after, newTurns(), rapid.Bool().Draw(t, "scarce"), math.MaxInt16)
 
 		picked := map[*worklists.Waiting]int{}
 		for _, p := range found.picks {
@@ -107,8 +135,8 @@ func TestEveryHeldActionHasALimitToExplainIt(t *testing.T) {
 // TestAdmissionNeverExceedsALimit replays the chosen actions one by one.
 func TestAdmissionNeverExceedsALimit(t *testing.T) {
 	proptest.Check(t, func(t *rapid.T) {
-		set, waiting, load := backlogOf(t)
-		found := choose(set, waiting, load(), true, rapid.IntRange(1, 10).Draw(t, "batch"))
+		set, waiting, load := backlogOf(t, rapid.Bool().Draw(t, "several owners"))
+		found := choose(set, waiting, load(), newTurns(), true, rapid.IntRange(1, 10).Draw(t, "batch"))
 		replayed := load()
 		for _, p := range found.picks {
 			for range p.n {

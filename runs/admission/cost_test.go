@@ -81,3 +81,39 @@ func BenchmarkPass(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPassOverRoots runs passes over 100,000 waiting roots: of one project or of many, in a queue that is full, and in
+// one with a free place for each pass.
+func BenchmarkPassOverRoots(b *testing.B) {
+	for _, c := range []struct {
+		name     string
+		projects int
+		free     bool
+	}{{"full/projects=1", 1, false}, {"full/projects=100", 100, false}, {"free/projects=1", 1, true}, {"free/projects=100", 100, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			f := newFixture(b, 10_000, 500, queues.Queue{Name: "q", MaxActions: 8})
+			f.roots("q", 100_000, c.projects)
+			f.drain()
+			for b.Loop() {
+				if c.free {
+					_, err := f.pool.Exec(b.Context(), `
+						UPDATE actions SET ended_at = now(), phase = 5 WHERE id = (SELECT min(id) FROM actions WHERE admitted_at IS NOT NULL AND ended_at IS NULL)`)
+					require.NoError(b, err)
+				}
+				f.pass()
+			}
+		})
+	}
+}
+
+// roots records waiting roots, each a run of its own, of as many projects: p0 first, then p1, and so on.
+func (f *fixture) roots(queue string, n, projects int) {
+	f.t.Helper()
+	_, err := f.pool.Exec(f.t.Context(), `
+		INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, queue, created_at, updated_at)
+		SELECT id, id, 'p' || (n * $3::int / $2::int), 'd', 'r' || n, 'a0', 1, 1, $1, now(), now()
+		FROM (SELECT nextval('actions_id_seq') AS id, n FROM generate_series(0, $2::int - 1) n) AS root`, queue, n, projects)
+	require.NoError(f.t, err)
+	_, err = f.pool.Exec(f.t.Context(), `ANALYZE actions`)
+	require.NoError(f.t, err)
+}

@@ -3,6 +3,7 @@ package admission_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,7 +91,17 @@ func (f *fixture) pass() {
 	require.NoError(f.t, err)
 }
 
-func runID(name string) ident.Run { return ident.Run{Project: "p", Domain: "d", Name: name} }
+func runID(name string) ident.Run {
+	return ident.Run{Project: projectOf(name), Domain: "d", Name: name}
+}
+
+// projectOf is what is before the dot in the name of a run; p without one.
+func projectOf(run string) string {
+	if project, _, named := strings.Cut(run, "."); named {
+		return project
+	}
+	return "p"
+}
 
 func actionID(run, name string) ident.Action { return ident.Action{Run: runID(run), Name: name} }
 
@@ -102,7 +113,7 @@ func (f *fixture) run(name, queue string, change func(*schema.Root)) {
 
 func (f *fixture) tryRun(name, queue string, change func(*schema.Root)) error {
 	run := store.NewRun{Root: schema.Root{
-		Action:        schema.Action{Project: "p", Domain: "d", RunName: name, TaskName: "t", Queue: queue},
+		Action:        schema.Action{Project: projectOf(name), Domain: "d", RunName: name, TaskName: "t", Queue: queue},
 		RequestDigest: []byte("digest"), RunOutputBase: "/data/" + name + "/",
 	}}
 	if change != nil {
@@ -122,7 +133,7 @@ func (f *fixture) tryChild(run, parent, name, queue string, change func(*schema.
 	digest := schema.SpecDigest(schema.SpecTask, spec)
 	a := store.NewAction{
 		Action: schema.Action{
-			Project: "p", Domain: "d", RunName: run, Name: name, ParentName: &parent, ActionType: 1,
+			Project: projectOf(run), Domain: "d", RunName: run, Name: name, ParentName: &parent, ActionType: 1,
 			TaskName: "child", SpecDigest: digest, Queue: queue,
 		},
 		Spec: store.NewSpec{Kind: schema.SpecTask, Digest: digest, Body: spec},

@@ -239,9 +239,9 @@ func TestNewConfigurationAppliesToWaitingActions(t *testing.T) {
 func TestAdmissionRequiresTheLease(t *testing.T) {
 	f := newFixture(t, 100, 10)
 	f.run("r", "", nil)
-	backlog, err := f.queue.Backlog(t.Context(), 10)
+	backlog, err := f.queue.Backlog(t.Context(), 10, 10)
 	require.NoError(t, err)
-	queued := []store.Queued{{RunID: backlog.Waiting[0].RunID, ID: backlog.Waiting[0].IDs[0]}}
+	queued := []store.Queued{{RunID: backlog.Waiting[0].IDs[0], ID: backlog.Waiting[0].IDs[0]}}
 	_, err = f.Admit(t.Context(), "admission", queued)
 	require.Equal(t, rpc.KindAborted, rpc.KindOf(err))
 	_, err = f.pool.Exec(t.Context(), `INSERT INTO leases VALUES ('admission', 'other', now() + interval '1 hour')`)

@@ -25,7 +25,7 @@ const LeaseName = "admission"
 
 // Queue is what the loop reads; worklists.QueueReader is one.
 type Queue interface {
-	Backlog(ctx context.Context, limit int) (*worklists.Backlog, error)
+	Backlog(ctx context.Context, limit, depth int) (*worklists.Backlog, error)
 	Load(ctx context.Context, scope worklists.LoadScope) (*worklists.Load, error)
 	Members(ctx context.Context, groups []*worklists.Waiting, depth int) error
 }
@@ -75,6 +75,7 @@ type Loop struct {
 	deps   Deps
 
 	ceiling   *ceiling
+	turns     *turns
 	backlog   atomic.Bool  // the last pass found waiting actions
 	saturated atomic.Bool  // the last pass reached the installation's limit
 	passed    atomic.Int64 // when a pass last succeeded, in Unix nanoseconds; 0 while another replica admits
@@ -87,7 +88,7 @@ func New(config Config, deps Deps) *Loop {
 	if deps.Queues == nil {
 		deps.Queues = queues.New(nil)
 	}
-	return &Loop{config: config, deps: deps, ceiling: &ceiling{limit: config.MaxLive, pace: deps.Pace}}
+	return &Loop{config: config, deps: deps, turns: newTurns(), ceiling: &ceiling{limit: config.MaxLive, pace: deps.Pace}}
 }
 
 // Limit is how many actions may be live now: runs.admission.maxLive, or fewer while the cluster is slow.

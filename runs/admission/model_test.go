@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/flyte-binary/flyte-binary/internal/test/proptest"
+	"github.com/flyte-binary/flyte-binary/runs/limits"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
@@ -18,6 +19,7 @@ import (
 // known is an action as the model knows it.
 type known struct {
 	run, name, parent, queue string
+	person                   string // who has the run
 	priority                 int32
 	engine                   bool
 	id                       int // in creation order
@@ -58,10 +60,16 @@ type taken struct {
 	queues map[*queues.Queue]int
 	roots  map[*queues.Queue]int
 	runs   map[string]int
+	owners map[limits.Person]int // and of projects, without a subject
+}
+
+// owner is who has the run of an action, in its queue.
+func (m *model) owner(k *known) limits.Person {
+	return limits.Person{Project: limits.Project{Queue: m.set.Of(k.queue), Name: projectOf(k.run)}, Subject: k.person}
 }
 
 func (m *model) taken() taken {
-	t := taken{queues: map[*queues.Queue]int{}, roots: map[*queues.Queue]int{}, runs: map[string]int{}}
+	t := taken{queues: map[*queues.Queue]int{}, roots: map[*queues.Queue]int{}, runs: map[string]int{}, owners: map[limits.Person]int{}}
 	for _, k := range m.actions {
 		q := m.set.Of(k.queue)
 		if k.live && !k.ended && k.parent == "" {
@@ -75,6 +83,8 @@ func (m *model) taken() taken {
 		}
 		t.queues[q]++
 		t.runs[k.run]++
+		t.owners[m.owner(k)]++
+		t.owners[limits.Person{Project: m.owner(k).Project}]++
 	}
 	return t
 }
@@ -140,6 +150,37 @@ func (m *model) drained(rt *rapid.T) {
 			continue
 		}
 		m.fair(rt, k, admitted, after)
+		m.takesTurns(rt, k, admitted, after)
+	}
+}
+
+// takesTurns compares the owner of a waiting action that any place of its queue would have started with the owners of the
+// actions of the queue that were admitted instead.
+func (m *model) takesTurns(rt *rapid.T, waits *known, admitted []*known, after taken) {
+	queue := m.set.Of(waits.queue)
+	if waits.parent == "" && queue.MaxRuns > 0 && after.roots[queue] >= queue.MaxRuns {
+		return
+	}
+	mine, full := m.owner(waits), !waits.engine && after.all >= m.maxLive
+	ahead := map[limits.Person]bool{} // owners with a reason to be ahead
+	for _, k := range admitted {
+		if k.priority > waits.priority || full && k.engine {
+			ahead[m.owner(k)] = true
+			ahead[limits.Person{Project: m.owner(k).Project}] = true
+		}
+	}
+	for _, k := range admitted {
+		theirs := m.owner(k)
+		if theirs.Project == mine.Project { // people take turns
+			if theirs != mine && !ahead[theirs] && after.owners[theirs] > after.owners[mine]+1 {
+				rt.Fatalf("%s/%s of %s waits, who has %d, and %s has %d", waits.run, waits.name, mine.Subject, after.owners[mine], theirs.Subject, after.owners[theirs])
+			}
+			continue
+		}
+		theirs, project := limits.Person{Project: theirs.Project}, limits.Person{Project: mine.Project}
+		if theirs.Queue == queue && !ahead[theirs] && after.owners[theirs] > after.owners[project]+1 {
+			rt.Fatalf("%s/%s waits, its project has %d, and %s has %d", waits.run, waits.name, after.owners[project], theirs.Name, after.owners[theirs])
+		}
 	}
 }
 
@@ -155,7 +196,7 @@ func (m *model) fair(rt *rapid.T, waits *known, admitted []*known, after taken) 
 		case k.priority > waits.priority:
 		case k.run == waits.run && k.id > waits.id:
 			rt.Fatalf("%s/%s was admitted before the older %s/%s", k.run, k.name, waits.run, waits.name)
-		case k.run != waits.run && m.oneQueue(k.run) && m.oneQueue(waits.run) && after.runs[k.run] > after.runs[waits.run]+1:
+		case k.run != waits.run && m.owner(k) == m.owner(waits) && m.oneQueue(k.run) && m.oneQueue(waits.run) && after.runs[k.run] > after.runs[waits.run]+1:
 			rt.Fatalf("run %s got a place and has %d, run %s waits and has %d", k.run, after.runs[k.run], waits.run, after.runs[waits.run])
 		}
 	}
@@ -222,13 +263,14 @@ func TestAdmissionMatchesItsModel(t *testing.T) {
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 12).Draw(rt, "step") {
 			case 0, 1, 2:
-				k := &known{run: fmt.Sprint("r", m.next), name: root, queue: queue.Draw(rt, "queue"), priority: int32(rapid.IntRange(-1, 1).Draw(rt, "priority"))}
+				k := &known{run: fmt.Sprint(rapid.SampledFrom([]string{"p", "p", "q", "r"}).Draw(rt, "project"), ".r", m.next), name: root, queue: queue.Draw(rt, "queue"), priority: int32(rapid.IntRange(-1, 1).Draw(rt, "priority"))}
+				k.person = rapid.SampledFrom([]string{"ada", "ada", "ben"}).Draw(rt, "person")
 				k.engine = rapid.IntRange(0, 5).Draw(rt, "engine") == 0
 				limit := rapid.SampledFrom([]int32{0, 0, 2, 3}).Draw(rt, "limit")
 				m.limits[k.run] = limit
 				m.add(k)
 				f.run(k.run, k.queue, func(r *schema.Root) {
-					r.Priority, r.MaxConcurrency = k.priority, limit
+					r.Priority, r.MaxConcurrency, r.CreatedBySubject = k.priority, limit, k.person
 					if k.engine {
 						r.Runner = schema.RunnerBuiltin
 					}
@@ -239,7 +281,7 @@ func TestAdmissionMatchesItsModel(t *testing.T) {
 					continue
 				}
 				for range rapid.IntRange(1, 5).Draw(rt, "children") {
-					k := &known{run: parent.run, name: fmt.Sprint("c", m.next), parent: parent.name, queue: parent.queue, priority: parent.priority}
+					k := &known{run: parent.run, name: fmt.Sprint("c", m.next), parent: parent.name, queue: parent.queue, priority: parent.priority, person: parent.person}
 					if rapid.IntRange(0, 4).Draw(rt, "elsewhere") == 0 {
 						k.queue = rapid.SampledFrom([]string{"default", "a", "b"}).Draw(rt, "queue")
 					}

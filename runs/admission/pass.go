@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/runs/limits"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// maxGroups bounds how many waiting roots, and runs with waiting children, of each queue a pass reads first. It reads
-// more only when none of them may start.
+// maxGroups bounds how many people with waiting roots, and runs with waiting children, of each queue a pass reads first. It
+// reads more only when none of their actions may start.
 const maxGroups = 5000
 
 // Pass admits one batch of actions that may start now and returns how many it chose; 0 means that none may start.
@@ -19,13 +20,14 @@ func (l *Loop) Pass(ctx context.Context) (chosen int, err error) { return l.pass
 func (l *Loop) pass(ctx context.Context, lease string) (chosen int, err error) {
 	l.saturated.Store(false)
 	for limit := maxGroups; ; limit *= 4 {
-		backlog, err := l.deps.Queue.Backlog(ctx, limit)
+		backlog, err := l.deps.Queue.Backlog(ctx, limit, l.config.Batch)
 		if err != nil {
 			return 0, err
 		}
 		l.backlog.Store(len(backlog.Waiting) > 0)
 		l.ceiling.look(l.deps.Clock.Now(), backlog.Live)
 		if len(backlog.Waiting) == 0 {
+			l.turns.forget()
 			return 0, nil
 		}
 		load, err := l.load(ctx, backlog)
@@ -65,7 +67,11 @@ func (l *Loop) admit(ctx context.Context, lease string, picks []pick) (chosen in
 	var queued []store.Queued
 	for _, p := range picks {
 		for _, id := range p.group.IDs[:min(p.n, len(p.group.IDs))] {
-			queued = append(queued, store.Queued{RunID: p.group.RunID, ID: id})
+			run := p.group.RunID
+			if p.group.Root {
+				run = id
+			}
+			queued = append(queued, store.Queued{RunID: run, ID: id})
 		}
 	}
 	_, err = l.deps.Admit.Admit(ctx, lease, queued)
@@ -91,7 +97,7 @@ func (l *Loop) choose(ctx context.Context, backlog *worklists.Backlog, load *lim
 	if err := l.deps.Queue.Members(ctx, children, depth); err != nil {
 		return choice{}, err
 	}
-	found := choose(l.deps.Queues, backlog.Waiting, load, l.scarce(backlog), l.config.Batch)
+	found := choose(l.deps.Queues, backlog.Waiting, load, l.turns, l.scarce(backlog), l.config.Batch)
 	found.starved = found.starved || starved
 	return found, nil
 }
@@ -107,12 +113,21 @@ func (l *Loop) load(ctx context.Context, backlog *worklists.Backlog) (*limits.Lo
 }
 
 // scope says what to count. Parents that wait for children are distinguished only where that matters, because it costs
-// more: in queues with limits, in runs with limits, and everywhere when the installation is nearly full or runs that
-// may have places already compete for it.
+// more: in queues with limits, in runs with limits, in queues where owners compete, and everywhere when the installation is
+// nearly full or runs that may have places already compete for it.
 func (l *Loop) scope(backlog *worklists.Backlog) worklists.LoadScope {
 	scope := worklists.LoadScope{All: l.scarce(backlog) || contested(backlog.Waiting)}
+	owners := map[*queues.Queue]limits.Person{}
 	for i := range backlog.Waiting {
-		limits.Cover(&scope, l.deps.Queues, l.action(&backlog.Waiting[i]))
+		action := l.action(&backlog.Waiting[i])
+		limits.Cover(&scope, l.deps.Queues, action)
+		owner, known := owners[action.Queue]
+		if !known {
+			owners[action.Queue] = action.Owner()
+		} else if owner != action.Owner() {
+			scope.Owners = true
+			limits.CoverQueue(&scope, l.deps.Queues, action.Queue)
+		}
 	}
 	return scope
 }
@@ -141,7 +156,7 @@ func contested(waiting []worklists.Waiting) bool {
 // two together never exceed the limit. So only passes give away the last places, in the order of the queue.
 func (l *Loop) measure(ctx context.Context) error {
 	taken := l.deps.Gate.Taken()
-	backlog, err := l.deps.Queue.Backlog(ctx, maxGroups)
+	backlog, err := l.deps.Queue.Backlog(ctx, maxGroups, 1)
 	if err != nil {
 		return err
 	}

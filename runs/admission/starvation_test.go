@@ -2,12 +2,14 @@ package admission_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 // wide creates a run with many waiting children, without recording each.
@@ -87,4 +89,50 @@ func TestRunsShareThePlacesFromTheFirst(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{"old": 3, "young": 3}, places)
+}
+
+// A run starts with the next free place although another project has 20,000 older runs in the queue.
+func TestAProjectWithManyRunsDoesNotStarveAnother(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		maxLive int
+		queue   queues.Queue
+	}{
+		{"the installation is full", 3, queues.Queue{Name: "q"}},
+		{"the queue is full", 10_000, queues.Queue{Name: "q", MaxActions: 3}},
+		{"as many runs as it may have", 10_000, queues.Queue{Name: "q", MaxRuns: 3}},
+		{"one place", 10_000, queues.Queue{Name: "q", MaxActions: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t, c.maxLive, 10, c.queue)
+			f.roots("q", 20_000, 1)
+			f.drain()
+			places := len(f.live())
+			for i := range 3 {
+				f.run(fmt.Sprint("z.young", i), "q", func(r *schema.Root) { r.CreatedBySubject = fmt.Sprint("s", i%2) })
+			}
+			f.drain()
+			next := func() string {
+				before := f.live()
+				_, err := f.pool.Exec(t.Context(), `UPDATE actions SET ended_at = now(), phase = 5
+					WHERE id = (SELECT id FROM actions WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND project = 'p0' ORDER BY id LIMIT 1)
+						OR $1 AND admitted_at IS NOT NULL AND ended_at IS NULL`, places == 1)
+				require.NoError(t, err)
+				f.drain()
+				for _, name := range f.live() {
+					if !slices.Contains(before, name) {
+						return name
+					}
+				}
+				return ""
+			}
+			require.Equal(t, "z.young0/a0", next())
+			if places == 1 {
+				require.Regexp(t, `^r\d+/a0$`, next(), "in turns")
+				require.Equal(t, "z.young1/a0", next(), "of the other person")
+				return
+			}
+			require.Regexp(t, `^r\d+/a0$`, next(), "the other project has as many places, and had its last turn longer ago")
+		})
+	}
 }

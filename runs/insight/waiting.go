@@ -29,9 +29,9 @@ type ReservationReader interface {
 	ReservedBy(ctx context.Context, waits *schema.Action) (*ident.Action, error)
 }
 
-// AheadReader counts the actions ahead in a queue and the live ones; worklists.QueueReader does.
+// AheadReader counts the actions ahead in a queue, those that take turns, and the live ones; worklists.QueueReader does.
 type AheadReader interface {
-	Ahead(ctx context.Context, queue string, others []string, a *schema.Action) (ahead, live int, err error)
+	Ahead(ctx context.Context, queue string, others []string, a *schema.Action) (worklists.Standing, error)
 	Load(ctx context.Context, scope worklists.LoadScope) (*worklists.Load, error)
 }
 
@@ -194,40 +194,60 @@ func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *lists.Stand
 	if queue == s.Queues.Default() {
 		others = append([]string{}, s.Queues.Others()...)
 	}
-	ahead, live, err := s.Queue.Ahead(ctx, queue.Name, others, &a.Action)
+	stands, err := s.Queue.Ahead(ctx, queue.Name, others, &a.Action)
 	if err != nil {
 		return err
 	}
 	action := limits.Action{
-		Queue: queue, RunID: a.RunID, RunLimit: int(a.RunLimit), Root: a.ParentName == nil, Executor: a.Runner.OnCluster(),
+		Queue: queue, Project: a.Project, Person: a.CreatedBySubject, RunID: a.RunID, RunLimit: int(a.RunLimit), Root: a.ParentName == nil, Executor: a.Runner.OnCluster(),
 	}
 	most := s.MaxLive
 	if s.Ceiling != nil {
 		most = s.Ceiling()
 	}
-	scope := worklists.LoadScope{All: live >= most}
+	scope := worklists.LoadScope{All: stands.Live >= most}
 	limits.Cover(&scope, s.Queues, action)
 	counted, err := s.Queue.Load(ctx, scope)
 	if err != nil {
 		return err
 	}
-	load := limits.New(s.Queues, limits.Snapshot{MaxLive: most, Live: live, Scope: scope, Counted: counted})
-	w.Ahead = int64(ahead)
+	load := limits.New(s.Queues, limits.Snapshot{MaxLive: most, Live: stands.Live, Scope: scope, Counted: counted})
+	w.Ahead = int64(stands.Ahead)
 	switch decision := load.Decide(action); {
 	case !decision.Admits():
 		limitWait(w, decision)
 		if decision.Limit == limits.Installation && most < s.MaxLive {
 			w.Message += fmt.Sprintf(", fewer than the usual %d because the cluster answers slowly", s.MaxLive)
 		}
-	case ahead > 0:
+	case stands.Ahead > 0 || stands.Turns > 0:
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_TURN, "its turn in queue "+queue.Name+" has not come"
 	default:
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "it is about to be admitted"
 	}
-	if ahead > 0 {
-		w.Message += fmt.Sprintf("; %s ahead of it in queue %s", howMany(ahead), queue.Name)
+	if stands.Ahead > 0 {
+		w.Message += fmt.Sprintf("; %s ahead of it in queue %s", howMany(stands.Ahead), queue.Name)
+	}
+	if stands.Turns > 0 {
+		take := "take"
+		if stands.Turns == 1 {
+			take = "takes"
+		}
+		w.Message += fmt.Sprintf("; %s of %s %s turns with those of project %s",
+			count(stands.Turns, "action"), count(stands.Projects, "other project"), take, a.Project)
 	}
 	return nil
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "one " + noun
+	case n >= worklists.MaxAhead:
+		return fmt.Sprintf("%d %ss or more", worklists.MaxAhead, noun)
+	default:
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
 }
 
 // limitWait explains a decision that a limit holds the action back. The queue is in the wait already.
@@ -252,12 +272,8 @@ func limitWait(w *insightv1.Wait, d limits.Decision) {
 }
 
 func howMany(ahead int) string {
-	switch {
-	case ahead == 1:
+	if ahead == 1 {
 		return "one action is"
-	case ahead >= worklists.MaxAhead:
-		return fmt.Sprintf("%d actions or more are", worklists.MaxAhead)
-	default:
-		return fmt.Sprintf("%d actions are", ahead)
 	}
+	return count(ahead, "action") + " are"
 }

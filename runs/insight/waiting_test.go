@@ -22,13 +22,14 @@ import (
 
 // line is the queue ahead of an action, and what is live.
 type line struct {
-	ahead, live int
-	load        worklists.Load
-	owner       *ident.Action
+	ahead, live     int
+	turns, projects int
+	load            worklists.Load
+	owner           *ident.Action
 }
 
-func (l *line) Ahead(context.Context, string, []string, *schema.Action) (int, int, error) {
-	return l.ahead, l.live, nil
+func (l *line) Ahead(context.Context, string, []string, *schema.Action) (worklists.Standing, error) {
+	return worklists.Standing{Ahead: l.ahead, Live: l.live, Turns: l.turns, Projects: l.projects}, nil
 }
 
 func (l *line) Load(context.Context, worklists.LoadScope) (*worklists.Load, error) {
@@ -41,7 +42,7 @@ func (l *line) ReservedBy(context.Context, *schema.Action) (*ident.Action, error
 
 func standing(change func(*lists.Standing)) *lists.Standing {
 	s := &lists.Standing{Action: schema.Action{
-		RunID: 1, Name: "child", ParentName: new(string), ActionType: int16(workflow.ActionType_ACTION_TYPE_TASK), Phase: state.Queued,
+		RunID: 1, Project: "p", Name: "child", ParentName: new(string), ActionType: int16(workflow.ActionType_ACTION_TYPE_TASK), Phase: state.Queued,
 		Attempt: 1, Queue: "gpu", CreatedAt: time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC),
 	}}
 	change(s)
@@ -59,8 +60,16 @@ func TestWaits(t *testing.T) {
 		limit  int64
 		text   string
 	}{
-		"about to start":       {func(*lists.Standing) {}, line{}, insightv1.WaitCause_WAIT_CAUSE_PENDING, 0, "about to be admitted"},
-		"its turn":             {func(*lists.Standing) {}, line{ahead: 2}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0, "2 actions are ahead of it in queue gpu"},
+		"about to start": {func(*lists.Standing) {}, line{}, insightv1.WaitCause_WAIT_CAUSE_PENDING, 0, "about to be admitted"},
+		"its turn":       {func(*lists.Standing) {}, line{ahead: 2}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0, "2 actions are ahead of it in queue gpu"},
+		"turns": {
+			func(*lists.Standing) {}, line{turns: 12, projects: 3}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0,
+			"its turn in queue gpu has not come; 12 actions of 3 other projects take turns with those of project p",
+		},
+		"one turn": {
+			func(*lists.Standing) {}, line{ahead: 1, turns: 1, projects: 1}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0,
+			"one action is ahead of it in queue gpu; one action of one other project takes turns with those of project p",
+		},
 		"concurrency":          {func(s *lists.Standing) { s.RunLimit = 3 }, line{load: busy}, insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY, 3, "3 of the 3"},
 		"actions of its queue": {func(*lists.Standing) {}, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, 2, "2 of the 2"},
 		"runs of its queue":    {func(s *lists.Standing) { s.ParentName = nil }, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS, 1, "1 of the 1"},

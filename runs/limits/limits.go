@@ -19,6 +19,9 @@ const (
 // Action is a queued action with the fields that limits depend on.
 type Action struct {
 	Queue *queues.Queue
+	// Project and Person have the run.
+	Project, Person string
+	// RunID is 0 for a root action of a group: each is the first of a run of its own.
 	RunID int64
 	// RunLimit is how many actions of the run may be live at once; 0 means no limit.
 	RunLimit int

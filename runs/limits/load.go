@@ -12,6 +12,26 @@ type Load struct {
 	live    int // actions that executors run
 	queues  map[*queues.Queue]*taken
 	runs    map[int64]int
+
+	projects map[Project]int
+	people   map[Person]int
+}
+
+// Project is a project in a queue.
+type Project struct {
+	Queue *queues.Queue
+	Name  string
+}
+
+// Person is a person of a project in a queue.
+type Person struct {
+	Project
+	Subject string
+}
+
+// Owner is who has the run of the action, in its queue.
+func (a Action) Owner() Person {
+	return Person{Project: Project{Queue: a.Queue, Name: a.Project}, Subject: a.Person}
 }
 
 type taken struct{ actions, runs int }
@@ -31,7 +51,10 @@ type Snapshot struct {
 // New returns the load of a snapshot. Queues and runs outside of the scope count as empty, so decisions are correct
 // only for actions that Cover has added to the scope.
 func New(set *queues.Set, s Snapshot) *Load {
-	l := &Load{maxLive: s.MaxLive, live: s.Live, queues: map[*queues.Queue]*taken{}, runs: s.Counted.Runs}
+	l := &Load{
+		maxLive: s.MaxLive, live: s.Live, queues: map[*queues.Queue]*taken{}, runs: s.Counted.Runs,
+		projects: map[Project]int{}, people: map[Person]int{},
+	}
 	if l.runs == nil {
 		l.runs = map[int64]int{}
 	}
@@ -43,8 +66,10 @@ func New(set *queues.Set, s Snapshot) *Load {
 		complete[id] = true
 	}
 	for _, part := range s.Counted.Parts {
-		q := l.of(set.Of(part.Queue))
+		queue := set.Of(part.Queue)
+		q := l.of(queue)
 		q.actions += part.Actions
+		l.own(Person{Project: Project{Queue: queue, Name: part.Project}, Subject: part.Person}, part.Actions)
 		if part.Root {
 			q.runs++
 		}
@@ -60,14 +85,19 @@ func New(set *queues.Set, s Snapshot) *Load {
 // Cover adds to a scope what must be counted to decide on an action: its queue and its run, where these have limits.
 func Cover(scope *worklists.LoadScope, set *queues.Set, a Action) {
 	if q := a.Queue; q.MaxActions > 0 || a.Root && q.MaxRuns > 0 {
-		if q == set.Default() {
-			scope.All = true // every name that is not another queue's means the default queue
-		} else {
-			scope.Queues = addOnce(scope.Queues, q.Name)
-		}
+		CoverQueue(scope, set, q)
 	}
 	if a.RunLimit > 0 {
 		scope.Runs = append(scope.Runs, a.RunID)
+	}
+}
+
+// CoverQueue adds all actions of a queue to a scope.
+func CoverQueue(scope *worklists.LoadScope, set *queues.Set, q *queues.Queue) {
+	if q == set.Default() {
+		scope.All = true // every name that is not another queue's means the default queue
+	} else {
+		scope.Queues = addOnce(scope.Queues, q.Name)
 	}
 }
 
@@ -91,8 +121,22 @@ func (l *Load) Add(a Action) {
 	if a.Executor {
 		l.live++
 	}
-	l.runs[a.RunID]++
+	if !a.Root { // a run with a root that waits has no other action that waits
+		l.runs[a.RunID]++
+	}
+	l.own(a.Owner(), 1)
 }
+
+func (l *Load) own(person Person, actions int) {
+	l.projects[person.Project] += actions
+	l.people[person] += actions
+}
+
+// OfProject returns the number of counted actions of a project in a queue.
+func (l *Load) OfProject(p Project) int { return l.projects[p] }
+
+// OfPerson returns the number of counted actions of a person of a project in a queue.
+func (l *Load) OfPerson(p Person) int { return l.people[p] }
 
 // OfRun returns the number of counted actions of a run.
 func (l *Load) OfRun(id int64) int { return l.runs[id] }

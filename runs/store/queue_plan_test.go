@@ -53,7 +53,7 @@ func TestQueueReadsNoHistory(t *testing.T) {
 		}
 		var backlog *worklists.Backlog
 		reads("backlog", live+100, func(q *worklists.QueueReader) {
-			backlog, err = q.Backlog(t.Context(), 100)
+			backlog, err = q.Backlog(t.Context(), 100, 100)
 			require.NoError(t, err)
 			require.Len(t, backlog.Waiting, 3)
 		})
@@ -78,9 +78,16 @@ func TestQueueReadsNoHistory(t *testing.T) {
 			require.NoError(t, err)
 		})
 		reads("ahead", live+waiting+1000, func(q *worklists.QueueReader) {
-			ahead, _, err := q.Ahead(t.Context(), "gpu", nil, &schema.Action{ID: 1 << 40})
+			stands, err := q.Ahead(t.Context(), "gpu", nil, &schema.Action{ID: 1 << 40, Project: "p"})
 			require.NoError(t, err)
-			require.Equal(t, worklists.MaxAhead, ahead)
+			require.Equal(t, worklists.MaxAhead, stands.Ahead)
+			require.Zero(t, stands.Turns)
+		})
+		reads("turns", live+waiting+1000, func(q *worklists.QueueReader) {
+			stands, err := q.Ahead(t.Context(), "gpu", nil, &schema.Action{ID: 1 << 40, Project: "q"})
+			require.NoError(t, err)
+			require.Zero(t, stands.Ahead)
+			require.Equal(t, []int{worklists.MaxAhead, 1}, []int{stands.Turns, stands.Projects})
 		})
 		require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
 

@@ -203,7 +203,7 @@ func TestNothingStartsBelowAFinishedRun(t *testing.T) {
 		queued = append(queued, store.Queued{RunID: w.row("r", name).RunID, ID: w.row("r", name).ID})
 	}
 	require.NoError(t, w.Abort(t.Context(), store.Abort{Action: actionID("r", "a0")}))
-	backlog, err := worklists.NewQueueReader(w.pool).Backlog(t.Context(), 10)
+	backlog, err := worklists.NewQueueReader(w.pool).Backlog(t.Context(), 10, 10)
 	require.NoError(t, err)
 	require.Empty(t, backlog.Waiting)
 	n, err := w.Admit(t.Context(), "", queued)

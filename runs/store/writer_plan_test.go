@@ -103,11 +103,12 @@ func TestQueueReadsOnlyWaitingActions(t *testing.T) {
 	storetest.AwaitConnections(t, pool, "pid <> pg_backend_pid()")
 	before := storetest.TuplesRead(t, pool)
 	queue := worklists.NewQueueReader(readers)
-	backlog, err := queue.Backlog(t.Context(), 100)
+	backlog, err := queue.Backlog(t.Context(), 100, 100)
 	require.NoError(t, err)
 	require.Equal(t, 301, backlog.Live)
-	require.Len(t, backlog.Waiting, 3, "two roots, and a child of one of them")
-	children := []*worklists.Waiting{&backlog.Waiting[2]}
+	require.Len(t, backlog.Waiting, 2, "two roots, and a child of one of them")
+	require.Len(t, backlog.Waiting[0].IDs, 2)
+	children := []*worklists.Waiting{&backlog.Waiting[1]}
 	load, err := queue.Load(t.Context(), worklists.LoadScope{All: true})
 	require.NoError(t, err)
 	require.NoError(t, queue.Members(t.Context(), children, 10))

@@ -13,25 +13,56 @@ import (
 // MaxAhead is how far Ahead counts.
 const MaxAhead = 10_000
 
-// Ahead counts, up to MaxAhead, the queued actions of a queue that come first (higher priority, or equal priority and
-// older) and the live actions that an executor runs. For the default queue, others names all other queues and the
-// name is ignored.
-func (q *QueueReader) Ahead(ctx context.Context, queue string, others []string, a *schema.Action) (ahead, live int, err error) {
-	const count = `SELECT count(*) FROM (
-		SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedRoot + ` AND (-a.priority, a.id) < ($2::integer, $3::bigint) AND %[1]s
-		UNION ALL
-		SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedChild + ` AND (-a.priority, a.id) < ($2::integer, $3::bigint) AND %[1]s
-		LIMIT $4) AS w`
-	query, argument := fmt.Sprintf(count, `a.queue = $1`), any(queue)
+// Standing is where a queued action stands. The numbers of actions go up to MaxAhead.
+type Standing struct {
+	// Ahead counts the queued actions of its queue that come first: those of higher priority, and the older ones of equal
+	// priority in its project.
+	Ahead int
+	// Turns counts the queued actions of equal priority of other projects, and Projects these projects.
+	Turns, Projects int
+	// Live counts the live actions that run on clusters.
+	Live int
+}
+
+const (
+	// Each kind of action and each runner has a range of its own in an index, and so have the projects before and after one.
+	ofHigherPriority = ` AND a.runner = by.runner AND -a.priority < $2::integer`
+	ofEqualPriority  = ` AND a.runner = by.runner AND -a.priority = $2::integer`
+	runnersThat      = ` FROM (VALUES ` + sqltext.Admitted + `) AS by (runner) CROSS JOIN LATERAL `
+
+	aheadCount = `SELECT count(*) FROM (
+		SELECT 1` + runnersThat + `(
+			SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedRoot + ofHigherPriority + ` AND %[1]s
+			UNION ALL SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedChild + ofHigherPriority + ` AND %[1]s
+			UNION ALL SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedRoot + ofEqualPriority + ` AND a.project = $4 AND a.id < $3::bigint AND %[1]s
+			UNION ALL SELECT a.id FROM actions a WHERE ` + sqltext.IsQueuedChild + ofEqualPriority + ` AND a.project = $4 AND a.id < $3::bigint AND %[1]s
+		) AS w LIMIT $5) AS counted`
+	turnsCount = `SELECT count(*), count(DISTINCT project) FROM (
+		SELECT w.project` + runnersThat + `(
+			SELECT a.project FROM actions a WHERE ` + sqltext.IsQueuedRoot + ofEqualPriority + ` AND a.project < $3 AND %[1]s
+			UNION ALL SELECT a.project FROM actions a WHERE ` + sqltext.IsQueuedRoot + ofEqualPriority + ` AND a.project > $3 AND %[1]s
+			UNION ALL SELECT a.project FROM actions a WHERE ` + sqltext.IsQueuedChild + ofEqualPriority + ` AND a.project < $3 AND %[1]s
+			UNION ALL SELECT a.project FROM actions a WHERE ` + sqltext.IsQueuedChild + ofEqualPriority + ` AND a.project > $3 AND %[1]s
+		) AS w LIMIT $4) AS counted`
+)
+
+// Ahead says where a queued action stands in its queue. For the default queue, others names all other queues and the name
+// is ignored.
+func (q *QueueReader) Ahead(ctx context.Context, queue string, others []string, a *schema.Action) (Standing, error) {
+	within, argument := `a.queue = $1`, any(queue)
 	if others != nil {
-		query, argument = fmt.Sprintf(count, `a.queue <> ALL($1)`), others
+		within, argument = `a.queue <> ALL($1)`, others
 	}
-	err = q.send(ctx, func(statements *pgx.Batch) {
-		statements.Queue(query, argument, -a.Priority, a.ID, MaxAhead).QueryRow(func(row pgx.Row) error { return row.Scan(&ahead) })
-		statements.Queue(liveCount).QueryRow(func(row pgx.Row) error { return row.Scan(&live) })
+	var s Standing
+	err := q.send(ctx, func(statements *pgx.Batch) {
+		statements.Queue(fmt.Sprintf(aheadCount, within), argument, -a.Priority, a.ID, a.Project, MaxAhead).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&s.Ahead) })
+		statements.Queue(fmt.Sprintf(turnsCount, within), argument, -a.Priority, a.Project, MaxAhead).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&s.Turns, &s.Projects) })
+		statements.Queue(liveCount).QueryRow(func(row pgx.Row) error { return row.Scan(&s.Live) })
 	})
 	if err != nil {
-		return 0, 0, fmt.Errorf("count the actions ahead: %w", err)
+		return Standing{}, fmt.Errorf("count the actions ahead: %w", err)
 	}
-	return ahead, live, nil
+	return s, nil
 }

@@ -17,7 +17,9 @@ const isLeaf = `(SELECT c.id FROM actions c
 
 // LoadScope says what to count the load of: everything, or some queues (as stored) and some runs.
 type LoadScope struct {
-	All    bool
+	All bool
+	// Owners says that Load.Parts must have the projects and people.
+	Owners bool
 	Queues []string
 	Runs   []int64
 }
@@ -34,6 +36,8 @@ type Load struct {
 type LoadPart struct {
 	Queue string
 	RunID int64
+	// Project and Person have the run; empty unless the scope asks for owners.
+	Project, Person string
 	// Actions is the number of places taken; Executor is how many of them run on clusters.
 	Actions, Executor int
 	// Root says that the root action is among them or waits for its children.
@@ -42,12 +46,16 @@ type LoadPart struct {
 
 const (
 	loadParts = `
-		SELECT a.queue, a.run_id, count(*) FILTER (WHERE l.leaf), count(*) FILTER (WHERE l.leaf AND a.runner IN ` + sqltext.OnCluster + `),
-			bool_or(a.parent_name IS NULL)
+		SELECT a.queue, a.run_id, count(*) FILTER (WHERE l.leaf) AS actions,
+			count(*) FILTER (WHERE l.leaf AND a.runner IN ` + sqltext.OnCluster + `) AS executor, bool_or(a.parent_name IS NULL) AS root
 		FROM actions a CROSS JOIN LATERAL (SELECT ` + isLeaf + ` AS leaf OFFSET 0) AS l
 		WHERE ` + sqltext.IsLive
 	loadByQueue  = ` GROUP BY a.queue, a.run_id`
 	loadOfQueues = ` AND a.queue = ANY($1) AND a.queue <> ''` // the second condition is the predicate of the index
+
+	// withOwners adds who has the run; withoutOwners saves that a look at each live run.
+	withOwners    = `SELECT p.*, r.project, r.created_by_subject FROM (%s) AS p JOIN actions r ON r.id = p.run_id`
+	withoutOwners = `SELECT p.*, '', '' FROM (%s) AS p`
 
 	loadOfRuns = `SELECT a.run_id, count(*) FROM actions a WHERE a.run_id = ANY($1) AND ` + sqltext.IsLive + ` AND ` + isLeaf + ` GROUP BY a.run_id`
 )
@@ -59,11 +67,15 @@ func (q *QueueReader) Load(ctx context.Context, scope LoadScope) (*Load, error) 
 		return load, nil
 	}
 	err := q.send(ctx, func(statements *pgx.Batch) {
+		parts := withoutOwners
+		if scope.Owners {
+			parts = withOwners
+		}
 		switch {
 		case scope.All:
-			statements.Queue(loadParts + loadByQueue).Query(load.addParts(true))
+			statements.Queue(fmt.Sprintf(parts, loadParts+loadByQueue)).Query(load.addParts(true))
 		case len(scope.Queues) > 0:
-			statements.Queue(loadParts+loadOfQueues+loadByQueue, scope.Queues).Query(load.addParts(false))
+			statements.Queue(fmt.Sprintf(parts, loadParts+loadOfQueues+loadByQueue), scope.Queues).Query(load.addParts(false))
 		}
 		if !scope.All && len(scope.Runs) > 0 {
 			statements.Queue(loadOfRuns, scope.Runs).Query(func(rows pgx.Rows) error {
@@ -86,7 +98,7 @@ func (q *QueueReader) Load(ctx context.Context, scope LoadScope) (*Load, error) 
 func (l *Load) addParts(all bool) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var part LoadPart
-		_, err := pgx.ForEachRow(rows, []any{&part.Queue, &part.RunID, &part.Actions, &part.Executor, &part.Root}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&part.Queue, &part.RunID, &part.Actions, &part.Executor, &part.Root, &part.Project, &part.Person}, func() error {
 			l.Parts = append(l.Parts, part)
 			if all {
 				l.Runs[part.RunID] += part.Actions
