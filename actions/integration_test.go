@@ -217,6 +217,20 @@ func TestTheParentSeesHowItsChildrenEnd(t *testing.T) {
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 }
 
+// The address that a client reports of an attempt is kept nowhere, so no parent is sent to it.
+func TestNoParentIsGivenAnAddress(t *testing.T) {
+	s := newSystem(t)
+	stream := s.watch(t)
+	require.NoError(t, s.enqueue(t.Context(), "a0", "child"))
+	_, err := s.actions.Update(t.Context(), &actionspb.UpdateRequest{
+		ActionId: ident.Action{Run: s.run, Name: "child"}.Proto(), Attempt: 1,
+		Address: &common.ActionAddress{Url: "https://example.com/x", Pod: &common.PodAddress{Ip: "10.0.0.1"}},
+		Status:  &workflow.ActionStatus{Phase: common.ActionPhase_ACTION_PHASE_RUNNING, Attempts: 1},
+	})
+	require.NoError(t, err)
+	require.Nil(t, until(t, stream, "child", common.ActionPhase_ACTION_PHASE_RUNNING).GetAddress())
+}
+
 func TestEnqueueWithoutALiveParent(t *testing.T) {
 	s := newSystem(t)
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(s.enqueue(t.Context(), "none", "c")), "unknown parent")

@@ -79,6 +79,31 @@ func TestUpdateTakesTheAttempt(t *testing.T) {
 	require.Equal(t, uint32(3), f.recorder.updated[0].GetStatus().GetAttempts())
 }
 
+// Clients may send where an attempt can be reached. Nothing reads it, so it is checked and not kept.
+func TestAnAddressIsCheckedAndNotKept(t *testing.T) {
+	f := newFixture(t, actions.DefaultConfig())
+	update := func(address *common.ActionAddress) error {
+		_, err := f.actions.Update(t.Context(), &actionspb.UpdateRequest{
+			ActionId: id("child"), Attempt: 1, Address: address,
+			Status: &workflow.ActionStatus{Phase: common.ActionPhase_ACTION_PHASE_RUNNING, Attempts: 1},
+		})
+		return err
+	}
+	pod := &common.PodAddress{Namespace: "n", Name: "p", Ip: "10.0.0.1", Port: 80}
+	require.NoError(t, update(&common.ActionAddress{Pod: pod, Path: "/x", Url: "https://example.com/x", Cluster: "c"}))
+	require.Len(t, f.recorder.updated, 1)
+	stored, err := proto.Marshal(f.recorder.updated[0])
+	require.NoError(t, err)
+	require.NotContains(t, string(stored), "example.com")
+
+	err = update(&common.ActionAddress{Url: "no address"})
+	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "address.url")
+	pod.Port = 65536
+	require.ErrorContains(t, update(&common.ActionAddress{Pod: pod}), "address.pod.port")
+	require.Len(t, f.recorder.updated, 1)
+}
+
 func TestBadRequestsNameTheField(t *testing.T) {
 	f := newFixture(t, actions.DefaultConfig())
 	refused := func(field string, err error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/names/place"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -102,30 +103,29 @@ func (w *writer) create(ctx context.Context, c candidate) (*artifact.Artifact, e
 	if err := addParents(&row, spec); err != nil {
 		return nil, err
 	}
-	source, err := w.addSource(ctx, &row, c.id.GetName(), spec)
+	made, err := w.addSource(ctx, &row, c.id.GetName(), spec)
 	if err != nil {
 		return nil, err
 	}
-	if row.Data, err = w.data.check(ctx, c.id.GetName(), spec, source); err != nil {
+	if row.Data, err = w.data.check(ctx, c.id.GetName(), spec, made); err != nil {
 		return nil, err
 	}
 	// Last, since the checks complete parents and partitions in the spec.
 	if err := w.encode(&row, spec); err != nil {
 		return nil, err
 	}
-	return w.save(ctx, row, source != nil)
+	return w.save(ctx, row, made)
 }
 
 // save stores a version. A run that is being deleted at this moment takes its data along, so the source is looked up
 // again when retention can see the version.
-func (w *writer) save(ctx context.Context, row store.NewVersion, hasSource bool) (*artifact.Artifact, error) {
+func (w *writer) save(ctx context.Context, row store.NewVersion, made *source) (*artifact.Artifact, error) {
 	stored, err := w.store.Create(ctx, row)
 	if err != nil {
 		return nil, err
 	}
-	if hasSource && len(row.Data) > 0 {
-		action := ident.Action{Run: ident.Run{Project: row.Project, Domain: row.Domain, Name: row.SourceRun}, Name: row.SourceAction}
-		_, err := w.data.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: action.Proto()})
+	if made != nil && len(row.Data) > 0 {
+		_, err := w.data.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: made.action.Proto()})
 		if rpc.IsNotFound(err) {
 			if _, err := w.store.Delete(ctx, row.VersionKey); err != nil {
 				return nil, err
@@ -235,35 +235,54 @@ func addParents(row *store.NewVersion, spec *artifact.ArtifactSpec) error {
 	return nil
 }
 
-// addSource checks where the version came from. An action must exist, in the place of the artifact. It returns where the
-// action has its data; nil for other sources.
-func (w *writer) addSource(
-	ctx context.Context, row *store.NewVersion, name *artifact.ArtifactName, spec *artifact.ArtifactSpec,
-) (*enginev1.GetActionStorageResponse, error) {
-	switch source := spec.GetSource().GetSource().(type) {
-	case *artifact.ArtifactSource_TaskAction:
-		id := source.TaskAction.GetAction()
-		const field = "spec.source.task_action.action"
-		run := id.GetRun()
-		if run.GetProject() != name.GetProject() || run.GetDomain() != name.GetDomain() ||
-			run.GetOrg() != "" && name.GetOrg() != "" && run.GetOrg() != name.GetOrg() {
-			return nil, rpc.InvalidArgument(field+".run", "must be in the project and domain of the artifact")
-		}
-		action := ident.ActionOf(id)
-		storage, err := w.data.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: action.Proto()})
-		if rpc.IsNotFound(err) {
-			return nil, rpc.InvalidArgument(field, "action %s does not exist", action)
-		}
-		if err != nil {
-			return nil, err
-		}
-		row.SourceRun, row.SourceAction = action.Run.Name, action.Name
-		return storage, nil
-	case *artifact.ArtifactSource_ExternalRef:
-		if len(source.ExternalRef) > 1024 || strings.ContainsRune(source.ExternalRef, 0) {
+// source is the action that made a version.
+type source struct {
+	action ident.Action
+	// storage is where the action has its data.
+	storage *enginev1.GetActionStorageResponse
+}
+
+// addSource checks where the version came from. An action must exist, in the place of the artifact. A task whose attempt is
+// known speaks for itself alone: its action is the source, whether it says so or not. It returns nil unless an action made
+// the version.
+func (w *writer) addSource(ctx context.Context, row *store.NewVersion, name *artifact.ArtifactName, spec *artifact.ArtifactSpec) (*source, error) {
+	const field = "spec.source.task_action.action"
+	id := spec.GetSource().GetTaskAction().GetAction()
+	if external, ok := spec.GetSource().GetSource().(*artifact.ArtifactSource_ExternalRef); ok {
+		if len(external.ExternalRef) > 1024 || strings.ContainsRune(external.ExternalRef, 0) {
 			return nil, rpc.InvalidArgument("spec.source.external_ref", "must have at most 1024 bytes and must not contain NUL")
 		}
-		row.SourceExternalRef = source.ExternalRef
+		row.SourceExternalRef = external.ExternalRef
 	}
-	return nil, nil //nolint:nilnil // other sources have no data of their own
+	if own := authz.IdentityFrom(ctx).Attempt; own != nil {
+		action := ident.Action{Run: ident.Run{Project: own.Project, Domain: own.Domain, Name: own.Run}, Name: own.Action}
+		if id != nil && ident.ActionOf(id) != action {
+			return nil, rpc.InvalidArgument(field, "must be %s, the action that makes this call, got %s", action, ident.ActionOf(id))
+		}
+		id = action.Proto()
+		id.Run.Org = name.GetOrg()
+		if row.SourceExternalRef == "" {
+			spec.Source = &artifact.ArtifactSource{Source: &artifact.ArtifactSource_TaskAction{
+				TaskAction: &artifact.TaskActionSource{Action: id, Attempt: own.Number},
+			}}
+		}
+	}
+	if id == nil {
+		return nil, nil //nolint:nilnil // documented
+	}
+	run := id.GetRun()
+	if run.GetProject() != name.GetProject() || run.GetDomain() != name.GetDomain() ||
+		run.GetOrg() != "" && name.GetOrg() != "" && run.GetOrg() != name.GetOrg() {
+		return nil, rpc.InvalidArgument(field+".run", "must be in the project and domain of the artifact")
+	}
+	action := ident.ActionOf(id)
+	storage, err := w.data.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: action.Proto()})
+	if rpc.IsNotFound(err) {
+		return nil, rpc.InvalidArgument(field, "action %s does not exist", action)
+	}
+	if err != nil {
+		return nil, err
+	}
+	row.SourceRun, row.SourceAction = action.Run.Name, action.Name
+	return &source{action: action, storage: storage}, nil
 }

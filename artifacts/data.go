@@ -35,18 +35,18 @@ type data struct {
 	runs   Runs
 }
 
-// check returns the canonical URIs of the objects in the store that a spec points to, or refuses one of them. source is
-// where the source of the artifact has its data; nil without one.
-func (d *data) check(ctx context.Context, name *artifact.ArtifactName, spec *artifact.ArtifactSpec, source *enginev1.GetActionStorageResponse) ([]string, error) {
+// check returns the canonical URIs of the objects in the store that a spec points to, or refuses one of them. made is the
+// action that made the version; nil without one.
+func (d *data) check(ctx context.Context, name *artifact.ArtifactName, spec *artifact.ArtifactSpec, made *source) ([]string, error) {
 	var kept []string
 	for _, uri := range artifactref.URIs(spec.GetValue()) {
-		if err := d.allow(ctx, "spec.value", uri, name, spec, source); err != nil {
+		if err := d.allow(ctx, "spec.value", uri, name, made); err != nil {
 			return nil, err
 		}
 		kept = d.keep(kept, uri)
 	}
 	if card := spec.GetInfo().GetCard().GetUri(); card != "" {
-		if err := d.allow(ctx, "spec.info.card.uri", card, name, spec, source); err != nil {
+		if err := d.allow(ctx, "spec.info.card.uri", card, name, made); err != nil {
 			return nil, err
 		}
 		kept = d.keep(kept, card)
@@ -64,21 +64,22 @@ func (d *data) keep(kept []string, uri string) []string {
 
 // allow refuses a URI outside of what the version may point to. The error is that of the first check, which names the
 // places.
-func (d *data) allow(
-	ctx context.Context, field, uri string, name *artifact.ArtifactName, spec *artifact.ArtifactSpec, source *enginev1.GetActionStorageResponse,
-) error {
+func (d *data) allow(ctx context.Context, field, uri string, name *artifact.ArtifactName, made *source) error {
 	place := blobaccess.Place{Project: name.GetProject(), Domain: name.GetDomain()}
+	if made == nil {
+		return d.access.Value(field, uri, place)
+	}
 	var own []string
-	if base := source.GetRunOutputBase(); base != "" {
+	if base := made.storage.GetRunOutputBase(); base != "" {
 		own = []string{base}
 	}
 	refusal := d.access.Value(field, uri, place, own...)
-	if refusal == nil || source == nil {
-		return refusal
+	if refusal == nil {
+		return nil
 	}
 	// It may be raw data in another place, or among the inputs, which are read only now: hardly any task returns what it
 	// was given.
-	handed, err := d.handed(ctx, spec, source)
+	handed, err := d.handed(ctx, made)
 	if err != nil {
 		return err
 	}
@@ -89,9 +90,8 @@ func (d *data) allow(
 }
 
 // handed lists where the run of the source puts its raw data, and what the inputs of the source and of its run point to.
-func (d *data) handed(ctx context.Context, spec *artifact.ArtifactSpec, source *enginev1.GetActionStorageResponse) ([]string, error) {
-	inputs := []string{source.GetInputUri()}
-	action := ident.ActionOf(spec.GetSource().GetTaskAction().GetAction())
+func (d *data) handed(ctx context.Context, made *source) ([]string, error) {
+	action, inputs := made.action, []string{made.storage.GetInputUri()}
 	if action.Name != ident.RootAction {
 		root, err := d.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: action.Run.Root().Proto()})
 		if err != nil {

@@ -142,6 +142,25 @@ func TestUploadKeepsTheRootOfTheClient(t *testing.T) {
 	require.True(t, strings.HasSuffix(location.GetNativeUrl(), "/9dd4e461268c8034f5c8564e155c67a6"), location.GetNativeUrl())
 }
 
+// All queues share one object store, so the queue of an upload changes nothing, whether there is one of that name or not.
+func TestTheQueueOfAnUploadChangesNothing(t *testing.T) {
+	f := newFixture(t)
+	request, inputs := upload([]byte("x")), inputsRequest(&task.Inputs{Literals: []*task.NamedLiteral{literal("x", "1")}})
+	location, err := f.data.CreateUploadLocation(t.Context(), request)
+	require.NoError(t, err)
+	stored, err := f.data.UploadInputs(t.Context(), inputs)
+	require.NoError(t, err)
+	for _, queue := range []string{"default", "gpu", "no queue of this name"} {
+		request.Queue, inputs.Queue = queue, queue
+		other, err := f.data.CreateUploadLocation(t.Context(), request)
+		require.NoError(t, err, queue)
+		require.Equal(t, location.GetNativeUrl(), other.GetNativeUrl(), queue)
+		again, err := f.data.UploadInputs(t.Context(), inputs)
+		require.NoError(t, err, queue)
+		require.True(t, proto.Equal(stored, again), queue)
+	}
+}
+
 func TestUploadRefusesWhatWasNotSigned(t *testing.T) {
 	f := newFixture(t)
 	body := []byte("a code bundle")

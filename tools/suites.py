@@ -48,7 +48,7 @@ COMMANDS = {
     "verify": ["make", "--no-print-directory", "verify"],
     "console": ["npm", "run", "--prefix", "console", "--silent", "test", "--", "--reporter=default", "--reporter=json",
                 f"--outputFile.json={LOGS}/console.json"],
-    "e2e": [".cache/e2e-python/bin/python", "-m", "pytest", "tests/e2e", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "-q", "-rfE",
+    "e2e": [".cache/e2e-python/bin/python", "-m", "pytest", "tests/e2e", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", "-q", "-rfEs",
             f"--junitxml={LOGS}/e2e.xml"],
     "browser": ["npm", "run", "--prefix", "console", "--silent", "e2e", "--", "--reporter=list,json"],
     "go": [".bin/gotestsum", "--format", "pkgname-and-test-fails", "--jsonfile", f"{LOGS}/go.json", "--raw-command", "--", "bash", "-c", GO],

@@ -324,6 +324,33 @@ func TestATriggerDoesNotFeedItself(t *testing.T) {
 	require.Len(t, f.allRuns(), 2)
 }
 
+// A task that publishes without saying which run it is does not feed its trigger either, and it cannot name another run.
+func TestTheRunOfATaskIsKnownByItsToken(t *testing.T) {
+	f := newFixture(t, nil)
+	f.deploy("v1", triggered("on_m", onArtifact("m")))
+	f.start(f.replica(nil))
+	f.publish("m", "1", 1)
+	run := f.fired("on_m", "m@1")[0].GetRunId().GetName()
+	attempt := authz.WithIdentity(t.Context(), authz.Identity{
+		Kind: authz.Task, Subject: run, Attempt: &authz.Attempt{Project: projectID, Domain: domainID, Run: run, Action: "a0", Number: 1},
+	})
+	claimed := versionOf("m", "2", 2)
+	claimed.GetSpec().Source = &artifact.ArtifactSource{Source: &artifact.ArtifactSource_TaskAction{TaskAction: &artifact.TaskActionSource{
+		Action: &common.ActionIdentifier{Run: &common.RunIdentifier{Project: projectID, Domain: domainID, Name: "another"}, Name: "a0"},
+	}}}
+	_, err := f.artifacts.CreateArtifact(attempt, claimed)
+	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "spec.source.task_action.action")
+	_, err = f.artifacts.CreateArtifact(attempt, versionOf("m", "2", 2))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		slots := f.explain("on_m").GetSlots()
+		return len(slots) == 2 && slots[0].GetState() == insightv1.SlotState_SLOT_STATE_SKIPPED
+	}, 10*time.Second, 5*time.Millisecond)
+	require.Contains(t, f.explain("on_m").GetSlots()[0].GetReason(), "comes from run "+run+", which this trigger started")
+	require.Len(t, f.allRuns(), 1)
+}
+
 func TestAVersionThatCannotBePassedIsAReason(t *testing.T) {
 	f := newFixture(t, nil)
 	zone := triggered("zone", onArtifact("m"))

@@ -12,6 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/pods/plugintest"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
+	"github.com/flyte-binary/flyte-binary/pods/podstatus"
 )
 
 func TestAPodThatSucceeds(t *testing.T) {
@@ -94,6 +100,27 @@ func TestAMissingObjectOfAVolumeIsNotWaitedForLong(t *testing.T) {
 		waits := now.Status.ContainerStatuses[0].State.Waiting
 		return waits.Reason == "CreateContainerConfigError" && strings.Contains(waits.Message, "absent")
 	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// TestWhatTheMachineCannotMountIsNotTheTasksFailure: the attempt is lost by the system, whatever its command is.
+func TestWhatTheMachineCannotMountIsNotTheTasksFailure(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("mount namespaces need root")
+	}
+	b := setup(t)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	pod := b.run(t, b.shell("true", withVolumes(map[string]corev1.VolumeSource{file: {EmptyDir: &corev1.EmptyDirVolumeSource{}}})))
+	require.Equal(t, corev1.PodFailed, pod.Status.Phase)
+	require.Equal(t, "ContainerStatusUnknown", terminated(pod).Reason)
+	require.Contains(t, terminated(pod).Message, "could not start any process for the container: mount a volume at "+file)
+
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
+	pod.Spec.Containers[0].Name, pod.Status.ContainerStatuses[0].Name = "primary", "primary"
+	lost := podstatus.NewReader(podspec.DefaultConfig(), clock.System{}).Observe(attempt, pod).Failure
+	require.Equal(t, failure.NodeLost, lost.Reason)
+	require.Equal(t, failure.Infra, lost.Class)
+	require.Contains(t, lost.Message, "mount a volume at "+file)
 }
 
 func TestTerminationMessage(t *testing.T) {

@@ -51,3 +51,24 @@ func TestAnImageThatWasBuiltIsItsEnvironment(t *testing.T) {
 	require.Equal(t, "StartError", end.Reason)
 	require.Contains(t, end.Message, "is broken: bin/python is missing")
 }
+
+// Packages that do not fit together are said by the build, which few people read, so they are said to those who use the image.
+func TestAnImageWhosePackagesDoNotFitTogetherWarnsItsUsers(t *testing.T) {
+	store, tag := environments.New(t.TempDir(), clock.System{}), strings.Repeat("c", 32)
+	const warning = "packages of this image do not fit together: a requires b>2, but 1 is installed"
+	_, _, err := store.Make(t.Context(), tag, environments.Wanted{}, nil, func(_ context.Context, env environments.Environment) (environments.Record, error) {
+		for _, name := range []string{"python", "a0"} {
+			require.NoError(t, os.MkdirAll(filepath.Join(env.Venv, "bin"), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(env.Venv, "bin", name), []byte("#!/bin/sh\n"), 0o755))
+		}
+		return environments.Record{Image: "image:" + tag, Warning: warning}, nil
+	})
+	require.NoError(t, err)
+	b := setup(t, func(c *nodeConfig) { c.Made = store })
+	pod := b.run(t, b.shell("echo done", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "image:" + tag }))
+	require.Equal(t, corev1.PodSucceeded, pod.Status.Phase)
+	log := b.logs(t, pod, &corev1.PodLogOptions{})
+	require.True(t, strings.HasPrefix(log, "[local node] "+warning+"\n"), log)
+	require.True(t, strings.HasSuffix(log, "\ndone\n"), log)
+	require.Contains(t, b.event(t, pod, "ImageInconsistent"), warning)
+}

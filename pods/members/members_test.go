@@ -53,6 +53,12 @@ func (p *pods) List(_ context.Context, into client.ObjectList, given ...client.L
 	return nil
 }
 
+// Get answers every Secret with one value.
+func (p *pods) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	into.(*corev1.Secret).Data = map[string][]byte{"key": []byte("hunter2")}
+	return nil
+}
+
 func (p *pods) Delete(_ context.Context, object client.Object, _ ...client.DeleteOption) error {
 	p.deleted = append(p.deleted, object.GetName())
 	return nil
@@ -161,6 +167,24 @@ func TestBlame(t *testing.T) {
 	}
 	require.Nil(t, members.Blame([]members.Member{fine}))
 	require.Equal(t, common.ActionPhase_ACTION_PHASE_SUCCEEDED, fine.State.Phase)
+}
+
+// What a runtime says of a member may have a value that its pod was given.
+func TestNoStateHasAValueThatAMemberWasGiven(t *testing.T) {
+	attempt, cluster := plugintest.AttemptOf(plugintest.ContainerTask()), &pods{}
+	reader := members.NewReader(podspec.DefaultConfig(), plugin.Deps{Cache: cluster, Live: cluster, Clock: clock.NewFake(plugintest.Now())})
+	pod := exited(podOf(t, attempt, "worker", "worker-1"), 128, "StartError")
+	pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{
+		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "given"}, Key: "key"},
+	}})
+	pod.Status.ContainerStatuses[0].State.Terminated.Message = `exec: "hunter2": executable file not found in $PATH`
+	member, err := reader.Of(t.Context(), attempt, &pod)
+	require.NoError(t, err)
+	require.Contains(t, member.State.Failure.Message, "executable file not found")
+	blamed := members.Blame([]members.Member{member})
+	for _, text := range []string{member.State.Message, member.State.Failure.Message, blamed.Message, member.Pod.String()} {
+		require.NotContains(t, text, "hunter2")
+	}
 }
 
 func TestLogsOfMembers(t *testing.T) {

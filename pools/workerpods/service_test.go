@@ -316,7 +316,7 @@ func TestAWorkerThatCannotHaveAPodSaysWhy(t *testing.T) {
 // TestWhatBecomesOfAPod is reported, and only the end of its process loses a worker.
 func TestWhatBecomesOfAPod(t *testing.T) {
 	f := newFixture(t, nil)
-	for _, id := range []string{"unschedulable", "evicted", "done", "deleted", "unwanted"} {
+	for _, id := range []string{"unschedulable", "evicted", "out-of-memory", "killed", "done", "deleted", "unwanted"} {
 		f.want(worker(id))
 	}
 	f.status(f.pod("unschedulable"), corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
@@ -324,7 +324,18 @@ func TestWhatBecomesOfAPod(t *testing.T) {
 	}}})
 	f.reported("unschedulable", func(w *enginev1.ObservedWorker) bool { return !w.GetEnded() && w.GetReason() != "" })
 	f.status(f.pod("evicted"), corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "the node was low on memory"})
-	f.reported("evicted", func(w *enginev1.ObservedWorker) bool { return w.GetEnded() && w.GetReason() != "" })
+	f.reported("evicted", func(w *enginev1.ObservedWorker) bool {
+		return w.GetEnded() && w.GetReason() != "" && !w.GetOutOfMemory()
+	})
+	for id, reason := range map[string]string{"out-of-memory": "OOMKilled", "killed": "Error"} {
+		pod := f.pod(id)
+		f.status(pod, corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: pod.Spec.Containers[0].Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reason}},
+		}}})
+		f.reported(id, func(w *enginev1.ObservedWorker) bool {
+			return w.GetEnded() && w.GetOutOfMemory() == (reason == "OOMKilled")
+		})
+	}
 	f.status(f.pod("done"), corev1.PodStatus{Phase: corev1.PodSucceeded})
 	f.reported("done", func(w *enginev1.ObservedWorker) bool { return w.GetEnded() })
 
@@ -341,6 +352,28 @@ func TestWhatBecomesOfAPod(t *testing.T) {
 		again := &corev1.Pod{}
 		return f.Client.Get(t.Context(), client.ObjectKeyFromObject(deleted), again) == nil && again.UID != deleted.UID
 	})
+}
+
+// What a runtime says of a worker that cannot start may have a value that the worker was given.
+func TestNoReasonHasAValueThatAWorkerWasGiven(t *testing.T) {
+	f := newFixture(t, nil)
+	f.want(worker("w", func(t *core.TaskTemplate) {
+		t.SecurityContext = &core.SecurityContext{Secrets: []*core.Secret{{Key: "key", EnvVar: "FROM_SECRET", MountRequirement: core.Secret_ENV_VAR}}}
+	}))
+	pod := f.pod("w")
+	f.status(pod, corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: pod.Spec.Containers[0].Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: 128, Reason: "StartError", Message: `exec: "hidden": executable file not found, nor "token of w"`,
+		}},
+	}}})
+	var reason string
+	f.reported("w", func(w *enginev1.ObservedWorker) bool {
+		reason = w.GetReason()
+		return w.GetEnded()
+	})
+	require.Contains(t, reason, "executable file not found")
+	require.NotContains(t, reason, "hidden")
+	require.NotContains(t, reason, "token of w")
 }
 
 // A server that hangs after it has accepted the stream would leave workers unscheduled forever.

@@ -135,7 +135,10 @@ func TestPortsAreGivenWithoutRoot(t *testing.T) {
 		fmt.Fprintln(os.Stdout, "gives ports:", shim.GivesPorts())
 		return
 	}
-	if os.Getuid() != 0 || !shim.GivesPorts() {
+	if !shim.GivesPorts() {
+		t.Skip("this kernel cannot give a process another port")
+	}
+	if os.Getuid() != 0 {
 		t.Skip("it takes root to become somebody else")
 	}
 	raw, err := os.ReadFile(os.Args[0])
