@@ -47,6 +47,7 @@ type signIn struct {
 var (
 	_ lifecycle.Part      = (*signIn)(nil)
 	_ authz.Authenticator = (*signIn)(nil)
+	_ authz.Lasting       = (*signIn)(nil)
 )
 
 func newSignIn(config Config, s *store.Store, keys authserver.Keys, auditor authz.Auditor, clk clock.Clock, log zerolog.Logger) (*signIn, error) {
@@ -166,6 +167,17 @@ func (s *signIn) Authenticate(ctx context.Context, request authz.Request) (authz
 		return identity, err
 	}
 	return s.bearers.Caller(ctx, token)
+}
+
+// Ended implements authz.Lasting: people are known by their session. A token of a provider has none.
+func (s *signIn) Ended(ctx context.Context, identity authz.Identity) error {
+	if identity.Kind != authz.User || !sessions.IsID(identity.Credential) {
+		return nil
+	}
+	if lasts, err := s.sessions.Lasts(ctx, identity.Credential); err != nil || lasts {
+		return nil //nolint:nilerr // no one can tell
+	}
+	return rpc.Unauthenticated("the session has ended; sign in again")
 }
 
 // bearer is the token of an Authorization header.

@@ -45,6 +45,7 @@ type Keys struct {
 
 var (
 	_ authz.Authenticator = (*Keys)(nil)
+	_ authz.Lasting       = (*Keys)(nil)
 	_ lifecycle.Part      = (*Keys)(nil)
 )
 
@@ -129,6 +130,17 @@ func (k *Keys) Caller(ctx context.Context, id string) (authz.Identity, error) {
 		return authz.Identity{}, err
 	}
 	return k.caller(key)
+}
+
+// Ended implements authz.Lasting.
+func (k *Keys) Ended(ctx context.Context, identity authz.Identity) error {
+	if identity.Kind != authz.Key {
+		return nil
+	}
+	if _, err := k.Caller(ctx, identity.Subject); rpc.KindOf(err) == rpc.KindUnauthenticated {
+		return err
+	}
+	return nil
 }
 
 // read returns a key that is known, or reads it; nil if there is none.

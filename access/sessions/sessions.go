@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -29,6 +30,12 @@ type Session struct {
 	// ExpiresAt is when it ends in any case.
 	ExpiresAt time.Time
 }
+
+// idPrefix begins the ids of sessions.
+const idPrefix = "s_"
+
+// IsID reports whether a text is the id of a session by its form.
+func IsID(text string) bool { return strings.HasPrefix(text, idPrefix) }
 
 // Lifetimes say when sessions end.
 type Lifetimes struct {
@@ -67,7 +74,7 @@ func (s *Sessions) Begin(ctx context.Context, client string, person Person) (ses
 		return Session{}, "", fmt.Errorf("encode a person: %w", err)
 	}
 	now := s.clock.Now()
-	session = Session{ID: "s_" + random()[:16], Client: client, Person: person, ExpiresAt: now.Add(s.lifetimes.Absolute)}
+	session = Session{ID: idPrefix + random()[:16], Client: client, Person: person, ExpiresAt: now.Add(s.lifetimes.Absolute)}
 	token = random() + random()
 	err = s.store.AddSession(ctx, store.Session{
 		ID: session.ID, Token: hashed(token), Client: client, Subject: person.Subject, Person: body,
@@ -79,12 +86,18 @@ func (s *Sessions) Begin(ctx context.Context, client string, person Person) (ses
 // ByToken is the session of a token. found is false if there is none, or it has ended.
 func (s *Sessions) ByToken(ctx context.Context, token string) (session Session, found bool, err error) {
 	hash := hashed(token)
-	return s.recall(ctx, "t"+string(hash), func() (store.Session, bool, error) { return s.store.SessionByToken(ctx, hash) })
+	return s.recall(ctx, "t"+string(hash), true, func() (store.Session, bool, error) { return s.store.SessionByToken(ctx, hash) })
 }
 
 // ByID is the session with an id. found is false if there is none, or it has ended.
 func (s *Sessions) ByID(ctx context.Context, id string) (session Session, found bool, err error) {
-	return s.recall(ctx, "i"+id, func() (store.Session, bool, error) { return s.store.SessionByID(ctx, id) })
+	return s.recall(ctx, "i"+id, true, func() (store.Session, bool, error) { return s.store.SessionByID(ctx, id) })
+}
+
+// Lasts reports whether a session has not ended. Unlike the others, it does not count as use.
+func (s *Sessions) Lasts(ctx context.Context, id string) (bool, error) {
+	_, found, err := s.recall(ctx, "i"+id, false, func() (store.Session, bool, error) { return s.store.SessionByID(ctx, id) })
+	return found, err
 }
 
 // End ends a session: here at once, in other processes within Fresh.
@@ -106,7 +119,7 @@ func (s *Sessions) Sweep(ctx context.Context) error {
 }
 
 // recall answers from memory, or by reading.
-func (s *Sessions) recall(ctx context.Context, key string, read func() (store.Session, bool, error)) (Session, bool, error) {
+func (s *Sessions) recall(ctx context.Context, key string, use bool, read func() (store.Session, bool, error)) (Session, bool, error) {
 	now := s.clock.Now()
 	if known, ok := s.cache.Get(key); ok && now.Sub(known.at) < Fresh {
 		return known.session, known.found && now.Before(known.session.ExpiresAt), nil
@@ -121,7 +134,7 @@ func (s *Sessions) recall(ctx context.Context, key string, read func() (store.Se
 		if err := json.Unmarshal(row.Person, &known.session.Person); err != nil {
 			return Session{}, false, fmt.Errorf("decode the person of a session: %w", err)
 		}
-		if now.Sub(row.SeenAt) >= seenEvery {
+		if use && now.Sub(row.SeenAt) >= seenEvery {
 			if err := s.store.SeeSession(ctx, row.ID); err != nil {
 				return Session{}, false, err
 			}

@@ -31,6 +31,14 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, request Request) (Identity, error)
 }
 
+// Lasting is an authenticator whose credentials may end before a call does, such as sessions and keys. It is asked about the callers of
+// open streams.
+type Lasting interface {
+	// Ended returns an Unauthenticated error once the credential of a caller has ended; nil for callers of other authenticators, and
+	// while no one can tell.
+	Ended(ctx context.Context, identity Identity) error
+}
+
 // Open is the authenticator of an installation without authentication: every caller is anonymous.
 type Open struct{}
 
@@ -45,6 +53,8 @@ func InTurn(authenticators ...Authenticator) Authenticator { return inTurn(authe
 
 type inTurn []Authenticator
 
+var _ Lasting = inTurn{}
+
 // Authenticate implements Authenticator.
 func (all inTurn) Authenticate(ctx context.Context, request Request) (Identity, error) {
 	for _, one := range all {
@@ -54,4 +64,16 @@ func (all inTurn) Authenticate(ctx context.Context, request Request) (Identity, 
 		}
 	}
 	return Identity{}, nil
+}
+
+// Ended implements Lasting.
+func (all inTurn) Ended(ctx context.Context, identity Identity) error {
+	for _, one := range all {
+		if lasting, ok := one.(Lasting); ok {
+			if err := lasting.Ended(ctx, identity); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

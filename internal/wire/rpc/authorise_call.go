@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // authorisation asks about the messages of calls.
@@ -16,6 +17,8 @@ type authorisation struct {
 	authz.Decider
 	audit   audit
 	limiter *limiter
+	gate    *gate // its authenticator knows when credentials end
+	clock   clock.Clock
 }
 
 var _ connect.Interceptor = (*authorisation)(nil)
@@ -98,9 +101,9 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		var watch sync.WaitGroup
 		defer watch.Wait()
 		defer end(nil)
-		if policy, ok := a.Authoriser.(authz.Changing); ok {
-			changed := policy.Changed() // before the first question
-			watch.Go(func() { authorised.watchRights(policy, changed, end) })
+		after, changed := a.changes() // before the first question
+		if lasting := a.lasting(ctx); lasting != nil || changed != nil {
+			watch.Go(func() { authorised.watchRights(lasting, after, changed, end) })
 		}
 		err = next(authz.WithCell(ctx, cell), authorised)
 		if reason := taken(ctx); reason != nil && err == nil {

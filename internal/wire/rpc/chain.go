@@ -84,8 +84,9 @@ func (c Chain) make() (*links, error) {
 	l := &links{
 		limiter:   limited,
 		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internalToken: c.InternalToken, refusals: refusals, audit: audit{c.Auditor}, limiter: limited},
-		authorise: &authorisation{authz.Decider{Authoriser: c.Authoriser}, audit{c.Auditor}, limited},
+		authorise: &authorisation{Decider: authz.Decider{Authoriser: c.Authoriser}, audit: audit{c.Auditor}, limiter: limited, clock: c.Clock},
 	}
+	l.authorise.gate = l.gate
 	if l.intake, err = newIntake(c.Limits, meter, c.Log, refusals); err != nil {
 		return nil, err
 	}
@@ -107,6 +108,9 @@ func (c Chain) withDefaults() Chain {
 	}
 	if c.Limiter == nil {
 		c.Limiter = authz.Unlimited{}
+	}
+	if c.Clock == nil {
+		c.Clock = clock.System{}
 	}
 	if c.Tracer == nil {
 		c.Tracer = tracenoop.NewTracerProvider()

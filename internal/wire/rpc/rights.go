@@ -3,26 +3,74 @@ package rpc
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
+// lastsFor is how often it is asked whether the credential of an open stream has ended.
+const lastsFor = 3 * time.Second
+
+// changes returns what tells that the answers of the authoriser may have changed, and the channel that does so next; a nil channel of
+// an authoriser whose answers never change.
+func (a *authorisation) changes() (after func() <-chan struct{}, changed <-chan struct{}) {
+	if policy, ok := a.Authoriser.(authz.Changing); ok {
+		return policy.Changed, policy.Changed()
+	}
+	return func() <-chan struct{} { return nil }, nil
+}
+
+// lasting knows when the credential of a caller ends; nil for one without an end. Tasks end with their processes.
+func (a *authorisation) lasting(ctx context.Context) authz.Lasting {
+	lasting, _ := a.gate.authenticator.(authz.Lasting)
+	if kind := authz.IdentityFrom(ctx).Kind; kind != authz.User && kind != authz.Key {
+		return nil
+	}
+	return lasting
+}
+
 // watchRights asks again about everything that an open stream has named, each time the answers of the authoriser may have
 // changed. It ends the stream when its caller has lost the right, and when the caller may see something else than before: the
-// client subscribes again and gets what it may see now. changed is from before the first answer.
-func (c *authorisedConn) watchRights(policy authz.Changing, changed <-chan struct{}, end context.CancelCauseFunc) {
+// client subscribes again and gets what it may see now. It also ends the stream of a caller whose session or key has ended. changed is
+// from before the first answer, and after returns what follows it.
+func (c *authorisedConn) watchRights(lasting authz.Lasting, after func() <-chan struct{}, changed <-chan struct{}, end context.CancelCauseFunc) {
 	for {
+		timer := c.authorisation.clock.NewTimer(lastsFor)
+		due := timer.C()
+		if lasting == nil {
+			due = nil
+		}
+		var err error
 		select {
 		case <-c.ctx.Done():
+			timer.Stop()
 			return
+		case <-due:
 		case <-changed:
+			changed = after() // before the question, so that no change is missed
+			err = c.askAgain()
 		}
-		changed = policy.Changed() // before the question, so that no change is missed
-		if err := c.askAgain(); err != nil {
+		timer.Stop()
+		if lasting != nil && err == nil {
+			err = c.ended(lasting)
+		}
+		if err != nil {
 			end(err)
 			return
 		}
 	}
+}
+
+// ended returns an *Error once the credential of the caller has ended.
+func (c *authorisedConn) ended(lasting authz.Lasting) error {
+	err := lasting.Ended(c.ctx, authz.IdentityFrom(c.ctx))
+	if err == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = refusalIn(err)
+	return &Error{Kind: KindOf(err), Message: publicText(err)}
 }
 
 // askAgain returns an *Error when the answers are not those of before.

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
@@ -15,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // changing is a policy that can be changed.
@@ -95,6 +98,57 @@ func TestAStreamEndsWhenItsRightGoes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// sessions is an authenticator of one person, whose session can be ended.
+type sessions struct {
+	over  atomic.Bool
+	asked atomic.Int32
+}
+
+func (*sessions) Authenticate(context.Context, authz.Request) (authz.Identity, error) {
+	return authz.Identity{Kind: authz.User, Subject: "ada", Credential: "s_1"}, nil
+}
+
+func (s *sessions) Ended(_ context.Context, identity authz.Identity) error {
+	s.asked.Add(1)
+	if s.over.Load() && identity.Credential == "s_1" {
+		return rpc.Unauthenticated("the session has ended")
+	}
+	return nil
+}
+
+// TestAStreamEndsWithItsSession: the rights of its caller stay as they are.
+func TestAStreamEndsWithItsSession(t *testing.T) {
+	people, clk := &sessions{}, clock.NewFake(time.Now())
+	h := watching{handle: func(ctx context.Context, send func() error) error {
+		if err := send(); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return nil
+	}}
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{Authenticator: people, Clock: clk}))
+	mux.Handle(workflowconnect.NewRunServiceHandler(h, mux.Options()...))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	stream, err := workflowconnect.NewRunServiceClient(server.Client(), server.URL).
+		WatchRunDetails(t.Context(), &workflow.WatchRunDetailsRequest{RunId: someRun.RunId})
+	require.NoError(t, err)
+	require.True(t, stream.Receive())
+	again := func() {
+		require.Eventually(t, func() bool { return clk.Timers() == 1 }, time.Minute, time.Millisecond)
+		clk.Step(3 * time.Second)
+	}
+	for n := range 3 { // it lasts
+		again()
+		require.Eventually(t, func() bool { return people.asked.Load() == int32(n+1) }, time.Minute, time.Millisecond)
+	}
+	people.over.Store(true)
+	again()
+	require.False(t, stream.Receive())
+	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(stream.Err()), "%v", stream.Err())
+	require.NoError(t, stream.Close())
 }
 
 // watching serves one stream.
