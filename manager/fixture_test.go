@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
@@ -56,8 +57,14 @@ func freeAddress(t *testing.T) string {
 // startServer runs a server for the test and returns its URL.
 func startServer(t *testing.T, config configuration.Config, cluster *rest.Config) string {
 	t.Helper()
+	return startServerAt(t, nil, config, cluster)
+}
+
+// startServerAt is startServer with a clock of its own; nil is the machine's.
+func startServerAt(t *testing.T, clk clock.Clock, config configuration.Config, cluster *rest.Config) string {
+	t.Helper()
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
-	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: log, REST: cluster})
+	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: log, REST: cluster, Clock: clk})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)

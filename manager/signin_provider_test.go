@@ -11,22 +11,31 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/internal/test/issuertest"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // startWithProviders is a server with the example provider and a small second one, and with local accounts.
 func startWithProviders(t *testing.T) (*closedServer, *issuertest.Issuer) {
 	t.Helper()
+	server, second, _ := startWithProvidersAt(t, nil)
+	return server, second
+}
+
+// startWithProvidersAt is the same with a clock of its own, and returns the example provider too.
+func startWithProvidersAt(t *testing.T, clk clock.Clock) (*closedServer, *issuertest.Issuer, *issuertest.Zitadel) {
+	t.Helper()
 	address, second := freeAddress(t), issuertest.New(t)
 	_, port, _ := strings.Cut(address, ":")
-	server := startSignIn(t, func(c *configuration.Config) {
+	first := issuertest.NewZitadel(t, "https://localhost:"+port+"/access/callback")
+	server := startSignInAt(t, clk, func(c *configuration.Config) {
 		c.Server.Listen = address
 		c.Access.Issuers = []access.IssuerConfig{
-			{Name: "Zitadel", URL: issuertest.Zitadel(t, "https://localhost:"+port+"/access/callback"), ClientID: issuertest.ClientID, ClientSecret: issuertest.ClientSecret},
+			{Name: "Zitadel", URL: first.URL, ClientID: issuertest.ClientID, ClientSecret: issuertest.ClientSecret},
 			{Name: "Second", URL: second.URL, ClientID: "flyte"},
 		}
 	})
-	return server, second
+	return server, second, first
 }
 
 // atProvider signs in at the example provider and returns the page to which it leads back.

@@ -25,6 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
 	"github.com/flyte-binary/flyte-binary/internal/test/certtest"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
@@ -39,6 +40,12 @@ type closedServer struct {
 
 func startSignIn(t *testing.T, change func(*configuration.Config)) *closedServer {
 	t.Helper()
+	return startSignInAt(t, nil, change)
+}
+
+// startSignInAt is startSignIn with a clock of its own; nil is the machine's.
+func startSignInAt(t *testing.T, clk clock.Clock, change func(*configuration.Config)) *closedServer {
+	t.Helper()
 	s := &closedServer{authority: certtest.New(t)}
 	config, dir := testConfig(t), t.TempDir()
 	config.Server.TLS = configuration.TLSConfig{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}
@@ -48,7 +55,7 @@ func startSignIn(t *testing.T, change func(*configuration.Config)) *closedServer
 	if change != nil {
 		change(&config)
 	}
-	plain := startServer(t, config, nowhere(t))
+	plain := startServerAt(t, clk, config, nowhere(t))
 	s.url = strings.Replace(plain, "http://127.0.0.1", "https://localhost", 1)
 	return s
 }

@@ -3,6 +3,7 @@ package providers
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/flyte-binary/flyte-binary/access/sessions"
 )
@@ -18,6 +19,15 @@ func (c claims) has(name string) bool { return c[name] != nil }
 func (c claims) text(name string) string {
 	text, _ := c[name].(string)
 	return text
+}
+
+// time is a claim that is a time; zero if there is none.
+func (c claims) time(name string) time.Time {
+	seconds, ok := c[name].(float64)
+	if !ok {
+		return time.Time{}
+	}
+	return time.Unix(int64(seconds), 0)
 }
 
 // texts is a claim that is a text or a list of them.

@@ -35,25 +35,28 @@ type Config struct {
 	Reserved []string
 }
 
-// leeway is by how much the provider's clock may differ.
-const leeway = time.Minute
-
 // answerTimeout bounds each call to a provider.
 const answerTimeout = 10 * time.Second
 
 // Provider is an identity provider. Its metadata is read on first use, so that the server starts while the provider is down.
 type Provider struct {
-	config Config
-	clock  clock.Clock
-	client *http.Client
+	config    Config
+	clock     clock.Clock
+	client    *http.Client
+	documents *http.Client // reads its metadata and keys
 
-	mu    sync.Mutex
-	known *oidc.Provider // GUARDED_BY(mu): nil until it was reached
+	asking sync.Mutex // held while its metadata is read
+	mu     sync.Mutex
+	known  *oidc.Provider // GUARDED_BY(mu): nil until it was reached
+	signed signatures     // GUARDED_BY(mu): as known
 }
 
 // New returns a provider. It makes no call.
 func New(config Config, clk clock.Clock) *Provider {
-	return &Provider{config: config, clock: clk, client: &http.Client{Timeout: answerTimeout}}
+	return &Provider{
+		config: config, clock: clk, client: &http.Client{Timeout: answerTimeout},
+		documents: &http.Client{Timeout: answerTimeout, Transport: newPatient(http.DefaultTransport, clk)},
+	}
 }
 
 // Name is the name for people.
@@ -62,19 +65,36 @@ func (p *Provider) Name() string { return p.config.Name }
 // Issuer is the issuer of the provider's tokens.
 func (p *Provider) Issuer() string { return p.config.URL }
 
-// discovered is the provider as it describes itself.
-func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
+// discovered is the provider as it describes itself, and what its tokens are signed with.
+func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, signatures, error) {
+	if known, signed := p.recalled(); known != nil {
+		return known, signed, nil
+	}
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if known, signed := p.recalled(); known != nil {
+		return known, signed, nil
+	}
+	// A caller who leaves must not look like a provider that is away.
+	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.documents), p.config.URL)
+	if err != nil {
+		return nil, signatures{}, &UnreachableError{Provider: p.config.Name, Err: err}
+	}
+	signed, err := p.signaturesOf(found)
+	if err != nil {
+		return nil, signatures{}, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.known != nil {
-		return p.known, nil
-	}
-	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.URL) // its keys are fetched by the same client later
-	if err != nil {
-		return nil, &UnreachableError{Provider: p.config.Name, Err: err}
-	}
-	p.known = found
-	return found, nil
+	p.known, p.signed = found, signed
+	return found, signed, nil
+}
+
+// recalled is what was discovered; nil before.
+func (p *Provider) recalled() (*oidc.Provider, signatures) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known, p.signed
 }
 
 // UnreachableError is the error of a provider that does not answer.
@@ -103,18 +123,22 @@ type Login struct {
 	State, Nonce, Verifier string
 }
 
-// LoginURL is where a browser goes to sign in.
+// LoginURL is where a browser goes to sign in. A provider that does not answer now is an *UnreachableError, so that people learn why
+// instead of being sent there.
 func (p *Provider) LoginURL(ctx context.Context, login Login) (string, error) {
-	known, err := p.discovered(ctx)
+	known, _, err := p.discovered(ctx)
 	if err != nil {
 		return "", err
+	}
+	if _, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.documents), p.config.URL); err != nil {
+		return "", &UnreachableError{Provider: p.config.Name, Err: err}
 	}
 	return p.oauth(known).AuthCodeURL(login.State, oidc.Nonce(login.Nonce), oauth2.S256ChallengeOption(login.Verifier)), nil
 }
 
 // Finish exchanges the code that the browser brought back, and returns who signed in.
 func (p *Provider) Finish(ctx context.Context, login Login, code string) (sessions.Person, error) {
-	known, err := p.discovered(ctx)
+	known, signed, err := p.discovered(ctx)
 	if err != nil {
 		return sessions.Person{}, err
 	}
@@ -127,16 +151,14 @@ func (p *Provider) Finish(ctx context.Context, login Login, code string) (sessio
 	if !ok {
 		return sessions.Person{}, fmt.Errorf("%s sent no ID token; is openid among the scopes of the client?", p.config.Name)
 	}
-	id, err := known.Verifier(p.verification()).Verify(ctx, raw)
-	if err != nil {
+	id, claims, err := p.verify(ctx, signed, raw)
+	switch {
+	case err != nil:
 		return sessions.Person{}, fmt.Errorf("the ID token of %s is not valid: %w", p.config.Name, err)
-	}
-	if id.Nonce != login.Nonce {
+	case !slices.Contains(id.Audience, p.config.ClientID):
+		return sessions.Person{}, fmt.Errorf("the ID token of %s is for %s, not for %s", p.config.Name, strings.Join(id.Audience, ", "), p.config.ClientID)
+	case id.Nonce != login.Nonce:
 		return sessions.Person{}, fmt.Errorf("the ID token of %s is of another sign-in", p.config.Name)
-	}
-	var claims claims
-	if err := id.Claims(&claims); err != nil {
-		return sessions.Person{}, fmt.Errorf("the ID token of %s: %w", p.config.Name, err)
 	}
 	if err := p.complete(ctx, known, token, claims); err != nil {
 		return sessions.Person{}, err
@@ -162,30 +184,19 @@ func (p *Provider) complete(ctx context.Context, known *oidc.Provider, token *oa
 	return claims.add(info)
 }
 
-// verification of tokens for this installation itself.
-func (p *Provider) verification() *oidc.Config {
-	return &oidc.Config{ClientID: p.config.ClientID, Now: func() time.Time { return p.clock.Now().Add(-leeway) }}
-}
-
 // Verify returns the person whose token a program presents. The token must be for this installation.
 func (p *Provider) Verify(ctx context.Context, raw string) (sessions.Person, time.Time, error) {
-	known, err := p.discovered(ctx)
+	_, signed, err := p.discovered(ctx)
 	if err != nil {
 		return sessions.Person{}, time.Time{}, err
 	}
-	config := p.verification()
-	config.ClientID, config.SkipClientIDCheck = "", true // the audience is checked below
-	token, err := known.Verifier(config).Verify(ctx, raw)
+	token, claims, err := p.verify(ctx, signed, raw)
 	if err != nil {
-		return sessions.Person{}, time.Time{}, err //nolint:wrapcheck // its text names the token
+		return sessions.Person{}, time.Time{}, err
 	}
 	accepted := append([]string{p.config.ClientID}, p.config.Audiences...)
 	if !slices.ContainsFunc(token.Audience, func(one string) bool { return slices.Contains(accepted, one) }) {
 		return sessions.Person{}, time.Time{}, fmt.Errorf("its audience is %s, not %s", strings.Join(token.Audience, ", "), strings.Join(accepted, " or "))
-	}
-	var claims claims
-	if err := token.Claims(&claims); err != nil {
-		return sessions.Person{}, time.Time{}, fmt.Errorf("its claims: %w", err)
 	}
 	if party := claims.text("azp"); party != "" && len(token.Audience) > 1 && !slices.Contains(accepted, party) {
 		return sessions.Person{}, time.Time{}, fmt.Errorf("it was issued to %s, which is not among access.issuers[].audiences", party)
@@ -196,9 +207,7 @@ func (p *Provider) Verify(ctx context.Context, raw string) (sessions.Person, tim
 
 // SignOutURL is where a browser goes to sign out at the provider too, and then back; empty if the provider cannot do that.
 func (p *Provider) SignOutURL(idToken, back string) string {
-	p.mu.Lock()
-	known := p.known
-	p.mu.Unlock()
+	known, _ := p.recalled()
 	var about struct {
 		EndSession string `json:"end_session_endpoint"`
 	}

@@ -14,11 +14,15 @@ import (
 var names = providers.ClaimNames{Subject: "sub", Name: "name", Email: "email", Groups: "groups"}
 
 func provider(issuer *issuertest.Issuer, change func(*providers.Config)) *providers.Provider {
+	return providerAt(issuer, clock.System{}, change)
+}
+
+func providerAt(issuer *issuertest.Issuer, clk clock.Clock, change func(*providers.Config)) *providers.Provider {
 	config := providers.Config{Name: "Example", URL: issuer.URL, ClientID: "flyte", Audiences: []string{"api"}, Claims: names, Reserved: []string{"local|", "Example|", "Other|"}}
 	if change != nil {
 		change(&config)
 	}
-	return providers.New(config, clock.System{})
+	return providers.New(config, clk)
 }
 
 // TestTokensOfPrograms accepts the tokens of a provider that are for this installation and still valid, and no others.
@@ -37,8 +41,10 @@ func TestTokensOfPrograms(t *testing.T) {
 		"issued to another party": {issuer.Token(map[string]any{"aud": []string{"flyte", "other"}, "azp": "other"}), "it was issued to other"},
 		"expired":                 {issuer.Token(map[string]any{"aud": "flyte", "exp": now.Add(-2 * time.Minute).Unix()}), "expired"},
 		"by a slow clock":         {issuer.Token(map[string]any{"aud": "flyte", "exp": now.Add(-30 * time.Second).Unix()}), ""},
-		"by a fast clock":         {issuer.Token(map[string]any{"aud": "flyte", "nbf": now.Add(2 * time.Minute).Unix()}), ""},
-		"not valid yet":           {issuer.Token(map[string]any{"aud": "flyte", "nbf": now.Add(time.Hour).Unix()}), "before"},
+		"by a fast clock":         {issuer.Token(map[string]any{"aud": "flyte", "iat": now.Add(30 * time.Second).Unix(), "nbf": now.Add(30 * time.Second).Unix()}), ""},
+		"not valid yet":           {issuer.Token(map[string]any{"aud": "flyte", "nbf": now.Add(2 * time.Minute).Unix()}), "it is not valid before"},
+		"issued in the future":    {issuer.Token(map[string]any{"aud": "flyte", "iat": now.Add(2 * time.Minute).Unix()}), "this clock or that of Example is wrong"},
+		"without an end":          {issuer.Token(map[string]any{"aud": "flyte", "exp": nil}), "has no end"},
 		"signed by another":       {foreign.Token(map[string]any{"aud": "flyte", "iss": issuer.URL}), "failed to verify signature"},
 		"of another issuer":       {foreign.Token(map[string]any{"aud": "flyte"}), "failed to verify signature"},
 		"of no subject":           {issuer.Token(map[string]any{"aud": "flyte", "sub": ""}), "has no claim sub"},
@@ -73,36 +79,89 @@ func TestClaims(t *testing.T) {
 	require.ErrorContains(t, err, "has not verified the address ada@example.com")
 }
 
-// TestAnOutageOfTheProvider verifies tokens by the keys that are known while the provider is away, and new keys once it is back.
+// TestAnOutageOfTheProvider verifies tokens by the keys that are known while the provider is away, and new keys once it is back. The
+// provider is asked after pauses that grow, however many tokens come, and callers do not wait for it.
 func TestAnOutageOfTheProvider(t *testing.T) {
-	issuer := issuertest.New(t)
-	p := provider(issuer, nil)
-	issuer.Away(true)
+	issuer, clk := issuertest.New(t), clock.NewFake(time.Now())
+	p := providerAt(issuer, clk, nil)
 	unreachable := new(providers.UnreachableError)
-	_, _, err := p.Verify(t.Context(), issuer.Token(map[string]any{"aud": "flyte"}))
-	require.ErrorAs(t, err, &unreachable, "the server starts without it, and says why it cannot answer")
+	verify := func(token string) error {
+		_, _, err := p.Verify(t.Context(), token)
+		return err
+	}
+	// away is twenty minutes in which a token is presented every five seconds.
+	away := func(token, path string) {
+		t.Helper()
+		before := issuer.Served(path)
+		for range 20 * 12 {
+			require.ErrorAs(t, verify(token), &unreachable)
+			clk.Step(5 * time.Second)
+		}
+		asked := issuer.Served(path) - before
+		require.Greater(t, asked, 50, "it is asked again and again")
+		require.Less(t, asked, 130, "and not with every token")
+	}
+	lasting := map[string]any{"aud": "flyte", "exp": clk.Now().Add(24 * time.Hour).Unix()}
+	issuer.Away(true)
+	old := issuer.Token(lasting)
+	away(old, "/.well-known/openid-configuration") // the server starts without it, and says why it cannot answer
+	require.ErrorContains(t, verify(old), "it answered 503 Service Unavailable; it is asked again at ")
 	issuer.Away(false)
-	old := issuer.Token(map[string]any{"aud": "flyte"})
-	_, _, err = p.Verify(t.Context(), old)
-	require.NoError(t, err)
+	clk.Step(20 * time.Second)
+	require.NoError(t, verify(old))
 
 	issuer.Away(true)
-	_, _, err = p.Verify(t.Context(), issuer.Token(map[string]any{"aud": "flyte", "sub": "ada", "jti": "another"}))
-	require.NoError(t, err, "the keys are known")
+	require.NoError(t, verify(issuer.Token(map[string]any{"aud": "flyte", "sub": "ada", "jti": "another"})), "the keys are known")
 	issuer.Rotate(true)
-	fresh := issuer.Token(map[string]any{"aud": "flyte"})
-	_, _, err = p.Verify(t.Context(), fresh)
-	require.Error(t, err, "the new key is not")
+	fresh := issuer.Token(lasting)
+	clk.Step(2 * time.Second)
+	away(fresh, "/keys") // the new key is not known, which says nothing against the token
 	issuer.Away(false)
-	_, _, err = p.Verify(t.Context(), fresh)
-	require.NoError(t, err)
+	clk.Step(20 * time.Second)
+	require.NoError(t, verify(fresh))
 	asked := issuer.Served("/keys")
-	_, _, err = p.Verify(t.Context(), old)
-	require.NoError(t, err)
+	require.NoError(t, verify(old))
 	require.Equal(t, asked, issuer.Served("/keys"), "keys are remembered")
 	issuer.Rotate(false)
-	_, _, err = p.Verify(t.Context(), issuer.Token(map[string]any{"aud": "flyte"}))
+	clk.Step(2 * time.Second)
+	require.NoError(t, verify(issuer.Token(lasting)))
+	require.Error(t, verify(old), "a key that was withdrawn verifies no more")
+}
+
+// TestForgedTokensCauseNoFlood presents tokens with keys that do not exist.
+func TestForgedTokensCauseNoFlood(t *testing.T) {
+	issuer, clk := issuertest.New(t), clock.NewFake(time.Now())
+	p := providerAt(issuer, clk, nil)
+	_, _, err := p.Verify(t.Context(), issuer.Token(map[string]any{"aud": "flyte"}))
 	require.NoError(t, err)
-	_, _, err = p.Verify(t.Context(), old)
-	require.Error(t, err, "a key that was withdrawn verifies no more")
+	asked, forged := issuer.Served("/keys"), issuertest.New(t).Token(map[string]any{"aud": "flyte", "iss": issuer.URL})
+	for range 10 {
+		clk.Step(time.Second)
+		for range 20 {
+			_, _, err := p.Verify(t.Context(), forged)
+			require.ErrorContains(t, err, "failed to verify signature")
+		}
+	}
+	require.LessOrEqual(t, issuer.Served("/keys")-asked, 10)
+}
+
+// TestWrongClocks verifies tokens by a clock that differs from that of the provider.
+func TestWrongClocks(t *testing.T) {
+	issuer := issuertest.New(t)
+	for off, want := range map[time.Duration]string{
+		-50 * time.Second: "", 50 * time.Second: "",
+		-10 * time.Minute: "it was issued at ", 10 * time.Minute: "it expired at ",
+	} {
+		now := time.Now().Add(off)
+		p := providerAt(issuer, clock.NewFake(now), nil)
+		_, _, err := p.Verify(t.Context(), issuer.Token(map[string]any{"aud": "flyte", "exp": time.Now().Add(5 * time.Minute).Unix()}))
+		if want == "" {
+			require.NoError(t, err, off)
+			continue
+		}
+		wrong := new(providers.ClockError)
+		require.ErrorAs(t, err, &wrong, off)
+		require.ErrorContains(t, err, want, off)
+		require.ErrorContains(t, err, ", and the clock of this server says "+now.UTC().Format(time.RFC3339)+"; if the token is new, this clock or that of Example is wrong")
+	}
 }

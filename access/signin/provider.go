@@ -86,9 +86,15 @@ func (p *Pages) fromProvider(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) providerFailed(w http.ResponseWriter, r *http.Request, err error) {
 	p.Log.Error().Err(err).Msg("sign-in at a provider failed")
 	shown := &page{status: http.StatusBadGateway, title: "The identity provider does not work"}
-	if unreachable := new(providers.UnreachableError); errors.As(err, &unreachable) {
+	unreachable, clocks := new(providers.UnreachableError), new(providers.ClockError)
+	switch {
+	case errors.As(err, &unreachable):
 		shown.add(`<p>`, text(unreachable.Provider), ` does not answer. Who is signed in stays signed in; signing in works again when it answers.</p>`)
-	} else {
+	case errors.As(err, &clocks):
+		shown.title = "The clocks do not agree"
+		shown.add(`<p>`, text(clocks.Provider), ` has signed you in, but its answer cannot be accepted: `, text(clocks.Error()),
+			`. Tell an administrator of this installation.</p>`)
+	default:
 		shown.add(`<p>It answered, but its answer cannot be accepted. The log of the server says why.</p>`)
 	}
 	shown.add(`<a class="button" href="`, text(Page+"?"+destinationOf(r).query()), `">Back</a>`)

@@ -96,13 +96,15 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// Token signs claims. Those that are not given are of a token that is valid now, for the subject ada.
+// Token signs claims. Those that are not given are of a token that is valid now, for the subject ada; those that are nil are left out.
 func (i *Issuer) Token(claims map[string]any) string {
 	i.t.Helper()
 	now := time.Now()
 	all := map[string]any{"iss": i.URL, "sub": "ada", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
 	for name, value := range claims {
-		all[name] = value
+		if all[name] = value; value == nil {
+			delete(all, name)
+		}
 	}
 	i.mu.Lock()
 	key := i.keys[len(i.keys)-1]
