@@ -38,23 +38,26 @@ import (
 const victim = "theirs"
 
 // victims are the things of the victim, by the message that names one.
-func victims() map[protoreflect.FullName]proto.Message {
+func victims() map[protoreflect.FullName]proto.Message { return thingsOf(victim, "") }
+
+// thingsOf are the things of a project whose names end in a suffix, by the message that names one.
+func thingsOf(project, suffix string) map[protoreflect.FullName]proto.Message {
 	const domain = "development"
-	run := runOf(victim, "first")
+	run := runOf(project, "first"+suffix)
 	action := &common.ActionIdentifier{Run: run, Name: "a0"}
-	taskID := &task.TaskIdentifier{Org: "o", Project: victim, Domain: domain, Name: "hello.main", Version: "1"}
-	name := &common.TriggerName{Org: "o", Project: victim, Domain: domain, Name: "nightly", TaskName: "hello.main"}
-	appID := &app.Identifier{Org: "o", Project: victim, Domain: domain, Name: "web"}
-	model := &artifact.ArtifactName{Org: "o", Project: victim, Domain: domain, Name: "model"}
+	taskID := &task.TaskIdentifier{Org: "o", Project: project, Domain: domain, Name: "hello.main" + suffix, Version: "1"}
+	name := &common.TriggerName{Org: "o", Project: project, Domain: domain, Name: "nightly" + suffix, TaskName: "hello.main" + suffix}
+	appID := &app.Identifier{Org: "o", Project: project, Domain: domain, Name: "web" + suffix}
+	model := &artifact.ArtifactName{Org: "o", Project: project, Domain: domain, Name: "model" + suffix}
 	found := map[protoreflect.FullName]proto.Message{}
 	for _, message := range []proto.Message{
 		run, action, &common.ActionAttemptIdentifier{ActionId: action, Attempt: 1}, taskID,
-		&task.TaskName{Org: "o", Project: victim, Domain: domain, Name: "hello.main"}, name, &common.TriggerIdentifier{Name: name, Revision: 1},
-		appID, &app.ReplicaIdentifier{AppId: appID, Name: "web-1"}, model, &artifact.ArtifactIdentifier{Name: model, Version: "1"},
-		&common.ProjectIdentifier{Organization: "o", Name: victim, Domain: domain},
-		&core.Identifier{ResourceType: core.ResourceType_TASK, Project: victim, Domain: domain, Name: "hello.main", Version: "1"},
-		&secretpb.SecretIdentifier{Organization: "o", Project: victim, Domain: domain, Name: "password"},
-		&settings.SettingsKey{Org: "o", Project: victim, Domain: domain}, &accessv1.Scope{Project: victim, Domain: domain},
+		&task.TaskName{Org: "o", Project: project, Domain: domain, Name: taskID.GetName()}, name, &common.TriggerIdentifier{Name: name, Revision: 1},
+		appID, &app.ReplicaIdentifier{AppId: appID, Name: appID.GetName() + "-1"}, model, &artifact.ArtifactIdentifier{Name: model, Version: "1"},
+		&common.ProjectIdentifier{Organization: "o", Name: project, Domain: domain},
+		&core.Identifier{ResourceType: core.ResourceType_TASK, Project: project, Domain: domain, Name: taskID.GetName(), Version: "1"},
+		&secretpb.SecretIdentifier{Organization: "o", Project: project, Domain: domain, Name: "password" + suffix},
+		&settings.SettingsKey{Org: "o", Project: project, Domain: domain}, &accessv1.Scope{Project: project, Domain: domain},
 	} {
 		found[message.ProtoReflect().Descriptor().FullName()] = message
 	}
@@ -64,7 +67,12 @@ func victims() map[protoreflect.FullName]proto.Message {
 // fillVictim gives the victim a thing of each kind.
 func fillVictim(t *testing.T, url string) {
 	t.Helper()
-	things := victims()
+	makeThings(t, url, victims())
+}
+
+// makeThings makes things.
+func makeThings(t *testing.T, url string, things map[protoreflect.FullName]proto.Message) {
+	t.Helper()
 	taskID := things["flyteidl2.task.TaskIdentifier"].(*task.TaskIdentifier)
 	_, err := taskconnect.NewTaskServiceClient(as("root"), url).DeployTask(t.Context(), &task.DeployTaskRequest{TaskId: taskID, Spec: &task.TaskSpec{
 		TaskTemplate: &core.TaskTemplate{
@@ -98,40 +106,6 @@ func fillVictim(t *testing.T, url string) {
 		Spec:       &artifact.ArtifactSpec{Type: integer, Value: one},
 	})
 	require.NoError(t, err)
-}
-
-// attacks are requests of a procedure that name things of the victim: one for each field by which a request names something, and
-// one that names nothing, to see everything.
-func attacks(t *testing.T, method protoreflect.MethodDescriptor) map[string]*dynamicpb.Message {
-	t.Helper()
-	requests := map[string]*dynamicpb.Message{"": dynamicpb.NewMessage(method.Input())}
-	var walk func(message protoreflect.MessageDescriptor, path string, depth int, in func(*dynamicpb.Message) protoreflect.Message)
-	walk = func(message protoreflect.MessageDescriptor, path string, depth int, in func(*dynamicpb.Message) protoreflect.Message) {
-		for i := range message.Fields().Len() {
-			field := message.Fields().Get(i)
-			if field.Message() == nil || field.IsMap() || depth > 3 {
-				continue
-			}
-			below := func(root *dynamicpb.Message) protoreflect.Message {
-				if field.IsList() {
-					return in(root).Mutable(field).List().AppendMutable().Message()
-				}
-				return in(root).Mutable(field).Message()
-			}
-			thing, known := victims()[field.Message().FullName()]
-			if !known {
-				walk(field.Message(), path+string(field.Name())+".", depth+1, below)
-				continue
-			}
-			request := dynamicpb.NewMessage(method.Input())
-			raw, err := proto.Marshal(thing)
-			require.NoError(t, err)
-			require.NoError(t, proto.Unmarshal(raw, below(request).Interface()))
-			requests[path+string(field.Name())] = request
-		}
-	}
-	walk(method.Input(), "", 0, func(root *dynamicpb.Message) protoreflect.Message { return root })
-	return requests
 }
 
 // answerTo makes a call and returns the first message of its answer as it is on the wire; nil if there is none.
@@ -192,7 +166,7 @@ func TestNoAnswerHasAnotherTenantsName(t *testing.T) {
 		if rule.By.Open() || !rule.By.Has(authz.User) || method.IsStreamingClient() {
 			continue
 		}
-		for at, request := range attacks(t, method) {
+		for at, request := range contracttest.Naming(method, victims()) {
 			resources, err := authz.ResourcesOf(procedure, request)
 			require.NoError(t, err)
 			about := false // whether the table says that the request is about the victim
@@ -254,4 +228,76 @@ func TestTokensOfPagesAreNoRights(t *testing.T) {
 		_, err = ada.ListRuns(t.Context(), list(victim, first.GetToken()))
 		require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "%v", err)
 	}
+}
+
+// TestTokensOfPagesOfEveryListAreNoRights takes the tokens of pages of every list of another tenant, and continues lists of one's own
+// with them.
+func TestTokensOfPagesOfEveryListAreNoRights(t *testing.T) {
+	url := startWithRoles(t)
+	root, runs := newH2(t, "root"), workflowconnect.NewRunServiceClient(as("root"), url)
+	for _, project := range []string{victim, "mine"} {
+		for _, suffix := range []string{"", "2", "3"} {
+			makeThings(t, url, thingsOf(project, suffix))
+			if suffix != "" {
+				require.NoError(t, createRun(t, runs, runOf(project, "first"+suffix)))
+			}
+		}
+	}
+	ada, lists := newH2(t, "ada"), map[string]int{}
+	for _, method := range contracttest.Methods() {
+		procedure := contracttest.ProcedureOf(method)
+		rule, _ := authz.RuleOf(procedure)
+		if rule.By.Open() || !rule.By.Has(authz.User) || method.IsStreamingClient() || method.IsStreamingServer() || pageOf(dynamicpb.NewMessage(method.Input())) == nil {
+			continue
+		}
+		for _, first := range contracttest.Naming(method, thingsOf(victim, "")) {
+			setPage(first, 1, "")
+			answer, err := answerTo(t, root, url, method, first)
+			token := tokenIn(t, method, answer)
+			if err != nil || token == "" {
+				continue
+			}
+			lists[procedure]++
+			for at, mine := range contracttest.Naming(method, thingsOf("mine", "")) {
+				setPage(mine, 1, token)
+				answer, err := answerTo(t, ada, url, method, mine)
+				require.False(t, bytes.Contains(answer, []byte(victim)), "%s at %q tells of the other tenant: %q", procedure, at, answer)
+				require.NotContains(t, []connect.Code{connect.CodeInternal, connect.CodeUnknown}, connect.CodeOf(err), "%s at %q: %v", procedure, at, err)
+			}
+		}
+	}
+	t.Logf("lists with tokens: %v", lists)
+	require.Greater(t, len(lists), 5)
+}
+
+// pageOf is the message that says which page a request asks for; nil if it asks for none.
+func pageOf(request *dynamicpb.Message) protoreflect.Message {
+	fields := request.Descriptor().Fields()
+	switch in := fields.ByName("request"); {
+	case in != nil && in.Message() != nil && in.Message().FullName() == "flyteidl2.common.ListRequest":
+		return request.Mutable(in).Message()
+	case fields.ByName("token") != nil && fields.ByName("limit") != nil:
+		return request
+	default:
+		return nil
+	}
+}
+
+// setPage asks for a page.
+func setPage(request *dynamicpb.Message, limit uint32, token string) {
+	page := pageOf(request)
+	page.Set(page.Descriptor().Fields().ByName("limit"), protoreflect.ValueOfUint32(limit))
+	page.Set(page.Descriptor().Fields().ByName("token"), protoreflect.ValueOfString(token))
+}
+
+// tokenIn is the token of the next page in an answer.
+func tokenIn(t *testing.T, method protoreflect.MethodDescriptor, answer []byte) string {
+	t.Helper()
+	field := method.Output().Fields().ByName("token")
+	if field == nil {
+		return ""
+	}
+	response := dynamicpb.NewMessage(method.Output())
+	require.NoError(t, proto.Unmarshal(answer, response))
+	return response.Get(field).String()
 }

@@ -7,9 +7,11 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions/actionsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
@@ -19,9 +21,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
-// client is the client of a storm; it connects through the proxy.
+// client is a client of a storm; it connects through the proxy.
 type client struct {
 	transport *http.Transport
+	http      *http.Client
+	url       string
+	guard     *guard // nil for a client whose answers are not searched
+
 	runs      workflowconnect.RunServiceClient
 	actions   actionsconnect.ActionsServiceClient
 	events    workflowconnect.EventsProxyServiceClient
@@ -29,26 +35,49 @@ type client struct {
 	triggers  triggerconnect.TriggerServiceClient
 	artifacts artifactconnect.ArtifactServiceClient
 	slots     insightv1connect.TriggerInsightServiceClient
+	projects  projectconnect.ProjectServiceClient
+	access    accessv1connect.AccessServiceClient
+	keys      accessv1connect.KeyServiceClient
 }
 
-func newClient(s *stack.Stack) *client {
+// newClient returns a client of a server whose requests have a header that says who calls. A guard searches the answers.
+func newClient(url, header, value string, search *guard) *client {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{
 		Protocols: protocols, DisableCompression: true,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: time.Second, PingTimeout: time.Second},
 	}
-	over := &http.Client{Transport: transport}
-	return &client{
-		transport: transport,
-		runs:      workflowconnect.NewRunServiceClient(over, s.URL()),
-		actions:   actionsconnect.NewActionsServiceClient(over, s.URL()),
-		tasks:     taskconnect.NewTaskServiceClient(over, s.URL()),
-		triggers:  triggerconnect.NewTriggerServiceClient(over, s.URL()),
-		artifacts: artifactconnect.NewArtifactServiceClient(over, s.URL()),
-		slots:     insightv1connect.NewTriggerInsightServiceClient(over, s.URL()),
-		events:    workflowconnect.NewEventsProxyServiceClient(over, s.URL(), rpc.WithInternalToken(stack.InternalToken)),
+	over := &http.Client{Transport: &credential{next: transport, header: header, value: value}}
+	if search != nil {
+		search.next, over.Transport = over.Transport, search
 	}
+	plain := connect.WithAcceptCompression("gzip", nil, nil) // so that answers can be searched
+	return &client{
+		transport: transport, http: over, url: url, guard: search,
+		runs:      workflowconnect.NewRunServiceClient(over, url, plain),
+		actions:   actionsconnect.NewActionsServiceClient(over, url, plain),
+		tasks:     taskconnect.NewTaskServiceClient(over, url, plain),
+		triggers:  triggerconnect.NewTriggerServiceClient(over, url, plain),
+		artifacts: artifactconnect.NewArtifactServiceClient(over, url, plain),
+		slots:     insightv1connect.NewTriggerInsightServiceClient(over, url, plain),
+		projects:  projectconnect.NewProjectServiceClient(over, url, plain),
+		access:    accessv1connect.NewAccessServiceClient(over, url, plain),
+		keys:      accessv1connect.NewKeyServiceClient(over, url, plain),
+		events:    workflowconnect.NewEventsProxyServiceClient(over, url, rpc.WithInternalToken(stack.InternalToken), plain),
+	}
+}
+
+// credential is a transport that says who calls.
+type credential struct {
+	next          http.RoundTripper
+	header, value string
+}
+
+func (c *credential) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	request.Header.Set(c.header, c.value)
+	return c.next.RoundTrip(request)
 }
 
 func (c *client) close() { c.transport.CloseIdleConnections() }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +42,7 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 		Processes: c.stack.TaskProcesses(), Clashes: c.look.found(),
 		Memory: stack.Memory(c.stack.Server.Pid()), MemoryLimit: memoryLimit,
 	}
+	c.driver.seen(e, c.healed)
 	if e.TaskActions, e.Pods, err = c.left(ctx); err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (c *collector) left(ctx context.Context) (taskActions, pods []string, err e
 	for i := range objects.Items {
 		taskActions = append(taskActions, objects.Items[i].Name)
 	}
-	found, err := c.stack.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	found, err := c.stack.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("list pods: %w", err)
 	}
@@ -113,7 +116,7 @@ func (c *collector) recorded(ctx context.Context, conn *pgx.Conn, run *check.Run
 func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) error {
 	rows, err := conn.Query(ctx, `SELECT id, name, coalesce(parent_name, ''), action_type, phase, attempt, version, ended_at, hold,
 		output_uri, error, last_seq, paused_count, cache_status FROM actions
-		WHERE project = $1 AND domain = $2 AND run_name = $3 ORDER BY id`, script.Project, script.Domain, run.Name)
+		WHERE project = $1 AND domain = $2 AND run_name = $3 ORDER BY id`, run.Script.Tenant.Project(), script.Domain, run.Name)
 	if err != nil {
 		return err
 	}
@@ -135,6 +138,7 @@ func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 			run.LastSeq = seq
 		}
 		row.OutputExists = kinds[row.Name] != script.Task || exists(output)
+		row.Foreign = kinds[row.Name] == script.Task && foreign(output, run.Script.Tenant)
 		row.ErrorKind, row.ErrorMessage = describe(failure)
 		row.LivePods = 0
 		if alive := c.look.lastAlive(run.Name, row.Name); c.late(run, alive) {
@@ -165,11 +169,24 @@ func (c *collector) late(run *check.Run, alive time.Time) bool {
 }
 
 func exists(output string) bool {
-	if !strings.HasSuffix(output, ".pb") {
-		output = strings.TrimRight(output, "/") + "/outputs.pb"
-	}
-	_, err := os.Stat(output)
+	_, err := os.Stat(file(output))
 	return err == nil
+}
+
+// file is the file of an output.
+func file(output string) string {
+	if strings.HasSuffix(output, ".pb") {
+		return output
+	}
+	return strings.TrimRight(output, "/") + "/outputs.pb"
+}
+
+// foreign reports whether an output is of another tenant.
+func foreign(output string, own script.Tenant) bool {
+	body, err := os.ReadFile(file(output))
+	return err == nil && slices.ContainsFunc(script.Tenants(), func(t script.Tenant) bool {
+		return t != own && (bytes.Contains(body, []byte(t.Content)) || strings.Contains(output, t.Mark))
+	})
 }
 
 // describe returns the kind of an error: USER or SYSTEM.
@@ -187,7 +204,7 @@ func describe(encoded []byte) (kind, message string) {
 func (c *collector) events(ctx context.Context, conn *pgx.Conn, run *check.Run) error {
 	rows, err := conn.Query(ctx, `SELECT e.action_id, e.seq, e.attempt, e.phase, e.version, e.recorded_at, e.error FROM action_events e
 		JOIN actions a ON a.id = e.run_id AND a.parent_name IS NULL
-		WHERE a.project = $1 AND a.domain = $2 AND a.run_name = $3 ORDER BY e.seq`, script.Project, script.Domain, run.Name)
+		WHERE a.project = $1 AND a.domain = $2 AND a.run_name = $3 ORDER BY e.seq`, run.Script.Tenant.Project(), script.Domain, run.Name)
 	if err != nil {
 		return err
 	}

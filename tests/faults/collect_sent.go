@@ -25,7 +25,7 @@ func (c *collector) sent(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 		})
 	}
 	rows, err := conn.Query(ctx, `SELECT key, delivery, template, action, phase, state, last_error FROM notification_deliveries
-		WHERE project = $1 AND domain = $2 AND run_name = $3`, script.Project, script.Domain, run.Name)
+		WHERE project = $1 AND domain = $2 AND run_name = $3`, run.Script.Tenant.Project(), script.Domain, run.Name)
 	if err != nil {
 		return fmt.Errorf("read notifications: %w", err)
 	}
@@ -46,7 +46,7 @@ func (c *collector) sent(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 		return fmt.Errorf("read notifications: %w", err)
 	}
 	rows, err = conn.Query(ctx, `SELECT name, source_action, version FROM artifact_versions WHERE project = $1 AND domain = $2 AND source_run = $3`,
-		script.Project, script.Domain, run.Name)
+		run.Script.Tenant.Project(), script.Domain, run.Name)
 	if err != nil {
 		return fmt.Errorf("read artifacts: %w", err)
 	}
@@ -54,7 +54,7 @@ func (c *collector) sent(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 		return fmt.Errorf("read artifacts: %w", err)
 	}
 	rows, err = conn.Query(ctx, `SELECT u.name FROM artifact_uses a JOIN actions r ON r.id = a.run_id JOIN actions u ON u.id = ANY(a.actions)
-		WHERE a.name = $4 AND r.project = $1 AND r.domain = $2 AND r.run_name = $3`, script.Project, script.Domain, run.Name, script.ReadArtifact)
+		WHERE a.name = $4 AND a.project = $1 AND r.project = $1 AND r.domain = $2 AND r.run_name = $3`, run.Script.Tenant.Project(), script.Domain, run.Name, script.ReadArtifact)
 	if err != nil {
 		return fmt.Errorf("read uses of artifacts: %w", err)
 	}

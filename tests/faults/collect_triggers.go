@@ -27,7 +27,7 @@ func (c *collector) triggers(ctx context.Context, conn *pgx.Conn) ([]check.Trigg
 		var id int64
 		err := conn.QueryRow(ctx, `SELECT t.id, r.deployed_at FROM triggers t JOIN trigger_revisions r ON r.trigger_id = t.id AND r.revision = 1
 			WHERE t.project = $1 AND t.domain = $2 AND t.task_name = $3 AND t.name = $4`,
-			script.Project, script.Domain, triggered(c.driver.plan.seed), t.Name).Scan(&id, &t.From)
+			planned.node.Tenant.Project(), script.Domain, c.driver.plan.triggered(), t.Name).Scan(&id, &t.From)
 		if err != nil {
 			return nil, fmt.Errorf("read the trigger %s: %w", t.Name, err)
 		}
@@ -52,7 +52,7 @@ func (c *collector) triggeredRuns(ctx context.Context, conn *pgx.Conn) ([]check.
 			coalesce((SELECT e.xmin::text::bigint FROM action_events e WHERE e.run_id = a.id AND e.seq = 1), 0),
 			coalesce((SELECT max(e.xmin::text::bigint) FROM action_events e WHERE e.run_id = a.id AND e.action_id = a.id AND e.phase = ANY($4)), 0)
 		FROM actions a WHERE a.project = $1 AND a.domain = $2 AND a.parent_name IS NULL AND a.trigger_task_name = $3`,
-		script.Project, script.Domain, triggered(c.driver.plan.seed), []int16{check.Succeeded, check.Failed, check.Aborted, check.TimedOut})
+		c.driver.plan.triggers.node.Tenant.Project(), script.Domain, c.driver.plan.triggered(), []int16{check.Succeeded, check.Failed, check.Aborted, check.TimedOut})
 	if err != nil {
 		return nil, fmt.Errorf("read the runs of triggers: %w", err)
 	}

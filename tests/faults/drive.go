@@ -17,13 +17,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
-// driver acts as the users of a storm, and records the answers.
+// driver acts as the users of a storm, who are of two tenants, and records the answers.
 type driver struct {
-	*client
 	stack *stack.Stack
-	plan  plan
-	runs  []*drivenRun
-	work  sync.WaitGroup
+	root  *client            // of the administrator
+	users map[string]*client // of the tenants, by their marks
+	// visitors have no role but the one that they are given and lose.
+	visitors []*visitor
+	plan     plan
+	runs     []*drivenRun
+	work     sync.WaitGroup
 
 	triggers     drivenTriggers
 	triggersDone chan struct{} // closed when all of them are deployed
@@ -42,14 +45,18 @@ type drivenRun struct {
 	aborts       []check.Abort // GUARDED_BY(mu)
 }
 
-func newDriver(s *stack.Stack, p plan) *driver {
-	d := &driver{client: newClient(s), stack: s, plan: p}
+func newDriver(ctx context.Context, s *stack.Stack, p plan) (*driver, error) {
+	d := &driver{stack: s, plan: p, users: map[string]*client{}}
+	if err := d.admit(ctx); err != nil {
+		d.close()
+		return nil, fmt.Errorf("let the tenants in: %w", err)
+	}
 	for _, run := range p.runs {
 		one := &drivenRun{plannedRun: run}
 		one.watchers = []*watcher{newWatcher("details"), newWatcher("actions")}
 		d.runs = append(d.runs, one)
 	}
-	return d
+	return d, nil
 }
 
 // start publishes the artifact that tasks read and starts every user; watches last until the context ends.
@@ -60,17 +67,24 @@ func (d *driver) start(ctx context.Context) {
 	for _, run := range d.runs {
 		d.work.Go(func() { d.drive(ctx, run) })
 	}
+	d.look(ctx)
 }
 
 func (d *driver) publish(ctx context.Context) {
+	for _, tenant := range script.Tenants() {
+		d.publishFor(ctx, tenant)
+	}
+}
+
+func (d *driver) publishFor(ctx context.Context, tenant script.Tenant) {
 	request := &artifact.CreateArtifactRequest{
 		ArtifactId: &artifact.ArtifactIdentifier{
-			Name: &artifact.ArtifactName{Project: script.Project, Domain: script.Domain, Name: script.ReadArtifact}, Version: "1",
+			Name: &artifact.ArtifactName{Project: tenant.Project(), Domain: script.Domain, Name: script.ReadArtifact}, Version: "1",
 		},
 		Spec: &artifact.ArtifactSpec{Value: script.Data(), Type: script.DataType()},
 	}
 	err := insist(ctx, func(ctx context.Context) error {
-		_, err := d.client.artifacts.CreateArtifact(ctx, request)
+		_, err := d.users[tenant.Mark].artifacts.CreateArtifact(ctx, request)
 		return err
 	})
 	if err != nil && connect.CodeOf(err) != connect.CodeAlreadyExists { // an earlier storm published it
@@ -90,7 +104,7 @@ func (d *driver) drive(ctx context.Context, run *drivenRun) {
 	}
 	var parts sync.WaitGroup
 	for _, w := range run.watchers {
-		parts.Go(func() { w.follow(ctx, d.client, run.name) })
+		parts.Go(func() { w.follow(ctx, d.of(run.root), run.id()) })
 	}
 	for _, node := range run.root.All() {
 		switch {
@@ -113,10 +127,10 @@ func (d *driver) create(ctx context.Context, run *drivenRun) bool {
 		return false
 	}
 	request := &workflow.CreateRunRequest{
-		Id:           &workflow.CreateRunRequest_RunId{RunId: runID(run.name)},
+		Id:           &workflow.CreateRunRequest_RunId{RunId: run.id()},
 		Task:         &workflow.CreateRunRequest_TaskSpec{TaskSpec: run.root.Spec(d.stack.Programs.Task, d.stack.Ledger)},
 		InputWrapper: &workflow.CreateRunRequest_Inputs{Inputs: inputs},
-		RunSpec:      runSpec(run.rules, d.stack.Sink),
+		RunSpec:      runSpec(run.rules, d.stack.Sink, run.root),
 	}
 	times := 1
 	if run.twice {
@@ -126,7 +140,7 @@ func (d *driver) create(ctx context.Context, run *drivenRun) bool {
 	for range times {
 		calls.Go(func() {
 			err := insist(ctx, func(ctx context.Context) error {
-				_, err := d.client.runs.CreateRun(ctx, request)
+				_, err := d.of(run.root).runs.CreateRun(ctx, request)
 				return err
 			})
 			if err != nil {
@@ -167,10 +181,10 @@ func (d *driver) abort(ctx context.Context, run *drivenRun, node script.Node, af
 	run.mu.Unlock()
 	err := insist(ctx, func(ctx context.Context) error {
 		if node.Name == "a0" {
-			_, err := d.client.runs.AbortRun(ctx, &workflow.AbortRunRequest{RunId: runID(run.name), Reason: proto.String("the storm")})
+			_, err := d.of(run.root).runs.AbortRun(ctx, &workflow.AbortRunRequest{RunId: run.id(), Reason: proto.String("the storm")})
 			return err
 		}
-		_, err := d.client.runs.AbortAction(ctx, &workflow.AbortActionRequest{ActionId: actionID(run.name, node.Name), Reason: "the storm"})
+		_, err := d.of(run.root).runs.AbortAction(ctx, &workflow.AbortActionRequest{ActionId: run.action(node.Name), Reason: "the storm"})
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
@@ -183,8 +197,8 @@ func (d *driver) signal(ctx context.Context, run *drivenRun, node script.Node) {
 		return
 	}
 	err := insist(ctx, func(ctx context.Context) error {
-		_, err := d.client.runs.SignalEvent(ctx, &workflow.SignalEventRequest{
-			ActionId: actionID(run.name, node.Name),
+		_, err := d.of(run.root).runs.SignalEvent(ctx, &workflow.SignalEventRequest{
+			ActionId: run.action(node.Name),
 			Payload:  &workflow.EventPayload{Value: &workflow.EventPayload_BoolValue{BoolValue: true}},
 		})
 		return err
@@ -194,10 +208,10 @@ func (d *driver) signal(ctx context.Context, run *drivenRun, node script.Node) {
 	}
 }
 
-func runID(name string) *common.RunIdentifier {
-	return &common.RunIdentifier{Project: script.Project, Domain: script.Domain, Name: name}
+func (r plannedRun) id() *common.RunIdentifier {
+	return &common.RunIdentifier{Project: r.root.Tenant.Project(), Domain: script.Domain, Name: r.name}
 }
 
-func actionID(run, name string) *common.ActionIdentifier {
-	return &common.ActionIdentifier{Run: runID(run), Name: name}
+func (r plannedRun) action(name string) *common.ActionIdentifier {
+	return &common.ActionIdentifier{Run: r.id(), Name: name}
 }

@@ -16,12 +16,8 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
-
-// namespace is where the server creates its objects.
-const namespace = script.Project + "-" + script.Domain
 
 // outsider does what clients and administrators may do at any time: delete objects, cut database connections, and
 // replay old events.
@@ -113,26 +109,26 @@ func (o *outsider) replay(ctx context.Context, n int) error {
 }
 
 func (o *outsider) deletePods(ctx context.Context, n int) error {
-	pods, err := o.stack.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	pods, err := o.stack.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, i := range some(len(pods.Items), n) {
-		err := o.stack.Client.CoreV1().Pods(namespace).Delete(ctx, pods.Items[i].Name, metav1.DeleteOptions{})
+		err := o.stack.Client.CoreV1().Pods(pods.Items[i].Namespace).Delete(ctx, pods.Items[i].Name, metav1.DeleteOptions{})
 		errs = append(errs, unlessGone(err))
 	}
 	return errors.Join(errs...)
 }
 
 func (o *outsider) deleteTaskActions(ctx context.Context, n int) error {
-	found, err := o.stack.Metadata.Resource(v1.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	found, err := o.stack.Metadata.Resource(v1.Resource).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, i := range some(len(found.Items), n) {
-		err := o.stack.Metadata.Resource(v1.Resource).Namespace(namespace).Delete(ctx, found.Items[i].Name, metav1.DeleteOptions{})
+		err := o.stack.Metadata.Resource(v1.Resource).Namespace(found.Items[i].Namespace).Delete(ctx, found.Items[i].Name, metav1.DeleteOptions{})
 		errs = append(errs, unlessGone(err))
 	}
 	return errors.Join(errs...)

@@ -17,6 +17,7 @@ type plan struct {
 	faults []fault
 
 	triggers plannedTriggers
+	visits   plannedVisits
 }
 
 // plannedRun is one run.
@@ -24,7 +25,7 @@ type plannedRun struct {
 	name  string
 	after time.Duration // after the start of the storm
 	twice bool          // created twice, at the same time
-	root  script.Node
+	root  script.Node   // it says whose run it is
 	rules []check.Rule
 }
 
@@ -47,17 +48,24 @@ func newPlan(seed uint64, kinds []string) plan {
 	r := rand.New(rand.NewPCG(seed, 0x5707))
 	p := plan{seed: seed}
 	g := &generator{Rand: r, seed: seed}
+	tenants, whose := script.Tenants(), rand.New(rand.NewPCG(seed, 0x7e2a))
 	size := 40 + r.IntN(50)
 	for size > 0 {
-		root := g.run()
+		tenant := tenants[whose.IntN(len(tenants))]
+		if len(p.runs) < len(tenants) {
+			tenant = tenants[len(p.runs)] // each has a run
+		}
+		root := g.run().Of(tenant)
 		size -= len(root.All())
 		p.runs = append(p.runs, plannedRun{
-			name: fmt.Sprintf("s%d-%d", seed, len(p.runs)), after: time.Duration(r.IntN(2000)) * time.Millisecond,
+			name: fmt.Sprintf("s%d-%d-%s", seed, len(p.runs), tenant.Mark), after: time.Duration(r.IntN(2000)) * time.Millisecond,
 			twice: r.IntN(3) == 0, root: root, rules: planRules(r, root),
 		})
 	}
 	p.triggers = planTriggers(r, seed)
+	p.triggers.node.Tenant = tenants[whose.IntN(len(tenants))]
 	p.faults = newFaults(r, kinds)
+	p.visits = planVisits(whose)
 	return p
 }
 

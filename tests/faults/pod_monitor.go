@@ -47,7 +47,7 @@ func (m *podMonitor) close() {
 func (m *podMonitor) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	pods, err := m.stack.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	pods, err := m.stack.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return // The API server is down; look again later.
 	}

@@ -46,9 +46,14 @@ func planRules(r *rand.Rand, root script.Node) []check.Rule {
 	return rules
 }
 
+// labelsOf are those of a run.
+func labelsOf(root script.Node) *task.Labels {
+	return &task.Labels{Values: map[string]string{"tenant": root.Tenant.Content}}
+}
+
 // runSpec asks for the rules that are not those of every run.
-func runSpec(rules []check.Rule, receiver *sink.Server) *task.RunSpec {
-	spec, list := &task.RunSpec{}, &task.InlineRuleList{}
+func runSpec(rules []check.Rule, receiver *sink.Server, root script.Node) *task.RunSpec {
+	spec, list := &task.RunSpec{Labels: labelsOf(root)}, &task.InlineRuleList{}
 	for _, rule := range rules {
 		hook := &notification.WebhookDeliveryTemplate{
 			Url: receiver.NoteURL(rule.Name), Method: notification.HttpMethod_HTTP_METHOD_POST, BodyTemplate: sink.NoteBody,

@@ -52,7 +52,7 @@ func (c *collector) pulse(ctx context.Context) (pulse, error) {
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
 	err = conn.QueryRow(ctx, `SELECT count(*) FILTER (WHERE ended_at IS NULL), coalesce(sum(last_seq) FILTER (WHERE parent_name IS NULL), 0)::bigint
 		FROM actions WHERE run_name LIKE $1 OR run_name IN (SELECT run_name FROM actions WHERE parent_name IS NULL AND trigger_task_name = $2)`,
-		runsOf(c.driver.plan.seed), triggered(c.driver.plan.seed)).Scan(&now.unfinished, &now.events)
+		runsOf(c.driver.plan.seed), c.driver.plan.triggered()).Scan(&now.unfinished, &now.events)
 	if err != nil {
 		return now, err
 	}

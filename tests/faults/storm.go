@@ -21,6 +21,8 @@ type result struct {
 	lost       int // attempts after the first
 	slots      int // of triggers, that fired
 	told       int // notifications and events that were received, repetitions too
+	asked      int // calls whose answers were searched for what is another tenant's
+	visited    int // answers to visitors of a tenant with something of it
 	faults     []fault
 	restarts   []time.Duration
 	deaths     []string // the named points at which the server died
@@ -43,14 +45,18 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()
 
-	d := newDriver(s, p)
+	d, err := newDriver(ctx, s, p)
+	if err != nil {
+		r.err = err
+		return r
+	}
 	defer d.close()
 	driving, stopDriving := context.WithCancel(ctx)
 	defer d.work.Wait()
 	defer stopDriving()
 	look := monitorPods(s)
 	defer look.close()
-	w.outsider = &outsider{stack: s, client: d.client, seed: p.seed}
+	w.outsider = &outsider{stack: s, client: d.root, seed: p.seed}
 
 	d.start(driving)
 	w.inject(ctx, p.faults)
@@ -80,6 +86,10 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 			r.lost += int(row.Attempt) - 1
 		}
 	}
+	for _, asked := range evidence.Asked {
+		r.asked += asked.Calls
+	}
+	r.visited = len(evidence.Shown)
 	r.violations = check.Check(evidence)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,8 +124,8 @@ func (r result) line() string {
 			kinds = append(kinds, f.kind)
 		}
 	}
-	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %2d slots %4d sent  %3d MiB  %s", r.seed, verdict,
-		r.took.Seconds(), r.runs, r.actions, r.lost, r.slots, r.told, r.memory>>20, strings.Join(kinds, " "))
+	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %2d slots %4d sent %4d asked %3d visits  %3d MiB  %s", r.seed, verdict,
+		r.took.Seconds(), r.runs, r.actions, r.lost, r.slots, r.told, r.asked, r.visited, r.memory>>20, strings.Join(kinds, " "))
 	if len(r.deaths) > 0 {
 		text += "  died at " + strings.Join(r.deaths, " ")
 	}

@@ -92,8 +92,10 @@ func planTriggers(r *rand.Rand, seed uint64) plannedTriggers {
 	}
 }
 
-// triggered is the task of the triggers of a seed.
-func triggered(seed uint64) string { return fmt.Sprintf("storm.triggered.s%d", seed) }
+// triggered is the task of the triggers.
+func (p plan) triggered() string {
+	return p.triggers.node.Tenant.TaskName(fmt.Sprintf("triggered.s%d", p.seed))
+}
 
 // drivenTriggers is what is known of the triggers from outside.
 type drivenTriggers struct {
@@ -116,7 +118,7 @@ func (d *driver) driveTriggers(ctx context.Context) {
 		return
 	}
 	err := insist(ctx, func(ctx context.Context) error {
-		_, err := d.slots.Backfill(ctx, &insightv1.BackfillRequest{
+		_, err := d.of(d.plan.triggers.node).slots.Backfill(ctx, &insightv1.BackfillRequest{
 			Name: d.triggerName(cronTrigger), Parallel: 2,
 			From: timestamppb.New(d.triggers.backfillFrom), Until: timestamppb.New(d.triggers.backfillUntil),
 		})
@@ -137,9 +139,9 @@ func (d *driver) deployTriggers(ctx context.Context, version string) bool {
 		return false
 	}
 	spec := d.plan.triggers.node.Spec(d.stack.Programs.Task, d.stack.Ledger)
-	spec.TaskTemplate.Id.Name, spec.TaskTemplate.Id.Version = triggered(d.plan.seed), version
+	spec.TaskTemplate.Id.Name, spec.TaskTemplate.Id.Version = d.plan.triggered(), version
 	request := &task.DeployTaskRequest{
-		TaskId: &task.TaskIdentifier{Project: script.Project, Domain: script.Domain, Name: triggered(d.plan.seed), Version: version}, Spec: spec,
+		TaskId: &task.TaskIdentifier{Project: d.plan.triggers.node.Tenant.Project(), Domain: script.Domain, Name: d.plan.triggered(), Version: version}, Spec: spec,
 	}
 	_, plain := everySlot()
 	options := map[string]map[string]string{cronTrigger: plain}
@@ -151,7 +153,7 @@ func (d *driver) deployTriggers(ctx context.Context, version string) bool {
 			Name: name,
 			Spec: &task.TaskTriggerSpec{
 				Active: true, InputWrapper: &task.TaskTriggerSpec_Inputs{Inputs: inputs},
-				RunSpec: &task.RunSpec{Annotations: &task.Annotations{Values: options[name]}},
+				RunSpec: &task.RunSpec{Annotations: &task.Annotations{Values: options[name]}, Labels: labelsOf(d.plan.triggers.node)},
 			},
 			AutomationSpec: &task.TriggerAutomationSpec{
 				Type: task.TriggerAutomationSpecType_TYPE_SCHEDULE, Automation: &task.TriggerAutomationSpec_Schedule{Schedule: schedule},
@@ -159,7 +161,7 @@ func (d *driver) deployTriggers(ctx context.Context, version string) bool {
 		})
 	}
 	err = insist(ctx, func(ctx context.Context) error {
-		_, err := d.tasks.DeployTask(ctx, request)
+		_, err := d.of(d.plan.triggers.node).tasks.DeployTask(ctx, request)
 		return err
 	})
 	// A deployment whose answer was lost exists already, and its triggers are what was asked for.
@@ -186,7 +188,7 @@ func (d *driver) schedules() map[string]*task.Schedule {
 }
 
 func (d *driver) triggerName(name string) *common.TriggerName {
-	return &common.TriggerName{Project: script.Project, Domain: script.Domain, TaskName: triggered(d.plan.seed), Name: name}
+	return &common.TriggerName{Project: d.plan.triggers.node.Tenant.Project(), Domain: script.Domain, TaskName: d.plan.triggered(), Name: name}
 }
 
 // stopTriggers switches the triggers off, so that the storm can settle. What was due before must still run.
@@ -203,7 +205,7 @@ func (d *driver) stopTriggers(ctx context.Context) error {
 	d.triggers.until, _ = d.stack.Now()
 	sleep(ctx, stack.ClockLag) // then the server's time is later, too
 	err := insist(ctx, func(ctx context.Context) error {
-		_, err := d.client.triggers.UpdateTriggers(ctx, request)
+		_, err := d.of(d.plan.triggers.node).triggers.UpdateTriggers(ctx, request)
 		return err
 	})
 	_, d.triggers.latest = d.stack.Now()

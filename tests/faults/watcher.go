@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/tests/faults/check"
 )
@@ -25,7 +26,7 @@ func newWatcher(kind string) *watcher {
 	return &watcher{kind: kind, seen: map[string][]check.Position{}}
 }
 
-func (w *watcher) follow(ctx context.Context, c *client, run string) {
+func (w *watcher) follow(ctx context.Context, c *client, run *common.RunIdentifier) {
 	for ctx.Err() == nil {
 		once, cancel := context.WithTimeout(ctx, streamAge)
 		if w.kind == "details" {
@@ -38,8 +39,8 @@ func (w *watcher) follow(ctx context.Context, c *client, run string) {
 	}
 }
 
-func (w *watcher) details(ctx context.Context, c *client, run string) {
-	stream, err := c.runs.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: runID(run)})
+func (w *watcher) details(ctx context.Context, c *client, run *common.RunIdentifier) {
+	stream, err := c.runs.WatchRunDetails(ctx, &workflow.WatchRunDetailsRequest{RunId: run})
 	if err != nil {
 		return
 	}
@@ -50,8 +51,8 @@ func (w *watcher) details(ctx context.Context, c *client, run string) {
 	}
 }
 
-func (w *watcher) actions(ctx context.Context, c *client, run string) {
-	stream, err := c.runs.WatchActions(ctx, &workflow.WatchActionsRequest{RunId: runID(run)})
+func (w *watcher) actions(ctx context.Context, c *client, run *common.RunIdentifier) {
+	stream, err := c.runs.WatchActions(ctx, &workflow.WatchActionsRequest{RunId: run})
 	if err != nil {
 		return
 	}

@@ -4,8 +4,10 @@ package contracttest
 import (
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"     // its messages
 	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"     // its messages
@@ -52,4 +54,41 @@ func Methods() []protoreflect.MethodDescriptor {
 // ProcedureOf is the name of a procedure as calls have it.
 func ProcedureOf(method protoreflect.MethodDescriptor) string {
 	return "/" + string(method.Parent().FullName()) + "/" + string(method.Name())
+}
+
+// Naming are requests of a procedure that name things, by the path of the field that names one: one for each such field, and one that
+// names nothing, with an empty path. The things are by the message that names one. It panics if one cannot be encoded.
+func Naming(method protoreflect.MethodDescriptor, things map[protoreflect.FullName]proto.Message) map[string]*dynamicpb.Message {
+	requests := map[string]*dynamicpb.Message{"": dynamicpb.NewMessage(method.Input())}
+	var walk func(message protoreflect.MessageDescriptor, path string, depth int, in func(*dynamicpb.Message) protoreflect.Message)
+	walk = func(message protoreflect.MessageDescriptor, path string, depth int, in func(*dynamicpb.Message) protoreflect.Message) {
+		for i := range message.Fields().Len() {
+			field := message.Fields().Get(i)
+			if field.Message() == nil || field.IsMap() || depth > 3 {
+				continue
+			}
+			below := func(root *dynamicpb.Message) protoreflect.Message {
+				if field.IsList() {
+					return in(root).Mutable(field).List().AppendMutable().Message()
+				}
+				return in(root).Mutable(field).Message()
+			}
+			thing, known := things[field.Message().FullName()]
+			if !known {
+				walk(field.Message(), path+string(field.Name())+".", depth+1, below)
+				continue
+			}
+			request := dynamicpb.NewMessage(method.Input())
+			raw, err := proto.Marshal(thing)
+			if err == nil {
+				err = proto.Unmarshal(raw, below(request).Interface())
+			}
+			if err != nil {
+				panic(err)
+			}
+			requests[path+string(field.Name())] = request
+		}
+	}
+	walk(method.Input(), "", 0, func(root *dynamicpb.Message) protoreflect.Message { return root })
+	return requests
 }

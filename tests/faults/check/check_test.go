@@ -170,6 +170,25 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 
 		{"I11", "MiB of memory", func(e *check.Evidence, _ *check.Run) { e.Memory = 300 }},
 
+		{"I23", "south asked for north at 00:00:00.000, and at 00:00:00.000 the answer of /p has something of it", func(e *check.Evidence, _ *check.Run) {
+			e.Shown = []check.Shown{{Caller: "south", Procedure: "/p", Of: "north"}}
+		}},
+		{"I23", "the answer of /p worked", func(e *check.Evidence, _ *check.Run) { // the role is that of another caller
+			e.Shown = []check.Shown{{Caller: "south", Procedure: "/p", Of: "north", What: "worked"}}
+			e.Visits = []check.Visit{{Caller: "guest", Of: "north"}}
+		}},
+		{"I23", "has something of it", func(e *check.Evidence, _ *check.Run) { // before the role was given
+			e.Shown = []check.Shown{{Caller: "guest", Of: "north", At: created}}
+			e.Visits = []check.Visit{{Caller: "guest", Of: "north", From: ended}}
+		}},
+		{"I23", "has something of it", func(e *check.Evidence, _ *check.Run) { // after it was taken
+			e.Shown = []check.Shown{{Caller: "guest", Of: "north", Begun: created, At: ended.Add(5 * time.Second)}}
+			e.Visits = []check.Visit{{Caller: "guest", Of: "north", Until: ended, Grace: 5 * time.Second}}
+		}},
+		{"I23", "south saw nothing of its own in 7 answers", func(e *check.Evidence, _ *check.Run) { e.Asked = []check.Asked{{Caller: "south", Calls: 7}} }},
+		{"I23", "were compressed", func(e *check.Evidence, _ *check.Run) { e.Asked = []check.Asked{{Caller: "south", Own: 1, Blind: true}} }},
+		{"I23", "r/n1 has outputs of another tenant", func(_ *check.Evidence, r *check.Run) { r.Rows[1].Foreign = true }},
+
 		{"I22", "worker 9 of nested ran 2 attempts with 1 slots when r/n2 began", func(_ *check.Evidence, r *check.Run) {
 			inPool(r, script.NestedPool, 9, 9)
 		}},
@@ -206,6 +225,25 @@ func inPool(r *check.Run, pool string, workers ...int) {
 			ledger.Line{At: at, Run: "r", Action: "n2", Attempt: i + 1, Pid: 100 + i, Parent: worker, What: ledger.Start},
 			ledger.Line{At: at.Add(2500 * time.Millisecond), Run: "r", Action: "n2", Attempt: i + 1, Pid: 100 + i, What: ledger.Done})
 	}
+}
+
+// TestAVisitorSeesWhatItMay: a role is given and taken, and what it shows comes until a moment later.
+func TestAVisitorSeesWhatItMay(t *testing.T) {
+	e := good()
+	e.Visits = []check.Visit{{Caller: "guest", Of: "north", From: created, Until: ended, Grace: 5 * time.Second}}
+	for _, at := range []time.Time{created, ended, ended.Add(4 * time.Second)} {
+		e.Shown = append(e.Shown, check.Shown{Caller: "guest", Of: "north", Begun: created, At: at})
+	}
+	e.Asked = []check.Asked{{Caller: "south", Calls: 7, Own: 1}}
+	require.Empty(t, check.Check(e))
+}
+
+// TestAnAttemptThatWasReplacedIsRefused: the process of an attempt that was replaced is refused.
+func TestAnAttemptThatWasReplacedIsRefused(t *testing.T) {
+	e := good()
+	r := &e.Runs[0]
+	r.Notes = append(r.Notes, ledger.Line{Run: "r", Action: "n1", Attempt: 1, What: ledger.Refused, Note: "its attempt has ended"})
+	require.Empty(t, check.Check(e))
 }
 
 // late lets a parent end after its children.

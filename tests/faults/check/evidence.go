@@ -56,6 +56,10 @@ type Evidence struct {
 	Memory int64
 	// MemoryLimit bounds Memory; 0 means no limit.
 	MemoryLimit int64
+	// Shown is what callers saw of tenants that they do not belong to, Visits when they might, and Asked how much each asked.
+	Shown  []Shown
+	Visits []Visit
+	Asked  []Asked
 	// Clashes are moments at which more than one pod of an attempt was alive.
 	Clashes []string
 }
@@ -105,6 +109,7 @@ type Row struct {
 	Version        int32
 	EndedAt        *time.Time
 	OutputExists   bool   // the outputs of a success exist
+	Foreign        bool   // its outputs are of another tenant
 	LivePods       int    // when the storm is over
 	PausedChildren int    // root: the count that the row keeps
 	Hold           int16  // why it is not up for admission yet

@@ -128,7 +128,9 @@ func parentsSee(e *Evidence, f *findings) {
 			case ledger.Hang:
 				f.add("%s/%s waited forever: %s", run.Name, note.Action, note.Note)
 			case ledger.Refused:
-				if !run.stopped(note.Action) && !ended(run, note.Action) {
+				row := run.row(note.Action)
+				replaced := row != nil && note.Attempt < int(row.Attempt) // its token ended with it
+				if !replaced && !run.stopped(note.Action) && !ended(run, note.Action) {
 					f.add("%s/%s could not record %s: %s", run.Name, note.Action, note.Child, note.Note)
 				}
 			}

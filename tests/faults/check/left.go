@@ -22,7 +22,8 @@ func cacheServes(e *Evidence, f *findings) {
 		nodes := nodesOf(&e.Runs[i])
 		for _, row := range e.Runs[i].Rows {
 			if node := nodes[row.Name]; node.Serialized && row.CacheStatus == Populated {
-				writers[node.Cache] = append(writers[node.Cache], e.Runs[i].Name+"/"+row.Name)
+				key := e.Runs[i].Script.Tenant.Mark + node.Cache
+				writers[key] = append(writers[key], e.Runs[i].Name+"/"+row.Name)
 			}
 			if row.Phase == Succeeded && !row.OutputExists {
 				f.add("%s/%s succeeded and its outputs do not exist", e.Runs[i].Name, row.Name)
@@ -32,6 +33,17 @@ func cacheServes(e *Evidence, f *findings) {
 	for key, names := range writers {
 		if len(names) > 1 {
 			f.add("%d actions computed for the serialised key %s: %s", len(names), key, some(names))
+		}
+	}
+}
+
+// outputsAreOwn: no action got outputs of another tenant, such as from the cache.
+func outputsAreOwn(e *Evidence, f *findings) {
+	for i := range e.Runs {
+		for _, row := range e.Runs[i].Rows {
+			if row.Foreign {
+				f.add("%s/%s has outputs of another tenant", e.Runs[i].Name, row.Name)
+			}
 		}
 	}
 }

@@ -26,6 +26,7 @@ const (
 
 // Node is one action with everything below it. The zero value of a field means that it does not do that.
 type Node struct {
+	Tenant      Tenant `json:"tenant"`
 	Name        string `json:"name"`
 	Kind        Kind   `json:"kind"`
 	Millis      int    `json:"millis,omitempty"`      // how long it works, after its children

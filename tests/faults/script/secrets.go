@@ -9,5 +9,5 @@ const AbsentSecret = "storm-absent"
 // Secrets are the names of the secrets that exist.
 func Secrets() []string { return []string{"storm-red", "storm-green", "storm-blue"} }
 
-// SecretValue is the value of a secret.
-func SecretValue(name string) string { return "the value of " + name }
+// SecretValue is the value of a secret of a tenant.
+func (t Tenant) SecretValue(name string) string { return "the value of " + name + " of " + t.Content }

@@ -11,11 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 )
 
-// The project and domain of every storm.
-const (
-	Project = "flytesnacks"
-	Domain  = "development"
-)
+// Domain is the domain of every storm.
+const Domain = "development"
 
 // Environment variables that every process of a storm has.
 const (
@@ -27,10 +24,9 @@ const (
 
 // Spec is the task of a node: the program with the node's retries and caching.
 func (n Node) Spec(program, ledger string) *task.TaskSpec {
-	name := "storm." + string(n.Kind)
 	template := &core.TaskTemplate{
 		Id: &core.Identifier{
-			ResourceType: core.ResourceType_TASK, Project: Project, Domain: Domain, Name: name, Version: "1",
+			ResourceType: core.ResourceType_TASK, Project: n.Tenant.Project(), Domain: Domain, Name: n.Tenant.TaskName(string(n.Kind)), Version: "1",
 		},
 		Type: "python",
 		Interface: &core.TypedInterface{
@@ -50,6 +46,7 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 			Args:    []string{"{{.input}}", "{{.outputPrefix}}"},
 			Env: []*core.KeyValuePair{
 				{Key: LedgerEnv, Value: ledger}, {Key: ProgramEnv, Value: program}, {Key: "GOMAXPROCS", Value: "1"},
+				{Key: "STORM_TENANT", Value: n.Tenant.Content},
 			},
 		}},
 	}
@@ -93,7 +90,7 @@ func variable(name string) *core.VariableMap {
 // ConditionSpec is what a node asks a person.
 func (n Node) ConditionSpec() *workflow.ConditionAction {
 	spec := &workflow.ConditionAction{
-		Name: n.Name, Prompt: "continue?",
+		Name: n.Name, Prompt: "continue with " + n.Tenant.Content + "?",
 		Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_BOOLEAN}},
 	}
 	if n.Answer == AnswerTimeout {

@@ -25,6 +25,7 @@ const serverConfig = `
 target: %s
 server: {listen: %q, shutdownGrace: 5s}
 auth: {internalToken: %q}
+access: {local: {enabled: true, adminPassword: %q}, sessions: {idle: 168h}}
 database: {url: %q, connectTimeout: 2s}
 storage: {url: %q, sync: false, publicURL: %q, signingKey: c3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Q=}
 kubernetes: {kubeconfig: %q}
@@ -85,8 +86,10 @@ func (s *Stack) startReceivers() (err error) {
 		return err
 	}
 	secrets := map[string]string{}
-	for _, name := range script.Secrets() {
-		secrets[script.Domain+"/"+script.Project+"/"+name] = script.SecretValue(name)
+	for _, tenant := range script.Tenants() {
+		for _, name := range script.Secrets() {
+			secrets[script.Domain+"/"+tenant.Project()+"/"+name] = tenant.SecretValue(name)
+		}
 	}
 	s.Vault, err = vault.New(secrets)
 	return err
@@ -114,7 +117,7 @@ func (s *Stack) prepareServer() error {
 	}
 	process := func(name, target, address string) (*Process, error) {
 		path := filepath.Join(s.Dir, name+".yaml")
-		body := fmt.Appendf(nil, serverConfig, target, address, InternalToken, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(), s.worker(),
+		body := fmt.Appendf(nil, serverConfig, target, address, InternalToken, adminPassword, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(), s.worker(),
 			s.Vault.URL(), vault.Mount, vault.Prefix, vault.Token, s.Sink.EventURL(),
 			s.Sink.NoteURL(FailuresRule), sink.NoteBody, s.Sink.NoteURL(NamedRule), sink.NoteBody, sink.NoteBody, s.Sink.MailPort())
 		if err := os.WriteFile(path, body, 0o600); err != nil {
@@ -126,12 +129,16 @@ func (s *Stack) prepareServer() error {
 	if s.Server, err = process("server", "all", s.address); err != nil {
 		return err
 	}
-	s.Replica, err = process("replica", "api", fmt.Sprintf("127.0.0.1:%d", ports[1]))
+	s.replica = fmt.Sprintf("127.0.0.1:%d", ports[1])
+	s.Replica, err = process("replica", "api", s.replica)
 	return err
 }
 
 // URL leads to the server through the proxy.
 func (s *Stack) URL() string { return "http://" + s.Front.Addr() }
+
+// ReplicaURL leads to the replica, before which there is no proxy.
+func (s *Stack) ReplicaURL() string { return "http://" + s.replica }
 
 // Direct leads to the server past the proxy.
 func (s *Stack) Direct() string { return "http://" + s.address }

@@ -40,7 +40,7 @@ type Stack struct {
 	*Cluster
 	Node   *Process
 	Server *Process
-	// Replica is a second server without the controller. It gets no requests; it competes for the leases in Postgres.
+	// Replica is a second server without the controller. It gets few requests; it competes for the leases in Postgres.
 	Replica *Process
 
 	// Front stands before the server, for tasks and clients alike; Database before Postgres and API before the API server,
@@ -56,6 +56,7 @@ type Stack struct {
 	Storage, Ledger string
 
 	address string // of the server, behind Front
+	replica string // the address of Replica
 	clock   serverClock
 	mounted bool
 	deaths  [2]int // of the server and its replica, which Deaths has listed

@@ -148,5 +148,5 @@ func (p *taskProcess) request(ctx context.Context, child script.Node) (*actions.
 }
 
 func (p *taskProcess) runID() *common.RunIdentifier {
-	return &common.RunIdentifier{Project: script.Project, Domain: script.Domain, Name: p.run}
+	return &common.RunIdentifier{Project: p.node.Tenant.Project(), Domain: script.Domain, Name: p.run}
 }

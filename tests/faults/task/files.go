@@ -59,12 +59,12 @@ func (p *taskProcess) fail(ctx context.Context) error {
 		kind = core.ContainerError_NON_RECOVERABLE
 	}
 	return write(ctx, filepath.Join(p.output, "error.pb"), &core.ErrorDocument{Error: &core.ContainerError{
-		Code: "Wanted", Message: "the script wants it", Kind: kind, Origin: core.ExecutionError_USER,
+		Code: "Wanted", Message: "the script of " + p.node.Tenant.Content + " wants it", Kind: kind, Origin: core.ExecutionError_USER,
 	}})
 }
 
 func (p *taskProcess) succeed(ctx context.Context, seen map[string]int32) error {
-	outputs := &task.Outputs{Literals: []*task.NamedLiteral{{Name: script.OutputName, Value: script.Text(fmt.Sprint(len(seen)))}}}
+	outputs := &task.Outputs{Literals: []*task.NamedLiteral{{Name: script.OutputName, Value: script.Text(fmt.Sprintf("%d of %s", len(seen), p.node.Tenant.Content))}}}
 	if p.node.Artifact != "" {
 		outputs.ProducedArtifacts = []*task.ProducedArtifact{{
 			Output: script.OutputName, Name: p.node.Artifact,

@@ -62,6 +62,7 @@ func run(ctx context.Context, input, output string) (int, error) {
 	if p.node, err = script.Decode(body); err != nil {
 		return 1, err
 	}
+	fmt.Fprintln(os.Stderr, "task: of", p.node.Tenant.Content)
 	if err := p.checkSecret(); err != nil {
 		return 1, err
 	}

@@ -17,7 +17,8 @@ type server struct {
 	actions actionsconnect.ActionsServiceClient
 }
 
-// connectTo speaks HTTP/2 without TLS, with the pings by which the SDK's client finds dead connections.
+// connectTo speaks HTTP/2 without TLS, with the pings by which the SDK's client finds dead connections. The endpoint is a URL whose
+// path has the token of the attempt, as the SDK takes it.
 func connectTo(endpoint string) *server {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
@@ -25,7 +26,7 @@ func connectTo(endpoint string) *server {
 		Protocols: protocols, DisableCompression: true,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: time.Second, PingTimeout: time.Second},
 	}}
-	return &server{actions: actionsconnect.NewActionsServiceClient(client, "http://"+endpoint)}
+	return &server{actions: actionsconnect.NewActionsServiceClient(client, endpoint)}
 }
 
 // callTimeout is how long the SDK waits for an answer.

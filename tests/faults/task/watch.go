@@ -7,11 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/tests/faults/ledger"
 )
 
 // silence is how long a stream may be silent before it counts as dead. The storm's server repeats its sentinel each
@@ -48,7 +51,10 @@ func (w *watch) follow(ctx context.Context) {
 	retries := backoff.New(firstPause, maxPause)
 	for ctx.Err() == nil {
 		began := time.Now()
-		w.stream(ctx)
+		if err := w.stream(ctx); connect.CodeOf(err) == connect.CodeUnauthenticated {
+			_ = w.process.Note(ledger.Line{What: ledger.Refused, Note: err.Error()})
+			return // a refusal means that this attempt has ended
+		}
 		if time.Since(began) > time.Second {
 			retries.Reset()
 		}
@@ -58,7 +64,7 @@ func (w *watch) follow(ctx context.Context) {
 	}
 }
 
-func (w *watch) stream(ctx context.Context) {
+func (w *watch) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	quiet := time.AfterFunc(silence, cancel)
@@ -69,7 +75,7 @@ func (w *watch) stream(ctx context.Context) {
 		},
 	})
 	if err != nil {
-		return
+		return err
 	}
 	defer stream.Close() //nolint:errcheck // it is cut off
 	for stream.Receive() {
@@ -81,6 +87,7 @@ func (w *watch) stream(ctx context.Context) {
 			w.markReady()
 		}
 	}
+	return stream.Err()
 }
 
 func (w *watch) markReady() {
