@@ -286,7 +286,12 @@ func pageOf(request *dynamicpb.Message) protoreflect.Message {
 // setPage asks for a page.
 func setPage(request *dynamicpb.Message, limit uint32, token string) {
 	page := pageOf(request)
-	page.Set(page.Descriptor().Fields().ByName("limit"), protoreflect.ValueOfUint32(limit))
+	at := page.Descriptor().Fields().ByName("limit")
+	if at.Kind() == protoreflect.Int32Kind {
+		page.Set(at, protoreflect.ValueOfInt32(int32(limit)))
+	} else {
+		page.Set(at, protoreflect.ValueOfUint32(limit))
+	}
 	page.Set(page.Descriptor().Fields().ByName("token"), protoreflect.ValueOfString(token))
 }
 

@@ -188,8 +188,26 @@ func (p *Policy) current(ctx context.Context) (*generation, error) {
 		}
 		return loaded.(*generation), nil //nolint:forcetypeassert // only generations are loaded
 	}
-	if age := p.deps.Clock.Now().UnixNano() - p.confirmed.Load(); age > int64(stale) {
-		return nil, rpc.Unavailable(nil, "the roles and bindings could not be read for %s, so nothing is decided; try again", time.Duration(age).Round(time.Second))
+	if age := p.age(); age > stale {
+		return p.again(ctx, age)
 	}
 	return now, nil
+}
+
+// age is how long ago the policy was seen in the source.
+func (p *Policy) age() time.Duration {
+	return time.Duration(p.deps.Clock.Now().UnixNano() - p.confirmed.Load())
+}
+
+// again reads a policy that is too old. If it only seems so, because the clock was set, callers do not notice.
+func (p *Policy) again(ctx context.Context, age time.Duration) (*generation, error) {
+	_, err, _ := p.loads.Do("again", func() (any, error) {
+		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), poll)
+		defer cancel()
+		return nil, p.Refresh(reading)
+	})
+	if now := p.now.Load(); now != nil && err == nil {
+		return now, nil
+	}
+	return nil, rpc.Unavailable(err, "the roles and bindings could not be read for %s, so nothing is decided; try again", age.Round(time.Second))
 }

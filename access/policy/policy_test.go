@@ -128,8 +128,9 @@ func TestWithoutAnAnswerOfTheStoreNothingIsDecided(t *testing.T) {
 	clk.Step(31 * time.Second)
 	require.Equal(t, rpc.KindUnavailable, rpc.KindOf(decide(t, p, ada, "run.view", "p", "d")), "what was known is too old")
 	s.err = nil
-	require.NoError(t, p.Refresh(t.Context()))
-	require.NoError(t, decide(t, p, ada, "run.view", "p", "d"))
+	require.NoError(t, decide(t, p, ada, "run.view", "p", "d"), "it is read again")
+	clk.Step(24 * time.Hour)
+	require.NoError(t, decide(t, p, ada, "run.view", "p", "d"), "a clock that is set is not an outage")
 	s.change(func() { s.err = errors.New("no database") })
 	require.Error(t, p.Refresh(t.Context()))
 }

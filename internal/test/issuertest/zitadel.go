@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,13 +34,31 @@ type Zitadel struct {
 	address string
 	handler http.Handler
 	server  *http.Server
+
+	mu     sync.Mutex
+	served map[string]int // GUARDED_BY(mu): requests by path
+}
+
+// Served counts the requests to a path.
+func (z *Zitadel) Served(path string) int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.served[path]
+}
+
+// ServeHTTP implements http.Handler.
+func (z *Zitadel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	z.mu.Lock()
+	z.served[r.URL.Path]++
+	z.mu.Unlock()
+	z.handler.ServeHTTP(w, r)
 }
 
 // NewZitadel starts the provider with a client that people are sent back to.
 func NewZitadel(t testing.TB, redirect string) *Zitadel {
 	t.Helper()
 	require.NotEmpty(t, redirect)
-	z := &Zitadel{t: t, address: "127.0.0.1:0"}
+	z := &Zitadel{t: t, address: "127.0.0.1:0", served: map[string]int{}}
 	z.Start()
 	t.Cleanup(z.Stop)
 	z.URL = "http://" + strings.Replace(z.address, "127.0.0.1", "localhost", 1)
@@ -81,9 +100,7 @@ func (z *Zitadel) Start() {
 	listener, err := (&net.ListenConfig{}).Listen(z.t.Context(), "tcp", z.address)
 	require.NoError(z.t, err)
 	z.address = listener.Addr().String()
-	z.server = &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { z.handler.ServeHTTP(w, r) }), ReadHeaderTimeout: time.Minute,
-	}
+	z.server = &http.Server{Handler: z, ReadHeaderTimeout: time.Minute}
 	go z.server.Serve(listener) //nolint:errcheck // until Stop
 }
 
