@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,6 +64,30 @@ func TestWrongValues(t *testing.T) {
 		text, err := helm(t, "", append(append([]string{"template", release, chart}, installable...), wrong.args...)...)
 		require.Error(t, err, "%v was taken", wrong.args)
 		require.Contains(t, text, wrong.says, "%v", wrong.args)
+	}
+}
+
+// TestNotesFollowAccess: what is printed after an installation works as it stands, also where callers have to sign in.
+func TestNotesFollowAccess(t *testing.T) {
+	const plain, encrypted, signIn = `localhost:8088", insecure: true`, `flyte.example.com", insecure: false`, "Callers sign in"
+	issuer := []string{"--set", "config.access.open=false", "--set", "config.access.issuers[0].url=https://login.example.com"}
+	ingress := []string{"--set", "ingress.enabled=true,ingress.host=flyte.example.com,ingress.tlsSecret=tls"}
+	for _, one := range []struct {
+		args     []string
+		has, not string
+	}{
+		{installable, plain, signIn},
+		{[]string{"--set", "trial=true"}, plain, signIn},
+		{slices.Concat(installable, issuer), signIn, "insecure"},
+		{slices.Concat(installable, issuer, ingress), encrypted, signIn},
+		{[]string{"--set", "trial=true,config.access.local.enabled=true"}, signIn, "Anyone who reaches the port"},
+	} {
+		text, err := helm(t, "", append([]string{"install", release, chart, "--dry-run=client"}, one.args...)...)
+		require.NoError(t, err, text)
+		_, notes, found := strings.Cut(text, "\nNOTES:")
+		require.True(t, found, text)
+		require.Contains(t, notes, one.has, "%v", one.args)
+		require.NotContains(t, notes, one.not, "%v", one.args)
 	}
 }
 

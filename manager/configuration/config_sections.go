@@ -19,7 +19,8 @@ type ServerConfig struct {
 	// AllowedHosts are further names under which clients reach this server, such as flyte.example.com. Requests under
 	// other names are refused, so that a web page cannot reach the server through a name of its own (DNS rebinding).
 	// Always allowed: IP addresses, localhost, names without a dot (in the demo only that of the machine), names of Kubernetes
-	// services (not in the demo), and the hosts of storage.publicURL, runs.webhooks.publicURL and executor.pod.endpoint.
+	// services (not in the demo), and the hosts of storage.publicURL, access.publicURL, runs.webhooks.publicURL and
+	// executor.pod.endpoint.
 	AllowedHosts []string `config:"allowedHosts"`
 	// AllowedOrigins are the web origins whose pages may call the API, such as https://console.example. A * means
 	// one part, as in http://localhost:*. Default none: only the built-in console may.

@@ -82,7 +82,7 @@ func TestRestart(t *testing.T) {
 }
 
 func TestManySubscribersShareReads(t *testing.T) {
-	f := newFixture(t)
+	f := newFixture(t, withConfig(func(c *watch.Config) { c.Heartbeat = time.Hour })) // a heartbeat would count as a message
 	r := f.run("p", "development", "r1")
 	const subscribers, commits = 1000, 20
 	streams := make([]*childrenStream, subscribers)
@@ -113,7 +113,7 @@ func TestManySubscribersShareReads(t *testing.T) {
 }
 
 func TestManyParentsOfOneRun(t *testing.T) {
-	f := newFixture(t)
+	f := newFixture(t, withConfig(func(c *watch.Config) { c.Heartbeat = time.Hour })) // a heartbeat would count as a message
 	r := f.run("p", "development", "r1")
 	const parents = 300
 	streams := make([]*childrenStream, parents)
