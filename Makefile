@@ -254,6 +254,8 @@ tools: $(BIN)/gotestsum $(BIN)/protoc-gen-go buf ## Install the pinned tools int
 cluster-tools: build-demo
 	@[ -x $(BIN)/etcd ] && [ -x $(BIN)/kube-apiserver ] || rm -f $(BIN)/.cluster-tools
 	@tools/if-changed.sh $(BIN)/.cluster-tools demo/go.mod demo/go.sum tools/kube -- tools/kube/build.sh
+	@[ -d $(BIN)/crds ] || rm -f $(BIN)/.operators
+	@tools/if-changed.sh $(BIN)/.operators tools/operators -- tools/operators/crds.sh
 
 # A real kubelet, for what the demo's node and the tests' nodes cannot show: docs/testing.md.
 .PHONY: node node-test node-down

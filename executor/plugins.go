@@ -16,8 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/dask"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/job"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/jobset"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/kubeflow"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/spark"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
@@ -25,12 +31,19 @@ import (
 
 // available describes every plugin of this program. A new plugin is added here, with its settings in Plugins.
 func available(config Config) []plugin.Definition {
-	return []plugin.Definition{pod.Definition(config.Pod), job.Definition(config.Pod, config.Plugins.Job)}
+	operators := config.Plugins.Operators
+	return []plugin.Definition{
+		pod.Definition(config.Pod), job.Definition(config.Pod, config.Plugins.Job),
+		dask.Definition(config.Pod, operators), jobset.Definition(config.Pod, operators), kubeflow.MPI(config.Pod, operators),
+		kubeflow.PyTorch(config.Pod, operators), kubeflow.TensorFlow(config.Pod, operators), ray.Definition(config.Pod, operators),
+		spark.Definition(config.Pod, operators),
+	}
 }
 
 // Plugins says which plugins run attempts, and of which tasks.
 type Plugins struct {
-	// Enabled are the plugins of this executor: pod, job. Each needs rights on its kinds of objects. Default pod.
+	// Enabled are the plugins of this executor: pod, job, and those of operators, which are dask,
+	// jobset, mpi, pytorch, ray, spark and tensorflow. Each needs rights on its kinds of objects. Default pod.
 	Enabled []string `config:"enabled"`
 	// Default is the plugin of all task types that are one container and that TaskTypes does not list. Default pod.
 	Default string `config:"default"`
@@ -44,11 +57,13 @@ type Plugins struct {
 	Probe time.Duration `config:"probe"`
 	// Job configures the plugin job.
 	Job job.Config `config:"job"`
+	// Operators configures the plugins of all operators.
+	Operators operated.Config `config:"operators"`
 }
 
 // DefaultPlugins runs every task as a pod.
 func DefaultPlugins() Plugins {
-	return Plugins{Enabled: []string{pod.Name}, Default: pod.Name, Probe: 30 * time.Second}
+	return Plugins{Enabled: []string{pod.Name}, Default: pod.Name, Probe: 30 * time.Second, Operators: operated.DefaultConfig()}
 }
 
 // Validate lists the fields that are wrong.
@@ -72,6 +87,7 @@ func (c Plugins) Validate() error {
 		seen[taskType] = true
 	}
 	found.Section("job", c.Job.Validate())
+	found.Section("operators", c.Operators.Validate())
 	found.If(c.Probe <= 0, "probe: must be positive, got %s", c.Probe)
 	return found.Err()
 }

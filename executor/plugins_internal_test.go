@@ -16,7 +16,7 @@ func TestPluginsOfTheConfiguration(t *testing.T) {
 	require.NoError(t, DefaultPlugins().Validate())
 	for words, wrong := range map[string]Plugins{
 		`probe: must be positive, got 0s`:                                {Enabled: []string{"pod"}, Default: "pod"},
-		`enabled[1]: there is no plugin "ray"`:                           {Enabled: []string{"pod", "ray"}, Default: "pod"},
+		`enabled[1]: there is no plugin "slurm"`:                         {Enabled: []string{"pod", "slurm"}, Default: "pod"},
 		`enabled[1]: "pod" is listed twice`:                              {Enabled: []string{"pod", "pod"}, Default: "pod"},
 		`default: plugin "job" is not enabled`:                           {Enabled: []string{"pod"}, Default: "job"},
 		`taskTypes[0]: "batch" is not TYPE=PLUGIN`:                       {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch"}},

@@ -72,6 +72,8 @@ const (
 	NotListening              Reason = "NotListening"
 	PortTaken                 Reason = "PortTaken"
 	OperatorMissing           Reason = "OperatorMissing"
+	OperatorFailed            Reason = "OperatorFailed"
+	GangFailed                Reason = "DownstreamSystemError"
 	WorkerLost                Reason = "WorkerLost"
 	WorkerOOM                 Reason = "WorkerOOMKilled"
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
@@ -129,6 +131,8 @@ func Table() map[Reason]Row {
 		TaskFailed:                {User, true, "the task reported an error"},
 		PortTaken:                 {User, true, "the port that the app declares is taken on its machine"},
 		OperatorMissing:           {System, true, "the cluster no longer has the kind of object that ran the attempt"},
+		OperatorFailed:            {System, true, "the operator that runs the pods of the task gave it up, and no pod is to blame"},
+		GangFailed:                {User, true, "the operator that runs the pods of the task says that the task failed"},
 		WorkerLost:                {System, true, "the worker that ran the task was lost before it was done"},
 		WorkerOOM:                 {System, true, "the worker that ran the task ran out of memory while it ran several tasks, and which of them used the memory is not known; ask for more memory, or for fewer tasks at a time"},
 		NoRoom:                    {System, true, "no node has room for the pod now"},

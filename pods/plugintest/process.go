@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,7 +53,8 @@ func startProcess(t *testing.T, cluster *kubetest.Cluster, definition plugin.Def
 
 	live, err := client.New(cluster.Config, client.Options{Scheme: scheme})
 	require.NoError(t, err)
-	p := &process{writer: &writer{Client: live}}
+	// A field that the API server would drop is an error.
+	p := &process{writer: &writer{Client: client.WithFieldValidation(live, metav1.FieldValidationStrict)}}
 	p.Plugin, err = definition.New(plugin.Deps{Cache: cached, Live: live, Writer: p.writer, Store: &Blobs{}, Clock: clock.System{}})
 	require.NoError(t, err)
 	return p

@@ -12,7 +12,7 @@ PLACE = {"project": "flytesnacks", "domain": "development"}
 
 @pytest.mark.usefixtures("sdk")
 def test_task_type_that_nobody_serves():
-    with pytest.raises(Exception, match='serves tasks of type "spark": that takes a plugin for the Spark operator.*spark=pod'):
+    with pytest.raises(Exception, match='serves tasks of type "spark": that takes the plugin spark, and the Spark operator.*spark=pod'):
         flyte.run(distributed.trains)
     handle = flyte.run(distributed.starts_trains)
     handle.wait(quiet=True)

@@ -25,6 +25,27 @@ kinds that only a plugin or a kind of route uses follow the configuration.
 {{- if has "job" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
 - {apiGroups: [batch], resources: [jobs], verbs: [get, list, watch, create, patch, delete]}
 {{- end }}
+{{- if has "dask" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
+- {apiGroups: [kubernetes.dask.org], resources: [daskjobs], verbs: [get, list, watch, create, patch, delete]}
+{{- end }}
+{{- if has "jobset" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
+- {apiGroups: [jobset.x-k8s.io], resources: [jobsets], verbs: [get, list, watch, create, patch, delete]}
+{{- end }}
+{{- if has "mpi" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
+- {apiGroups: [kubeflow.org], resources: [mpijobs], verbs: [get, list, watch, create, patch, delete]}
+{{- end }}
+{{- if has "pytorch" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
+- {apiGroups: [kubeflow.org], resources: [pytorchjobs], verbs: [get, list, watch, create, patch, delete]}
+{{- end }}
+{{- if has "ray" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
+- {apiGroups: [ray.io], resources: [rayjobs], verbs: [get, list, watch, create, patch, delete]}
+{{- end }}
+{{- if has "spark" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
+- {apiGroups: [sparkoperator.k8s.io], resources: [sparkapplications], verbs: [get, list, watch, create, patch, delete]}
+{{- end }}
+{{- if has "tensorflow" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
+- {apiGroups: [kubeflow.org], resources: [tfjobs], verbs: [get, list, watch, create, patch, delete]}
+{{- end }}
 {{- $route := dig "deployer" "route" "kind" "none" .Values.config }}
 {{- if eq $route "ingress" }}
 - {apiGroups: [networking.k8s.io], resources: [ingresses], verbs: [get, create, update, delete]}

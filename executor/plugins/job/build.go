@@ -3,11 +3,9 @@ package job
 import (
 	"context"
 	"maps"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
@@ -46,19 +44,4 @@ func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*batchv1.J
 		Template:             *template,
 	}
 	return job, nil
-}
-
-// jobName is the name of an attempt's Job. It is that of the pod plugin's pod, with the readable part cut so that it can be
-// the value of a label, which Kubernetes requires of Jobs. The hash at the end of a TaskAction's name keeps it unique.
-func jobName(taskAction string, attempt int32) string {
-	name := v1.PodName(taskAction, attempt)
-	over := len(name) - validation.LabelValueMaxLength
-	if over <= 0 {
-		return name
-	}
-	hash := strings.LastIndex(taskAction, "-")
-	if hash < over {
-		return name // not a valid name; the API server explains what is wrong
-	}
-	return strings.TrimRight(taskAction[:hash-over], "-") + name[hash:]
 }

@@ -5,6 +5,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -68,11 +69,14 @@ func New(config podspec.Config, own Config, deps plugin.Deps) (*Plugin, error) {
 	}
 	p := &Plugin{config: config, own: own, clock: deps.Clock, specs: specs, pods: members.NewReader(config, deps)}
 	p.Keeper = attemptobject.New(attemptobject.Kind[*batchv1.Job]{
-		Name:       Name,
-		ObjectName: func(attempt *plugin.Attempt) string { return jobName(attempt.Task.Name, attempt.Number) },
-		Blank:      func() *batchv1.Job { return &batchv1.Job{} },
-		Build:      p.build,
-		Observe:    p.observe,
+		Name: Name,
+		// The name of a Job is the value of a label of its pods.
+		ObjectName: func(attempt *plugin.Attempt) string {
+			return attemptobject.ShortName(attempt, validation.LabelValueMaxLength)
+		},
+		Blank:   func() *batchv1.Job { return &batchv1.Job{} },
+		Build:   p.build,
+		Observe: p.observe,
 		DeleteOptions: func(*plugin.Attempt, *batchv1.Job) []client.DeleteOption {
 			// The default for Jobs would leave their pods behind.
 			return []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}

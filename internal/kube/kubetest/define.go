@@ -2,6 +2,8 @@ package kubetest
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
 )
 
 // Define adds a namespaced kind without a schema to the API server and returns its objects in the test's namespace. When the
@@ -48,6 +52,52 @@ func Define(t testing.TB, cluster *Cluster, kind schema.GroupVersionKind, plural
 		return err == nil
 	})
 	return resource
+}
+
+// Install adds the kinds of an operator to the API server, with their whole schema: crd is the name of a file in the
+// directory crds beside the API server's program, where tools/operators/crds.sh puts them. When the test ends, they are
+// removed.
+func Install(t testing.TB, cluster *Cluster, crd string) {
+	t.Helper()
+	_, apiserver, err := binaries()
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(apiserver), "crds", crd))
+	require.NoError(t, err, "run make cluster-tools")
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	require.NoError(t, yaml.Unmarshal(text, definition))
+	extensions, err := apiextensions.NewForConfig(cluster.Config)
+	require.NoError(t, err)
+	objects, err := dynamic.NewForConfig(cluster.Config)
+	require.NoError(t, err)
+	definitions := extensions.CustomResourceDefinitions()
+	// Groups below k8s.io are protected: their definitions say who has approved them.
+	if definition.Annotations == nil {
+		definition.Annotations = map[string]string{}
+	}
+	definition.Annotations["api-approved.kubernetes.io"] = "unapproved, for a test"
+	_, err = definitions.Create(t.Context(), definition, metav1.CreateOptions{})
+	require.NoError(t, err)
+	known, err := discovery.NewDiscoveryClientForConfig(cluster.Config)
+	require.NoError(t, err)
+	var resource dynamic.ResourceInterface
+	var served schema.GroupVersion
+	for _, version := range definition.Spec.Versions {
+		if version.Served {
+			served = schema.GroupVersion{Group: definition.Spec.Group, Version: version.Name}
+			resource = objects.Resource(served.WithResource(definition.Spec.Names.Plural)).Namespace(cluster.Namespace)
+		}
+	}
+	t.Cleanup(func() {
+		remove(t, definitions, definition.Name, resource)
+	})
+	poll(t, definition.Name+" is not known", func(ctx context.Context) bool {
+		if _, err := resource.List(ctx, metav1.ListOptions{}); err != nil {
+			return false
+		}
+		// The list of kinds is updated later than the kind is served.
+		found, err := known.ServerResourcesForGroupVersion(served.String())
+		return err == nil && len(found.APIResources) > 0
+	})
 }
 
 // Undefine removes a kind before the end of the test, and with it its objects.

@@ -34,15 +34,16 @@ var containers = []string{
 	"sandboxed-python", // functions that the SDK runs in its sandbox
 }
 
-// operators are known types of distributed jobs, and the part that would create them on a cluster.
+// operators are known types of distributed jobs, the plugin that runs them where it is enabled, and what it requires of
+// the cluster.
 var operators = map[string]string{
-	"clustered-task": "a plugin that creates JobSets",
-	"dask":           "a plugin for the Dask operator",
-	"mpi":            "a plugin for the Kubeflow training operator",
-	"pytorch":        "a plugin for the Kubeflow training operator",
-	"ray":            "a plugin for the KubeRay operator",
-	"spark":          "a plugin for the Spark operator",
-	"tensorflow":     "a plugin for the Kubeflow training operator",
+	"clustered-task": "the plugin jobset, and the JobSet controller on the cluster",
+	"dask":           "the plugin dask, and the Dask operator on the cluster",
+	"mpi":            "the plugin mpi, and the Kubeflow training operator on the cluster",
+	"pytorch":        "the plugin pytorch, and the Kubeflow training operator on the cluster",
+	"ray":            "the plugin ray, and the KubeRay operator on the cluster",
+	"spark":          "the plugin spark, and the Spark operator on the cluster",
+	"tensorflow":     "the plugin tensorflow, and the Kubeflow training operator on the cluster",
 }
 
 // connectors are known types whose work runs on another system, and that system.
@@ -92,9 +93,13 @@ func (s Set) Refusal(template *core.TaskTemplate) string {
 	if !known {
 		missing = "a plugin or a connector for it"
 	}
+	enable := ""
+	if known {
+		enable = "An administrator enables plugins in executor.plugins.enabled. "
+	}
 	return fmt.Sprintf("no part of this installation serves tasks of type %q: that takes %s. It serves %s. "+
-		"To run such a task alone, as one plain pod, list %s=pod in executor.plugins.taskTypes",
-		taskType, missing, served, taskType)
+		"%sTo run such a task alone, as one plain pod, list %s=pod in executor.plugins.taskTypes",
+		taskType, missing, served, enable, taskType)
 }
 
 // needsConnector says that the work of a task is not in the task: another system runs it, and a connector passes it on.

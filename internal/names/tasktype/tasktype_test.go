@@ -25,7 +25,7 @@ func TestTypesThatNeedNoConfiguration(t *testing.T) {
 func TestATypeThatNobodyServes(t *testing.T) {
 	set := tasktype.NewSet(map[string]string{"batch": "job"}, nil)
 	words := set.Refusal(container("spark"))
-	require.Contains(t, words, "a plugin for the Spark operator", "what would serve it")
+	require.Contains(t, words, "the plugin spark, and the Spark operator on the cluster", "what would serve it")
 	require.Contains(t, words, "actor, batch, container, core-sleep, echo, notebook, python,", "what is served")
 	require.Contains(t, words, "spark=pod in executor.plugins.taskTypes", "how to run it anyway")
 	require.Contains(t, set.Refusal(container("no-such-type")), `"no-such-type"`)

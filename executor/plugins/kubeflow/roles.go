@@ -1,0 +1,108 @@
+package kubeflow
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins/kubeflow"
+)
+
+// replicas are the pods of one role, as the three frameworks declare them.
+type replicas struct {
+	name     string // of the operator
+	role     string
+	count    int32
+	image    string
+	resource *core.Resources
+	restart  plugins.RestartPolicy
+	common   *plugins.CommonReplicaSpec // newer clients; it takes precedence
+	command  []string                   // in place of the task's; nil keeps it
+}
+
+// declared is what the messages of the frameworks have in common.
+type declared interface {
+	GetReplicas() int32
+	GetImage() string
+	GetResources() *core.Resources
+	GetRestartPolicy() plugins.RestartPolicy
+	GetCommon() *plugins.CommonReplicaSpec
+}
+
+// replicasOf reads a role. The message may be nil.
+func replicasOf(name, role string, from declared) replicas {
+	result := replicas{
+		name: name, role: role, count: from.GetReplicas(), image: from.GetImage(), resource: from.GetResources(),
+		restart: from.GetRestartPolicy(), common: from.GetCommon(),
+	}
+	if common := result.common; common != nil {
+		result.count, result.restart = common.GetReplicas(), common.GetRestartPolicy()
+		if common.GetImage() != "" {
+			result.image = common.GetImage()
+		}
+		if common.GetResources() != nil {
+			result.resource = common.GetResources()
+		}
+	}
+	return result
+}
+
+// specs returns the replica specs of those roles that have pods.
+func specs(ctx context.Context, draft *operated.Draft, roles ...replicas) (map[string]any, error) {
+	result := map[string]any{}
+	for _, role := range roles {
+		if role.count < 0 {
+			return nil, operated.Bad("%s: replicas must not be negative, got %d", role.role, role.count)
+		}
+		if role.count == 0 {
+			continue
+		}
+		pod, err := draft.Pods(ctx, draft.Role(role.role, operated.Different{Image: role.image, Resources: role.resource}),
+			func(template *corev1.PodTemplateSpec, own *corev1.Container) {
+				template.Spec.RestartPolicy = "" // the operator sets it
+				if role.command != nil {
+					own.Command, own.Args = role.command, nil
+				}
+			})
+		if err != nil {
+			return nil, err
+		}
+		result[role.name] = map[string]any{"replicas": int64(role.count), "restartPolicy": restartPolicy(role.restart), "template": pod}
+	}
+	return result, nil
+}
+
+func restartPolicy(declared plugins.RestartPolicy) string {
+	switch declared {
+	case plugins.RestartPolicy_RESTART_POLICY_ALWAYS:
+		return "Always"
+	case plugins.RestartPolicy_RESTART_POLICY_ON_FAILURE:
+		return "OnFailure"
+	default:
+		return "Never"
+	}
+}
+
+// runPolicy returns the policy of a job. Its time to live is not used: the executor deletes the job when its end is
+// recorded. Restarts belong to the operator only where the task asks for them.
+func runPolicy(wanted *kubeflow.RunPolicy) map[string]any {
+	clean := map[kubeflow.CleanPodPolicy]string{
+		kubeflow.CleanPodPolicy_CLEANPOD_POLICY_NONE:    "None",
+		kubeflow.CleanPodPolicy_CLEANPOD_POLICY_RUNNING: "Running",
+		kubeflow.CleanPodPolicy_CLEANPOD_POLICY_ALL:     "All",
+	}[wanted.GetCleanPodPolicy()]
+	if wanted == nil {
+		clean = "Running" // pods that ended are read
+	}
+	policy := map[string]any{"cleanPodPolicy": clean}
+	if limit := wanted.GetActiveDeadlineSeconds(); limit > 0 {
+		policy["activeDeadlineSeconds"] = int64(limit)
+	}
+	if limit := wanted.GetBackoffLimit(); limit > 0 {
+		policy["backoffLimit"] = int64(limit)
+	}
+	return policy
+}

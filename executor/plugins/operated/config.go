@@ -1,0 +1,33 @@
+package operated
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
+)
+
+// labelQueue names the LocalQueue of Kueue that admits an object.
+const labelQueue = "kueue.x-k8s.io/queue-name"
+
+// Config configures the plugins of all operators.
+type Config struct {
+	// Queue is the LocalQueue of Kueue in the namespaces of tasks that admits the objects of operators; a label
+	// kueue.x-k8s.io/queue-name of the run or the task takes precedence. Empty adds no label.
+	Queue string `config:"queue"`
+	// SparkServiceAccount is the service account of Spark's drivers whose task names none. It must be allowed to create
+	// pods, services and config maps in the namespaces of tasks. Default spark; empty
+	// means the default account of the namespace.
+	SparkServiceAccount string `config:"sparkServiceAccount"`
+}
+
+// DefaultConfig has no queue.
+func DefaultConfig() Config { return Config{SparkServiceAccount: "spark"} }
+
+// Validate lists the fields that are wrong.
+func (c Config) Validate() error {
+	var found invalid.Fields
+	found.If(c.Queue != "" && len(validation.IsDNS1123Subdomain(c.Queue)) > 0, "queue: %q is not the name of a LocalQueue", c.Queue)
+	found.If(c.SparkServiceAccount != "" && len(validation.IsDNS1123Subdomain(c.SparkServiceAccount)) > 0,
+		"sparkServiceAccount: %q is not the name of a service account", c.SparkServiceAccount)
+	return found.Err()
+}

@@ -1,0 +1,90 @@
+package operated
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
+)
+
+// Kind describes an operator's kind of object to this package. All fields but Container and Followers are required.
+type Kind struct {
+	// Name is the name of the plugin, which selects it in the configuration and in tasks.
+	Name string
+	// Types are the task types that the plugin runs.
+	Types []string
+	// Object is the kind of object that the operator reads.
+	Object schema.GroupVersionKind
+	// Resource is the name of the kind in URLs, such as jobsets.
+	Resource string
+	// Install says what an administrator has to install where the cluster lacks the kind, such as "the JobSet controller".
+	Install string
+	// MaxName is how many characters a name may have, so that the names which the operator derives from it are valid.
+	MaxName int
+	// Spec returns the specification of an attempt's object. A *failure.Failure in the error's chain means that the
+	// attempt is lost.
+	Spec func(context.Context, *Draft) (map[string]any, error)
+	// Read says what the status of an object means.
+	Read func(*unstructured.Unstructured) Reading
+	// Primary reports whether the end of a pod is the end of the attempt: the pod writes the outputs, or shows what the
+	// process that does prints.
+	Primary func(*corev1.Pod) bool
+	// Container is the name that the operator requires of the container of the task; empty for any.
+	Container string
+	// Followers are roles whose pods only follow the others, such as one that submits the program. They are blamed if no
+	// other pod failed.
+	Followers []string
+}
+
+// Reading is what an operator says of an attempt.
+type Reading struct {
+	// Phase is QUEUED or unspecified while the operator has not acted, then INITIALIZING or RUNNING; SUCCEEDED or FAILED
+	// when it has settled the object, which then gets no more pods.
+	Phase common.ActionPhase
+	// Reason is the operator's keyword for Message.
+	Reason string
+	// Message is the operator's explanation in one line; may be empty.
+	Message string
+	// ByUser means that a failure for which no pod is to blame comes from the task.
+	ByUser bool
+	// Program means that the operator has seen the program itself fail: what became of its pods afterwards is not the cause.
+	Program bool
+	// Suspended means that the operator keeps the object without pods until a queue admits it.
+	Suspended bool
+}
+
+// Blank returns an empty object of the kind.
+func (k Kind) Blank() *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(k.Object)
+	return object
+}
+
+// strip reduces a cached object to what its state is read from.
+func strip(object any) (any, error) {
+	found, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object, nil
+	}
+	found.SetManagedFields(nil)
+	found.SetAnnotations(nil)
+	if spec, ok := found.Object["spec"].(map[string]any); ok {
+		kept := map[string]any{}
+		for _, name := range []string{"suspend", "failurePolicy"} {
+			if value, has := spec[name]; has {
+				kept[name] = value
+			}
+		}
+		found.Object["spec"] = kept
+	}
+	return found, nil
+}
+
+// HasRole returns a function that tells the pods of a role.
+func HasRole(name string) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool { return pod.Labels[podspec.LabelRole] == name }
+}

@@ -1,0 +1,160 @@
+package operated
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/pods/members"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
+)
+
+// operatorPause is how long an object may go without a word of its operator before that is reported.
+const operatorPause = 5 * time.Second
+
+// observe returns the state of an attempt from its object and its pods. The operator decides when the attempt ends, and
+// the pods say why.
+func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, object *unstructured.Unstructured) (plugin.State, error) {
+	reading := p.kind.Read(object)
+	// The caches of objects and pods are independent: the end of a pod must not be mistaken for its absence.
+	find := p.pods.Cached
+	if reading.Phase == common.ActionPhase_ACTION_PHASE_FAILED {
+		find = p.pods.Live
+	}
+	pods, err := find(ctx, attempt)
+	if err != nil {
+		return plugin.State{}, err
+	}
+	all, err := p.read(ctx, attempt, pods)
+	if err != nil {
+		return plugin.State{}, err
+	}
+	slices.SortFunc(all, func(a, b members.Member) int {
+		return cmp.Or(a.Pod.CreationTimestamp.Compare(b.Pod.CreationTimestamp.Time), cmp.Compare(a.Pod.Name, b.Pod.Name))
+	})
+	state := plugin.State{Phase: reading.Phase, Reason: reading.Reason, Message: reading.Message}
+	switch reading.Phase {
+	case common.ActionPhase_ACTION_PHASE_SUCCEEDED:
+	case common.ActionPhase_ACTION_PHASE_FAILED:
+		state.Fail(p.blame(object, reading, all))
+	default:
+		p.ofLive(&state, object, reading, all)
+	}
+	addMembers(&state, all)
+	state.Object = object.GetUID()
+	state.Stopping = object.GetDeletionTimestamp() != nil
+	return state, nil
+}
+
+// blame says why the operator gave the attempt up: the failure of the pod that most likely caused it, or else the
+// operator's own words.
+func (p *Plugin) blame(object *unstructured.Unstructured, reading Reading, all []members.Member) *failure.Failure {
+	var leading, following []members.Member
+	for _, m := range all {
+		switch {
+		case m.State.Failure == nil || (reading.Program && !m.State.Failure.IsUsers()):
+		case slices.Contains(p.kind.Followers, m.Role):
+			following = append(following, m)
+		default:
+			leading = append(leading, m)
+		}
+	}
+	for _, group := range [][]members.Member{leading, following} {
+		if why := members.Blame(group); why != nil {
+			return why
+		}
+	}
+	reason := failure.OperatorFailed
+	if reading.ByUser || reading.Program {
+		reason = failure.GangFailed
+	}
+	return failure.New(reason, "%s %s: %s", object.GetKind(), object.GetName(), strings.Trim(reading.Reason+": "+reading.Message, ": "))
+}
+
+// ofLive is the state of an attempt that the operator has not settled.
+func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, reading Reading, all []members.Member) {
+	for _, m := range all {
+		// Such a pod never starts, and operators wait for it without a limit.
+		if m.State.Failure != nil && m.Pod.Status.Phase == corev1.PodPending {
+			state.Fail(m.State.Failure.In(m.String()))
+			state.StillRuns = true
+			return
+		}
+	}
+	if reading.Suspended {
+		state.Phase = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES
+		state.Reason, state.Message = "Suspended", object.GetKind()+" is suspended until its queue admits it"
+		return
+	}
+	if len(all) == 0 && reading.Phase < common.ActionPhase_ACTION_PHASE_RUNNING {
+		p.withoutPods(state, object, reading)
+		return
+	}
+	waiting := slices.IndexFunc(all, func(m members.Member) bool { return m.State.Phase < common.ActionPhase_ACTION_PHASE_RUNNING })
+	switch {
+	case waiting >= 0:
+		// The work of the members begins when all of them run.
+		first := all[waiting]
+		state.Phase, state.Reason, state.Stuck = first.State.Phase, first.State.Reason, first.State.Stuck
+		state.Message = first.String() + ": " + cmp.Or(first.State.Message, "has not started")
+		if reading.Phase == common.ActionPhase_ACTION_PHASE_RUNNING {
+			state.Phase = reading.Phase
+		}
+	case len(all) > 0:
+		state.Phase = common.ActionPhase_ACTION_PHASE_RUNNING
+	}
+	for _, m := range all {
+		if m.State.Recheck > 0 && (state.Recheck == 0 || m.State.Recheck < state.Recheck) {
+			state.Recheck = m.State.Recheck
+		}
+		if m.State.Notice.Message != "" {
+			state.Notice = m.State.Notice
+		}
+	}
+}
+
+// withoutPods is the state of an object that has no pods yet.
+func (p *Plugin) withoutPods(state *plugin.State, object *unstructured.Unstructured, reading Reading) {
+	age := p.clock.Now().Sub(object.GetCreationTimestamp().Time)
+	if age < operatorPause {
+		state.Phase, state.Recheck = common.ActionPhase_ACTION_PHASE_QUEUED, operatorPause-max(age, 0)
+		return
+	}
+	state.Phase = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES
+	if reading.Message == "" {
+		state.Reason = "OperatorSilent"
+		state.Message = fmt.Sprintf("%s %s waits for %s to create its pods; the events of the object and the operator's log say why it does not",
+			object.GetKind(), object.GetName(), p.kind.Install)
+	}
+}
+
+// addMembers adds what the pods say of the attempt's times and logs.
+func addMembers(state *plugin.State, all []members.Member) {
+	if len(all) == 0 {
+		return
+	}
+	state.LogContext = members.LogContext(all)
+	for _, m := range all {
+		state.LogLinks = append(state.LogLinks, m.State.LogLinks...)
+		if !m.Primary {
+			continue
+		}
+		if started := m.State.StartedAt; !started.IsZero() && (state.StartedAt.IsZero() || started.Before(state.StartedAt)) {
+			state.StartedAt = started
+		}
+		if state.EndedAt.Before(m.State.EndedAt) {
+			state.EndedAt = m.State.EndedAt
+		}
+	}
+	if state.Phase < common.ActionPhase_ACTION_PHASE_SUCCEEDED {
+		state.EndedAt = time.Time{}
+	}
+}

@@ -1,0 +1,163 @@
+package ray
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
+)
+
+// spec returns the specification of the RayJob.
+func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
+	wanted := &plugins.RayJob{}
+	if err := draft.Custom(wanted); err != nil {
+		return nil, err
+	}
+	cluster, err := clusterOf(ctx, draft, wanted.GetRayCluster())
+	if err != nil {
+		return nil, err
+	}
+	entrypoint := ""
+	submits, err := draft.Pods(ctx, draft.Role(submitter, operated.Different{}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
+		entrypoint = shell(append(append([]string{}, own.Command...), own.Args...))
+		own.Command, own.Args = nil, nil // KubeRay sets them
+		own.Resources = corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("200Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")},
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	result := map[string]any{
+		"entrypoint": entrypoint, "submissionMode": "K8sJobMode", "backoffLimit": int64(0),
+		"submitterPodTemplate": submits, "rayClusterSpec": cluster,
+		// The attempt ends with its process, so its cluster is of no more use. Pods that ended are read before.
+		"shutdownAfterJobFinishes": true, "ttlSecondsAfterFinished": int64(max(wanted.GetTtlSecondsAfterFinished(), 0)),
+	}
+	if env := wanted.GetRuntimeEnvYaml(); env != "" {
+		result["runtimeEnvYAML"] = env
+	}
+	return result, nil
+}
+
+// shell joins words to one line of a shell, which KubeRay passes to the head.
+func shell(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = word
+		if word == "" || strings.ContainsFunc(word, special) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+func special(r rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_", r)
+}
+
+func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCluster) (map[string]any, error) {
+	headPod, err := draft.Pods(ctx, draft.Role(head, operated.Different{
+		Pod: wanted.GetHeadGroupSpec().GetK8SPod(), Extended: wanted.GetHeadGroupSpec().GetExtendedResources(), NoProgram: true,
+	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
+		own.Ports = append(own.Ports, []corev1.ContainerPort{
+			{Name: "gcs-server", ContainerPort: 6379}, {Name: "dashboard", ContainerPort: 8265}, {Name: "client", ContainerPort: 10001},
+		}...)
+		node(own)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var groups []any
+	for i, group := range wanted.GetWorkerGroupSpec() {
+		one, err := groupOf(ctx, draft, group)
+		if err != nil {
+			return nil, err
+		}
+		if group.GetGroupName() == "" {
+			return nil, operated.Bad("worker_group_spec[%d].group_name: is required", i)
+		}
+		groups = append(groups, one)
+	}
+	result := map[string]any{
+		"headGroupSpec": map[string]any{
+			"serviceType": string(corev1.ServiceTypeClusterIP), "template": headPod,
+			"rayStartParams": params(wanted.GetHeadGroupSpec().GetRayStartParams(), map[string]string{
+				"include-dashboard": "true", "dashboard-host": "0.0.0.0",
+			}),
+		},
+		"workerGroupSpecs": groups,
+	}
+	if wanted.GetEnableAutoscaling() {
+		result["enableInTreeAutoscaling"] = true
+		if options := autoscaler(wanted.GetAutoscalerOptions()); len(options) > 0 {
+			result["autoscalerOptions"] = options
+		}
+	}
+	return result, nil
+}
+
+func groupOf(ctx context.Context, draft *operated.Draft, group *plugins.WorkerGroupSpec) (map[string]any, error) {
+	pod, err := draft.Pods(ctx, draft.Role(worker, operated.Different{
+		Pod: group.GetK8SPod(), Extended: group.GetExtendedResources(), NoProgram: true,
+	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) { node(own) })
+	if err != nil {
+		return nil, err
+	}
+	replicas := max(group.GetReplicas(), group.GetMinReplicas(), 0)
+	return map[string]any{
+		"groupName": group.GetGroupName(), "template": pod, "rayStartParams": params(group.GetRayStartParams(), nil),
+		"replicas": int64(replicas), "minReplicas": int64(min(max(group.GetMinReplicas(), 0), replicas)),
+		"maxReplicas": int64(max(group.GetMaxReplicas(), replicas)),
+	}, nil
+}
+
+// node completes the container of a node of the cluster.
+func node(own *corev1.Container) {
+	operated.Set(own, corev1.EnvVar{Name: "MY_POD_IP", ValueFrom: &corev1.EnvVarSource{
+		FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"},
+	}})
+}
+
+// params are the options of `ray start`; those that the task gives take precedence.
+func params(given, defaults map[string]string) map[string]any {
+	all := map[string]string{"node-ip-address": "$MY_POD_IP", "disable-usage-stats": "true"}
+	maps.Copy(all, defaults)
+	maps.Copy(all, given)
+	result := map[string]any{}
+	for name, value := range all {
+		result[name] = value
+	}
+	return result
+}
+
+func autoscaler(wanted *plugins.AutoscalerOptions) map[string]any {
+	result := map[string]any{}
+	if mode := map[plugins.AutoscalerOptions_UpscalingMode]string{
+		plugins.AutoscalerOptions_UPSCALING_MODE_DEFAULT:      "Default",
+		plugins.AutoscalerOptions_UPSCALING_MODE_AGGRESSIVE:   "Aggressive",
+		plugins.AutoscalerOptions_UPSCALING_MODE_CONSERVATIVE: "Conservative",
+	}[wanted.GetUpscalingMode()]; mode != "" {
+		result["upscalingMode"] = mode
+	}
+	if idle := wanted.GetIdleTimeoutSeconds(); idle > 0 {
+		result["idleTimeoutSeconds"] = int64(idle)
+	}
+	if image := wanted.GetImage(); image != "" {
+		result["image"] = image
+	}
+	var env []any
+	for _, pair := range wanted.GetEnv() {
+		env = append(env, map[string]any{"name": pair.GetKey(), "value": pair.GetValue()})
+	}
+	if env != nil {
+		result["env"] = env
+	}
+	return result
+}
