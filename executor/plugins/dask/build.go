@@ -21,17 +21,17 @@ func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 	if err := draft.Custom(wanted); err != nil {
 		return nil, err
 	}
-	runnerPod, err := draft.Pods(ctx, draft.Role(runner, operated.Different{}), nil)
+	runnerPod, err := draft.Pods(ctx, draft.Role(runner, podspec.Different{}), nil)
 	if err != nil {
 		return nil, err
 	}
-	schedulerPod, err := draft.Pods(ctx, draft.Role(scheduler, operated.Different{
+	schedulerPod, err := draft.Pods(ctx, draft.Role(scheduler, podspec.Different{
 		Image: wanted.GetScheduler().GetImage(), Resources: wanted.GetScheduler().GetResources(), NoProgram: true,
 	}), schedules)
 	if err != nil {
 		return nil, err
 	}
-	workerPod, err := draft.Pods(ctx, draft.Role(worker, operated.Different{
+	workerPod, err := draft.Pods(ctx, draft.Role(worker, podspec.Different{
 		Image: wanted.GetWorkers().GetImage(), Resources: wanted.GetWorkers().GetResources(), NoProgram: true,
 	}), works)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins/kubeflow"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
 // replicas are the pods of one role, as the three frameworks declare them.
@@ -60,7 +61,7 @@ func specs(ctx context.Context, draft *operated.Draft, roles ...replicas) (map[s
 		if role.count == 0 {
 			continue
 		}
-		pod, err := draft.Pods(ctx, draft.Role(role.role, operated.Different{Image: role.image, Resources: role.resource}),
+		pod, err := draft.Pods(ctx, draft.Role(role.role, podspec.Different{Image: role.image, Resources: role.resource}),
 			func(template *corev1.PodTemplateSpec, own *corev1.Container) {
 				template.Spec.RestartPolicy = "" // the operator sets it
 				if role.command != nil {

@@ -71,6 +71,11 @@ func (d *Draft) Pods(ctx context.Context, role podspec.Role, change func(*corev1
 	return Map(template)
 }
 
+// Role returns a role of the attempt whose pods differ from the task's.
+func (d *Draft) Role(name string, different podspec.Different) podspec.Role {
+	return podspec.RoleOf(d.Template, name, different)
+}
+
 // primary returns the container of the task in a template.
 func (d *Draft) primary(template *corev1.PodTemplateSpec) *corev1.Container {
 	for i := range template.Spec.Containers {

@@ -51,7 +51,7 @@ type Reading struct {
 	Message string
 	// ByUser means that a failure for which no pod is to blame comes from the task.
 	ByUser bool
-	// Program means that the operator has seen the program itself fail: what became of its pods afterwards is not the cause.
+	// Program means that the operator has seen the program itself fail: pods that are stopped afterwards are not the cause.
 	Program bool
 	// Suspended means that the operator keeps the object without pods until a queue admits it.
 	Suspended bool

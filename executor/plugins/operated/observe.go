@@ -17,7 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
-// operatorPause is how long an object may go without a word of its operator before that is reported.
+// operatorPause is how long an operator may be silent about an object before that is reported.
 const operatorPause = 5 * time.Second
 
 // observe returns the state of an attempt from its object and its pods. The operator decides when the attempt ends, and

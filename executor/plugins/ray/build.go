@@ -10,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
 // spec returns the specification of the RayJob.
@@ -23,7 +24,7 @@ func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 		return nil, err
 	}
 	entrypoint := ""
-	submits, err := draft.Pods(ctx, draft.Role(submitter, operated.Different{}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
+	submits, err := draft.Pods(ctx, draft.Role(submitter, podspec.Different{}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
 		entrypoint = shell(append(append([]string{}, own.Command...), own.Args...))
 		own.Command, own.Args = nil, nil // KubeRay sets them
 		own.Resources = corev1.ResourceRequirements{
@@ -63,7 +64,7 @@ func special(r rune) bool {
 }
 
 func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCluster) (map[string]any, error) {
-	headPod, err := draft.Pods(ctx, draft.Role(head, operated.Different{
+	headPod, err := draft.Pods(ctx, draft.Role(head, podspec.Different{
 		Pod: wanted.GetHeadGroupSpec().GetK8SPod(), Extended: wanted.GetHeadGroupSpec().GetExtendedResources(), NoProgram: true,
 	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
 		own.Ports = append(own.Ports, []corev1.ContainerPort{
@@ -104,7 +105,7 @@ func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCl
 }
 
 func groupOf(ctx context.Context, draft *operated.Draft, group *plugins.WorkerGroupSpec) (map[string]any, error) {
-	pod, err := draft.Pods(ctx, draft.Role(worker, operated.Different{
+	pod, err := draft.Pods(ctx, draft.Role(worker, podspec.Different{
 		Pod: group.GetK8SPod(), Extended: group.GetExtendedResources(), NoProgram: true,
 	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) { node(own) })
 	if err != nil {

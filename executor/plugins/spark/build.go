@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
 const (
@@ -35,7 +36,7 @@ func (b build) spec(ctx context.Context, draft *operated.Draft) (map[string]any,
 	}
 	var image string
 	var arguments []any
-	driverPod, err := draft.Pods(ctx, draft.Role(driver, operated.Different{Pod: wanted.GetDriverPod()}),
+	driverPod, err := draft.Pods(ctx, draft.Role(driver, podspec.Different{Pod: wanted.GetDriverPod()}),
 		func(template *corev1.PodTemplateSpec, own *corev1.Container) {
 			image = own.Image
 			for _, word := range append(append([]string{}, own.Command...), own.Args...) {
@@ -49,7 +50,7 @@ func (b build) spec(ctx context.Context, draft *operated.Draft) (map[string]any,
 	if err != nil {
 		return nil, err
 	}
-	executorPod, err := draft.Pods(ctx, draft.Role(executor, operated.Different{Pod: wanted.GetExecutorPod(), NoProgram: true}),
+	executorPod, err := draft.Pods(ctx, draft.Role(executor, podspec.Different{Pod: wanted.GetExecutorPod(), NoProgram: true}),
 		func(template *corev1.PodTemplateSpec, own *corev1.Container) {
 			own.Name, template.Spec.RestartPolicy = executorContainer, ""
 		})

