@@ -29,7 +29,7 @@ func (d *demo) startServer(ctx context.Context) error {
 	node := d.nodeConfig()
 	server, err := manager.Complete(ctx, d.config, manager.Options{
 		Logger: d.log, LogLevel: d.level, Clock: d.clock, REST: d.cluster.RESTConfig(), Pace: d.pace, Listener: d.listener, Version: command.Version, Metrics: metrics,
-		MachineNames: machineNames(), Images: machineImages{store: node.Made, node: node},
+		MachineParts: d.gpuParts, MachineNames: machineNames(), Images: machineImages{store: node.Made, node: node},
 		RunDeleted: func(_ context.Context, project, domain, run string) error {
 			return d.node.RemoveRun(project, domain, run)
 		},

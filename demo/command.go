@@ -46,6 +46,7 @@ Read more in docs/demo.md.`,
 				"python":             {"python", func() { given.Python = flags.Python }},
 				"postgres":           {"postgres", func() { given.Postgres = flags.Postgres }},
 				"cpus":               {"cpus", func() { given.CPUs = flags.CPUs }},
+				"gpus":               {"gpus", func() { given.GPUs = flags.GPUs }},
 				"access":             {"access", func() { given.Access = flags.Access }},
 				"warm":               {"warm", func() { given.Warm = flags.Warm }},
 				"sample":             {"sample", func() { given.sample = flags.sample }},
@@ -75,6 +76,7 @@ Read more in docs/demo.md.`,
 	set.StringVar(&flags.Postgres, "postgres", "", "directory of Postgres's programs, or "+postgres.Bundled+" (default: those of this machine, else the bundled ones)")
 	set.StringArrayVar(&images, "image", nil, "Python environment for an image, as name=DIR; * in the name matches any text; may be repeated")
 	set.Float64Var(&flags.CPUs, "cpus", 0, "total CPUs that tasks may request (default: all of this machine)")
+	set.StringVar(&flags.GPUs, "gpus", gpusAuto, "GPUs that tasks may request: auto for those that nvidia-smi and rocm-smi find, off, or a file that lists them")
 	set.StringVar(&flags.Warm, "warm", warmOn, "start tasks from a process that has imported the SDK: on or off (Linux only)")
 	set.BoolVar(&flags.Access, "access", false, "let only people who sign in use the demo: admin, contributor and viewer, with passwords that are printed")
 	set.StringArrayVar(&flags.Set, "set", nil, "override a key of the server's configuration, for example --set logging.level=debug; may be repeated")

@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/datadir"
 	"github.com/flyte-binary/flyte-binary/demo/kube"
 	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/node/devices"
 	"github.com/flyte-binary/flyte-binary/demo/node/pki"
 	"github.com/flyte-binary/flyte-binary/demo/postgres"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
@@ -43,6 +44,9 @@ type demo struct {
 	log      zerolog.Logger
 	level    *obs.Level
 	screen   *terminal.Terminal
+	// gpus are those that tasks may request, and gpuTools says how busy they are; nil for no tools.
+	gpus     []devices.Device
+	gpuTools devices.Run
 	// givesPorts says that every replica of an app can have a port of its own.
 	givesPorts bool
 

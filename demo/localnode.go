@@ -8,6 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/node/devices"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 )
 
@@ -33,6 +34,8 @@ func (d *demo) nodeConfig() node.Config {
 	if d.opts.CPUs > 0 {
 		cfg.CPUs = d.opts.CPUs
 	}
+	cfg.Devices, cfg.DeviceTools = d.gpus, d.gpuTools
+	cfg.AcceleratorLabel, cfg.PartitionLabel = d.config.Executor.Pod.AcceleratorNodeLabel, d.config.Executor.Pod.PartitionNodeLabel
 	cfg.PythonPath = filepath.Join(d.dir.Node(), "python")
 	// The environment has the SDK, as the SDK's own images do. An entry of the user comes first.
 	cfg.Images = append(slices.Clone(d.opts.images), node.Image{Pattern: sdkImages, Environment: d.opts.python.Dir})
@@ -41,6 +44,7 @@ func (d *demo) nodeConfig() node.Config {
 }
 
 func (d *demo) startNode(ctx context.Context) error {
+	d.findGPUs(ctx)
 	cfg := d.nodeConfig()
 	if err := pyenv.WriteLibrary(cfg.PythonPath); err != nil {
 		return err
@@ -56,7 +60,12 @@ func (d *demo) startNode(ctx context.Context) error {
 	if cfg.Warm.Enabled {
 		starts = "warm starts"
 	}
-	return d.screen.Step("node", fmt.Sprintf("%g CPUs, %s, tasks in %s (%s)", cfg.CPUs, starts, d.opts.python.Dir, d.opts.python.Why), func() error { return made.Start(ctx) })
+	gpus := ""
+	if len(d.gpus) > 0 {
+		gpus = ", " + devices.Inventory(d.gpus)
+	}
+	return d.screen.Step("node", fmt.Sprintf("%g CPUs%s, %s, tasks in %s (%s)", cfg.CPUs, gpus, starts, d.opts.python.Dir, d.opts.python.Why),
+		func() error { return made.Start(ctx) })
 }
 
 // announceStarts tells how many processes of tasks have started warm.

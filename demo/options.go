@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/demo/datadir"
 	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/node/devices"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
@@ -30,6 +31,9 @@ type Options struct {
 	Images map[string]string `config:"images"`
 	// CPUs is the total number of CPUs that pods may request. Default: as many as the machine has.
 	CPUs float64 `config:"cpus"`
+	// GPUs says which GPUs tasks may request: auto for those that nvidia-smi and rocm-smi find, off for none, or a file that lists them
+	// in JSON. With off any task may use what the machine has. Default auto.
+	GPUs string `config:"gpus"`
 	// Warm is whether tasks may start from a process that has imported the SDK: on or off. Default on; on systems other
 	// than Linux it has no effect.
 	Warm string `config:"warm"`
@@ -44,6 +48,8 @@ type Options struct {
 	sample string
 	// profileKubernetes serves profiles of the API server, for measurements.
 	profileKubernetes bool
+	// gpus are those of the file GPUs.
+	gpus []devices.Device
 	// images is Images in the node's form.
 	images []node.Image
 	// python is the environment in full.
@@ -93,6 +99,17 @@ func (o Options) complete() (Options, error) {
 	case warmOn, warmOff:
 	default:
 		wrong.Add("warm: want %s or %s, got %q", warmOn, warmOff, o.Warm)
+	}
+	switch o.GPUs {
+	case "":
+		o.GPUs = gpusAuto
+	case "false": // as above
+		o.GPUs = gpusOff
+	case gpusAuto, gpusOff:
+	default:
+		if o.gpus, err = devices.Read(o.GPUs); err != nil {
+			wrong.Add("gpus: %w", err)
+		}
 	}
 	wrong.If(o.Environments < 0, "environments: must not be negative, got %d", o.Environments)
 	if o.Environments == 0 {

@@ -21,6 +21,7 @@ func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
   images:
     "training:*": /nowhere
   cpus: -6
+  gpus: /nowhere.json
   warm: maybe
   environments: -50
   environment: 3
@@ -33,15 +34,16 @@ func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
 	}
 	given := read()
 	_, err := given.complete()
-	require.EqualError(t, err, `8 problems:
+	require.EqualError(t, err, `9 problems:
   `+file+`:3: demo.ephemeral: this and dataDir (--data-dir) exclude each other: one deletes the data, the other keeps it
   `+file+`:4: demo.listen: want host:port such as 127.0.0.1:8088, got "8088"
   `+file+`:6: demo.images.training:*: /nowhere is not a directory
   `+file+`:7: demo.cpus: must not be negative, got -6
-  `+file+`:8: demo.warm: want on or off, got "maybe"
-  `+file+`:9: demo.environments: must not be negative, got -50
-  `+file+`:10: demo.environment: unknown key; did you mean demo.environments?
-  `+file+`:11: demo.set: must be a list, such as [text]`)
+  `+file+`:8: demo.gpus: read the list of GPUs: open /nowhere.json: no such file or directory
+  `+file+`:9: demo.warm: want on or off, got "maybe"
+  `+file+`:10: demo.environments: must not be negative, got -50
+  `+file+`:11: demo.environment: unknown key; did you mean demo.environments?
+  `+file+`:12: demo.set: must be a list, such as [text]`)
 
 	given = read()
 	given.Listen = ":::"

@@ -29,7 +29,11 @@ func buildSystem(_ context.Context, p *process) (lifecycle.Part, error) {
 	(&system.System{
 		Version: p.options.Version, Started: p.clock.Now(), Config: p.config, Pool: p.pool, Checks: func() system.Checks { return p.checks }, Queues: p.peers.insight(),
 		Sinks: func(ctx context.Context) []*insightv1.Component {
-			return system.SinkComponents(ctx, p.config.EventStream.Names(), worklists.NewUnpublished(p.pool), p.clock)
+			sinks := system.SinkComponents(ctx, p.config.EventStream.Names(), worklists.NewUnpublished(p.pool), p.clock)
+			if p.options.MachineParts == nil {
+				return sinks
+			}
+			return append(p.options.MachineParts(ctx), sinks...)
 		},
 		Level: p.options.LogLevel, Vitals: p.runs.Vitals, Gatherer: append(prometheus.Gatherers{p.telemetry.Registry}, p.options.metrics()...), Clock: p.clock, Log: p.log,
 	}).Mount(p.mux)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/kube/apipace"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
@@ -54,6 +55,8 @@ type Options struct {
 	// MachineNames are the names of the machine if the server runs on one that is not part of a cluster; other names without a dot
 	// are then refused, as are those of Kubernetes services. nil means that the server runs in a cluster or in a network of its own.
 	MachineNames []string
+	// MachineParts describes parts of the machine, such as its GPUs, for the page of the system; nil means none.
+	MachineParts func(context.Context) []*insightv1.Component
 	// Metrics are those of parts around the server, which are served with its own. nil means none.
 	Metrics prometheus.Gatherer
 }

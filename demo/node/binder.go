@@ -114,8 +114,15 @@ func (b *binder) claim(pod *corev1.Pod) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, ended := b.ended[pod.UID]; !ended {
-		b.take(pod, capacity.Request(pod))
+		request := capacity.Request(pod)
+		b.takeDevices(pod, request) // if others have them, the pod's containers wait
+		b.take(pod, request)
 	}
+}
+
+// takeDevices gives a pod the devices that it requests, unless too few are free.
+func (b *binder) takeDevices(pod *corev1.Pod, request corev1.ResourceList) bool {
+	return b.n.devices.Take(string(pod.UID), ownerOf(pod), b.n.cfg.wishes(pod, request)...)
 }
 
 func (b *binder) take(pod *corev1.Pod, what corev1.ResourceList) {
@@ -138,6 +145,14 @@ func (b *binder) release(uid types.UID) {
 		return
 	}
 	delete(b.ended, uid)
+}
+
+// letGo frees what was taken for a pod that was not bound.
+func (b *binder) letGo(uid types.UID) {
+	// Twice: the first call ends the claim, the second forgets that the pod has ended.
+	b.release(uid)
+	b.release(uid)
+	b.n.freeDevices(string(uid))
 }
 
 func (b *binder) signal() {
@@ -187,7 +202,7 @@ func (b *binder) bindAll(tick bool) {
 		if why.only(corev1.ResourceCPU, corev1.ResourceMemory) && bored && !why.never && enoughMemory(c.request) {
 			bored, why = false, reasons{}
 		}
-		if why.none() {
+		if why.none() && b.takeDevices(c.pod, c.request) {
 			c.gone = true
 			delete(b.waiting, c.pod.UID)
 			b.take(c.pod, c.request)
@@ -237,9 +252,7 @@ func (b *binder) bind(c *candidate) {
 	case err == nil:
 		return
 	case apierrors.IsNotFound(err):
-		// Twice: the first call ends the claim, the second forgets that the pod has ended.
-		b.release(c.pod.UID)
-		b.release(c.pod.UID)
+		b.letGo(c.pod.UID)
 	case b.n.ctx.Err() == nil:
 		b.n.log.Warn().Err(err).Str("pod", c.pod.Namespace+"/"+c.pod.Name).Msg("binding a pod failed; retrying")
 		b.again(c)
@@ -253,8 +266,7 @@ func (b *binder) again(c *candidate) {
 	if !b.n.after(bindRetry) {
 		return
 	}
-	b.release(c.pod.UID)
-	b.release(c.pod.UID)
+	b.letGo(c.pod.UID)
 	fresh, err := b.n.client.CoreV1().Pods(c.pod.Namespace).Get(context.WithoutCancel(b.n.ctx), c.pod.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):

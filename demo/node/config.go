@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
+	"github.com/flyte-binary/flyte-binary/demo/node/devices"
 	"github.com/flyte-binary/flyte-binary/demo/node/warm"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
@@ -31,6 +32,14 @@ type Config struct {
 	CPUOvercommit float64 `config:"cpuOvercommit"`
 	// MemoryBytes is the total memory that pods may request, in bytes. Default: all memory of the machine.
 	MemoryBytes int64 `config:"memoryBytes"`
+	// Devices are the GPUs that pods may request. Default none: then any process may use what the machine has.
+	Devices []devices.Device `config:"-"`
+	// DeviceTools asks the makers' tools how busy devices are; nil for never.
+	DeviceTools devices.Run `config:"-"`
+	// AcceleratorLabel and PartitionLabel are the node labels by which pods name the model and the size of a part of a device. They
+	// are compared with each device. Default: those of the pod builder.
+	AcceleratorLabel string `config:"acceleratorLabel"`
+	PartitionLabel   string `config:"partitionLabel"`
 	// Pods is how many pods may run at a time. Default 250.
 	Pods int64 `config:"pods"`
 	// Relief is the interval at which the oldest waiting pod starts in spite of the requests of running pods, while the
@@ -105,13 +114,14 @@ type Image struct {
 func DefaultConfig() Config {
 	return Config{
 		Name: "local", Address: "127.0.0.1", CPUs: float64(runtime.NumCPU()), CPUOvercommit: 1, MemoryBytes: capacity.MachineMemory(),
+		AcceleratorLabel: "k8s.amazonaws.com/accelerator", PartitionLabel: "k8s.amazonaws.com/gpu-partition-size",
 		Pods: 250, Relief: 250 * time.Millisecond, Heartbeat: 10 * time.Second, RunningDelay: 50 * time.Millisecond,
 		UnschedulableAfter: time.Second, RestartBackoff: 10 * time.Second, LogBytes: 64 << 20,
 		MemoryInterval: 250 * time.Millisecond, StopGrace: 5 * time.Second, Warm: warm.DefaultConfig(),
 		Keep: environments.Limit{Keep: 50, MinIdle: time.Hour},
 		InheritEnv: []string{
 			"LANG", "LC_*", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "LD_LIBRARY_PATH",
-			"CUDA_VISIBLE_DEVICES", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY",
+			"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY",
 			"ALL_PROXY", "NO_PROXY",
 		},
 	}

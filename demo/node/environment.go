@@ -71,6 +71,7 @@ func (l *launch) environment(cfg Config, image string, made *environments.Enviro
 		base.Unset("KUBERNETES_SERVICE_HOST")
 		base.Unset("KUBERNETES_SERVICE_PORT")
 	}
+	l.showDevices(base)
 	l.env = base
 }
 

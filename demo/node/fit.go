@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
+	"github.com/flyte-binary/flyte-binary/demo/node/devices"
 )
 
 // reasons say why a pod does not fit.
@@ -52,15 +53,26 @@ func (r reasons) message() string {
 // why compares a pod with the free resources. Called with the lock held.
 func (b *binder) why(c *candidate) reasons {
 	var r reasons
+	wishes := b.n.cfg.wishes(c.pod, c.request)
 	labels := b.n.labels()
 	for key, value := range c.pod.Spec.NodeSelector {
-		if labels[key] != value {
+		ofDevices := len(wishes) > 0 && (key == b.n.cfg.AcceleratorLabel || key == b.n.cfg.PartitionLabel)
+		if labels[key] != value && !ofDevices {
 			r.selector, r.never = true, true
 		}
 	}
 	var details []string
+	for _, wish := range wishes {
+		if b.n.devices.Free(wish) < wish.Count {
+			r.lacking = append(r.lacking, wish.Maker.Resource())
+		}
+		if len(b.n.devices.Fitting(wish)) < wish.Count {
+			r.never = true
+			details = append(details, b.n.devices.Never(wish))
+		}
+	}
 	for name, wanted := range c.request {
-		if wanted.IsZero() {
+		if wanted.IsZero() || isDevice(wishes, name) {
 			continue
 		}
 		offered := b.n.capacity[name]
@@ -79,6 +91,11 @@ func (b *binder) why(c *candidate) reasons {
 	slices.Sort(details)
 	r.detail = strings.Join(details, " ")
 	return r
+}
+
+// isDevice reports whether a resource is one of those of wishes.
+func isDevice(wishes []devices.Wish, name corev1.ResourceName) bool {
+	return slices.ContainsFunc(wishes, func(wish devices.Wish) bool { return wish.Maker.Resource() == name })
 }
 
 // larger explains a request that exceeds the whole node.

@@ -81,7 +81,9 @@ func (b *binder) holders(c *candidate, lacking []corev1.ResourceName) []string {
 			}
 		}
 		offered := b.n.capacity[name]
-		all = append(all, listed(name, offered, held))
+		if len(held) > 0 { // a process that has just ended may still have a device
+			all = append(all, listed(name, offered, held))
+		}
 		own := held[ownerOf(c.pod)]
 		together := own.DeepCopy()
 		together.Add(c.request[name])

@@ -67,6 +67,9 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the container's directory: %w", err)
 	}
+	if err := w.holdDevices(); err != nil {
+		return nil, err
+	}
 	pod := w.pod()
 	settled, err := w.withPort(ctx, pod, c)
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/capacity"
+	"github.com/flyte-binary/flyte-binary/demo/node/devices"
 	"github.com/flyte-binary/flyte-binary/demo/node/pki"
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
@@ -47,6 +48,7 @@ type Node struct {
 	volumes  podvolume.Maker
 	resolver podenv.Resolver
 	capacity corev1.ResourceList
+	devices  *devices.Table
 	apiURL   string
 	binder   *binder
 	server   *server
@@ -94,6 +96,7 @@ func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (
 	n := &Node{
 		cfg: cfg, clk: clk, client: client, apiURL: config.Host, log: log.With().Str("node", cfg.Name).Logger(), workers: map[types.UID]*worker{},
 		writers: apipace.NewGate(clk, leastWrites, mostWrites), complaints: loglimit.New(clk),
+		devices:  devices.NewTable(cfg.Devices),
 		launcher: process.Launcher{Executable: executable, LogBytes: cfg.LogBytes, MemoryInterval: cfg.MemoryInterval},
 		capacity: corev1.ResourceList{
 			corev1.ResourceCPU:    *resource.NewMilliQuantity(int64(cfg.CPUs*cfg.CPUOvercommit*1000), resource.DecimalSI),
@@ -101,6 +104,7 @@ func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (
 			corev1.ResourcePods:   *resource.NewQuantity(cfg.Pods, resource.DecimalSI),
 		},
 	}
+	capacity.Add(n.capacity, devices.Capacity(cfg.Devices))
 	source := objects{client}
 	about := podenv.Node{Name: cfg.Name, IP: cfg.Address, Allocatable: n.capacity}
 	n.resolver = podenv.Resolver{Source: source, Node: about}
@@ -124,6 +128,9 @@ func (n *Node) Starts() *warm.Counts { return n.warm.Counts() }
 func (n *Node) Start(ctx context.Context) error {
 	if err := os.MkdirAll(n.podsDir(), 0o700); err != nil {
 		return fmt.Errorf("create the node's data directory: %w", err)
+	}
+	if err := n.restoreDevices(); err != nil {
+		return err
 	}
 	namespaces := !n.cfg.PortableMounts && podvolume.HaveNamespaces()
 	register, err := podvolume.OpenRegister()
@@ -243,9 +250,11 @@ func (n *Node) forget(uid types.UID) {
 	w := n.workers[uid]
 	delete(n.workers, uid)
 	n.mu.Unlock()
-	if w != nil {
-		w.vanish()
+	if w == nil {
+		n.freeDevices(string(uid)) // it never ran here
+		return
 	}
+	w.vanish()
 }
 
 // find is the worker of a pod by its name, nil when there is none.

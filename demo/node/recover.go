@@ -160,6 +160,7 @@ func (n *Node) endOrphan(dir string) {
 			return
 		}
 	}
+	n.freeDevices(filepath.Base(dir))
 	errs := []error{n.volumes.RemoveAll(types.UID(filepath.Base(dir))), n.free(dir)}
 	if err := errors.Join(errs...); err != nil {
 		n.log.Warn().Err(err).Msg("cannot remove the files of an earlier pod")

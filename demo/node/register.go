@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/devices"
 )
 
 // version is what the node reports as its kubelet version.
@@ -19,10 +21,14 @@ const version = "v1.36.3-local"
 
 // labels of the node object. Pods that select others do not fit.
 func (n *Node) labels() map[string]string {
-	return map[string]string{
+	labels := n.cfg.deviceLabels()
+	for key, value := range map[string]string{
 		corev1.LabelHostname: n.cfg.Name, corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH,
 		"flyte.org/local-node": "true",
+	} {
+		labels[key] = value
 	}
+	return labels
 }
 
 // register creates the node object or adopts that of an earlier node.
@@ -39,7 +45,7 @@ func (n *Node) register(ctx context.Context) error {
 func (n *Node) reportStatus(ctx context.Context, first bool) error {
 	nodes := n.client.CoreV1().Nodes()
 	if first {
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": n.labels()}})
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": n.patchedLabels()}})
 		if err != nil {
 			return fmt.Errorf("encode the node's labels: %w", err)
 		}
@@ -47,7 +53,7 @@ func (n *Node) reportStatus(ctx context.Context, first bool) error {
 			return fmt.Errorf("label the node: %w", err)
 		}
 	}
-	patch, err := json.Marshal(map[string]any{"status": n.status()})
+	patch, err := n.statusPatch()
 	if err != nil {
 		return fmt.Errorf("encode the node's status: %w", err)
 	}
@@ -55,6 +61,37 @@ func (n *Node) reportStatus(ctx context.Context, first bool) error {
 		return fmt.Errorf("report the node's status: %w", err)
 	}
 	return nil
+}
+
+// patchedLabels are the labels, with null for those of devices that an earlier node had.
+func (n *Node) patchedLabels() map[string]any {
+	labels := map[string]any{n.cfg.AcceleratorLabel: nil, n.cfg.PartitionLabel: nil}
+	for key, value := range n.labels() {
+		labels[key] = value
+	}
+	delete(labels, "")
+	return labels
+}
+
+// statusPatch is the status, with null for devices that an earlier node had.
+func (n *Node) statusPatch() ([]byte, error) {
+	raw, err := json.Marshal(n.status())
+	if err != nil {
+		return nil, err
+	}
+	var status map[string]any
+	if err := json.Unmarshal(raw, &status); err != nil {
+		return nil, err
+	}
+	for _, field := range []string{"capacity", "allocatable"} {
+		list, _ := status[field].(map[string]any)
+		for _, maker := range devices.Makers() {
+			if name := string(maker.Resource()); list[name] == nil {
+				list[name] = nil
+			}
+		}
+	}
+	return json.Marshal(map[string]any{"status": status})
 }
 
 func (n *Node) status() corev1.NodeStatus {

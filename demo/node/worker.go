@@ -122,6 +122,7 @@ func (w *worker) run() {
 	if ctx.Err() != nil {
 		return // the processes keep running, and keep what they use
 	}
+	w.n.freeDevices(string(w.uid))
 	if err := w.n.volumes.Remove(w.pod()); err != nil {
 		w.log.Warn().Err(err).Msg("cannot remove volumes in memory")
 	}

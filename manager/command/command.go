@@ -2,14 +2,24 @@
 package command
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
+
+	"github.com/flyte-binary/flyte-binary/manager"
 )
 
 // Version is the version of the build, set by the linker.
 var Version = "dev"
 
+// Machine examines the machine on which doctor runs, in addition to what the configuration names.
+type Machine func(context.Context) []manager.Finding
+
 // New returns the command tree, with more commands added to it.
-func New(more ...*cobra.Command) *cobra.Command {
+func New(more ...*cobra.Command) *cobra.Command { return NewOn(nil, more...) }
+
+// NewOn is New with a doctor that also examines the machine; nil for not.
+func NewOn(machine Machine, more ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "flyte-binary",
 		Short: "A complete Flyte 2 backend in one binary",
@@ -24,7 +34,7 @@ something that the command depends on does not work, such as the database or the
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(serve(), migrate(), retain(), keysCommand(), accessCommand(), auditCommand(), doctor(), supportBundle(), logLevel(), config(), copilotCommand(), workerCommand(), appPort(), completion(), man(), version())
+	root.AddCommand(serve(), migrate(), retain(), keysCommand(), accessCommand(), auditCommand(), doctor(machine), supportBundle(), logLevel(), config(), copilotCommand(), workerCommand(), appPort(), completion(), man(), version())
 	root.AddCommand(more...)
 	if len(more) == 0 { // the program without the demo mode
 		root.Example = root.Example[len("  flyte-binary demo                            # a whole backend on this machine\n"):]

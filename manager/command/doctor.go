@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
-func doctor() *cobra.Command {
+func doctor(machine Machine) *cobra.Command {
 	from := &source{}
 	command := &cobra.Command{
 		Use:   "doctor",
@@ -26,7 +26,11 @@ TaskAction definition, the types of plugins, the object store by writing and rea
 			if err != nil {
 				return err
 			}
-			return report(command, manager.Examine(command.Context(), config, nil))
+			findings := manager.Examine(command.Context(), config, nil)
+			if machine != nil {
+				findings = append(findings, machine(command.Context())...)
+			}
+			return report(command, findings)
 		},
 	}
 	from.flags(command)

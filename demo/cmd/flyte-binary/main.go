@@ -18,7 +18,7 @@ import (
 func main() {
 	// Kubernetes registers a --version flag with the process-wide flags; leave it out.
 	pflag.CommandLine = pflag.NewFlagSet("flyte-binary", pflag.ExitOnError)
-	os.Exit(command.Main(context.Background(), command.New(
+	os.Exit(command.Main(context.Background(), command.NewOn(demo.Examine,
 		demo.Command(), embedded.Command(), embedded.ControllersCommand(), standalone.Command(), imagebuild.Command(),
 	)))
 }

@@ -72,13 +72,20 @@ var (
 func variables(env []string) []string {
 	var found []string
 	for _, variable := range env {
-		if name, _, _ := strings.Cut(variable, "="); matchesOne(counted, name) {
+		switch name, _, _ := strings.Cut(variable, "="); {
+		case slices.Contains(seen, name):
+			found = append(found, name+"=")
+		case matchesOne(counted, name):
 			found = append(found, variable)
 		}
 	}
 	slices.Sort(found)
 	return found
 }
+
+// seen are the variables that say which GPUs a process sees. A parent sees none, so that nothing that it imports touches one, and
+// processes with any value are forked from it: libraries read them when they begin to use a device.
+var seen = []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"} //nolint:gochecknoglobals // a table
 
 // varying are the names of the other variables of an environment, sorted.
 func varying(env []string) []string {

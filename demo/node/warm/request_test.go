@@ -51,6 +51,14 @@ func TestVariablesThatAnImportHasRead(t *testing.T) {
 	require.True(t, differs([]string{"LOG_LEVEL", "MODE"}, parent, []string{"LOG_LEVEL=info", "MODE=fast"}))
 }
 
+// TestAParentSeesNoGPU: tasks with GPUs of their own are forked from one parent, which sees none.
+func TestAParentSeesNoGPU(t *testing.T) {
+	want := []string{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES="}
+	require.Equal(t, want, variables([]string{"CUDA_VISIBLE_DEVICES=GPU-a", "CUDA_DEVICE_ORDER=PCI_BUS_ID", "OTHER=1"}))
+	require.Equal(t, want, variables([]string{"CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER=PCI_BUS_ID"}))
+	require.True(t, differs([]string{"CUDA_VISIBLE_DEVICES"}, want, []string{"CUDA_VISIBLE_DEVICES=GPU-a"}), "an import has read it")
+}
+
 func TestFingerprint(t *testing.T) {
 	dir := t.TempDir()
 	file, missing := filepath.Join(dir, "module.py"), filepath.Join(dir, "missing", "x.py")
