@@ -183,6 +183,7 @@ func (k *logKeeper) keep(ctx context.Context, one sealing) {
 	uid := pod.Labels[labelUID]
 	uri := k.copy(ctx, one)
 	k.mu.Lock()
+	// The inner map exists: watch removes no entry that is busy.
 	k.taken[uid][name] = &sealed{pod: pod.Name, attempt: one.attempt, uri: uri}
 	if uri != "" && len(k.ended[uid]) < maxKept {
 		if k.ended[uid] == nil {

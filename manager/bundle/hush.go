@@ -15,7 +15,7 @@ import (
 // hush masks the secrets of a configuration in any text. Parts are redacted where they are made; this is for what they quote,
 // such as an address in an error or a line of a log.
 type hush struct {
-	known    []string // longest first
+	known    []string // longest first: one may begin with another, whose replacement would leave its rest
 	patterns []*regexp.Regexp
 }
 

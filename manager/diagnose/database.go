@@ -110,19 +110,19 @@ func databaseCause(config pgdb.Config, err error) (cause, fix string) {
 // answered explains what the server said, by its SQLSTATE.
 func answered(answer *pgconn.PgError, password string) (cause, fix string) {
 	switch answer.Code {
-	case "28P01":
+	case "28P01": // invalid_password
 		return answer.Message, "correct the user or the password in " + password
-	case "28000":
+	case "28000": // invalid_authorization_specification: no such account, or pg_hba.conf has no line for it
 		return answer.Message, "create the account, correct the user in database.url, or allow this machine in pg_hba.conf"
-	case "3D000":
+	case "3D000": // invalid_catalog_name: no such database
 		return answer.Message, "create it with `createdb`, or correct its name in database.url"
-	case "42501":
+	case "42501": // insufficient_privilege
 		return answer.Message, "grant the account the rights on the database"
-	case "53300":
+	case "53300": // too_many_connections
 		return answer.Message, "raise max_connections of the server, or lower database.maxConns"
-	case "57P03":
+	case "57P03": // cannot_connect_now
 		return answer.Message, "the server is starting or stopping: try again when it is up"
-	case "25006":
+	case "25006": // read_only_sql_transaction
 		return answer.Message, "the server is a read-only replica: point database.url at the primary"
 	default:
 		return answer.Message + " (SQLSTATE " + answer.Code + ")", "see the log of the database"

@@ -90,6 +90,7 @@ func (l *Loop) work(ctx context.Context) error {
 // launch starts due calls as long as there are free places, in total and per host.
 func (l *Loop) launch(ctx context.Context, start func(do func())) error {
 	flying := l.places.InFlight()
+	// More are read than can start: calls to a host that has its share of the places are passed over.
 	pending, err := l.deps.List.Pending(ctx, l.deps.Clock.Now(), backoff.Longest(l.config.Backoff.Max), 4*l.config.Parallel)
 	if err != nil {
 		return fmt.Errorf("webhooks: %w", err)
