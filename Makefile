@@ -294,6 +294,12 @@ otelcol: $(BIN)/otelcol
 $(BIN)/otelcol: tools/otelcol/go.mod tools/otelcol/go.sum tools/otelcol/main.go
 	cd tools/otelcol && go build -ldflags '-s -w' -o $(CURDIR)/$@ .
 
+.PHONY: dex
+dex: $(BIN)/dex ## Build Dex, the second identity provider of a test; it takes many packages, and without it the test is skipped
+
+$(BIN)/dex: tools/dex/go.mod tools/dex/go.sum tools/dex/main.go
+	cd tools/dex && CGO_ENABLED=0 go build -ldflags '-s -w' -o $(CURDIR)/$@ .
+
 .PHONY: promtool
 promtool:
 	@mkdir -p $(BIN)
