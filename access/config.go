@@ -25,6 +25,8 @@ type Config struct {
 	Issuers []IssuerConfig `config:"issuers"`
 	// Local is accounts of this installation, for trials.
 	Local LocalConfig `config:"local"`
+	// Proxy is a proxy in front that authenticates people.
+	Proxy ProxyConfig `config:"proxy"`
 	// Sessions are those of people, in the console and at the command line.
 	Sessions SessionConfig `config:"sessions"`
 	// Keys are the API keys of programs.
@@ -83,8 +85,10 @@ type LocalConfig struct {
 type AccountConfig struct {
 	// Name is what people sign in with, and the subject of their roles. Required.
 	Name string `config:"name"`
-	// Password is the first password. Required.
+	// Password is the first password of the account. Required without passwordFile.
 	Password string `config:"password" sensitive:"true"`
+	// PasswordFile has the first password of the account. It is read at start; white space around it is dropped.
+	PasswordFile string `config:"passwordFile"`
 	// DisplayName is the name for display. Defaults to Name.
 	DisplayName string `config:"displayName"`
 	// Email is the e-mail address, for display.
@@ -92,6 +96,49 @@ type AccountConfig struct {
 	// Groups are those of the account, for bindings.
 	Groups []string `config:"groups"`
 }
+
+// ProxyConfig is a proxy that authenticates people and says who they are: in headers, if it proves by a certificate that it is the
+// proxy, or in a token that it has signed. Headers of anyone else are ignored.
+type ProxyConfig struct {
+	// ClientCAFile has the authorities, in PEM, that issue the certificate of the proxy. It is read again when it changes. The proxy
+	// presents the certificate in its connections, so it requires server.tls. Either this or token.header.
+	ClientCAFile string `config:"clientCAFile"`
+	// ClientNames are those of the proxy in its certificate, as a DNS name or as the common name. Required with clientCAFile.
+	ClientNames []string `config:"clientNames"`
+	// SubjectHeader is the header with the stable name of the person. Defaults to X-Auth-Request-User.
+	SubjectHeader string `config:"subjectHeader"`
+	// NameHeader is the header with the name for display. Defaults to X-Auth-Request-Preferred-Username.
+	NameHeader string `config:"nameHeader"`
+	// EmailHeader is the header with the e-mail address. Defaults to X-Auth-Request-Email.
+	EmailHeader string `config:"emailHeader"`
+	// GroupsHeader is the header with the groups, separated by commas. Defaults to X-Auth-Request-Groups.
+	GroupsHeader string `config:"groupsHeader"`
+	// Token is what an identity-aware proxy signs.
+	Token ProxyTokenConfig `config:"token"`
+}
+
+// ProxyTokenConfig is a token that a proxy adds to each request.
+type ProxyTokenConfig struct {
+	// Header is the header with the token, a JWT, such as X-Goog-Iap-Jwt-Assertion or Cf-Access-Jwt-Assertion.
+	Header string `config:"header"`
+	// Issuer is the iss of the tokens. Required with header.
+	Issuer string `config:"issuer"`
+	// Audience is the aud of the tokens for this installation. Required with header.
+	Audience string `config:"audience"`
+	// KeysURL is where the keys of the proxy are, as a set of JSON web keys. Required with header.
+	KeysURL string `config:"keysURL"`
+	// SubjectClaim is the claim of the token with the stable name of the person. Defaults to sub.
+	SubjectClaim string `config:"subjectClaim"`
+	// NameClaim is the claim of the token with the name for display. Defaults to name.
+	NameClaim string `config:"nameClaim"`
+	// EmailClaim is the claim of the token with the e-mail address. Defaults to email.
+	EmailClaim string `config:"emailClaim"`
+	// GroupsClaim is the claim of the token with the groups. Defaults to groups.
+	GroupsClaim string `config:"groupsClaim"`
+}
+
+// Enabled reports whether there is such a proxy.
+func (c ProxyConfig) Enabled() bool { return c.ClientCAFile != "" || c.Token.Header != "" }
 
 // SessionConfig is the sessions of people, in the console and at the command line.
 type SessionConfig struct {
@@ -150,18 +197,21 @@ func DefaultConfig() Config {
 }
 
 // Authenticates reports whether callers must say who they are.
-func (c Config) Authenticates() bool { return len(c.Issuers) > 0 || c.Local.Enabled }
+func (c Config) Authenticates() bool {
+	return len(c.Issuers) > 0 || c.Local.Enabled || c.Proxy.Enabled()
+}
 
 // Validate lists the fields that are wrong.
 func (c Config) Validate() error {
 	var found invalid.Fields
-	found.If(c.Open && c.Authenticates(), "open: must not be true together with issuers or local accounts")
+	found.If(c.Open && c.Authenticates(), "open: must not be true together with issuers, local accounts or a proxy")
 	found.If(c.Sessions.Idle < time.Minute, "sessions.idle: must be at least 1m, got %s", c.Sessions.Idle)
 	found.If(c.Sessions.Absolute < c.Sessions.Idle, "sessions.absolute: must not be less than sessions.idle, got %s", c.Sessions.Absolute)
 	found.If(c.Sessions.Token < time.Second || c.Sessions.Token > 24*time.Hour, "sessions.token: must be between 1s and 24h, got %s", c.Sessions.Token)
 	c.validateURL(&found)
 	c.validateIssuers(&found)
 	c.Local.validate(&found)
+	found.Section("proxy", c.Proxy.validate())
 	found.If(c.Keys.MaxLifetime < 0, "keys.maxLifetime: must not be negative, got %s", c.Keys.MaxLifetime)
 	found.If(c.Audit.KeepFor < time.Hour, "audit.keepFor: must be at least 1h, got %s", c.Audit.KeepFor)
 	found.Section("", c.validateRoles())
@@ -182,7 +232,7 @@ func (c Config) validateURL(found *invalid.Fields) {
 func (c Config) validateIssuers(found *invalid.Fields) {
 	names, urls := map[string]bool{}, map[string]bool{}
 	for i, issuer := range c.Issuers {
-		found.If(issuer.Name == "" || strings.Contains(issuer.Name, "|") || issuer.Name == "local", "issuers[%d].name: is required, must not be local and must not contain |, got %q", i, issuer.Name)
+		found.If(issuer.Name == "" || strings.Contains(issuer.Name, "|") || issuer.Name == "local" || issuer.Name == "proxy", "issuers[%d].name: is required, must be neither local nor proxy, and must not contain |, got %q", i, issuer.Name)
 		found.If(names[issuer.Name], "issuers[%d].name: %q is the name of another issuer", i, issuer.Name)
 		at, err := url.Parse(issuer.URL)
 		found.If(err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "", "issuers[%d].url: must be a URL such as https://login.example.com, got %q", i, issuer.URL)
@@ -199,7 +249,8 @@ func (c LocalConfig) validate(found *invalid.Fields) {
 	found.If(c.AdminPassword != "" && c.AdminPasswordFile != "", "local.adminPasswordFile: must be empty together with adminPassword")
 	for i, account := range c.Accounts {
 		found.If(account.Name == "" || strings.ContainsAny(account.Name, "| \t\r\n"), "local.accounts[%d].name: is required, without spaces and |, got %q", i, account.Name)
-		found.If(len(account.Password) < accounts.MinPassword || len(account.Password) > accounts.MaxPassword,
+		found.If(account.Password != "" && account.PasswordFile != "", "local.accounts[%d].passwordFile: must be empty together with password", i)
+		found.If(account.PasswordFile == "" && len(account.Password) < accounts.MinPassword || len(account.Password) > accounts.MaxPassword,
 			"local.accounts[%d].password: must have %d to %d bytes", i, accounts.MinPassword, accounts.MaxPassword)
 	}
 }

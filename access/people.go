@@ -20,8 +20,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/sessions"
 	"github.com/flyte-binary/flyte-binary/access/signin"
 	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/access/visitors"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/browserguard"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
@@ -37,9 +40,13 @@ type signIn struct {
 	sessions *sessions.Sessions
 	server   *authserver.Server
 	pages    *signin.Pages
-	bearers  *bearers
-	clock    clock.Clock
-	log      zerolog.Logger
+	visitors *visitors.Visitors
+	proxy    providers.Proxy // nil without one
+	// authorities are those of the proxy's certificate; nil for a proxy without one.
+	authorities *certfiles.Authorities
+	bearers     *bearers
+	clock       clock.Clock
+	log         zerolog.Logger
 
 	lifecycle.Background
 }
@@ -75,9 +82,13 @@ func newSignIn(config Config, s *store.Store, keys authserver.Keys, auditor auth
 	if config.Local.Enabled {
 		made.accounts = accounts.New(s, config.localPrefix())
 	}
+	if made.proxy, made.authorities, err = proxyOf(config, clk, log); err != nil {
+		return nil, fmt.Errorf("proxy.clientCAFile: %w", err)
+	}
+	made.visitors = visitors.New(visitors.Deps{Store: s, Sessions: made.sessions, Client: signin.Console, Clock: clk, URL: url})
 	made.pages = signin.New(signin.Deps{
-		Store: s, Sessions: made.sessions, Accounts: made.accounts, Providers: all, Server: made.server, URL: url,
-		Lifetime: config.Sessions.Absolute, Auditor: auditor, Log: log,
+		Store: s, Sessions: made.sessions, Accounts: made.accounts, Providers: all, Server: made.server, Visitors: made.visitors, URL: url,
+		Vouched: made.vouched, Lifetime: config.Sessions.Absolute, Auditor: auditor, Log: log,
 	})
 	return made, nil
 }
@@ -101,6 +112,17 @@ func (c *Config) readFiles() error {
 			return err
 		}
 	}
+	c.Local.Accounts = slices.Clone(c.Local.Accounts)
+	for i := range c.Local.Accounts {
+		one := &c.Local.Accounts[i]
+		key := fmt.Sprintf("local.accounts[%d].passwordFile", i)
+		if err := read(key, one.PasswordFile, &one.Password); err != nil {
+			return err
+		}
+		if size := len(one.Password); size < accounts.MinPassword || size > accounts.MaxPassword {
+			return fmt.Errorf("%s: must have a password of %d to %d bytes, has %d", key, accounts.MinPassword, accounts.MaxPassword, size)
+		}
+	}
 	return read("local.adminPasswordFile", c.Local.AdminPasswordFile, &c.Local.AdminPassword)
 }
 
@@ -115,7 +137,7 @@ func (c Config) localPrefix() string {
 // providersOf are the providers of the configuration. The subjects of the first are as it says, those of others have its name in
 // front; the first must not use such a beginning.
 func providersOf(config Config, url string, clk clock.Clock) []*providers.Provider {
-	reserved := []string{"local|"}
+	reserved := []string{"local|", "proxy|"}
 	for _, issuer := range config.Issuers {
 		reserved = append(reserved, issuer.Name+"|")
 	}
@@ -140,33 +162,51 @@ func providersOf(config Config, url string, clk clock.Clock) []*providers.Provid
 	return all
 }
 
-// mount serves the services by which clients find out how to sign in and who they are, and, where people sign in, the pages for it.
+// mount serves the services by which clients find out how to sign in and who they are.
 func (s *signIn) mount(r rpc.Registrar) {
 	options := connect.WithHandlerOptions(r.Options()...)
 	metadata := identity.AuthMetadata{}
 	if s != nil {
 		metadata.Server = s.server.Metadata
-		r.Handle(signin.Path, s.pages.Handler())
 	}
 	r.Handle(authconnect.NewIdentityServiceHandler(identity.Users{}, options))
 	r.Handle(authconnect.NewAuthMetadataServiceHandler(metadata, options))
 }
 
-// Authenticate implements authz.Authenticator: access tokens, tokens of the providers, and the session of a browser. Credentials of
+// Authenticate implements authz.Authenticator: access tokens and tokens of the providers, the word of the proxy, and the session of a
+// browser. What a program presents by itself counts before the word of the proxy. Credentials of
 // other kinds are left to their own authenticators.
 func (s *signIn) Authenticate(ctx context.Context, request authz.Request) (authz.Identity, error) {
+	person, vouched, err := s.vouched(ctx, request)
+	if err != nil {
+		return authz.Identity{}, err
+	}
 	token, presented := bearer(request.Header)
-	if !presented {
-		return s.pages.Authenticate(ctx, request.Header)
+	if presented && strings.Count(token, ".") == 2 {
+		identity, known, err := s.server.Caller(ctx, token)
+		if known || err != nil {
+			return identity, err
+		}
+		if identity, err = s.bearers.Caller(ctx, token); err != nil || identity.Kind != authz.Anonymous {
+			return identity, err
+		}
 	}
-	if strings.Count(token, ".") != 2 {
+	switch {
+	case vouched:
+		return person.Identity(providers.ProxyName), nil
+	case presented:
 		return authz.Identity{}, nil
+	default:
+		return s.pages.Authenticate(ctx, request)
 	}
-	identity, known, err := s.server.Caller(ctx, token)
-	if known || err != nil {
-		return identity, err
+}
+
+// vouched is whom the proxy vouches for. Browsers send by themselves what makes the proxy do so, so pages of other sites cannot use it.
+func (s *signIn) vouched(ctx context.Context, request authz.Request) (sessions.Person, bool, error) {
+	if s.proxy == nil || !browserguard.Own(request.Method, request.Header) {
+		return sessions.Person{}, false, nil
 	}
-	return s.bearers.Caller(ctx, token)
+	return s.proxy.Person(ctx, request)
 }
 
 // Ended implements authz.Lasting: people are known by their session. A token of a provider has none.

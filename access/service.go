@@ -9,6 +9,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
@@ -20,13 +22,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/limits"
 	"github.com/flyte-binary/flyte-binary/access/policy"
 	"github.com/flyte-binary/flyte-binary/access/rights"
+	"github.com/flyte-binary/flyte-binary/access/signin"
 	"github.com/flyte-binary/flyte-binary/access/signing"
 	"github.com/flyte-binary/flyte-binary/access/store"
 	"github.com/flyte-binary/flyte-binary/access/tasks"
+	"github.com/flyte-binary/flyte-binary/access/visitors"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
@@ -62,7 +67,9 @@ type Service struct {
 	signIn *signIn // nil where access is open
 	audit  *audit.Recorder
 	limits *limits.Limiter
-	parts  *lifecycle.Group
+	// assertions tell apps who calls; nil where access is open.
+	assertions *visitors.Assertions
+	parts      *lifecycle.Group
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -83,7 +90,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	s := &Service{config: config, store: store.New(deps.Pool, deps.Clock)}
 	s.keys = keys.New(s.store, deps.Clock, deps.Logger)
-	s.policy = policy.New(config.policy(), policy.Deps{Source: s.store, Changed: s.keys.Forget, Clock: deps.Clock, Logger: deps.Logger})
+	s.policy = policy.New(config.policy(), policy.Deps{Source: s.store, Changed: s.keys.Forget, Clock: deps.Clock, Logger: deps.Logger, Idle: deps.Open})
 	s.rights = rights.NewHandler(
 		rights.Config{Open: deps.Open, Keys: rights.KeyConfig{MaxLifetime: config.Keys.MaxLifetime, PublicURL: config.PublicURL}},
 		rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Clock: deps.Clock},
@@ -111,6 +118,11 @@ func New(config Config, deps Deps) (*Service, error) {
 		}
 		parts = append(parts, lifecycle.Named{Name: "sign-in", Part: s.signIn})
 	}
+	if deps.Tokens {
+		if s.assertions, err = visitors.NewAssertions(strings.TrimSuffix(config.PublicURL, "/"), s.store, deps.Clock); err != nil {
+			return nil, fmt.Errorf("access: %w", err)
+		}
+	}
 	s.parts = lifecycle.NewGroup(parts...)
 	return s, nil
 }
@@ -118,10 +130,48 @@ func New(config Config, deps Deps) (*Service, error) {
 // Mount registers the handlers.
 func (s *Service) Mount(r rpc.Registrar) {
 	s.signIn.mount(r)
+	if pages := s.pages(); pages != nil {
+		r.Handle(signin.Path, pages)
+	}
 	r.Handle(accessv1connect.NewAccessServiceHandler(s.rights, r.Options()...))
 	r.Handle(accessv1connect.NewAuditServiceHandler(&audit.Handler{Store: s.store}, r.Options()...))
 	r.Handle(enginev1connect.NewTaskTokenServiceHandler(s.tasks, r.Options()...))
 	r.Handle(accessv1connect.NewKeyServiceHandler(rights.KeyHandler{Handler: s.rights}, r.Options()...))
+}
+
+// pages are those of the sign-in, and the keys for apps; nil where access is open.
+func (s *Service) pages() http.Handler {
+	if s.signIn == nil && s.assertions == nil {
+		return nil
+	}
+	mux := http.NewServeMux()
+	if s.signIn != nil {
+		mux.Handle(signin.Path, s.signIn.pages.Handler())
+	}
+	if s.assertions != nil {
+		mux.HandleFunc("GET "+visitors.KeysPath, s.assertions.Keys)
+		mux.HandleFunc("GET "+visitors.DiscoveryPath, s.assertions.Discovery)
+	}
+	return mux
+}
+
+// Assertions tells apps who calls them; nil where access is open.
+func (s *Service) Assertions() *visitors.Assertions { return s.assertions }
+
+// Visitors lets browsers sign in at the hosts of apps; nil where no one signs in.
+func (s *Service) Visitors() *visitors.Visitors {
+	if s.signIn == nil {
+		return nil
+	}
+	return s.signIn.visitors
+}
+
+// ProxyAuthorities issue the certificate of the proxy that authenticates people; nil if there is none.
+func (s *Service) ProxyAuthorities() *certfiles.Authorities {
+	if s.signIn == nil {
+		return nil
+	}
+	return s.signIn.authorities
 }
 
 // Tasks identifies tasks and apps by the tokens that the service has issued.

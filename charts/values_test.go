@@ -58,6 +58,10 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"--set", "config.access=null"}, "config.access is required: who may use the installation"},
 		{[]string{"--set", "config.access.local.adminPassword=hunter2"}, "FLYTE_ACCESS_LOCAL_ADMINPASSWORD"},
 		{[]string{"--set", "config.access.issuers[0].clientSecret=hunter2"}, "name a file of it in clientSecretFile"},
+		{[]string{"--set", "config.access.local.accounts[0].password=hunter22"}, "name a file of it in passwordFile"},
+		{[]string{"--set", "auth.tls.existingSecret=x"}, "a certificate alone opens nothing"},
+		{[]string{"--set", "proxy.caSecret=x"}, "tls.existingSecret is required with proxy.caSecret"},
+		{[]string{"--set", "proxy.caSecret=x,tls.existingSecret=y"}, "proxy.clientNames is required"},
 		{[]string{"--set", "config.auth.internalToken=hunter2"}, "config.auth.internalToken: a ConfigMap is not a place for a secret"},
 		{[]string{"--set", "config.storage.s3.secretAccessKey=hunter2"}, "FLYTE_STORAGE_S3_SECRETACCESSKEY"},
 	} {

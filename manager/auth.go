@@ -31,6 +31,11 @@ func policy(c configuration.Config, options Options) (authenticator authz.Authen
 	return authenticator, authoriser, open
 }
 
+// closed reports whether callers have rights of their own: those of them who are known do, unless a test decides about them.
+func closed(c configuration.Config, options Options) bool {
+	return options.Authoriser == nil && (c.Access.Authenticates() || options.Authenticator != nil)
+}
+
 // checkOpen refuses a port that other machines can reach and at which no one has to sign in, unless that is wanted.
 func checkOpen(c configuration.Config, open bool, address net.Addr) error {
 	if !open || !c.Target.API() || c.Access.Open || port.Loopback(address) {

@@ -8,16 +8,16 @@ import (
 )
 
 func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
-	// A caller who is known has rights of his own, unless a test decides about them.
-	closed := p.options.Authoriser == nil && (p.config.Access.Authenticates() || p.options.Authenticator != nil)
+	closed := closed(p.config, p.options)
 	p.open = p.open && !closed
 	service, err := access.New(p.config.Access, access.Deps{
 		Pool: p.pool, Listener: p.notices, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Open: p.open,
-		Attempts: p.peers.engine(), Apps: p.peers.apps(), Tokens: closed,
+		Attempts: p.peers.engine(), Apps: p.peers.appFleet(), Tokens: closed,
 	})
 	if err != nil {
 		return nil, err
 	}
+	p.access = service
 	service.Mount(p.mux)
 	p.mux.Limit(service.Limiter())
 	if people := service.Authenticator(); people != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/console"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/wire/browserguard"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/wire/health"
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -50,16 +51,37 @@ func buildConsole(_ context.Context, p *process) (lifecycle.Part, error) {
 }
 
 func buildGateway(_ context.Context, p *process) (lifecycle.Part, error) {
-	service, err := gateway.New(p.config.Gateway, gateway.Deps{
-		Apps: p.peers.appRoutes(), Door: p.mux.Door("/apps/"), Open: p.open, Stopping: p.chain.Stopping, Clock: p.clock, Logger: p.log,
-		Meter: p.telemetry.Meter,
-	})
+	deps := gateway.Deps{
+		Apps: p.peers.appRoutes(), Door: p.mux.Door("/apps/"), Open: p.open, PublicURL: p.config.Access.PublicURL, Hidden: p.config.Access.ProxyHeaders(), Stopping: p.chain.Stopping,
+		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+	}
+	if visitors := p.access.Visitors(); visitors != nil {
+		deps.SignIn = visitors
+	}
+	if assertions := p.access.Assertions(); assertions != nil {
+		deps.Assertions = assertions
+	}
+	service, err := gateway.New(p.config.Gateway, deps)
 	if err != nil {
 		return nil, err
 	}
 	p.degrades("app routes", service.Check)
 	p.gateway = service
 	return service, nil
+}
+
+// clientAuthorities are those whose certificates clients of the port may present.
+func (p *process) clientAuthorities() []*certfiles.Authorities {
+	var all []*certfiles.Authorities
+	if processes := p.mutual.Authorities(); processes != nil {
+		all = append(all, processes)
+	}
+	if p.access != nil {
+		if proxies := p.access.ProxyAuthorities(); proxies != nil {
+			all = append(all, proxies)
+		}
+	}
+	return all
 }
 
 // buildPort puts everything that was mounted behind the listener. With the API, services of the contract that no module
@@ -95,6 +117,6 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 		handler = p.gateway.Handler(hosts, handler)
 	}
 	// In front of everything: nothing else may see a token in a path.
-	p.port, err = port.NewPort(p.config.Server, p.listener, tokenpath.Cut(handler), clients, p.beginStop, p.clock, p.log)
+	p.port, err = port.NewPort(p.config.Server, p.listener, tokenpath.Cut(handler), clients, p.clientAuthorities(), p.beginStop, p.clock, p.log)
 	return p.port, err
 }

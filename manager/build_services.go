@@ -108,7 +108,7 @@ func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := apps.New(p.config.Apps, apps.Deps{
 		Pool: p.pool, Listener: p.notices, Projects: p.peers.projects(), Blobs: p.blobs,
 		PodLogs:   podLogs(p.peers, p.config, func(c enginev1connect.PodLogServiceClient) apps.PodLogs { return c }),
-		Addresses: apps.Addresses{PublicURL: p.config.Storage.PublicURL, Domain: p.config.Gateway.Domain},
+		Addresses: apps.Addresses{PublicURL: p.config.Access.PublicURL, Domain: p.config.Gateway.Domain},
 		Clock:     p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/test/certtest"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
@@ -145,4 +146,78 @@ func TestTwoClustersOnOneDatabase(t *testing.T) {
 		require.Len(t, leases.Items, 1)
 		require.Equal(t, map[string]string{"default": "flyte-binary-home", "east": "flyte-binary-home-east"}[c.id], leases.Items[0].Name)
 	}
+}
+
+// TestAControllerApartWithMutualTLS runs the API and a controller as two processes that speak TLS and prove by certificates that they
+// belong to the installation. The internal token alone opens nothing.
+func TestAControllerApartWithMutualTLS(t *testing.T) {
+	home, api := newControlled(t, "default"), listenLocally(t)
+	authority, stranger, dir := certtest.New(t), certtest.New(t), t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	authority.Issue(t, at("tls.crt"), at("tls.key"))
+	authority.IssueClient(t, "flyte", at("client.crt"), at("client.key"))
+	authority.IssueClient(t, "something-else", at("other.crt"), at("other.key"))
+	stranger.IssueClient(t, "flyte", at("stranger.crt"), at("stranger.key"))
+	shared := testConfig(t)
+	shared.Auth.InternalToken, shared.Replicas.Installation, shared.Storage.SigningKey = "internal", "home", strings.Repeat("k", 32)
+	shared.Server.TLS = configuration.TLSConfig{CertFile: at("tls.crt"), KeyFile: at("tls.key")}
+	shared.Auth.TLS = configuration.InternalTLSConfig{CAFile: authority.File, CertFile: at("client.crt"), KeyFile: at("client.key"), Names: []string{"flyte"}}
+	start := func(config configuration.Config, listener net.Listener, options manager.Options) {
+		options.Logger, options.Listener = zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel), listener
+		server, err := manager.Complete(t.Context(), config, options)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+		require.NoError(t, server.Start(t.Context()))
+	}
+	config := shared
+	config.Target = configuration.TargetAPI
+	config.Clusters = []configuration.RemoteCluster{{ID: home.id, URL: "https://" + home.listener.Addr().String()}}
+	start(config, api, manager.Options{})
+	config = shared
+	config.Target, config.Database.URL = configuration.TargetController, ""
+	config.ControlPlane.URL = "https://" + api.Addr().String()
+	config.Actions.TaskActions.Namespace, config.Executor.Namespaces = home.Namespace, []string{home.Namespace}
+	start(config, home.listener, manager.Options{REST: home.Config})
+
+	examined := func(change func(*configuration.Config)) error {
+		changed := config
+		change(&changed)
+		findings := manager.Examine(t.Context(), changed, home.Config)
+		require.Equal(t, "control plane", findings[0].What)
+		return findings[0].Err
+	}
+	with := func(name string) func(*configuration.Config) {
+		return func(c *configuration.Config) {
+			c.Auth.TLS.CertFile, c.Auth.TLS.KeyFile = at(name+".crt"), at(name+".key")
+		}
+	}
+	require.NoError(t, examined(func(*configuration.Config) {}))
+	const denied = connect.CodePermissionDenied
+	require.Equal(t, denied, connect.CodeOf(examined(func(c *configuration.Config) { c.Auth.TLS.CertFile, c.Auth.TLS.KeyFile = "", "" })), "no certificate")
+	require.Equal(t, denied, connect.CodeOf(examined(with("other"))), "a certificate with another name")
+	require.Equal(t, denied, connect.CodeOf(examined(func(c *configuration.Config) { c.Auth.InternalToken = "another" })), "a certificate alone")
+	require.Error(t, examined(with("stranger")), "of another authority")
+	require.Equal(t, denied, connect.CodeOf(examined(func(c *configuration.Config) {
+		c.ControlPlane.URL = "http://" + api.Addr().String() // a port on loopback speaks plain text as well
+	})), "the token without TLS")
+
+	runs := workflowconnect.NewRunServiceClient(h2c(t), "http://"+api.Addr().String(), connect.WithGRPC())
+	run := &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: "apart"}
+	_, err := runs.CreateRun(t.Context(), &workflow.CreateRunRequest{
+		Id: &workflow.CreateRunRequest_RunId{RunId: run},
+		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: &task.TaskSpec{TaskTemplate: &core.TaskTemplate{
+			Id:     &core.Identifier{Project: "flytesnacks", Domain: "development", Name: "hello.main", Version: "1"},
+			Type:   "python",
+			Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "hello:1", Args: []string{"{{.outputPrefix}}"}}},
+		}}},
+	})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		details, err := runs.GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: run})
+		require.NoError(t, err)
+		return details.GetDetails().GetAction().GetStatus().GetPhase() == common.ActionPhase_ACTION_PHASE_SUCCEEDED
+	}, time.Minute, 20*time.Millisecond)
+	logs, err := runs.GetActionLogContext(t.Context(), &workflow.GetActionLogContextRequest{ActionId: &common.ActionIdentifier{Run: run, Name: "a0"}, Attempt: 1})
+	require.NoError(t, err)
+	require.Equal(t, home.id, logs.GetCluster(), "the API reaches the controller in the same way")
 }

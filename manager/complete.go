@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 
 	"connectrpc.com/connect"
@@ -16,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
@@ -114,9 +116,14 @@ func Complete(ctx context.Context, c configuration.Config, options Options) (ser
 	stopping, beginStop := context.WithCancel(p.log.WithContext(context.WithoutCancel(ctx)))
 	p.beginStop = beginStop
 	p.onClose(func(context.Context) error { beginStop(); return nil })
+	certificates, err := certfiles.NewMutual(c.Auth.TLS.Files(), p.clock, p.log)
+	if err != nil {
+		return nil, fmt.Errorf("auth.tls: %w", err)
+	}
+	p.mutual = certificates
 	p.chain = rpc.Chain{
 		Log: p.log, Tracer: p.telemetry.Tracer, Meter: p.telemetry.Meter, Stopping: stopping, InternalToken: c.Auth.InternalToken,
-		Auditor: options.Auditor, Clock: p.clock, Limits: rpc.Limits{MessageBytes: c.Server.MaxRequestBytes, DecodingBytes: c.Server.MaxDecodingBytes},
+		InternalPeer: certificates.Peer(), Auditor: options.Auditor, Clock: p.clock, Limits: rpc.Limits{MessageBytes: c.Server.MaxRequestBytes, DecodingBytes: c.Server.MaxDecodingBytes},
 	}
 	p.chain.Authenticator, p.chain.Authoriser, p.open = policy(c, options)
 	if err := checkOpen(c, p.open, p.listener.Addr()); err != nil {
@@ -126,7 +133,8 @@ func Complete(ctx context.Context, c configuration.Config, options Options) (ser
 	if err != nil {
 		return nil, err
 	}
-	p.peers = newPeers(c, p.mux)
+	p.peers = newPeers(c, certificates, p.mux)
+	p.peers.tokenless = c.Target.API() && !closed(c, options) // a controller does not know; the API answers it with no token
 	p.onClose(func(context.Context) error { p.peers.network.CloseIdleConnections(); return nil })
 	parts, err := selected.Build(ctx, p)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
@@ -76,12 +77,17 @@ func examineControlPlane(ctx context.Context, c configuration.Config) Finding {
 	f := Finding{What: "control plane", Detail: c.ControlPlane.URL}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	p := newPeers(c, nil)
+	certificates, err := certfiles.NewMutual(c.Auth.TLS.Files(), clock.System{}, zerolog.Nop())
+	if err != nil {
+		f.Err, f.Fix = err, "check the files of auth.tls"
+		return f
+	}
+	p := newPeers(c, certificates, nil)
 	defer p.network.CloseIdleConnections()
-	_, err := p.engine().GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{0}})
+	_, err = p.engine().GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{0}})
 	switch {
 	case connect.CodeOf(err) == connect.CodePermissionDenied:
-		f.Err, f.Fix = err, "set auth.internalToken to the same value as for the API"
+		f.Err, f.Fix = err, "set auth.internalToken to the same value as for the API, and auth.tls to a certificate of its auth.tls.caFile"
 	case err != nil:
 		f.Err, f.Fix = err, "check controlPlane.url, and that a process with target api or all listens there"
 	}

@@ -26,7 +26,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
 		{Name: "console", Needs: []string{"storage"}, Build: buildConsole},
-		{Name: "gateway", Needs: []string{"apps"}, Build: buildGateway},
+		{Name: "gateway", Needs: []string{"access", "apps"}, Build: buildGateway},
 
 		// The controller of a cluster. It meets the API through clients and does not need it here: it may be elsewhere.
 		{Name: "events", After: []string{"runs"}, Build: buildEvents},

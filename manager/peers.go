@@ -1,7 +1,6 @@
 package manager
 
 import (
-	"crypto/tls"
 	"net"
 	"net/http"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
@@ -29,13 +29,15 @@ type peers struct {
 	local   connect.HTTPClient
 	network *http.Client
 	token   string
+	// tokenless means that callers need no credential, so that tasks get none.
+	tokenless bool
 	// api is the URL of the process that serves the API; empty when it is this one.
 	api string
 }
 
 // newPeers returns the clients of a process. Without a mux it has no services of its own.
-func newPeers(config configuration.Config, mux *rpc.Mux) peers {
-	p := peers{network: networkClient(config.Server), token: config.Auth.InternalToken}
+func newPeers(config configuration.Config, certificates certfiles.Mutual, mux *rpc.Mux) peers {
+	p := peers{network: networkClient(config.Server, certificates), token: config.Auth.InternalToken}
 	if mux != nil {
 		p.local = rpc.InProcess(mux)
 	}
@@ -47,17 +49,16 @@ func newPeers(config configuration.Config, mux *rpc.Mux) peers {
 
 // networkClient speaks HTTP/2 with and without TLS, since streams and calls share connections, and pings peers that are
 // silent, so that a stream to one that vanished ends.
-func networkClient(config configuration.ServerConfig) *http.Client {
+func networkClient(config configuration.ServerConfig, certificates certfiles.Mutual) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Client{Transport: &http.Transport{
-		Protocols:           protocols,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: 10 * time.Second,
-		IdleConnTimeout:     5 * time.Minute,
-		HTTP2:               &http.HTTP2Config{SendPingTimeout: config.PingAfter, PingTimeout: config.PingTimeout, WriteByteTimeout: config.WriteTimeout},
+		Protocols:       protocols,
+		DialContext:     (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		DialTLSContext:  certificates.DialTLS("h2"),
+		IdleConnTimeout: 5 * time.Minute,
+		HTTP2:           &http.HTTP2Config{SendPingTimeout: config.PingAfter, PingTimeout: config.PingTimeout, WriteByteTimeout: config.WriteTimeout},
 	}}
 }
 
@@ -122,6 +123,9 @@ func (p peers) secretValues() enginev1connect.SecretValueServiceClient {
 }
 
 func (p peers) taskTokens() enginev1connect.TaskTokenServiceClient {
+	if p.tokenless {
+		return nil
+	}
 	return client(p, p.api, enginev1connect.NewTaskTokenServiceClient)
 }
 

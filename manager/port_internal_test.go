@@ -31,7 +31,7 @@ func startPort(t *testing.T, config configuration.ServerConfig, handler http.Han
 	require.NoError(t, err)
 	clients, err := port.NewClients(config, zerolog.Nop(), loglimit.New(nil), meter)
 	require.NoError(t, err)
-	p, err := port.NewPort(config, listener, handler, clients, func() {}, clock.System{}, zerolog.Nop())
+	p, err := port.NewPort(config, listener, handler, clients, nil, func() {}, clock.System{}, zerolog.Nop())
 	require.NoError(t, err)
 	require.NoError(t, p.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })

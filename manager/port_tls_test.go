@@ -35,7 +35,7 @@ func TestAPortOnLoopbackSpeaksTLSAndPlainText(t *testing.T) {
 	now := clock.NewFake(time.Now())
 	served, err := port.NewPort(config, listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Proto+" "+map[bool]string{true: "encrypted", false: "plain"}[r.TLS != nil])
-	}), clients, func() {}, now, zerolog.Nop())
+	}), clients, nil, func() {}, now, zerolog.Nop())
 	require.NoError(t, err)
 	require.NoError(t, served.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, served.Stop(context.WithoutCancel(t.Context()))) })

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 
+	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/apps/gateway"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
@@ -19,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
@@ -39,6 +41,7 @@ type process struct {
 	listener  net.Listener
 	telemetry *obs.Telemetry
 	chain     rpc.Chain
+	mutual    certfiles.Mutual
 	mux       *rpc.Mux
 	peers     peers
 	open      bool               // every caller may do everything
@@ -59,6 +62,7 @@ type process struct {
 	events       *events.Service
 	executor     *executor.Service
 	gateway      *gateway.Service
+	access       *access.Service
 	console      http.Handler
 	port         *port.Port
 

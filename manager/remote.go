@@ -9,8 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
@@ -23,17 +27,24 @@ type Remote struct {
 }
 
 // NewRemote returns the server at a URL; the empty one is the address that the configuration listens on, on this machine.
-func NewRemote(config configuration.Config, url string) *Remote {
+func NewRemote(config configuration.Config, url string) (*Remote, error) {
+	certificates, err := certfiles.NewMutual(config.Auth.TLS.Files(), clock.System{}, zerolog.Nop())
+	if err != nil {
+		return nil, fmt.Errorf("auth.tls: %w", err)
+	}
 	if url == "" {
 		url = "http://" + reachable(config.Server.Listen)
+		if config.Server.TLS.Enabled() {
+			url = "https://" + reachable(config.Server.Listen)
+		}
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	return &Remote{
 		url: strings.TrimSuffix(url, "/"), token: config.Auth.InternalToken,
-		client: &http.Client{Transport: &http.Transport{Protocols: protocols}},
-	}
+		client: &http.Client{Transport: &http.Transport{Protocols: protocols, DialTLSContext: certificates.DialTLS("h2", "http/1.1")}},
+	}, nil
 }
 
 // reachable is where this machine reaches an address to listen on.
@@ -47,6 +58,9 @@ func reachable(listen string) string {
 	}
 	return net.JoinHostPort(host, port)
 }
+
+// At is the same server at another address.
+func (r *Remote) At(url string) *Remote { return &Remote{url: url, token: r.token, client: r.client} }
 
 // URL is where the server is.
 func (r *Remote) URL() string { return r.url }

@@ -38,13 +38,15 @@ type Config struct {
 	Ask string
 }
 
-// Deps are the dependencies of a Policy. All are required.
+// Deps are the dependencies of a Policy. All but Idle are required.
 type Deps struct {
 	Source Source
 	// Changed is called when something else that depends on the version of the policy may have changed.
 	Changed func()
 	Clock   clock.Clock
 	Logger  zerolog.Logger
+	// Idle means that the policy decides nothing: no loop follows changes, and who reads it gets what the source has then.
+	Idle bool
 }
 
 // Policy is the authoriser of an installation with authentication.
@@ -99,6 +101,9 @@ const (
 
 // Start follows changes.
 func (p *Policy) Start(ctx context.Context) error {
+	if p.deps.Idle {
+		return nil
+	}
 	return p.Run(p.deps.Logger.WithContext(ctx), p.follow)
 }
 
@@ -174,7 +179,7 @@ func (p *Policy) load(ctx context.Context) (*generation, error) {
 // current is the generation that decides now. Without one there is no decision.
 func (p *Policy) current(ctx context.Context) (*generation, error) {
 	now := p.now.Load()
-	if now == nil {
+	if now == nil || p.deps.Idle && p.deps.Clock.Now().UnixNano()-p.confirmed.Load() > int64(poll) {
 		asked := p.deps.Clock.Now()
 		loaded, err, _ := p.loads.Do("", func() (any, error) {
 			next, err := p.load(context.WithoutCancel(ctx))

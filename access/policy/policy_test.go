@@ -247,3 +247,20 @@ func TestChangesRaceWithDecisions(t *testing.T) {
 		require.Error(t, decide(t, p, ada, "run.view", "p", "d"))
 	}
 }
+
+// TestAPolicyThatDecidesNothingFollowsNothing: in an open installation, no loop reads the database, and who asks gets what is there.
+func TestAPolicyThatDecidesNothingFollowsNothing(t *testing.T) {
+	s, clk := &source{version: 1}, clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	p := policy.New(policy.Config{}, policy.Deps{Source: s, Changed: func() {}, Clock: clk, Logger: zerolog.Nop(), Idle: true})
+	require.NoError(t, p.Start(t.Context()))
+	defer func() { require.NoError(t, p.Stop(t.Context())) }()
+	require.Zero(t, clk.Timers())
+	_, known, err := p.Role(t.Context(), "auditor")
+	require.NoError(t, err)
+	require.False(t, known)
+	s.change(func() { s.roles = []store.Role{{Name: "auditor", Permissions: []string{"*.view"}}} })
+	clk.Step(time.Hour)
+	_, known, err = p.Role(t.Context(), "auditor")
+	require.NoError(t, err)
+	require.True(t, known)
+}

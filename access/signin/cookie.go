@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/access/visitors"
 )
 
 // cookies are those of the console at one URL.
@@ -58,7 +60,7 @@ func (c cookies) read(header http.Header, what string) string {
 func local(path string) string {
 	to, err := url.Parse(path)
 	if err != nil || to.IsAbs() || to.Host != "" || strings.ContainsAny(path, "\\\r\n\t") ||
-		!strings.HasPrefix(path, "/v2/") && !strings.HasPrefix(path, "/apps/") && !strings.HasPrefix(path, DevicePage) {
+		!strings.HasPrefix(path, "/v2/") && !strings.HasPrefix(path, "/apps/") && !strings.HasPrefix(path, DevicePage) && !strings.HasPrefix(path, visitors.Page+"?") && !strings.HasPrefix(path, Page+"?request=") {
 		return "/v2/"
 	}
 	return path

@@ -18,7 +18,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/providers"
 	"github.com/flyte-binary/flyte-binary/access/sessions"
 	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/access/visitors"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/browserguard"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -56,6 +58,10 @@ type Deps struct {
 	Accounts  *accounts.Accounts // nil without local accounts
 	Providers []*providers.Provider
 	Server    *authserver.Server
+	// Visitors lets browsers sign in at the hosts of apps.
+	Visitors *visitors.Visitors
+	// Vouched is whom the proxy in front of the installation vouches for.
+	Vouched func(ctx context.Context, request authz.Request) (person sessions.Person, vouched bool, err error)
 	// URL is the public URL of the installation.
 	URL string
 	// Lifetime is how long browsers keep the cookie of a session.
@@ -85,6 +91,7 @@ func (p *Pages) Handler() http.Handler {
 	mux.HandleFunc("GET "+CallbackPath, p.fromProvider)
 	mux.HandleFunc("GET "+DevicePage, p.device)
 	mux.HandleFunc("POST "+DevicePage, p.answerDevice)
+	mux.HandleFunc("GET "+visitors.Page, p.app)
 	mux.HandleFunc("POST "+SignOutPath, p.signOut)
 	mux.HandleFunc("GET "+leftPath, p.left)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,12 +102,9 @@ func (p *Pages) Handler() http.Handler {
 
 // Authenticate is the caller whose browser has a session; anonymous for other callers. A page of another site cannot use the
 // session: the browser says that the request is from there.
-func (p *Pages) Authenticate(ctx context.Context, header http.Header) (authz.Identity, error) {
-	token := p.cookies.read(header, sessionCookie)
-	if token == "" {
-		return authz.Identity{}, nil
-	}
-	if site := header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+func (p *Pages) Authenticate(ctx context.Context, request authz.Request) (authz.Identity, error) {
+	token := p.cookies.read(request.Header, sessionCookie)
+	if token == "" || !browserguard.Own(request.Method, request.Header) {
 		return authz.Identity{}, nil
 	}
 	session, found, err := p.Sessions.ByToken(ctx, token)
@@ -193,6 +197,9 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, local(to.Return), http.StatusSeeOther)
 		return
 	}
+	if !signedIn && p.throughProxy(w, r, to) {
+		return
+	}
 	p.form(w, r, to, session, signedIn, "")
 }
 
@@ -202,6 +209,7 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request, to destination, ses
 		shown.status = http.StatusUnauthorized
 	}
 	shown.alert(problem)
+	shown.formTo = p.appOrigin(r, to)
 	if to.Request != "" {
 		request, waits, err := p.Server.Waiting(r.Context(), to.Request)
 		if err != nil {
@@ -239,6 +247,9 @@ func (p *Pages) choices(shown *page, to destination) {
 		shown.add(`<a class="button main" href="`, text(link), `">Continue with `, text(provider.Name()), `</a>`)
 	}
 	if p.Accounts == nil {
+		if len(p.Providers) == 0 {
+			shown.add(`<p>Open this page through the proxy that authenticates people here.</p>`)
+		}
 		return
 	}
 	if len(p.Providers) > 0 {

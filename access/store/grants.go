@@ -22,6 +22,7 @@ const (
 	GrantDevice   GrantKind = "device"    // a device that waits for its person
 	GrantUserCode GrantKind = "user-code" // the code that the person types for a device
 	GrantLogin    GrantKind = "login"     // a browser that is at an identity provider
+	GrantAppCode  GrantKind = "app-code"  // a code that a browser brings to the host of an app
 )
 
 // hashed is how a secret value is known in the table.

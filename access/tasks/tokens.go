@@ -10,7 +10,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/signing"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -33,9 +32,9 @@ type Attempts interface {
 	GetLiveAttempts(ctx context.Context, request *enginev1.GetLiveAttemptsRequest) (*enginev1.GetLiveAttemptsResponse, error)
 }
 
-// Apps knows apps; appconnect.AppServiceClient does.
+// Apps knows which apps may run; enginev1connect.AppFleetServiceClient does.
 type Apps interface {
-	Get(ctx context.Context, request *app.GetRequest) (*app.GetResponse, error)
+	GetLiveApps(ctx context.Context, request *enginev1.GetLiveAppsRequest) (*enginev1.GetLiveAppsResponse, error)
 }
 
 // Deps are the dependencies. All but Apps are required.
@@ -65,7 +64,7 @@ func New(needed bool, deps Deps) *Tokens {
 	t := &Tokens{keys: deps.Keys, needed: needed}
 	t.attempts = newLives(func(ctx context.Context, uid string) (span, error) { return attemptsOf(ctx, deps.Attempts, uid) }, deps.Clock)
 	if deps.Apps != nil {
-		t.apps = newLives(func(ctx context.Context, name string) (span, error) { return revisionsOf(ctx, deps.Apps, name) }, deps.Clock)
+		t.apps = newLives(func(ctx context.Context, uid string) (span, error) { return revisionsOf(ctx, deps.Apps, uid) }, deps.Clock)
 	}
 	return t
 }
@@ -91,26 +90,19 @@ func attemptsOf(ctx context.Context, from Attempts, uid string) (span, error) {
 	return span{}, nil
 }
 
-// revisionsOf are the revisions of an app that may run, by its place and name: all of one that is not stopped, since those that a
-// new one replaces finish their requests.
-func revisionsOf(ctx context.Context, from Apps, name string) (span, error) {
-	parts := strings.SplitN(name, "/", 3)
-	if len(parts) < 3 {
-		return span{}, nil
-	}
-	response, err := from.Get(asService(ctx), &app.GetRequest{Identifier: &app.GetRequest_AppId{
-		AppId: &app.Identifier{Project: parts[0], Domain: parts[1], Name: parts[2]},
-	}})
-	switch {
-	case rpc.IsNotFound(err):
-		return span{}, nil
-	case err != nil:
+// revisionsOf are the revisions of an app that may run, by its uid: all of one that is not stopped, since those that a new one
+// replaces finish their requests.
+func revisionsOf(ctx context.Context, from Apps, uid string) (span, error) {
+	response, err := from.GetLiveApps(asService(ctx), &enginev1.GetLiveAppsRequest{Uids: []string{uid}})
+	if err != nil {
 		return span{}, err //nolint:wrapcheck // the caller says what it means
-	case response.GetApp().GetSpec().GetDesiredState() == app.Spec_DESIRED_STATE_STOPPED:
-		return span{}, nil
-	default:
-		return span{1, response.GetApp().GetMetadata().GetRevision()}, nil
 	}
+	for _, one := range response.GetApps() {
+		if one.GetUid() == uid {
+			return span{1, one.GetRevision()}, nil
+		}
+	}
+	return span{}, nil
 }
 
 // IssueTaskToken implements enginev1connect.TaskTokenServiceHandler.
@@ -201,11 +193,11 @@ func (t *Tokens) alive(ctx context.Context, said claims) error {
 		if t.apps == nil {
 			break
 		}
-		is, err := t.apps.live(ctx, said.project+"/"+said.domain+"/"+said.name, said.number)
+		is, err := t.apps.live(ctx, said.uid, said.number)
 		if err != nil || is {
 			return err
 		}
-		return rpc.Unauthenticated("revision %d of the app %s/%s/%s is stopped, and its token with it", said.number, said.project, said.domain, said.name)
+		return rpc.Unauthenticated("revision %d of the app %s/%s/%s is stopped or gone, and its token with it", said.number, said.project, said.domain, said.name)
 	}
 	return rpc.Unauthenticated("the token is of a kind that this version does not know")
 }

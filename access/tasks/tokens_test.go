@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +18,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/store"
 	"github.com/flyte-binary/flyte-binary/access/tasks"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
@@ -187,15 +187,16 @@ func TestAnOutageEndsNoTaskThatWasLive(t *testing.T) {
 
 // apps is the apps service with one app.
 type apps struct {
-	revision uint64 // 0 if there is none
-	state    app.Spec_DesiredState
+	uid      string
+	revision uint64 // 0 if it is stopped
 }
 
-func (a *apps) Get(_ context.Context, request *app.GetRequest) (*app.GetResponse, error) {
-	if id := request.GetAppId(); a.revision == 0 || id.GetProject()+id.GetDomain()+id.GetName() != "pdweb" {
-		return nil, rpc.NotFound("no such app")
+func (a *apps) GetLiveApps(_ context.Context, request *enginev1.GetLiveAppsRequest) (*enginev1.GetLiveAppsResponse, error) {
+	answer := &enginev1.GetLiveAppsResponse{}
+	if a.revision > 0 && slices.Contains(request.GetUids(), a.uid) {
+		answer.Apps = append(answer.Apps, &enginev1.LiveApp{Uid: a.uid, Revision: a.revision})
 	}
-	return &app.GetResponse{App: &app.App{Metadata: &app.Meta{Revision: a.revision}, Spec: &app.Spec{DesiredState: a.state}}}, nil
+	return answer, nil
 }
 
 func TestAnAppIsKnownByItsToken(t *testing.T) {
@@ -210,11 +211,12 @@ func TestAnAppIsKnownByItsToken(t *testing.T) {
 		number uint64
 		live   bool
 	}{
-		"it serves":              {apps{revision: 4}, 4, true},
-		"it is being replaced":   {apps{revision: 4}, 3, true},
-		"it has not started yet": {apps{revision: 4}, 5, false},
-		"the app is stopped":     {apps{revision: 4, state: app.Spec_DESIRED_STATE_STOPPED}, 4, false},
-		"the app is gone":        {apps{}, 4, false},
+		"it serves":                  {apps{"u-1", 4}, 4, true},
+		"it is being replaced":       {apps{"u-1", 4}, 3, true},
+		"it has not started yet":     {apps{"u-1", 4}, 5, false},
+		"the app is stopped":         {apps{"u-1", 0}, 4, false},
+		"the app is gone":            {apps{}, 4, false},
+		"another has its name since": {apps{"u-2", 4}, 4, false},
 	} {
 		b.clock.Step(time.Minute)
 		*b.apps = c.apps

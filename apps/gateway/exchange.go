@@ -22,10 +22,12 @@ type exchange struct {
 	to     *url.URL // its path at a replica, with the query; the replica comes later
 	client client
 	began  time.Duration
-	cancel context.CancelCauseFunc
-	body   pausable
-	kept   *body // nil without a body
-	out    *answer
+	// assertion tells the app who calls; empty for anonymous callers.
+	assertion string
+	cancel    context.CancelCauseFunc
+	body      pausable
+	kept      *body // nil without a body
+	out       *answer
 	// arriving is the request whose trailers come with the end of its body, passing those of them that the app gets. Both are
 	// nil if none was announced.
 	arriving *http.Request

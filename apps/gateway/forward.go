@@ -15,15 +15,18 @@ const (
 	headerSubject = "X-Flyte-Subject"
 	headerEmail   = "X-Flyte-Email"
 	headerName    = "X-Flyte-Name"
+	// headerIdentity says the same in a token that the app can verify.
+	headerIdentity = "X-Flyte-Identity"
 )
 
 // rewrite makes the request for the replica of the one of the client.
-func rewrite(r *httputil.ProxyRequest) {
+func (h *handler) rewrite(r *httputil.ProxyRequest) {
 	x := exchangeOf(r.In.Context())
 	r.Out.URL = x.to // with the query as it was sent
 	r.Out.Host = r.In.Host
 	header := r.Out.Header
 	dropTrusted(header)
+	dropHidden(header, h.hidden)
 	dropSession(header)
 	if upgrade := header.Get("Upgrade"); upgrade != "" && !strings.EqualFold(upgrade, "websocket") {
 		// Behind an upgrade to HTTP/2, a client would send the app further requests, with any header, past the gateway.
@@ -32,6 +35,9 @@ func rewrite(r *httputil.ProxyRequest) {
 	}
 	header.Del("Http2-Settings")
 	identify(header, authz.IdentityFrom(r.In.Context()))
+	if x.assertion != "" {
+		header.Set(headerIdentity, x.assertion)
+	}
 	header.Set("X-Forwarded-For", x.client.forwarded)
 	header.Set("X-Forwarded-Host", r.In.Host)
 	header.Set("X-Forwarded-Proto", x.client.scheme)

@@ -23,6 +23,8 @@ import (
 type Door interface {
 	// Enter returns a context with the caller. What is open takes everybody.
 	Enter(r *http.Request, about authz.Resource, open bool) (context.Context, error)
+	// EnterAs is Enter for a caller who is known.
+	EnterAs(r *http.Request, caller authz.Identity, about authz.Resource) (context.Context, error)
 }
 
 // handler takes requests to apps.
@@ -34,6 +36,11 @@ type handler struct {
 	routes   *routes
 	book     *book
 	door     Door
+	visitors visitors
+	// assertions tell apps who calls; nil where nothing signs them.
+	assertions Assertions
+	// hidden are further headers that no app gets, in the form of envName.
+	hidden map[string]bool
 	// open means that the installation knows no callers, so that no app can require one.
 	open     bool
 	warn     *sync.Once
@@ -61,9 +68,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x := &exchange{place: found, host: r.Host, route: found.app.route.Load(), client: h.networks.of(r), began: uptime()}
+	if h.visitors.enters(r, x) {
+		h.visitors.enter(w, r, x)
+		return
+	}
 	ctx, err := h.admit(r, x)
 	if err != nil {
-		refuse(w, r, err)
+		if !h.visitors.leads(w, r, x, err) {
+			refuse(w, r, err)
+		}
 		return
 	}
 	if to := h.elsewhere(r, x); to != "" {
@@ -88,11 +101,12 @@ func (h *handler) admit(r *http.Request, x *exchange) (context.Context, error) {
 		return nil, errForeign
 	}
 	about := authz.Resource{Kind: "app", Org: id.GetOrg(), Project: id.GetProject(), Domain: id.GetDomain(), Name: id.GetName()}
-	ctx, err := h.door.Enter(r, about, anyone)
+	ctx, err := h.enter(r, x, about, anyone)
 	if err != nil {
 		return nil, err
 	}
-	caller := authz.IdentityFrom(ctx).Kind
+	known := authz.IdentityFrom(ctx)
+	caller := known.Kind
 	if x.route.GetPrivate() && !x.client.internal && caller != authz.Task && caller != authz.Service {
 		return nil, errPrivate
 	}
@@ -105,7 +119,24 @@ func (h *handler) admit(r *http.Request, x *exchange) (context.Context, error) {
 				Msg("apps that require a caller are open to everyone who reaches the port, since the API has no authentication")
 		})
 	}
-	return ctx, nil
+	if caller != authz.Anonymous && h.assertions != nil {
+		x.assertion, err = h.assertions.Assert(ctx, known, pathKey(x.route))
+	}
+	return ctx, err
+}
+
+// enter returns the context of a request with its caller: who has signed in at the host of the app, else whom the door knows.
+func (h *handler) enter(r *http.Request, x *exchange, about authz.Resource, anyone bool) (context.Context, error) {
+	if !anyone {
+		visitor, err := h.visitors.of(r, x)
+		if err != nil {
+			return nil, err
+		}
+		if visitor.Kind != authz.Anonymous {
+			return h.door.EnterAs(r, visitor, about)
+		}
+	}
+	return h.door.Enter(r, about, anyone)
 }
 
 // foreign reports whether a page of another origin makes a request that may change something. A WebSocket counts: browsers

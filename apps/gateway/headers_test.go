@@ -233,3 +233,16 @@ func TestBrowsersAreSentToTheHost(t *testing.T) {
 		require.Equal(t, c.want != "", status == http.StatusTemporaryRedirect)
 	}
 }
+
+// TestHeadersOfAProxyAreHidden: what a proxy tells the installation about people is not for apps, however a client spells it.
+func TestHeadersOfAProxyAreHidden(t *testing.T) {
+	f := start(t, newApps(route("one", replica(t, mirror))), options{deps: func(d *gateway.Deps) { d.Hidden = []string{"X-Example-Jwt-Assertion"} }})
+	_, _, body := f.get(t, "/apps/p/d/one/", map[string]string{
+		"X-Example-Jwt-Assertion": "a", "X_example_jwt_Assertion": "b", "Cookie": "CF_Authorization=a; _oauth2_proxy_0=b; mine=c; _pomerium=d",
+	})
+	got := mirrored(t, body)
+	require.Equal(t, "mine=c", got["Cookie"])
+	for name := range got {
+		require.NotContains(t, strings.ToLower(name), "assertion")
+	}
+}

@@ -19,6 +19,7 @@ var (
 	errPrivate   = rpc.PermissionDenied("the app is private: only tasks and apps of the installation may call it")
 	errForeign   = rpc.PermissionDenied("cross-origin request refused: the app requires a caller")
 	errSignIn    = rpc.Unauthenticated("the app requires a caller; sign in")
+	errStale     = rpc.Unauthenticated("this sign-in has expired, or was begun in another browser; open the app again")
 	errAddress   = rpc.InvalidArgument("", "the request target must be a path")
 )
 

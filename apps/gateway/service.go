@@ -43,6 +43,14 @@ type Deps struct {
 	Door Door
 	// Open means that the installation has no authentication.
 	Open bool
+	// SignIn lets browsers sign in; nil if no one signs in.
+	SignIn SignIn
+	// Assertions tells apps who calls; nil if nothing does.
+	Assertions Assertions
+	// Hidden are further headers of clients that no app gets.
+	Hidden []string
+	// PublicURL is where browsers reach the installation. The hosts of apps have its scheme and its port.
+	PublicURL string
 	// Stopping ends when the process begins to stop: streams end, and requests that wait are refused. Nil means never.
 	Stopping context.Context //nolint:containedctx // it is a signal
 	Clock    clock.Clock
@@ -123,10 +131,12 @@ func New(config Config, deps Deps) (*Service, error) {
 func (s *Service) Handler(own Hosts, next http.Handler) http.Handler {
 	h := &handler{
 		config: s.config, networks: s.networks, own: own, next: next, routes: s.routes, book: s.book, door: s.deps.Door, open: s.deps.Open,
-		warn: new(sync.Once), stopping: s.deps.Stopping, meters: s.meters, log: s.deps.Logger, lines: s.lines,
+		visitors: newVisitors(s.deps.SignIn, s.deps.PublicURL), assertions: s.deps.Assertions,
+		hidden: hidden(s.deps.Hidden),
+		warn:   new(sync.Once), stopping: s.deps.Stopping, meters: s.meters, log: s.deps.Logger, lines: s.lines,
 	}
 	h.proxy = &httputil.ReverseProxy{
-		Rewrite: rewrite, Transport: s.sender, BufferPool: buffers{}, ModifyResponse: h.arrived, ErrorHandler: h.failed,
+		Rewrite: h.rewrite, Transport: s.sender, BufferPool: buffers{}, ModifyResponse: h.arrived, ErrorHandler: h.failed,
 		ErrorLog: stdlog.New(quiet{}, "", 0),
 	}
 	return h

@@ -79,6 +79,29 @@ func dropTrusted(header http.Header) {
 	}
 }
 
+// hidden is a set of headers in the form of envName.
+func hidden(names []string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range names {
+		var buffer [longestName]byte
+		set[string(envName(&buffer, name))] = true
+	}
+	return set
+}
+
+// dropHidden removes headers of a set, however they are spelled.
+func dropHidden(header http.Header, names map[string]bool) {
+	if len(names) == 0 {
+		return
+	}
+	for name := range header {
+		var buffer [longestName]byte
+		if names[string(envName(&buffer, name))] {
+			delete(header, name)
+		}
+	}
+}
+
 // dropOwn removes the headers of an app that only the gateway may set.
 func dropOwn(header http.Header) {
 	for name := range header {

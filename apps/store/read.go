@@ -51,6 +51,25 @@ func (s *Store) ByIDs(ctx context.Context, ids []int64) ([]*App, error) {
 	return found, nil
 }
 
+// LiveApp is an app that may run.
+type LiveApp struct {
+	UID      string
+	Revision int64
+}
+
+// Live reads apps by their uids; those that do not exist or are stopped are left out.
+func (s *Store) Live(ctx context.Context, uids []string, stopped int16) ([]LiveApp, error) {
+	rows, err := s.pool.Query(ctx, `SELECT a.uid, a.revision FROM apps a WHERE a.uid = ANY($1) AND a.desired_state <> $2`, uids, stopped)
+	if err != nil {
+		return nil, fmt.Errorf("read live apps: %w", err)
+	}
+	live, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LiveApp])
+	if err != nil {
+		return nil, fmt.Errorf("read live apps: %w", err)
+	}
+	return live, nil
+}
+
 // Scope restricts apps. Empty fields do not.
 type Scope struct {
 	Key

@@ -49,7 +49,10 @@ const maxPart = 32 << 20
 func Write(ctx context.Context, options Options, out io.Writer) error {
 	compressed := gzip.NewWriter(out)
 	archive := &archive{tar: tar.NewWriter(compressed), options: options, hush: newHush(options.Config)}
-	server := manager.NewRemote(options.Config, options.URL)
+	server, err := manager.NewRemote(options.Config, options.URL)
+	if err != nil {
+		return err
+	}
 	defer server.Close()
 	database := newDatabase(options.Config.Database)
 	defer database.close()

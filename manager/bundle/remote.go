@@ -44,7 +44,7 @@ func remote(options Options, server *manager.Remote) []part {
 			return errors.New("the server serves no profiles; set telemetry.debugListen to an address on loopback")
 		}})
 	}
-	debug := manager.NewRemote(options.Config, "http://"+strings.Replace(options.Config.Telemetry.DebugListen, "0.0.0.0", "localhost", 1))
+	debug := server.At("http://" + strings.Replace(options.Config.Telemetry.DebugListen, "0.0.0.0", "localhost", 1))
 	return append(parts,
 		part{"server/goroutines.txt", get(debug, "/debug/pprof/goroutine?debug=2")},
 		part{"server/heap.pprof", get(debug, "/debug/pprof/heap")})

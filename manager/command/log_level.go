@@ -31,7 +31,10 @@ is restarted. It changes one process: name each of several replicas with --url.`
 			if err != nil {
 				return err
 			}
-			server := manager.NewRemote(config, url)
+			server, err := manager.NewRemote(config, url)
+			if err != nil {
+				return err
+			}
 			defer server.Close()
 			var answer bytes.Buffer
 			call := func() (int, error) { return server.Get(command.Context(), port.LogLevelPath, &answer) }

@@ -127,6 +127,7 @@ func (c Config) Validate() error {
 	}{
 		{"cluster", c.Cluster.Validate},
 		{"server", c.Server.Validate},
+		{"auth", c.Auth.Validate},
 		{"access", c.Access.Validate},
 		{"logging", c.Logging.Validate},
 		{"telemetry", c.Telemetry.Validate},
@@ -160,5 +161,7 @@ func (c Config) Validate() error {
 		found.Add("target: %w", err)
 	}
 	found.Section("", c.validateClusters())
+	found.If(c.Access.Proxy.ClientCAFile != "" && !c.Server.TLS.Enabled(),
+		"access.proxy.clientCAFile: requires server.tls, since proxies present their certificate in a TLS connection")
 	return found.Err()
 }

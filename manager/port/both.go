@@ -2,27 +2,42 @@ package port
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"net"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // withTLS returns the listener with the certificate of the configuration, and the settings of TLS; both as they were without one. On
-// loopback it accepts plain text too.
-func withTLS(config configuration.ServerConfig, listener net.Listener, clk clock.Clock, log zerolog.Logger) (net.Listener, *tls.Config, error) {
+// loopback it accepts plain text too. Clients may present a certificate of one of the authorities; no other.
+func withTLS(
+	config configuration.ServerConfig, listener net.Listener, authorities []*certfiles.Authorities, clk clock.Clock, log zerolog.Logger,
+) (net.Listener, *tls.Config, error) {
 	if !config.TLS.Enabled() {
 		return listener, nil, nil
 	}
-	certificate, err := newCertificate(config.TLS, clk, log)
+	certificate, err := certfiles.NewPair(config.TLS.CertFile, config.TLS.KeyFile, clk, log)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("server.tls: %w", err)
 	}
-	settings := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: certificate.get}
+	settings := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: certificate.OfServer}
+	if len(authorities) > 0 {
+		settings.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			asks := settings.Clone()
+			asks.GetConfigForClient, asks.ClientAuth, asks.ClientCAs = nil, tls.VerifyClientCertIfGiven, x509.NewCertPool()
+			for _, one := range authorities {
+				one.AddTo(asks.ClientCAs)
+			}
+			return asks, nil
+		}
+	}
 	if !Loopback(listener.Addr()) {
 		return tls.NewListener(listener, settings), settings, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/browserguard"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/wire/slowbody"
@@ -70,13 +71,13 @@ func onGrownStack(next http.Handler) http.Handler {
 	})
 }
 
-// NewPort returns a port that serves a handler on a listener. beginStop is called when it stops, and has the streams
-// end. It fails when the certificate of server.tls cannot be read.
+// NewPort returns a port that serves a handler on a listener. Clients that present a certificate must have it from one of the
+// authorities. beginStop is called when it stops, and has the streams end. It fails when the certificate of server.tls cannot be read.
 func NewPort(
-	config configuration.ServerConfig, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc, clk clock.Clock,
-	log zerolog.Logger,
+	config configuration.ServerConfig, listener net.Listener, handler http.Handler, clients *clients, authorities []*certfiles.Authorities,
+	beginStop context.CancelFunc, clk clock.Clock, log zerolog.Logger,
 ) (*Port, error) {
-	listener, settings, err := withTLS(config, listener, clk, log)
+	listener, settings, err := withTLS(config, listener, authorities, clk, log)
 	if err != nil {
 		return nil, err
 	}

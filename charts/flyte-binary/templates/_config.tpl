@@ -17,6 +17,7 @@ Deployment hands them over in the environment or as files.
 {{- end }}
 {{- $server := dict "listen" "0.0.0.0:8090" }}
 {{- if $hosts }}{{ $_ := set $server "allowedHosts" $hosts }}{{ end }}
+{{- if $v.tls.existingSecret }}{{ $_ := set $server "tls" (dict "certFile" "/etc/flyte-secrets/tls/tls.crt" "keyFile" "/etc/flyte-secrets/tls/tls.key") }}{{ end }}
 {{- $c := dict "target" $v.target "server" $server "logging" (dict "format" "json") }}
 {{- $storage := dict "url" $v.storage.url }}
 {{- $s3 := dict }}
@@ -37,10 +38,14 @@ Deployment hands them over in the environment or as files.
 {{- end }}
 {{- $_ := set $c "database" (include "flyte-binary.database" . | fromYaml) }}
 {{- /* A trial is open to everybody who reaches it, unless its values say otherwise. */}}
-{{- if and $v.trial (not (dig "access" (dict) $v.config)) }}{{ $_ := set $c "access" (dict "open" true) }}{{ end }}
+{{- if and $v.trial (not (dig "access" (dict) $v.config)) (not $v.proxy.caSecret) }}{{ $_ := set $c "access" (dict "open" true) }}{{ end }}
+{{- if $v.proxy.caSecret }}{{ $_ := set $c "access" (dict "proxy" (dict "clientCAFile" "/etc/flyte-secrets/proxy/ca.crt" "clientNames" $v.proxy.clientNames)) }}{{ end }}
 {{- with $v.cluster.remotes }}{{ $_ := set $c "clusters" . }}{{ end }}
 {{- else }}
 {{- $_ := set $c "controlPlane" (dict "url" $v.controlPlane.url) }}
+{{- end }}
+{{- if $v.auth.tls.existingSecret }}
+{{- $_ := set $c "auth" (dict "tls" (dict "caFile" "/etc/flyte-secrets/internal/ca.crt" "certFile" "/etc/flyte-secrets/internal/tls.crt" "keyFile" "/etc/flyte-secrets/internal/tls.key")) }}
 {{- end }}
 {{- if include "flyte-binary.controls" . }}
 {{- $_ := set $c "cluster" (dict "id" $v.cluster.id) }}
@@ -50,7 +55,7 @@ Deployment hands them over in the environment or as files.
 {{- $_ := set $pod "insecure" $v.tasks.insecure }}
 {{- else if include "flyte-binary.serves" . }}
 {{- $_ := set $pod "endpoint" (include "flyte-binary.address" .) }}
-{{- $_ := set $pod "insecure" true }}
+{{- $_ := set $pod "insecure" (eq $v.tls.existingSecret "") }}
 {{- end }}
 {{- if $v.trial }}
 {{- /* So that a parent and its children fit on a small node. */}}
@@ -101,7 +106,7 @@ passwordFile: /etc/flyte-secrets/database/password
 {{- else if ne $v.target "all" }}
 {{- fail (printf "trial: a trial runs everything in one release; target %q does not" $v.target) }}
 {{- end }}
-{{- if and (include "flyte-binary.serves" .) (not $v.trial) (not (dig "access" (dict) $v.config)) }}
+{{- if and (include "flyte-binary.serves" .) (not $v.trial) (not (dig "access" (dict) $v.config)) (not $v.proxy.caSecret) }}
 {{- fail "config.access is required: who may use the installation. Name an identity provider in config.access.issuers, or enable local accounts in config.access.local. With config.access.open=true, everybody who reaches the port can read and change everything" }}
 {{- end }}
 {{- if eq $v.target "controller" }}
@@ -119,6 +124,13 @@ passwordFile: /etc/flyte-secrets/database/password
 {{- range dig "access" "issuers" (list) $v.config }}
 {{- if .clientSecret }}{{ fail "config.access.issuers: a ConfigMap is not a place for a secret; mount a Secret with extraVolumes, and name a file of it in clientSecretFile" }}{{ end }}
 {{- end }}
+{{- range dig "access" "local" "accounts" (list) $v.config }}
+{{- if .password }}{{ fail "config.access.local.accounts: a ConfigMap is not a place for a password; mount a Secret with extraVolumes, and name a file of it in passwordFile" }}{{ end }}
+{{- end }}
+{{- if and $v.auth.tls.existingSecret (not $v.auth.existingSecret) }}{{ fail "auth.existingSecret is required with auth.tls.existingSecret: a certificate alone opens nothing" }}{{ end }}
+{{- if and $v.auth.tls.existingSecret (include "flyte-binary.serves" .) (ne $v.target "all") (not $v.tls.existingSecret) }}{{ fail "tls.existingSecret is required with auth.tls.existingSecret: controllers present their certificate in a TLS connection" }}{{ end }}
+{{- if and $v.proxy.caSecret (not $v.tls.existingSecret) }}{{ fail "tls.existingSecret is required with proxy.caSecret: the proxy presents its certificate in a TLS connection" }}{{ end }}
+{{- if and $v.proxy.caSecret (not $v.proxy.clientNames) }}{{ fail "proxy.clientNames is required with proxy.caSecret: the names in the certificate of the proxy" }}{{ end }}
 {{- $config := $v.config }}
 {{- range $path := list "auth.internalToken" "storage.signingKey" "storage.s3.accessKeyID" "storage.s3.secretAccessKey" "runs.webhooks.signingKey" "notifications.email.password" "secrets.vault.auth.token" "secrets.vault.auth.secretID" "secrets.aws.secretAccessKey" "access.local.adminPassword" }}
 {{- $found := $config }}

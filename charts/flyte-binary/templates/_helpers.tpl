@@ -52,6 +52,12 @@ app.kubernetes.io/component: server
 {{- define "flyte-binary.controls" -}}{{ if ne .Values.target "api" }}yes{{ end }}{{- end }}
 {{- define "flyte-binary.serves" -}}{{ if ne .Values.target "controller" }}yes{{ end }}{{- end }}
 
+{{/* Callers must say who they are; empty means no. */}}
+{{- define "flyte-binary.accessControl" -}}
+{{- $access := dig "access" (dict) .Values.config }}
+{{- if and (include "flyte-binary.serves" .) (or .Values.proxy.caSecret (dig "issuers" (list) $access) (dig "local" "enabled" false $access) (dig "proxy" (dict) $access)) }}yes{{ end }}
+{{- end }}
+
 {{- define "flyte-binary.address" -}}
 {{ include "flyte-binary.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values.service.port }}
 {{- end }}

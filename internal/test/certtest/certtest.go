@@ -49,17 +49,30 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// Issue writes a certificate for localhost and 127.0.0.1, and its key, to two files.
+// Issue writes a certificate for localhost with the names below it and for 127.0.0.1, and its key, to two files.
 func (a *Authority) Issue(t testing.TB, certFile, keyFile string) {
+	t.Helper()
+	a.issue(t, certFile, keyFile, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost", "*.localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+}
+
+// IssueClient writes the certificate of a client with a name, and its key, to two files.
+func (a *Authority) IssueClient(t testing.TB, name, certFile, keyFile string) {
+	t.Helper()
+	a.issue(t, certFile, keyFile, &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+}
+
+func (a *Authority) issue(t testing.TB, certFile, keyFile string, template *x509.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	a.serial++
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(a.serial), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(a.serial), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	template.BasicConstraintsValid, template.KeyUsage = true, x509.KeyUsageDigitalSignature
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
 	require.NoError(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)

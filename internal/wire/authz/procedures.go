@@ -28,8 +28,9 @@ var procedures = map[string]map[string]Row{
 		"PutActionState": {controllers, "action.update", on("action_id")},
 	},
 	"flytebinary.engine.v1.AppFleetService": {
-		"ReportApps": {controllers, "app.report", large("the replicas of a batch of apps", nothing("uids of the caller's own objects"))},
-		"WatchApps":  {controllers, "app.assign", nothing("everything that a cluster should run")},
+		"GetLiveApps": {services, "app.view", nothing("apps by their uids, for who checks the tokens of their replicas")},
+		"ReportApps":  {controllers, "app.report", large("the replicas of a batch of apps", nothing("uids of the caller's own objects"))},
+		"WatchApps":   {controllers, "app.assign", nothing("everything that a cluster should run")},
 	},
 	"flytebinary.engine.v1.AppRouteService": {
 		"ReportLoad":  {services, "app.report", large("the load of a batch of apps", nothing("apps of all projects"))},

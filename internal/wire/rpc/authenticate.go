@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 
 	"connectrpc.com/connect"
 
@@ -24,9 +25,9 @@ func isInternal(ctx context.Context) bool {
 // authenticate puts the caller's identity into the context. In-process calls keep the identity of the caller that they
 // are made for. One without an identity may call internal procedures, as a service of the process; to everything else it is
 // anonymous, so that a context which lost its caller gains nothing. A loop that needs more says so by AsService.
-func authenticate(ctx context.Context, c call, rule authz.Rule, authenticator authz.Authenticator, internalToken string) (context.Context, error) {
+func authenticate(ctx context.Context, c call, rule authz.Rule, authenticator authz.Authenticator, others internal) (context.Context, error) {
 	inProcess := isInProcess(ctx)
-	if inProcess || sameToken(internalToken, c.request.Header.Get(InternalTokenHeader)) {
+	if inProcess || others.presented(c.request) {
 		ctx = context.WithValue(ctx, internalKey{}, true)
 		if _, known := authz.IdentityIn(ctx); known {
 			return ctx, nil
@@ -41,6 +42,18 @@ func authenticate(ctx context.Context, c call, rule authz.Rule, authenticator au
 		return ctx, err
 	}
 	return authz.WithIdentity(ctx, identity), nil
+}
+
+// internal is how services in other processes are known.
+type internal struct {
+	token string
+	// peer reports whether the token counts on a connection; nil means on each.
+	peer func(*tls.ConnectionState) bool
+}
+
+// presented reports whether a request is one of a service in another process.
+func (i internal) presented(request authz.Request) bool {
+	return sameToken(i.token, request.Header.Get(InternalTokenHeader)) && (i.peer == nil || i.peer(request.TLS))
 }
 
 // sameToken compares in constant time. Without a configured token, no token matches.

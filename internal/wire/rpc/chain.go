@@ -6,6 +6,7 @@ package rpc
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 
 	"connectrpc.com/connect"
@@ -41,6 +42,8 @@ type Chain struct {
 	Stopping context.Context //nolint:containedctx // it is the signal
 	// InternalToken is the internal credential; empty means that no caller from the network is internal.
 	InternalToken string
+	// InternalPeer reports whether the internal credential counts on a connection; nil means on each.
+	InternalPeer func(*tls.ConnectionState) bool
 	// Limits bound what requests cost before a handler sees them.
 	Limits Limits
 	// Clock is the time of what limits the log; nil means the system's.
@@ -83,7 +86,7 @@ func (c Chain) make() (*links, error) {
 	limited := &limiter{c.Limiter}
 	l := &links{
 		limiter:   limited,
-		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internalToken: c.InternalToken, refusals: refusals, audit: audit{c.Auditor}, limiter: limited},
+		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internal: internal{c.InternalToken, c.InternalPeer}, refusals: refusals, audit: audit{c.Auditor}, limiter: limited},
 		authorise: &authorisation{Decider: authz.Decider{Authoriser: c.Authoriser}, audit: audit{c.Auditor}, limiter: limited, clock: c.Clock},
 	}
 	l.authorise.gate = l.gate
@@ -114,6 +117,9 @@ func (c Chain) withDefaults() Chain {
 	}
 	if c.Tracer == nil {
 		c.Tracer = tracenoop.NewTracerProvider()
+	}
+	if c.Clock == nil {
+		c.Clock = clock.System{}
 	}
 	if c.Meter == nil {
 		c.Meter = metricnoop.NewMeterProvider()

@@ -48,6 +48,19 @@ func (d *Door) Enter(r *http.Request, about authz.Resource, open bool) (context.
 	return ctx, nil
 }
 
+// EnterAs is Enter for a caller whom the handler has identified, by a credential of its own.
+func (d *Door) EnterAs(r *http.Request, caller authz.Identity, about authz.Resource) (context.Context, error) {
+	c := call{request: requestOf(r, d.pattern), log: &d.log}
+	ctx := authz.WithIdentity(requestLog(r.Context(), d.gate.log, c), caller)
+	if err := admit(ctx, d.pattern, d.rule); err != nil {
+		return nil, d.gate.refuse(ctx, c, d.rule, err)
+	}
+	if err := d.authorise.request(ctx, c.request, d.rule, about); err != nil {
+		return nil, err
+	}
+	return ctx, nil
+}
+
 // identify returns the context of a request with its logger and its caller, who is anonymous without a valid credential.
 func (g *gate) identify(ctx context.Context, c call, rule authz.Rule) (identified context.Context) {
 	ctx = requestLog(ctx, g.log, c)
@@ -57,7 +70,7 @@ func (g *gate) identify(ctx context.Context, c call, rule authz.Rule) (identifie
 			identified = authz.WithIdentity(ctx, authz.Identity{})
 		}
 	}()
-	known, err := authenticate(ctx, c, rule, g.authenticator, g.internalToken)
+	known, err := authenticate(ctx, c, rule, g.authenticator, g.internal)
 	if err != nil {
 		return authz.WithIdentity(ctx, authz.Identity{})
 	}

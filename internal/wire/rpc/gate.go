@@ -16,7 +16,7 @@ import (
 type gate struct {
 	log           zerolog.Logger
 	authenticator authz.Authenticator
-	internalToken string
+	internal      internal
 	refusals      *refusals
 	audit         audit
 	limiter       *limiter
@@ -58,7 +58,7 @@ func (g *gate) enter(ctx context.Context, c call, rule authz.Rule) (entered cont
 	}()
 	// Public and signed ones need no caller, and an invalid credential must not stop a probe.
 	if !rule.By.Open() {
-		if ctx, err = authenticate(ctx, c, rule, g.authenticator, g.internalToken); err != nil {
+		if ctx, err = authenticate(ctx, c, rule, g.authenticator, g.internal); err != nil {
 			return nil, g.refuse(ctx, c, rule, err)
 		}
 	}

@@ -20,7 +20,7 @@ func (a *authorisation) changes() (after func() <-chan struct{}, changed <-chan 
 	return func() <-chan struct{} { return nil }, nil
 }
 
-// lasting knows when the credential of a caller ends; nil for one without an end. Tasks end with their processes.
+// lasting knows when the credential of a caller ends; nil for one without an end. See watchCaller for tasks.
 func (a *authorisation) lasting(ctx context.Context) authz.Lasting {
 	lasting, _ := a.gate.authenticator.(authz.Lasting)
 	if kind := authz.IdentityFrom(ctx).Kind; kind != authz.User && kind != authz.Key {

@@ -27,6 +27,150 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// GetLiveAppsRequest names apps by their uids.
+type GetLiveAppsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Uids          []string               `protobuf:"bytes,1,rep,name=uids,proto3" json:"uids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLiveAppsRequest) Reset() {
+	*x = GetLiveAppsRequest{}
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLiveAppsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLiveAppsRequest) ProtoMessage() {}
+
+func (x *GetLiveAppsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLiveAppsRequest.ProtoReflect.Descriptor instead.
+func (*GetLiveAppsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *GetLiveAppsRequest) GetUids() []string {
+	if x != nil {
+		return x.Uids
+	}
+	return nil
+}
+
+// GetLiveAppsResponse has those of them that exist and are not stopped.
+type GetLiveAppsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Apps          []*LiveApp             `protobuf:"bytes,1,rep,name=apps,proto3" json:"apps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLiveAppsResponse) Reset() {
+	*x = GetLiveAppsResponse{}
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLiveAppsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLiveAppsResponse) ProtoMessage() {}
+
+func (x *GetLiveAppsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLiveAppsResponse.ProtoReflect.Descriptor instead.
+func (*GetLiveAppsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetLiveAppsResponse) GetApps() []*LiveApp {
+	if x != nil {
+		return x.Apps
+	}
+	return nil
+}
+
+// LiveApp is an app that may run.
+type LiveApp struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Uid   string                 `protobuf:"bytes,1,opt,name=uid,proto3" json:"uid,omitempty"`
+	// The newest revision. Those before may still finish their requests.
+	Revision      uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiveApp) Reset() {
+	*x = LiveApp{}
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiveApp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiveApp) ProtoMessage() {}
+
+func (x *LiveApp) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiveApp.ProtoReflect.Descriptor instead.
+func (*LiveApp) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *LiveApp) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *LiveApp) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
 // WatchAppsRequest subscribes a deployer.
 type WatchAppsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -45,7 +189,7 @@ type WatchAppsRequest struct {
 
 func (x *WatchAppsRequest) Reset() {
 	*x = WatchAppsRequest{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[0]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -57,7 +201,7 @@ func (x *WatchAppsRequest) String() string {
 func (*WatchAppsRequest) ProtoMessage() {}
 
 func (x *WatchAppsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[0]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -70,7 +214,7 @@ func (x *WatchAppsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchAppsRequest.ProtoReflect.Descriptor instead.
 func (*WatchAppsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{0}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WatchAppsRequest) GetCluster() string {
@@ -109,7 +253,7 @@ type WatchAppsResponse struct {
 
 func (x *WatchAppsResponse) Reset() {
 	*x = WatchAppsResponse{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[1]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -121,7 +265,7 @@ func (x *WatchAppsResponse) String() string {
 func (*WatchAppsResponse) ProtoMessage() {}
 
 func (x *WatchAppsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[1]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -134,7 +278,7 @@ func (x *WatchAppsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchAppsResponse.ProtoReflect.Descriptor instead.
 func (*WatchAppsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{1}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *WatchAppsResponse) GetMessage() isWatchAppsResponse_Message {
@@ -205,7 +349,7 @@ type AppsSentinel struct {
 
 func (x *AppsSentinel) Reset() {
 	*x = AppsSentinel{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -217,7 +361,7 @@ func (x *AppsSentinel) String() string {
 func (*AppsSentinel) ProtoMessage() {}
 
 func (x *AppsSentinel) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -230,7 +374,7 @@ func (x *AppsSentinel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppsSentinel.ProtoReflect.Descriptor instead.
 func (*AppsSentinel) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{2}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{5}
 }
 
 // RemovedApp names an app that is gone.
@@ -243,7 +387,7 @@ type RemovedApp struct {
 
 func (x *RemovedApp) Reset() {
 	*x = RemovedApp{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[3]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -255,7 +399,7 @@ func (x *RemovedApp) String() string {
 func (*RemovedApp) ProtoMessage() {}
 
 func (x *RemovedApp) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[3]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -268,7 +412,7 @@ func (x *RemovedApp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemovedApp.ProtoReflect.Descriptor instead.
 func (*RemovedApp) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{3}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RemovedApp) GetUid() string {
@@ -296,7 +440,7 @@ type DesiredApp struct {
 
 func (x *DesiredApp) Reset() {
 	*x = DesiredApp{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[4]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -308,7 +452,7 @@ func (x *DesiredApp) String() string {
 func (*DesiredApp) ProtoMessage() {}
 
 func (x *DesiredApp) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[4]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -321,7 +465,7 @@ func (x *DesiredApp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DesiredApp.ProtoReflect.Descriptor instead.
 func (*DesiredApp) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{4}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DesiredApp) GetUid() string {
@@ -378,7 +522,7 @@ type DesiredRevision struct {
 
 func (x *DesiredRevision) Reset() {
 	*x = DesiredRevision{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[5]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -390,7 +534,7 @@ func (x *DesiredRevision) String() string {
 func (*DesiredRevision) ProtoMessage() {}
 
 func (x *DesiredRevision) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[5]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -403,7 +547,7 @@ func (x *DesiredRevision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DesiredRevision.ProtoReflect.Descriptor instead.
 func (*DesiredRevision) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DesiredRevision) GetRevision() uint64 {
@@ -459,7 +603,7 @@ type ReportAppsRequest struct {
 
 func (x *ReportAppsRequest) Reset() {
 	*x = ReportAppsRequest{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[6]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -471,7 +615,7 @@ func (x *ReportAppsRequest) String() string {
 func (*ReportAppsRequest) ProtoMessage() {}
 
 func (x *ReportAppsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[6]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -484,7 +628,7 @@ func (x *ReportAppsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportAppsRequest.ProtoReflect.Descriptor instead.
 func (*ReportAppsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReportAppsRequest) GetCluster() string {
@@ -512,7 +656,7 @@ type ReportAppsResponse struct {
 
 func (x *ReportAppsResponse) Reset() {
 	*x = ReportAppsResponse{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[7]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -524,7 +668,7 @@ func (x *ReportAppsResponse) String() string {
 func (*ReportAppsResponse) ProtoMessage() {}
 
 func (x *ReportAppsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[7]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -537,7 +681,7 @@ func (x *ReportAppsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportAppsResponse.ProtoReflect.Descriptor instead.
 func (*ReportAppsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReportAppsResponse) GetUnknown() []string {
@@ -561,7 +705,7 @@ type ObservedApp struct {
 
 func (x *ObservedApp) Reset() {
 	*x = ObservedApp{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[8]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +717,7 @@ func (x *ObservedApp) String() string {
 func (*ObservedApp) ProtoMessage() {}
 
 func (x *ObservedApp) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[8]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +730,7 @@ func (x *ObservedApp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObservedApp.ProtoReflect.Descriptor instead.
 func (*ObservedApp) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ObservedApp) GetUid() string {
@@ -632,7 +776,7 @@ type ObservedRevision struct {
 
 func (x *ObservedRevision) Reset() {
 	*x = ObservedRevision{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[9]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -644,7 +788,7 @@ func (x *ObservedRevision) String() string {
 func (*ObservedRevision) ProtoMessage() {}
 
 func (x *ObservedRevision) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[9]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -657,7 +801,7 @@ func (x *ObservedRevision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObservedRevision.ProtoReflect.Descriptor instead.
 func (*ObservedRevision) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ObservedRevision) GetRevision() uint64 {
@@ -717,7 +861,7 @@ type ObservedReplica struct {
 
 func (x *ObservedReplica) Reset() {
 	*x = ObservedReplica{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[10]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +873,7 @@ func (x *ObservedReplica) String() string {
 func (*ObservedReplica) ProtoMessage() {}
 
 func (x *ObservedReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[10]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +886,7 @@ func (x *ObservedReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObservedReplica.ProtoReflect.Descriptor instead.
 func (*ObservedReplica) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ObservedReplica) GetName() string {
@@ -836,7 +980,7 @@ type AppProblem struct {
 
 func (x *AppProblem) Reset() {
 	*x = AppProblem{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[11]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -848,7 +992,7 @@ func (x *AppProblem) String() string {
 func (*AppProblem) ProtoMessage() {}
 
 func (x *AppProblem) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[11]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -861,7 +1005,7 @@ func (x *AppProblem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppProblem.ProtoReflect.Descriptor instead.
 func (*AppProblem) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AppProblem) GetSubstate() app.Status_Substate {
@@ -896,7 +1040,7 @@ type WatchRoutesRequest struct {
 
 func (x *WatchRoutesRequest) Reset() {
 	*x = WatchRoutesRequest{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[12]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -908,7 +1052,7 @@ func (x *WatchRoutesRequest) String() string {
 func (*WatchRoutesRequest) ProtoMessage() {}
 
 func (x *WatchRoutesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[12]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -921,7 +1065,7 @@ func (x *WatchRoutesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRoutesRequest.ProtoReflect.Descriptor instead.
 func (*WatchRoutesRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{12}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WatchRoutesRequest) GetGateway() string {
@@ -946,7 +1090,7 @@ type WatchRoutesResponse struct {
 
 func (x *WatchRoutesResponse) Reset() {
 	*x = WatchRoutesResponse{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[13]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -958,7 +1102,7 @@ func (x *WatchRoutesResponse) String() string {
 func (*WatchRoutesResponse) ProtoMessage() {}
 
 func (x *WatchRoutesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[13]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -971,7 +1115,7 @@ func (x *WatchRoutesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRoutesResponse.ProtoReflect.Descriptor instead.
 func (*WatchRoutesResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{13}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WatchRoutesResponse) GetMessage() isWatchRoutesResponse_Message {
@@ -1065,7 +1209,7 @@ type AppRoute struct {
 
 func (x *AppRoute) Reset() {
 	*x = AppRoute{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[14]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1221,7 @@ func (x *AppRoute) String() string {
 func (*AppRoute) ProtoMessage() {}
 
 func (x *AppRoute) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[14]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1234,7 @@ func (x *AppRoute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppRoute.ProtoReflect.Descriptor instead.
 func (*AppRoute) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{14}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AppRoute) GetUid() string {
@@ -1204,7 +1348,7 @@ type RouteTarget struct {
 
 func (x *RouteTarget) Reset() {
 	*x = RouteTarget{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[15]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1216,7 +1360,7 @@ func (x *RouteTarget) String() string {
 func (*RouteTarget) ProtoMessage() {}
 
 func (x *RouteTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[15]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1229,7 +1373,7 @@ func (x *RouteTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteTarget.ProtoReflect.Descriptor instead.
 func (*RouteTarget) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{15}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RouteTarget) GetReplica() string {
@@ -1263,7 +1407,7 @@ type WakeAppRequest struct {
 
 func (x *WakeAppRequest) Reset() {
 	*x = WakeAppRequest{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[16]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1275,7 +1419,7 @@ func (x *WakeAppRequest) String() string {
 func (*WakeAppRequest) ProtoMessage() {}
 
 func (x *WakeAppRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[16]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1288,7 +1432,7 @@ func (x *WakeAppRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WakeAppRequest.ProtoReflect.Descriptor instead.
 func (*WakeAppRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{16}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WakeAppRequest) GetUid() string {
@@ -1307,7 +1451,7 @@ type WakeAppResponse struct {
 
 func (x *WakeAppResponse) Reset() {
 	*x = WakeAppResponse{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[17]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +1463,7 @@ func (x *WakeAppResponse) String() string {
 func (*WakeAppResponse) ProtoMessage() {}
 
 func (x *WakeAppResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[17]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +1476,7 @@ func (x *WakeAppResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WakeAppResponse.ProtoReflect.Descriptor instead.
 func (*WakeAppResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{17}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{20}
 }
 
 // ReportLoadRequest is the load of one gateway.
@@ -1347,7 +1491,7 @@ type ReportLoadRequest struct {
 
 func (x *ReportLoadRequest) Reset() {
 	*x = ReportLoadRequest{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[18]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1359,7 +1503,7 @@ func (x *ReportLoadRequest) String() string {
 func (*ReportLoadRequest) ProtoMessage() {}
 
 func (x *ReportLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[18]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1372,7 +1516,7 @@ func (x *ReportLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportLoadRequest.ProtoReflect.Descriptor instead.
 func (*ReportLoadRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{18}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReportLoadRequest) GetGateway() string {
@@ -1411,7 +1555,7 @@ type AppLoad struct {
 
 func (x *AppLoad) Reset() {
 	*x = AppLoad{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[19]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1567,7 @@ func (x *AppLoad) String() string {
 func (*AppLoad) ProtoMessage() {}
 
 func (x *AppLoad) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[19]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1580,7 @@ func (x *AppLoad) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppLoad.ProtoReflect.Descriptor instead.
 func (*AppLoad) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{19}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AppLoad) GetUid() string {
@@ -1497,7 +1641,7 @@ type ReportLoadResponse struct {
 
 func (x *ReportLoadResponse) Reset() {
 	*x = ReportLoadResponse{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[20]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1509,7 +1653,7 @@ func (x *ReportLoadResponse) String() string {
 func (*ReportLoadResponse) ProtoMessage() {}
 
 func (x *ReportLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[20]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1522,7 +1666,7 @@ func (x *ReportLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportLoadResponse.ProtoReflect.Descriptor instead.
 func (*ReportLoadResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{20}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{23}
 }
 
 // ListAppUsesRequest names versions, runs, or both.
@@ -1540,7 +1684,7 @@ type ListAppUsesRequest struct {
 
 func (x *ListAppUsesRequest) Reset() {
 	*x = ListAppUsesRequest{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[21]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1696,7 @@ func (x *ListAppUsesRequest) String() string {
 func (*ListAppUsesRequest) ProtoMessage() {}
 
 func (x *ListAppUsesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[21]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1709,7 @@ func (x *ListAppUsesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppUsesRequest.ProtoReflect.Descriptor instead.
 func (*ListAppUsesRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{21}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListAppUsesRequest) GetArtifacts() []*core.ArtifactVersionId {
@@ -1602,7 +1746,7 @@ type ListAppUsesResponse struct {
 
 func (x *ListAppUsesResponse) Reset() {
 	*x = ListAppUsesResponse{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[22]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1614,7 +1758,7 @@ func (x *ListAppUsesResponse) String() string {
 func (*ListAppUsesResponse) ProtoMessage() {}
 
 func (x *ListAppUsesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[22]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1627,7 +1771,7 @@ func (x *ListAppUsesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppUsesResponse.ProtoReflect.Descriptor instead.
 func (*ListAppUsesResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{22}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListAppUsesResponse) GetArtifacts() []*AppArtifactUse {
@@ -1657,7 +1801,7 @@ type AppArtifactUse struct {
 
 func (x *AppArtifactUse) Reset() {
 	*x = AppArtifactUse{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[23]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1813,7 @@ func (x *AppArtifactUse) String() string {
 func (*AppArtifactUse) ProtoMessage() {}
 
 func (x *AppArtifactUse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[23]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1826,7 @@ func (x *AppArtifactUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppArtifactUse.ProtoReflect.Descriptor instead.
 func (*AppArtifactUse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{23}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AppArtifactUse) GetArtifact() *core.ArtifactVersionId {
@@ -1712,7 +1856,7 @@ type AppRunUse struct {
 
 func (x *AppRunUse) Reset() {
 	*x = AppRunUse{}
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[24]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1724,7 +1868,7 @@ func (x *AppRunUse) String() string {
 func (*AppRunUse) ProtoMessage() {}
 
 func (x *AppRunUse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[24]
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1737,7 +1881,7 @@ func (x *AppRunUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppRunUse.ProtoReflect.Descriptor instead.
 func (*AppRunUse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{24}
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AppRunUse) GetRun() *common.RunIdentifier {
@@ -1758,7 +1902,14 @@ var File_flytebinary_engine_v1_apps_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\n" +
-	" flytebinary/engine/v1/apps.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a!flyteidl2/common/identifier.proto\x1a flyteidl2/core/artifact_id.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"}\n" +
+	" flytebinary/engine/v1/apps.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a!flyteidl2/common/identifier.proto\x1a flyteidl2/core/artifact_id.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"3\n" +
+	"\x12GetLiveAppsRequest\x12\x1d\n" +
+	"\x04uids\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x04uids\"I\n" +
+	"\x13GetLiveAppsResponse\x122\n" +
+	"\x04apps\x18\x01 \x03(\v2\x1e.flytebinary.engine.v1.LiveAppR\x04apps\"7\n" +
+	"\aLiveApp\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x04R\brevision\"}\n" +
 	"\x10WatchAppsRequest\x12!\n" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12%\n" +
 	"\x0eshared_network\x18\x02 \x01(\bR\rsharedNetwork\x12\x1f\n" +
@@ -1879,11 +2030,12 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\x06app_id\x18\x02 \x01(\v2\x19.flyteidl2.app.IdentifierR\x05appId\"p\n" +
 	"\tAppRunUse\x121\n" +
 	"\x03run\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierR\x03run\x120\n" +
-	"\x06app_id\x18\x02 \x01(\v2\x19.flyteidl2.app.IdentifierR\x05appId2\xd6\x01\n" +
+	"\x06app_id\x18\x02 \x01(\v2\x19.flyteidl2.app.IdentifierR\x05appId2\xc1\x02\n" +
 	"\x0fAppFleetService\x12`\n" +
 	"\tWatchApps\x12'.flytebinary.engine.v1.WatchAppsRequest\x1a(.flytebinary.engine.v1.WatchAppsResponse0\x01\x12a\n" +
 	"\n" +
-	"ReportApps\x12(.flytebinary.engine.v1.ReportAppsRequest\x1a).flytebinary.engine.v1.ReportAppsResponse2\xb6\x02\n" +
+	"ReportApps\x12(.flytebinary.engine.v1.ReportAppsRequest\x1a).flytebinary.engine.v1.ReportAppsResponse\x12i\n" +
+	"\vGetLiveApps\x12).flytebinary.engine.v1.GetLiveAppsRequest\x1a*.flytebinary.engine.v1.GetLiveAppsResponse\"\x03\x90\x02\x012\xb6\x02\n" +
 	"\x0fAppRouteService\x12f\n" +
 	"\vWatchRoutes\x12).flytebinary.engine.v1.WatchRoutesRequest\x1a*.flytebinary.engine.v1.WatchRoutesResponse0\x01\x12X\n" +
 	"\aWakeApp\x12%.flytebinary.engine.v1.WakeAppRequest\x1a&.flytebinary.engine.v1.WakeAppResponse\x12a\n" +
@@ -1904,89 +2056,95 @@ func file_flytebinary_engine_v1_apps_proto_rawDescGZIP() []byte {
 	return file_flytebinary_engine_v1_apps_proto_rawDescData
 }
 
-var file_flytebinary_engine_v1_apps_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_flytebinary_engine_v1_apps_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_flytebinary_engine_v1_apps_proto_goTypes = []any{
-	(*WatchAppsRequest)(nil),       // 0: flytebinary.engine.v1.WatchAppsRequest
-	(*WatchAppsResponse)(nil),      // 1: flytebinary.engine.v1.WatchAppsResponse
-	(*AppsSentinel)(nil),           // 2: flytebinary.engine.v1.AppsSentinel
-	(*RemovedApp)(nil),             // 3: flytebinary.engine.v1.RemovedApp
-	(*DesiredApp)(nil),             // 4: flytebinary.engine.v1.DesiredApp
-	(*DesiredRevision)(nil),        // 5: flytebinary.engine.v1.DesiredRevision
-	(*ReportAppsRequest)(nil),      // 6: flytebinary.engine.v1.ReportAppsRequest
-	(*ReportAppsResponse)(nil),     // 7: flytebinary.engine.v1.ReportAppsResponse
-	(*ObservedApp)(nil),            // 8: flytebinary.engine.v1.ObservedApp
-	(*ObservedRevision)(nil),       // 9: flytebinary.engine.v1.ObservedRevision
-	(*ObservedReplica)(nil),        // 10: flytebinary.engine.v1.ObservedReplica
-	(*AppProblem)(nil),             // 11: flytebinary.engine.v1.AppProblem
-	(*WatchRoutesRequest)(nil),     // 12: flytebinary.engine.v1.WatchRoutesRequest
-	(*WatchRoutesResponse)(nil),    // 13: flytebinary.engine.v1.WatchRoutesResponse
-	(*AppRoute)(nil),               // 14: flytebinary.engine.v1.AppRoute
-	(*RouteTarget)(nil),            // 15: flytebinary.engine.v1.RouteTarget
-	(*WakeAppRequest)(nil),         // 16: flytebinary.engine.v1.WakeAppRequest
-	(*WakeAppResponse)(nil),        // 17: flytebinary.engine.v1.WakeAppResponse
-	(*ReportLoadRequest)(nil),      // 18: flytebinary.engine.v1.ReportLoadRequest
-	(*AppLoad)(nil),                // 19: flytebinary.engine.v1.AppLoad
-	(*ReportLoadResponse)(nil),     // 20: flytebinary.engine.v1.ReportLoadResponse
-	(*ListAppUsesRequest)(nil),     // 21: flytebinary.engine.v1.ListAppUsesRequest
-	(*ListAppUsesResponse)(nil),    // 22: flytebinary.engine.v1.ListAppUsesResponse
-	(*AppArtifactUse)(nil),         // 23: flytebinary.engine.v1.AppArtifactUse
-	(*AppRunUse)(nil),              // 24: flytebinary.engine.v1.AppRunUse
-	nil,                            // 25: flytebinary.engine.v1.DesiredRevision.LabelsEntry
-	(*app.Identifier)(nil),         // 26: flyteidl2.app.Identifier
-	(*app.Spec)(nil),               // 27: flyteidl2.app.Spec
-	(*timestamppb.Timestamp)(nil),  // 28: google.protobuf.Timestamp
-	(app.Status_Substate)(0),       // 29: flyteidl2.app.Status.Substate
-	(*durationpb.Duration)(nil),    // 30: google.protobuf.Duration
-	(*core.ArtifactVersionId)(nil), // 31: flyteidl2.core.ArtifactVersionId
-	(*common.RunIdentifier)(nil),   // 32: flyteidl2.common.RunIdentifier
+	(*GetLiveAppsRequest)(nil),     // 0: flytebinary.engine.v1.GetLiveAppsRequest
+	(*GetLiveAppsResponse)(nil),    // 1: flytebinary.engine.v1.GetLiveAppsResponse
+	(*LiveApp)(nil),                // 2: flytebinary.engine.v1.LiveApp
+	(*WatchAppsRequest)(nil),       // 3: flytebinary.engine.v1.WatchAppsRequest
+	(*WatchAppsResponse)(nil),      // 4: flytebinary.engine.v1.WatchAppsResponse
+	(*AppsSentinel)(nil),           // 5: flytebinary.engine.v1.AppsSentinel
+	(*RemovedApp)(nil),             // 6: flytebinary.engine.v1.RemovedApp
+	(*DesiredApp)(nil),             // 7: flytebinary.engine.v1.DesiredApp
+	(*DesiredRevision)(nil),        // 8: flytebinary.engine.v1.DesiredRevision
+	(*ReportAppsRequest)(nil),      // 9: flytebinary.engine.v1.ReportAppsRequest
+	(*ReportAppsResponse)(nil),     // 10: flytebinary.engine.v1.ReportAppsResponse
+	(*ObservedApp)(nil),            // 11: flytebinary.engine.v1.ObservedApp
+	(*ObservedRevision)(nil),       // 12: flytebinary.engine.v1.ObservedRevision
+	(*ObservedReplica)(nil),        // 13: flytebinary.engine.v1.ObservedReplica
+	(*AppProblem)(nil),             // 14: flytebinary.engine.v1.AppProblem
+	(*WatchRoutesRequest)(nil),     // 15: flytebinary.engine.v1.WatchRoutesRequest
+	(*WatchRoutesResponse)(nil),    // 16: flytebinary.engine.v1.WatchRoutesResponse
+	(*AppRoute)(nil),               // 17: flytebinary.engine.v1.AppRoute
+	(*RouteTarget)(nil),            // 18: flytebinary.engine.v1.RouteTarget
+	(*WakeAppRequest)(nil),         // 19: flytebinary.engine.v1.WakeAppRequest
+	(*WakeAppResponse)(nil),        // 20: flytebinary.engine.v1.WakeAppResponse
+	(*ReportLoadRequest)(nil),      // 21: flytebinary.engine.v1.ReportLoadRequest
+	(*AppLoad)(nil),                // 22: flytebinary.engine.v1.AppLoad
+	(*ReportLoadResponse)(nil),     // 23: flytebinary.engine.v1.ReportLoadResponse
+	(*ListAppUsesRequest)(nil),     // 24: flytebinary.engine.v1.ListAppUsesRequest
+	(*ListAppUsesResponse)(nil),    // 25: flytebinary.engine.v1.ListAppUsesResponse
+	(*AppArtifactUse)(nil),         // 26: flytebinary.engine.v1.AppArtifactUse
+	(*AppRunUse)(nil),              // 27: flytebinary.engine.v1.AppRunUse
+	nil,                            // 28: flytebinary.engine.v1.DesiredRevision.LabelsEntry
+	(*app.Identifier)(nil),         // 29: flyteidl2.app.Identifier
+	(*app.Spec)(nil),               // 30: flyteidl2.app.Spec
+	(*timestamppb.Timestamp)(nil),  // 31: google.protobuf.Timestamp
+	(app.Status_Substate)(0),       // 32: flyteidl2.app.Status.Substate
+	(*durationpb.Duration)(nil),    // 33: google.protobuf.Duration
+	(*core.ArtifactVersionId)(nil), // 34: flyteidl2.core.ArtifactVersionId
+	(*common.RunIdentifier)(nil),   // 35: flyteidl2.common.RunIdentifier
 }
 var file_flytebinary_engine_v1_apps_proto_depIdxs = []int32{
-	4,  // 0: flytebinary.engine.v1.WatchAppsResponse.app:type_name -> flytebinary.engine.v1.DesiredApp
-	3,  // 1: flytebinary.engine.v1.WatchAppsResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
-	2,  // 2: flytebinary.engine.v1.WatchAppsResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
-	26, // 3: flytebinary.engine.v1.DesiredApp.id:type_name -> flyteidl2.app.Identifier
-	5,  // 4: flytebinary.engine.v1.DesiredApp.revisions:type_name -> flytebinary.engine.v1.DesiredRevision
-	27, // 5: flytebinary.engine.v1.DesiredRevision.spec:type_name -> flyteidl2.app.Spec
-	25, // 6: flytebinary.engine.v1.DesiredRevision.labels:type_name -> flytebinary.engine.v1.DesiredRevision.LabelsEntry
-	8,  // 7: flytebinary.engine.v1.ReportAppsRequest.apps:type_name -> flytebinary.engine.v1.ObservedApp
-	9,  // 8: flytebinary.engine.v1.ObservedApp.revisions:type_name -> flytebinary.engine.v1.ObservedRevision
-	10, // 9: flytebinary.engine.v1.ObservedRevision.replicas:type_name -> flytebinary.engine.v1.ObservedReplica
-	11, // 10: flytebinary.engine.v1.ObservedRevision.problem:type_name -> flytebinary.engine.v1.AppProblem
-	28, // 11: flytebinary.engine.v1.ObservedReplica.started_at:type_name -> google.protobuf.Timestamp
-	29, // 12: flytebinary.engine.v1.AppProblem.substate:type_name -> flyteidl2.app.Status.Substate
-	14, // 13: flytebinary.engine.v1.WatchRoutesResponse.route:type_name -> flytebinary.engine.v1.AppRoute
-	3,  // 14: flytebinary.engine.v1.WatchRoutesResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
-	2,  // 15: flytebinary.engine.v1.WatchRoutesResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
-	26, // 16: flytebinary.engine.v1.AppRoute.id:type_name -> flyteidl2.app.Identifier
-	15, // 17: flytebinary.engine.v1.AppRoute.targets:type_name -> flytebinary.engine.v1.RouteTarget
-	30, // 18: flytebinary.engine.v1.AppRoute.request_timeout:type_name -> google.protobuf.Duration
-	19, // 19: flytebinary.engine.v1.ReportLoadRequest.apps:type_name -> flytebinary.engine.v1.AppLoad
-	30, // 20: flytebinary.engine.v1.AppLoad.window:type_name -> google.protobuf.Duration
-	31, // 21: flytebinary.engine.v1.ListAppUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
-	32, // 22: flytebinary.engine.v1.ListAppUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
-	23, // 23: flytebinary.engine.v1.ListAppUsesResponse.artifacts:type_name -> flytebinary.engine.v1.AppArtifactUse
-	24, // 24: flytebinary.engine.v1.ListAppUsesResponse.runs:type_name -> flytebinary.engine.v1.AppRunUse
-	31, // 25: flytebinary.engine.v1.AppArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
-	26, // 26: flytebinary.engine.v1.AppArtifactUse.app_id:type_name -> flyteidl2.app.Identifier
-	32, // 27: flytebinary.engine.v1.AppRunUse.run:type_name -> flyteidl2.common.RunIdentifier
-	26, // 28: flytebinary.engine.v1.AppRunUse.app_id:type_name -> flyteidl2.app.Identifier
-	0,  // 29: flytebinary.engine.v1.AppFleetService.WatchApps:input_type -> flytebinary.engine.v1.WatchAppsRequest
-	6,  // 30: flytebinary.engine.v1.AppFleetService.ReportApps:input_type -> flytebinary.engine.v1.ReportAppsRequest
-	12, // 31: flytebinary.engine.v1.AppRouteService.WatchRoutes:input_type -> flytebinary.engine.v1.WatchRoutesRequest
-	16, // 32: flytebinary.engine.v1.AppRouteService.WakeApp:input_type -> flytebinary.engine.v1.WakeAppRequest
-	18, // 33: flytebinary.engine.v1.AppRouteService.ReportLoad:input_type -> flytebinary.engine.v1.ReportLoadRequest
-	21, // 34: flytebinary.engine.v1.AppUseService.ListAppUses:input_type -> flytebinary.engine.v1.ListAppUsesRequest
-	1,  // 35: flytebinary.engine.v1.AppFleetService.WatchApps:output_type -> flytebinary.engine.v1.WatchAppsResponse
-	7,  // 36: flytebinary.engine.v1.AppFleetService.ReportApps:output_type -> flytebinary.engine.v1.ReportAppsResponse
-	13, // 37: flytebinary.engine.v1.AppRouteService.WatchRoutes:output_type -> flytebinary.engine.v1.WatchRoutesResponse
-	17, // 38: flytebinary.engine.v1.AppRouteService.WakeApp:output_type -> flytebinary.engine.v1.WakeAppResponse
-	20, // 39: flytebinary.engine.v1.AppRouteService.ReportLoad:output_type -> flytebinary.engine.v1.ReportLoadResponse
-	22, // 40: flytebinary.engine.v1.AppUseService.ListAppUses:output_type -> flytebinary.engine.v1.ListAppUsesResponse
-	35, // [35:41] is the sub-list for method output_type
-	29, // [29:35] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	2,  // 0: flytebinary.engine.v1.GetLiveAppsResponse.apps:type_name -> flytebinary.engine.v1.LiveApp
+	7,  // 1: flytebinary.engine.v1.WatchAppsResponse.app:type_name -> flytebinary.engine.v1.DesiredApp
+	6,  // 2: flytebinary.engine.v1.WatchAppsResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
+	5,  // 3: flytebinary.engine.v1.WatchAppsResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
+	29, // 4: flytebinary.engine.v1.DesiredApp.id:type_name -> flyteidl2.app.Identifier
+	8,  // 5: flytebinary.engine.v1.DesiredApp.revisions:type_name -> flytebinary.engine.v1.DesiredRevision
+	30, // 6: flytebinary.engine.v1.DesiredRevision.spec:type_name -> flyteidl2.app.Spec
+	28, // 7: flytebinary.engine.v1.DesiredRevision.labels:type_name -> flytebinary.engine.v1.DesiredRevision.LabelsEntry
+	11, // 8: flytebinary.engine.v1.ReportAppsRequest.apps:type_name -> flytebinary.engine.v1.ObservedApp
+	12, // 9: flytebinary.engine.v1.ObservedApp.revisions:type_name -> flytebinary.engine.v1.ObservedRevision
+	13, // 10: flytebinary.engine.v1.ObservedRevision.replicas:type_name -> flytebinary.engine.v1.ObservedReplica
+	14, // 11: flytebinary.engine.v1.ObservedRevision.problem:type_name -> flytebinary.engine.v1.AppProblem
+	31, // 12: flytebinary.engine.v1.ObservedReplica.started_at:type_name -> google.protobuf.Timestamp
+	32, // 13: flytebinary.engine.v1.AppProblem.substate:type_name -> flyteidl2.app.Status.Substate
+	17, // 14: flytebinary.engine.v1.WatchRoutesResponse.route:type_name -> flytebinary.engine.v1.AppRoute
+	6,  // 15: flytebinary.engine.v1.WatchRoutesResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
+	5,  // 16: flytebinary.engine.v1.WatchRoutesResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
+	29, // 17: flytebinary.engine.v1.AppRoute.id:type_name -> flyteidl2.app.Identifier
+	18, // 18: flytebinary.engine.v1.AppRoute.targets:type_name -> flytebinary.engine.v1.RouteTarget
+	33, // 19: flytebinary.engine.v1.AppRoute.request_timeout:type_name -> google.protobuf.Duration
+	22, // 20: flytebinary.engine.v1.ReportLoadRequest.apps:type_name -> flytebinary.engine.v1.AppLoad
+	33, // 21: flytebinary.engine.v1.AppLoad.window:type_name -> google.protobuf.Duration
+	34, // 22: flytebinary.engine.v1.ListAppUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
+	35, // 23: flytebinary.engine.v1.ListAppUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
+	26, // 24: flytebinary.engine.v1.ListAppUsesResponse.artifacts:type_name -> flytebinary.engine.v1.AppArtifactUse
+	27, // 25: flytebinary.engine.v1.ListAppUsesResponse.runs:type_name -> flytebinary.engine.v1.AppRunUse
+	34, // 26: flytebinary.engine.v1.AppArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	29, // 27: flytebinary.engine.v1.AppArtifactUse.app_id:type_name -> flyteidl2.app.Identifier
+	35, // 28: flytebinary.engine.v1.AppRunUse.run:type_name -> flyteidl2.common.RunIdentifier
+	29, // 29: flytebinary.engine.v1.AppRunUse.app_id:type_name -> flyteidl2.app.Identifier
+	3,  // 30: flytebinary.engine.v1.AppFleetService.WatchApps:input_type -> flytebinary.engine.v1.WatchAppsRequest
+	9,  // 31: flytebinary.engine.v1.AppFleetService.ReportApps:input_type -> flytebinary.engine.v1.ReportAppsRequest
+	0,  // 32: flytebinary.engine.v1.AppFleetService.GetLiveApps:input_type -> flytebinary.engine.v1.GetLiveAppsRequest
+	15, // 33: flytebinary.engine.v1.AppRouteService.WatchRoutes:input_type -> flytebinary.engine.v1.WatchRoutesRequest
+	19, // 34: flytebinary.engine.v1.AppRouteService.WakeApp:input_type -> flytebinary.engine.v1.WakeAppRequest
+	21, // 35: flytebinary.engine.v1.AppRouteService.ReportLoad:input_type -> flytebinary.engine.v1.ReportLoadRequest
+	24, // 36: flytebinary.engine.v1.AppUseService.ListAppUses:input_type -> flytebinary.engine.v1.ListAppUsesRequest
+	4,  // 37: flytebinary.engine.v1.AppFleetService.WatchApps:output_type -> flytebinary.engine.v1.WatchAppsResponse
+	10, // 38: flytebinary.engine.v1.AppFleetService.ReportApps:output_type -> flytebinary.engine.v1.ReportAppsResponse
+	1,  // 39: flytebinary.engine.v1.AppFleetService.GetLiveApps:output_type -> flytebinary.engine.v1.GetLiveAppsResponse
+	16, // 40: flytebinary.engine.v1.AppRouteService.WatchRoutes:output_type -> flytebinary.engine.v1.WatchRoutesResponse
+	20, // 41: flytebinary.engine.v1.AppRouteService.WakeApp:output_type -> flytebinary.engine.v1.WakeAppResponse
+	23, // 42: flytebinary.engine.v1.AppRouteService.ReportLoad:output_type -> flytebinary.engine.v1.ReportLoadResponse
+	25, // 43: flytebinary.engine.v1.AppUseService.ListAppUses:output_type -> flytebinary.engine.v1.ListAppUsesResponse
+	37, // [37:44] is the sub-list for method output_type
+	30, // [30:37] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_apps_proto_init() }
@@ -1994,12 +2152,12 @@ func file_flytebinary_engine_v1_apps_proto_init() {
 	if File_flytebinary_engine_v1_apps_proto != nil {
 		return
 	}
-	file_flytebinary_engine_v1_apps_proto_msgTypes[1].OneofWrappers = []any{
+	file_flytebinary_engine_v1_apps_proto_msgTypes[4].OneofWrappers = []any{
 		(*WatchAppsResponse_App)(nil),
 		(*WatchAppsResponse_Removed)(nil),
 		(*WatchAppsResponse_Sentinel)(nil),
 	}
-	file_flytebinary_engine_v1_apps_proto_msgTypes[13].OneofWrappers = []any{
+	file_flytebinary_engine_v1_apps_proto_msgTypes[16].OneofWrappers = []any{
 		(*WatchRoutesResponse_Route)(nil),
 		(*WatchRoutesResponse_Removed)(nil),
 		(*WatchRoutesResponse_Sentinel)(nil),
@@ -2010,7 +2168,7 @@ func file_flytebinary_engine_v1_apps_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_apps_proto_rawDesc), len(file_flytebinary_engine_v1_apps_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

@@ -43,6 +43,9 @@ const (
 	// AppFleetServiceReportAppsProcedure is the fully-qualified name of the AppFleetService's
 	// ReportApps RPC.
 	AppFleetServiceReportAppsProcedure = "/flytebinary.engine.v1.AppFleetService/ReportApps"
+	// AppFleetServiceGetLiveAppsProcedure is the fully-qualified name of the AppFleetService's
+	// GetLiveApps RPC.
+	AppFleetServiceGetLiveAppsProcedure = "/flytebinary.engine.v1.AppFleetService/GetLiveApps"
 	// AppRouteServiceWatchRoutesProcedure is the fully-qualified name of the AppRouteService's
 	// WatchRoutes RPC.
 	AppRouteServiceWatchRoutesProcedure = "/flytebinary.engine.v1.AppRouteService/WatchRoutes"
@@ -64,6 +67,8 @@ type AppFleetServiceClient interface {
 	// ReportApps records what a cluster observes. It answers after the commit. The result of an app tells whether it is
 	// still known under its uid.
 	ReportApps(context.Context, *v1.ReportAppsRequest) (*v1.ReportAppsResponse, error)
+	// GetLiveApps reads which apps may run now, for who checks the tokens of their replicas.
+	GetLiveApps(context.Context, *v1.GetLiveAppsRequest) (*v1.GetLiveAppsResponse, error)
 }
 
 // NewAppFleetServiceClient constructs a client for the flytebinary.engine.v1.AppFleetService
@@ -89,13 +94,21 @@ func NewAppFleetServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(appFleetServiceMethods.ByName("ReportApps")),
 			connect.WithClientOptions(opts...),
 		),
+		getLiveApps: connect.NewClient[v1.GetLiveAppsRequest, v1.GetLiveAppsResponse](
+			httpClient,
+			baseURL+AppFleetServiceGetLiveAppsProcedure,
+			connect.WithSchema(appFleetServiceMethods.ByName("GetLiveApps")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // appFleetServiceClient implements AppFleetServiceClient.
 type appFleetServiceClient struct {
-	watchApps  *connect.Client[v1.WatchAppsRequest, v1.WatchAppsResponse]
-	reportApps *connect.Client[v1.ReportAppsRequest, v1.ReportAppsResponse]
+	watchApps   *connect.Client[v1.WatchAppsRequest, v1.WatchAppsResponse]
+	reportApps  *connect.Client[v1.ReportAppsRequest, v1.ReportAppsResponse]
+	getLiveApps *connect.Client[v1.GetLiveAppsRequest, v1.GetLiveAppsResponse]
 }
 
 // WatchApps calls flytebinary.engine.v1.AppFleetService.WatchApps.
@@ -112,6 +125,15 @@ func (c *appFleetServiceClient) ReportApps(ctx context.Context, req *v1.ReportAp
 	return nil, err
 }
 
+// GetLiveApps calls flytebinary.engine.v1.AppFleetService.GetLiveApps.
+func (c *appFleetServiceClient) GetLiveApps(ctx context.Context, req *v1.GetLiveAppsRequest) (*v1.GetLiveAppsResponse, error) {
+	response, err := c.getLiveApps.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // AppFleetServiceHandler is an implementation of the flytebinary.engine.v1.AppFleetService service.
 type AppFleetServiceHandler interface {
 	// WatchApps streams what a cluster should run: first every app, then a sentinel, then each app that changes, as a whole.
@@ -120,6 +142,8 @@ type AppFleetServiceHandler interface {
 	// ReportApps records what a cluster observes. It answers after the commit. The result of an app tells whether it is
 	// still known under its uid.
 	ReportApps(context.Context, *v1.ReportAppsRequest) (*v1.ReportAppsResponse, error)
+	// GetLiveApps reads which apps may run now, for who checks the tokens of their replicas.
+	GetLiveApps(context.Context, *v1.GetLiveAppsRequest) (*v1.GetLiveAppsResponse, error)
 }
 
 // NewAppFleetServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -141,12 +165,21 @@ func NewAppFleetServiceHandler(svc AppFleetServiceHandler, opts ...connect.Handl
 		connect.WithSchema(appFleetServiceMethods.ByName("ReportApps")),
 		connect.WithHandlerOptions(opts...),
 	)
+	appFleetServiceGetLiveAppsHandler := connect.NewUnaryHandlerSimple(
+		AppFleetServiceGetLiveAppsProcedure,
+		svc.GetLiveApps,
+		connect.WithSchema(appFleetServiceMethods.ByName("GetLiveApps")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.engine.v1.AppFleetService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AppFleetServiceWatchAppsProcedure:
 			appFleetServiceWatchAppsHandler.ServeHTTP(w, r)
 		case AppFleetServiceReportAppsProcedure:
 			appFleetServiceReportAppsHandler.ServeHTTP(w, r)
+		case AppFleetServiceGetLiveAppsProcedure:
+			appFleetServiceGetLiveAppsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -162,6 +195,10 @@ func (UnimplementedAppFleetServiceHandler) WatchApps(context.Context, *v1.WatchA
 
 func (UnimplementedAppFleetServiceHandler) ReportApps(context.Context, *v1.ReportAppsRequest) (*v1.ReportAppsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.AppFleetService.ReportApps is not implemented"))
+}
+
+func (UnimplementedAppFleetServiceHandler) GetLiveApps(context.Context, *v1.GetLiveAppsRequest) (*v1.GetLiveAppsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.AppFleetService.GetLiveApps is not implemented"))
 }
 
 // AppRouteServiceClient is a client for the flytebinary.engine.v1.AppRouteService service.

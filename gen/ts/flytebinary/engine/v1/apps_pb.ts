@@ -19,7 +19,71 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/apps.proto.
  */
 export const file_flytebinary_engine_v1_apps: GenFile = /*@__PURE__*/
-  fileDesc("CiBmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvYXBwcy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIlkKEFdhdGNoQXBwc1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIWCg5zaGFyZWRfbmV0d29yaxgCIAEoCBITCgtnaXZlc19wb3J0cxgDIAEoCCK/AQoRV2F0Y2hBcHBzUmVzcG9uc2USMAoDYXBwGAEgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkRlc2lyZWRBcHBIABI0CgdyZW1vdmVkGAIgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbW92ZWRBcHBIABI3CghzZW50aW5lbBgDIAEoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBzU2VudGluZWxIAEIJCgdtZXNzYWdlIg4KDEFwcHNTZW50aW5lbCIZCgpSZW1vdmVkQXBwEgsKA3VpZBgBIAEoCSKdAQoKRGVzaXJlZEFwcBILCgN1aWQYASABKAkSJQoCaWQYAiABKAsyGS5mbHl0ZWlkbDIuYXBwLklkZW50aWZpZXISOQoJcmV2aXNpb25zGAMgAygLMiYuZmx5dGViaW5hcnkuZW5naW5lLnYxLkRlc2lyZWRSZXZpc2lvbhIPCgdzZXJ2aW5nGAQgASgEEg8KB3ZlcnNpb24YBSABKAMi7QEKD0Rlc2lyZWRSZXZpc2lvbhIQCghyZXZpc2lvbhgBIAEoBBIhCgRzcGVjGAIgASgLMhMuZmx5dGVpZGwyLmFwcC5TcGVjEkIKBmxhYmVscxgDIAMoCzIyLmZseXRlYmluYXJ5LmVuZ2luZS52MS5EZXNpcmVkUmV2aXNpb24uTGFiZWxzRW50cnkSEAoIcmVwbGljYXMYBCABKA0SDAoEcG9ydBgFIAEoDRISCgp0YWtlc19wb3J0GAYgASgIGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiagoRUmVwb3J0QXBwc1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBI7CgRhcHBzGAIgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLk9ic2VydmVkQXBwQgm6SAaSAQMQ6AciJQoSUmVwb3J0QXBwc1Jlc3BvbnNlEg8KB3Vua25vd24YASADKAkijQEKC09ic2VydmVkQXBwEhQKA3VpZBgBIAEoCUIHukgEcgIQARIPCgdhcHBsaWVkGAIgASgDEhEKCW5hbWVzcGFjZRgDIAEoCRJECglyZXZpc2lvbnMYBCADKAsyJy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuT2JzZXJ2ZWRSZXZpc2lvbkIIukgFkgECEGQirQEKEE9ic2VydmVkUmV2aXNpb24SEAoIcmV2aXNpb24YASABKAQSDgoGd2FudGVkGAIgASgNEkMKCHJlcGxpY2FzGAMgAygLMiYuZmx5dGViaW5hcnkuZW5naW5lLnYxLk9ic2VydmVkUmVwbGljYUIJukgGkgEDEOgHEjIKB3Byb2JsZW0YBCABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwUHJvYmxlbSLkAQoPT2JzZXJ2ZWRSZXBsaWNhEgwKBG5hbWUYASABKAkSDwoHYWRkcmVzcxgCIAEoCRINCgVyZWFkeRgDIAEoCBIQCghkcmFpbmluZxgEIAEoCBIQCghyZXN0YXJ0cxgFIAEoDRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVwaGFzZRgHIAEoCRIOCgZyZWFzb24YCCABKAkSEQoJY29udGFpbmVyGAkgASgJEgwKBG5vZGUYCiABKAkSDwoHbG9nX3VyaRgLIAEoCSJiCgpBcHBQcm9ibGVtEjAKCHN1YnN0YXRlGAEgASgOMh4uZmx5dGVpZGwyLmFwcC5TdGF0dXMuU3Vic3RhdGUSDwoHbWVzc2FnZRgCIAEoCRIRCglwZXJtYW5lbnQYAyABKAgiMAoSV2F0Y2hSb3V0ZXNSZXF1ZXN0EhoKB2dhdGV3YXkYASABKAlCCbpIBnIEEAEYQCLBAQoTV2F0Y2hSb3V0ZXNSZXNwb25zZRIwCgVyb3V0ZRgBIAEoCzIfLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBSb3V0ZUgAEjQKB3JlbW92ZWQYAiABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVtb3ZlZEFwcEgAEjcKCHNlbnRpbmVsGAMgASgLMiMuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFwcHNTZW50aW5lbEgAQgkKB21lc3NhZ2Ui1gIKCEFwcFJvdXRlEgsKA3VpZBgBIAEoCRIlCgJpZBgCIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllchIRCglzdWJkb21haW4YAyABKAkSDAoEaG9zdBgEIAEoCRIPCgdwcml2YXRlGAUgASgIEhcKD2FsbG93X2Fub255bW91cxgGIAEoCBILCgNoMmMYByABKAgSEAoIcmV2aXNpb24YCCABKAQSMwoHdGFyZ2V0cxgJIAMoCzIiLmZseXRlYmluYXJ5LmVuZ2luZS52MS5Sb3V0ZVRhcmdldBINCgV3YWtlcxgKIAEoCBIOCgZyZWFzb24YCyABKAkSMgoPcmVxdWVzdF90aW1lb3V0GAwgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC2NvbmN1cnJlbmN5GA0gASgNEg8KB3ZlcnNpb24YDiABKAMiPgoLUm91dGVUYXJnZXQSDwoHcmVwbGljYRgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEg0KBXJlYWR5GAMgASgIIiYKDldha2VBcHBSZXF1ZXN0EhQKA3VpZBgBIAEoCUIHukgEcgIQASIRCg9XYWtlQXBwUmVzcG9uc2UiaAoRUmVwb3J0TG9hZFJlcXVlc3QSGgoHZ2F0ZXdheRgBIAEoCUIJukgGcgQQARhAEjcKBGFwcHMYAiADKAsyHi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwTG9hZEIJukgGkgEDEJBOIp8BCgdBcHBMb2FkEgsKA3VpZBgBIAEoCRIpCgZ3aW5kb3cYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIcmVxdWVzdHMYAyABKAQSDgoGZXJyb3JzGAQgASgEEhMKC2NvbmN1cnJlbmN5GAUgASgBEgwKBG9wZW4YBiABKA0SFwoPbGF0ZW5jeV9idWNrZXRzGAcgAygEIhQKElJlcG9ydExvYWRSZXNwb25zZSKoAQoSTGlzdEFwcFVzZXNSZXF1ZXN0Ej8KCWFydGlmYWN0cxgBIAMoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkQgm6SAaSAQMQ9AMSOAoEcnVucxgCIAMoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIJukgGkgEDEPQDEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoByJ/ChNMaXN0QXBwVXNlc1Jlc3BvbnNlEjgKCWFydGlmYWN0cxgBIAMoCzIlLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBBcnRpZmFjdFVzZRIuCgRydW5zGAIgAygLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFwcFJ1blVzZSJwCg5BcHBBcnRpZmFjdFVzZRIzCghhcnRpZmFjdBgBIAEoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkEikKBmFwcF9pZBgCIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllciJkCglBcHBSdW5Vc2USLAoDcnVuGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyEikKBmFwcF9pZBgCIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllcjLWAQoPQXBwRmxlZXRTZXJ2aWNlEmAKCVdhdGNoQXBwcxInLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaEFwcHNSZXF1ZXN0GiguZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXBwc1Jlc3BvbnNlMAESYQoKUmVwb3J0QXBwcxIoLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZXBvcnRBcHBzUmVxdWVzdBopLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZXBvcnRBcHBzUmVzcG9uc2UytgIKD0FwcFJvdXRlU2VydmljZRJmCgtXYXRjaFJvdXRlcxIpLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaFJvdXRlc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hSb3V0ZXNSZXNwb25zZTABElgKB1dha2VBcHASJS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2FrZUFwcFJlcXVlc3QaJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2FrZUFwcFJlc3BvbnNlEmEKClJlcG9ydExvYWQSKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVwb3J0TG9hZFJlcXVlc3QaKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVwb3J0TG9hZFJlc3BvbnNlMnoKDUFwcFVzZVNlcnZpY2USaQoLTGlzdEFwcFVzZXMSKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuTGlzdEFwcFVzZXNSZXF1ZXN0GiouZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcHBVc2VzUmVzcG9uc2UiA5ACAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flyteidl2_app_app_definition, file_flyteidl2_common_identifier, file_flyteidl2_core_artifact_id, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiBmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvYXBwcy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIi0KEkdldExpdmVBcHBzUmVxdWVzdBIXCgR1aWRzGAEgAygJQgm6SAaSAQMQ6AciQwoTR2V0TGl2ZUFwcHNSZXNwb25zZRIsCgRhcHBzGAEgAygLMh4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBcHAiKAoHTGl2ZUFwcBILCgN1aWQYASABKAkSEAoIcmV2aXNpb24YAiABKAQiWQoQV2F0Y2hBcHBzUmVxdWVzdBIYCgdjbHVzdGVyGAEgASgJQge6SARyAhggEhYKDnNoYXJlZF9uZXR3b3JrGAIgASgIEhMKC2dpdmVzX3BvcnRzGAMgASgIIr8BChFXYXRjaEFwcHNSZXNwb25zZRIwCgNhcHAYASABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRGVzaXJlZEFwcEgAEjQKB3JlbW92ZWQYAiABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVtb3ZlZEFwcEgAEjcKCHNlbnRpbmVsGAMgASgLMiMuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFwcHNTZW50aW5lbEgAQgkKB21lc3NhZ2UiDgoMQXBwc1NlbnRpbmVsIhkKClJlbW92ZWRBcHASCwoDdWlkGAEgASgJIp0BCgpEZXNpcmVkQXBwEgsKA3VpZBgBIAEoCRIlCgJpZBgCIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllchI5CglyZXZpc2lvbnMYAyADKAsyJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRGVzaXJlZFJldmlzaW9uEg8KB3NlcnZpbmcYBCABKAQSDwoHdmVyc2lvbhgFIAEoAyLtAQoPRGVzaXJlZFJldmlzaW9uEhAKCHJldmlzaW9uGAEgASgEEiEKBHNwZWMYAiABKAsyEy5mbHl0ZWlkbDIuYXBwLlNwZWMSQgoGbGFiZWxzGAMgAygLMjIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkRlc2lyZWRSZXZpc2lvbi5MYWJlbHNFbnRyeRIQCghyZXBsaWNhcxgEIAEoDRIMCgRwb3J0GAUgASgNEhIKCnRha2VzX3BvcnQYBiABKAgaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJqChFSZXBvcnRBcHBzUmVxdWVzdBIYCgdjbHVzdGVyGAEgASgJQge6SARyAhggEjsKBGFwcHMYAiADKAsyIi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuT2JzZXJ2ZWRBcHBCCbpIBpIBAxDoByIlChJSZXBvcnRBcHBzUmVzcG9uc2USDwoHdW5rbm93bhgBIAMoCSKNAQoLT2JzZXJ2ZWRBcHASFAoDdWlkGAEgASgJQge6SARyAhABEg8KB2FwcGxpZWQYAiABKAMSEQoJbmFtZXNwYWNlGAMgASgJEkQKCXJldmlzaW9ucxgEIAMoCzInLmZseXRlYmluYXJ5LmVuZ2luZS52MS5PYnNlcnZlZFJldmlzaW9uQgi6SAWSAQIQZCKtAQoQT2JzZXJ2ZWRSZXZpc2lvbhIQCghyZXZpc2lvbhgBIAEoBBIOCgZ3YW50ZWQYAiABKA0SQwoIcmVwbGljYXMYAyADKAsyJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuT2JzZXJ2ZWRSZXBsaWNhQgm6SAaSAQMQ6AcSMgoHcHJvYmxlbRgEIAEoCzIhLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBQcm9ibGVtIuQBCg9PYnNlcnZlZFJlcGxpY2ESDAoEbmFtZRgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEg0KBXJlYWR5GAMgASgIEhAKCGRyYWluaW5nGAQgASgIEhAKCHJlc3RhcnRzGAUgASgNEi4KCnN0YXJ0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXBoYXNlGAcgASgJEg4KBnJlYXNvbhgIIAEoCRIRCgljb250YWluZXIYCSABKAkSDAoEbm9kZRgKIAEoCRIPCgdsb2dfdXJpGAsgASgJImIKCkFwcFByb2JsZW0SMAoIc3Vic3RhdGUYASABKA4yHi5mbHl0ZWlkbDIuYXBwLlN0YXR1cy5TdWJzdGF0ZRIPCgdtZXNzYWdlGAIgASgJEhEKCXBlcm1hbmVudBgDIAEoCCIwChJXYXRjaFJvdXRlc1JlcXVlc3QSGgoHZ2F0ZXdheRgBIAEoCUIJukgGcgQQARhAIsEBChNXYXRjaFJvdXRlc1Jlc3BvbnNlEjAKBXJvdXRlGAEgASgLMh8uZmx5dGViaW5hcnkuZW5naW5lLnYxLkFwcFJvdXRlSAASNAoHcmVtb3ZlZBgCIAEoCzIhLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZW1vdmVkQXBwSAASNwoIc2VudGluZWwYAyABKAsyIy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwc1NlbnRpbmVsSABCCQoHbWVzc2FnZSLWAgoIQXBwUm91dGUSCwoDdWlkGAEgASgJEiUKAmlkGAIgASgLMhkuZmx5dGVpZGwyLmFwcC5JZGVudGlmaWVyEhEKCXN1YmRvbWFpbhgDIAEoCRIMCgRob3N0GAQgASgJEg8KB3ByaXZhdGUYBSABKAgSFwoPYWxsb3dfYW5vbnltb3VzGAYgASgIEgsKA2gyYxgHIAEoCBIQCghyZXZpc2lvbhgIIAEoBBIzCgd0YXJnZXRzGAkgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJvdXRlVGFyZ2V0Eg0KBXdha2VzGAogASgIEg4KBnJlYXNvbhgLIAEoCRIyCg9yZXF1ZXN0X3RpbWVvdXQYDCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEwoLY29uY3VycmVuY3kYDSABKA0SDwoHdmVyc2lvbhgOIAEoAyI+CgtSb3V0ZVRhcmdldBIPCgdyZXBsaWNhGAEgASgJEg8KB2FkZHJlc3MYAiABKAkSDQoFcmVhZHkYAyABKAgiJgoOV2FrZUFwcFJlcXVlc3QSFAoDdWlkGAEgASgJQge6SARyAhABIhEKD1dha2VBcHBSZXNwb25zZSJoChFSZXBvcnRMb2FkUmVxdWVzdBIaCgdnYXRld2F5GAEgASgJQgm6SAZyBBABGEASNwoEYXBwcxgCIAMoCzIeLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBMb2FkQgm6SAaSAQMQkE4inwEKB0FwcExvYWQSCwoDdWlkGAEgASgJEikKBndpbmRvdxgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghyZXF1ZXN0cxgDIAEoBBIOCgZlcnJvcnMYBCABKAQSEwoLY29uY3VycmVuY3kYBSABKAESDAoEb3BlbhgGIAEoDRIXCg9sYXRlbmN5X2J1Y2tldHMYByADKAQiFAoSUmVwb3J0TG9hZFJlc3BvbnNlIqgBChJMaXN0QXBwVXNlc1JlcXVlc3QSPwoJYXJ0aWZhY3RzGAEgAygLMiEuZmx5dGVpZGwyLmNvcmUuQXJ0aWZhY3RWZXJzaW9uSWRCCbpIBpIBAxD0AxI4CgRydW5zGAIgAygLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQgm6SAaSAQMQ9AMSFwoFbGltaXQYAyABKA1CCLpIBSoDGOgHIn8KE0xpc3RBcHBVc2VzUmVzcG9uc2USOAoJYXJ0aWZhY3RzGAEgAygLMiUuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFwcEFydGlmYWN0VXNlEi4KBHJ1bnMYAiADKAsyIC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwUnVuVXNlInAKDkFwcEFydGlmYWN0VXNlEjMKCGFydGlmYWN0GAEgASgLMiEuZmx5dGVpZGwyLmNvcmUuQXJ0aWZhY3RWZXJzaW9uSWQSKQoGYXBwX2lkGAIgASgLMhkuZmx5dGVpZGwyLmFwcC5JZGVudGlmaWVyImQKCUFwcFJ1blVzZRIsCgNydW4YASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXISKQoGYXBwX2lkGAIgASgLMhkuZmx5dGVpZGwyLmFwcC5JZGVudGlmaWVyMsECCg9BcHBGbGVldFNlcnZpY2USYAoJV2F0Y2hBcHBzEicuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXBwc1JlcXVlc3QaKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hBcHBzUmVzcG9uc2UwARJhCgpSZXBvcnRBcHBzEiguZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlcG9ydEFwcHNSZXF1ZXN0GikuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlcG9ydEFwcHNSZXNwb25zZRJpCgtHZXRMaXZlQXBwcxIpLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRMaXZlQXBwc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0TGl2ZUFwcHNSZXNwb25zZSIDkAIBMrYCCg9BcHBSb3V0ZVNlcnZpY2USZgoLV2F0Y2hSb3V0ZXMSKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hSb3V0ZXNSZXF1ZXN0GiouZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoUm91dGVzUmVzcG9uc2UwARJYCgdXYWtlQXBwEiUuZmx5dGViaW5hcnkuZW5naW5lLnYxLldha2VBcHBSZXF1ZXN0GiYuZmx5dGViaW5hcnkuZW5naW5lLnYxLldha2VBcHBSZXNwb25zZRJhCgpSZXBvcnRMb2FkEiguZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlcG9ydExvYWRSZXF1ZXN0GikuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlcG9ydExvYWRSZXNwb25zZTJ6Cg1BcHBVc2VTZXJ2aWNlEmkKC0xpc3RBcHBVc2VzEikuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcHBVc2VzUmVxdWVzdBoqLmZseXRlYmluYXJ5LmVuZ2luZS52MS5MaXN0QXBwVXNlc1Jlc3BvbnNlIgOQAgFCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_app_app_definition, file_flyteidl2_common_identifier, file_flyteidl2_core_artifact_id, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+
+/**
+ * GetLiveAppsRequest names apps by their uids.
+ *
+ * @generated from message flytebinary.engine.v1.GetLiveAppsRequest
+ */
+export type GetLiveAppsRequest = Message<"flytebinary.engine.v1.GetLiveAppsRequest"> & {
+  /**
+   * @generated from field: repeated string uids = 1;
+   */
+  uids: string[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetLiveAppsRequest.
+ * Use `create(GetLiveAppsRequestSchema)` to create a new message.
+ */
+export const GetLiveAppsRequestSchema: GenMessage<GetLiveAppsRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_apps, 0);
+
+/**
+ * GetLiveAppsResponse has those of them that exist and are not stopped.
+ *
+ * @generated from message flytebinary.engine.v1.GetLiveAppsResponse
+ */
+export type GetLiveAppsResponse = Message<"flytebinary.engine.v1.GetLiveAppsResponse"> & {
+  /**
+   * @generated from field: repeated flytebinary.engine.v1.LiveApp apps = 1;
+   */
+  apps: LiveApp[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetLiveAppsResponse.
+ * Use `create(GetLiveAppsResponseSchema)` to create a new message.
+ */
+export const GetLiveAppsResponseSchema: GenMessage<GetLiveAppsResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_apps, 1);
+
+/**
+ * LiveApp is an app that may run.
+ *
+ * @generated from message flytebinary.engine.v1.LiveApp
+ */
+export type LiveApp = Message<"flytebinary.engine.v1.LiveApp"> & {
+  /**
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * The newest revision. Those before may still finish their requests.
+   *
+   * @generated from field: uint64 revision = 2;
+   */
+  revision: bigint;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.LiveApp.
+ * Use `create(LiveAppSchema)` to create a new message.
+ */
+export const LiveAppSchema: GenMessage<LiveApp> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_apps, 2);
 
 /**
  * WatchAppsRequest subscribes a deployer.
@@ -57,7 +121,7 @@ export type WatchAppsRequest = Message<"flytebinary.engine.v1.WatchAppsRequest">
  * Use `create(WatchAppsRequestSchema)` to create a new message.
  */
 export const WatchAppsRequestSchema: GenMessage<WatchAppsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 0);
+  messageDesc(file_flytebinary_engine_v1_apps, 3);
 
 /**
  * WatchAppsResponse is one element of the stream.
@@ -100,7 +164,7 @@ export type WatchAppsResponse = Message<"flytebinary.engine.v1.WatchAppsResponse
  * Use `create(WatchAppsResponseSchema)` to create a new message.
  */
 export const WatchAppsResponseSchema: GenMessage<WatchAppsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 1);
+  messageDesc(file_flytebinary_engine_v1_apps, 4);
 
 /**
  * AppsSentinel ends the first part of a stream.
@@ -115,7 +179,7 @@ export type AppsSentinel = Message<"flytebinary.engine.v1.AppsSentinel"> & {
  * Use `create(AppsSentinelSchema)` to create a new message.
  */
 export const AppsSentinelSchema: GenMessage<AppsSentinel> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 2);
+  messageDesc(file_flytebinary_engine_v1_apps, 5);
 
 /**
  * RemovedApp names an app that is gone.
@@ -134,7 +198,7 @@ export type RemovedApp = Message<"flytebinary.engine.v1.RemovedApp"> & {
  * Use `create(RemovedAppSchema)` to create a new message.
  */
 export const RemovedAppSchema: GenMessage<RemovedApp> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 3);
+  messageDesc(file_flytebinary_engine_v1_apps, 6);
 
 /**
  * DesiredApp is what a cluster should run for one app.
@@ -181,7 +245,7 @@ export type DesiredApp = Message<"flytebinary.engine.v1.DesiredApp"> & {
  * Use `create(DesiredAppSchema)` to create a new message.
  */
 export const DesiredAppSchema: GenMessage<DesiredApp> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 4);
+  messageDesc(file_flytebinary_engine_v1_apps, 7);
 
 /**
  * DesiredRevision is one revision that should run.
@@ -233,7 +297,7 @@ export type DesiredRevision = Message<"flytebinary.engine.v1.DesiredRevision"> &
  * Use `create(DesiredRevisionSchema)` to create a new message.
  */
 export const DesiredRevisionSchema: GenMessage<DesiredRevision> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 5);
+  messageDesc(file_flytebinary_engine_v1_apps, 8);
 
 /**
  * ReportAppsRequest has the state of some apps.
@@ -257,7 +321,7 @@ export type ReportAppsRequest = Message<"flytebinary.engine.v1.ReportAppsRequest
  * Use `create(ReportAppsRequestSchema)` to create a new message.
  */
 export const ReportAppsRequestSchema: GenMessage<ReportAppsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 6);
+  messageDesc(file_flytebinary_engine_v1_apps, 9);
 
 /**
  * ReportAppsResponse answers a report.
@@ -278,7 +342,7 @@ export type ReportAppsResponse = Message<"flytebinary.engine.v1.ReportAppsRespon
  * Use `create(ReportAppsResponseSchema)` to create a new message.
  */
 export const ReportAppsResponseSchema: GenMessage<ReportAppsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 7);
+  messageDesc(file_flytebinary_engine_v1_apps, 10);
 
 /**
  * ObservedApp is all that a cluster has of one app. It replaces what was reported before.
@@ -314,7 +378,7 @@ export type ObservedApp = Message<"flytebinary.engine.v1.ObservedApp"> & {
  * Use `create(ObservedAppSchema)` to create a new message.
  */
 export const ObservedAppSchema: GenMessage<ObservedApp> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 8);
+  messageDesc(file_flytebinary_engine_v1_apps, 11);
 
 /**
  * ObservedRevision is one revision that has objects in the cluster.
@@ -352,7 +416,7 @@ export type ObservedRevision = Message<"flytebinary.engine.v1.ObservedRevision">
  * Use `create(ObservedRevisionSchema)` to create a new message.
  */
 export const ObservedRevisionSchema: GenMessage<ObservedRevision> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 9);
+  messageDesc(file_flytebinary_engine_v1_apps, 12);
 
 /**
  * ObservedReplica is one pod.
@@ -439,7 +503,7 @@ export type ObservedReplica = Message<"flytebinary.engine.v1.ObservedReplica"> &
  * Use `create(ObservedReplicaSchema)` to create a new message.
  */
 export const ObservedReplicaSchema: GenMessage<ObservedReplica> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 10);
+  messageDesc(file_flytebinary_engine_v1_apps, 13);
 
 /**
  * AppProblem is why a revision does not run as it should.
@@ -472,7 +536,7 @@ export type AppProblem = Message<"flytebinary.engine.v1.AppProblem"> & {
  * Use `create(AppProblemSchema)` to create a new message.
  */
 export const AppProblemSchema: GenMessage<AppProblem> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 11);
+  messageDesc(file_flytebinary_engine_v1_apps, 14);
 
 /**
  * WatchRoutesRequest subscribes a gateway.
@@ -493,7 +557,7 @@ export type WatchRoutesRequest = Message<"flytebinary.engine.v1.WatchRoutesReque
  * Use `create(WatchRoutesRequestSchema)` to create a new message.
  */
 export const WatchRoutesRequestSchema: GenMessage<WatchRoutesRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 12);
+  messageDesc(file_flytebinary_engine_v1_apps, 15);
 
 /**
  * WatchRoutesResponse is one element of the stream.
@@ -530,7 +594,7 @@ export type WatchRoutesResponse = Message<"flytebinary.engine.v1.WatchRoutesResp
  * Use `create(WatchRoutesResponseSchema)` to create a new message.
  */
 export const WatchRoutesResponseSchema: GenMessage<WatchRoutesResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 13);
+  messageDesc(file_flytebinary_engine_v1_apps, 16);
 
 /**
  * AppRoute is how requests reach an app.
@@ -638,7 +702,7 @@ export type AppRoute = Message<"flytebinary.engine.v1.AppRoute"> & {
  * Use `create(AppRouteSchema)` to create a new message.
  */
 export const AppRouteSchema: GenMessage<AppRoute> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 14);
+  messageDesc(file_flytebinary_engine_v1_apps, 17);
 
 /**
  * RouteTarget is one replica.
@@ -669,7 +733,7 @@ export type RouteTarget = Message<"flytebinary.engine.v1.RouteTarget"> & {
  * Use `create(RouteTargetSchema)` to create a new message.
  */
 export const RouteTargetSchema: GenMessage<RouteTarget> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 15);
+  messageDesc(file_flytebinary_engine_v1_apps, 18);
 
 /**
  * WakeAppRequest names an app.
@@ -688,7 +752,7 @@ export type WakeAppRequest = Message<"flytebinary.engine.v1.WakeAppRequest"> & {
  * Use `create(WakeAppRequestSchema)` to create a new message.
  */
 export const WakeAppRequestSchema: GenMessage<WakeAppRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 16);
+  messageDesc(file_flytebinary_engine_v1_apps, 19);
 
 /**
  * WakeAppResponse is empty.
@@ -703,7 +767,7 @@ export type WakeAppResponse = Message<"flytebinary.engine.v1.WakeAppResponse"> &
  * Use `create(WakeAppResponseSchema)` to create a new message.
  */
 export const WakeAppResponseSchema: GenMessage<WakeAppResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 17);
+  messageDesc(file_flytebinary_engine_v1_apps, 20);
 
 /**
  * ReportLoadRequest is the load of one gateway.
@@ -729,7 +793,7 @@ export type ReportLoadRequest = Message<"flytebinary.engine.v1.ReportLoadRequest
  * Use `create(ReportLoadRequestSchema)` to create a new message.
  */
 export const ReportLoadRequestSchema: GenMessage<ReportLoadRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 18);
+  messageDesc(file_flytebinary_engine_v1_apps, 21);
 
 /**
  * AppLoad is the load of one app at one gateway since its last report.
@@ -790,7 +854,7 @@ export type AppLoad = Message<"flytebinary.engine.v1.AppLoad"> & {
  * Use `create(AppLoadSchema)` to create a new message.
  */
 export const AppLoadSchema: GenMessage<AppLoad> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 19);
+  messageDesc(file_flytebinary_engine_v1_apps, 22);
 
 /**
  * ReportLoadResponse is empty.
@@ -805,7 +869,7 @@ export type ReportLoadResponse = Message<"flytebinary.engine.v1.ReportLoadRespon
  * Use `create(ReportLoadResponseSchema)` to create a new message.
  */
 export const ReportLoadResponseSchema: GenMessage<ReportLoadResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 20);
+  messageDesc(file_flytebinary_engine_v1_apps, 23);
 
 /**
  * ListAppUsesRequest names versions, runs, or both.
@@ -840,7 +904,7 @@ export type ListAppUsesRequest = Message<"flytebinary.engine.v1.ListAppUsesReque
  * Use `create(ListAppUsesRequestSchema)` to create a new message.
  */
 export const ListAppUsesRequestSchema: GenMessage<ListAppUsesRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 21);
+  messageDesc(file_flytebinary_engine_v1_apps, 24);
 
 /**
  * ListAppUsesResponse lists them.
@@ -868,7 +932,7 @@ export type ListAppUsesResponse = Message<"flytebinary.engine.v1.ListAppUsesResp
  * Use `create(ListAppUsesResponseSchema)` to create a new message.
  */
 export const ListAppUsesResponseSchema: GenMessage<ListAppUsesResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 22);
+  messageDesc(file_flytebinary_engine_v1_apps, 25);
 
 /**
  * AppArtifactUse is a version among the inputs of an app.
@@ -896,7 +960,7 @@ export type AppArtifactUse = Message<"flytebinary.engine.v1.AppArtifactUse"> & {
  * Use `create(AppArtifactUseSchema)` to create a new message.
  */
 export const AppArtifactUseSchema: GenMessage<AppArtifactUse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 23);
+  messageDesc(file_flytebinary_engine_v1_apps, 26);
 
 /**
  * AppRunUse is a run with an output among the inputs of an app.
@@ -924,7 +988,7 @@ export type AppRunUse = Message<"flytebinary.engine.v1.AppRunUse"> & {
  * Use `create(AppRunUseSchema)` to create a new message.
  */
 export const AppRunUseSchema: GenMessage<AppRunUse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_apps, 24);
+  messageDesc(file_flytebinary_engine_v1_apps, 27);
 
 /**
  * AppFleetService is served by apps. The deployer of each cluster learns from it what should run, and reports what runs.
@@ -953,6 +1017,16 @@ export const AppFleetService: GenService<{
     methodKind: "unary";
     input: typeof ReportAppsRequestSchema;
     output: typeof ReportAppsResponseSchema;
+  },
+  /**
+   * GetLiveApps reads which apps may run now, for who checks the tokens of their replicas.
+   *
+   * @generated from rpc flytebinary.engine.v1.AppFleetService.GetLiveApps
+   */
+  getLiveApps: {
+    methodKind: "unary";
+    input: typeof GetLiveAppsRequestSchema;
+    output: typeof GetLiveAppsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_engine_v1_apps, 0);
