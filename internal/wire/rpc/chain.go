@@ -112,9 +112,6 @@ func (c Chain) withDefaults() Chain {
 	if c.Limiter == nil {
 		c.Limiter = authz.Unlimited{}
 	}
-	if c.Clock == nil {
-		c.Clock = clock.System{}
-	}
 	if c.Tracer == nil {
 		c.Tracer = tracenoop.NewTracerProvider()
 	}
