@@ -41,7 +41,7 @@ func (a *Attempt) Arguments(ctx context.Context, store Store, texts ...string) (
 	}
 	values := rendering.Values{Named: a.named()}
 	var err error
-	if values.Inputs, err = a.inputs(ctx, store, mentioned.Inputs); err != nil {
+	if values.Inputs, err = a.texts(ctx, store, mentioned.Inputs); err != nil {
 		return values, err
 	}
 	if mentioned.Values[lastCheckpoint] {
@@ -75,8 +75,8 @@ func (a *Attempt) named() map[string]string {
 	return values
 }
 
-// inputs returns the inputs of these names as text.
-func (a *Attempt) inputs(ctx context.Context, store Store, names []string) (map[string]string, error) {
+// texts returns the inputs of these names as text.
+func (a *Attempt) texts(ctx context.Context, store Store, names []string) (map[string]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -98,24 +98,37 @@ func (a *Attempt) inputs(ctx context.Context, store Store, names []string) (map[
 }
 
 func (a *Attempt) readInputs(ctx context.Context, store Store) (map[string]*core.Literal, error) {
-	if a.InputURI == "" {
-		return nil, nil
+	inputs, err := a.Inputs(ctx, store)
+	if lost := failure.Of(err); lost != nil {
+		return nil, lost.With("the arguments mention inputs")
 	}
-	path := blobpath.InputsPath(a.InputURI)
-	body, err := store.ReadAll(ctx, path, maxInputs)
-	switch {
-	case errors.Is(err, blobstore.ErrNotExist), errors.Is(err, blobstore.ErrTooLarge), errors.Is(err, blobstore.ErrForbiddenPath):
-		return nil, failure.New(failure.BadTaskSpecification, "the arguments mention inputs, which cannot be read: %v", err)
-	case err != nil:
-		return nil, fmt.Errorf("read inputs %s: %w", path, err)
-	}
-	inputs := &task.Inputs{}
-	if err := proto.Unmarshal(body, inputs); err != nil {
-		return nil, failure.New(failure.BadTaskSpecification, "the arguments mention inputs, which cannot be read: %v", err)
+	if err != nil {
+		return nil, err
 	}
 	result := make(map[string]*core.Literal, len(inputs.GetLiterals()))
 	for _, literal := range inputs.GetLiterals() {
 		result[literal.GetName()] = literal.GetValue()
 	}
 	return result, nil
+}
+
+// Inputs reads the inputs of the attempt; those of an action without any are empty. A *failure.Failure in the error's chain means
+// that they cannot be read, however often that is tried.
+func (a *Attempt) Inputs(ctx context.Context, store Store) (*task.Inputs, error) {
+	inputs := &task.Inputs{}
+	if a.InputURI == "" {
+		return inputs, nil
+	}
+	path := blobpath.InputsPath(a.InputURI)
+	body, err := store.ReadAll(ctx, path, maxInputs)
+	switch {
+	case errors.Is(err, blobstore.ErrNotExist), errors.Is(err, blobstore.ErrTooLarge), errors.Is(err, blobstore.ErrForbiddenPath):
+		return nil, failure.New(failure.BadTaskSpecification, "the inputs cannot be read: %v", err)
+	case err != nil:
+		return nil, fmt.Errorf("read inputs %s: %w", path, err)
+	}
+	if err := proto.Unmarshal(body, inputs); err != nil {
+		return nil, failure.New(failure.BadTaskSpecification, "the inputs cannot be read: %v", err)
+	}
+	return inputs, nil
 }

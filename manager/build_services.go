@@ -63,7 +63,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		Pool: p.pool, Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Listener: p.notices, Blobs: p.blobs,
 		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer, Pace: p.clusterPace(), Images: p.options.Images,
 		Peers: runs.Peers{
-			Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Artifacts: p.peers.artifactRegistry(), Workers: p.peers.workerPools(),
+			Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Artifacts: p.peers.artifactRegistry(), Workers: p.peers.workerPools(), Connectors: p.peers.connectors(),
 			Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
 		},
 		Launch: runs.Launch{

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flyte-binary/flyte-binary/connectors"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 )
@@ -59,7 +60,7 @@ func TestTheTableOfLoopsIsComplete(t *testing.T) {
 
 	starts := regexp.MustCompile(`lifecycle\.Background|leased\.(Loop|While)|pgdb\.NewListener|groupcommit\.New|Leader\.While`)
 	for _, service := range []string{
-		"access", "actions", "apps", "artifacts", "cache_service", "console", "dataproxy", "events", "executor",
+		"access", "actions", "apps", "artifacts", "cache_service", "connectors", "console", "dataproxy", "events", "executor",
 		"manager", "notifications", "pods", "pools", "runs", "secret", "triggers",
 	} {
 		for pkg, text := range codeOf(t, service) {
@@ -113,6 +114,7 @@ func TestLeasesAreThoseOfTheTable(t *testing.T) {
 			want = append(want, row.lease)
 		}
 	}
+	config.Connectors.Endpoints = []connectors.Endpoint{{Name: "bigquery", URL: "http://127.0.0.1:1"}}
 	startServer(t, config, nowhere(t))
 	conn, err := pgx.Connect(t.Context(), config.Database.URL)
 	require.NoError(t, err)

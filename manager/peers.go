@@ -157,6 +157,10 @@ func (p peers) workerPools() enginev1connect.WorkerPoolServiceClient {
 	return client(p, p.api, enginev1connect.NewWorkerPoolServiceClient)
 }
 
+func (p peers) connectors() enginev1connect.ConnectorRegistryServiceClient {
+	return client(p, p.api, enginev1connect.NewConnectorRegistryServiceClient)
+}
+
 func (p peers) appUses() enginev1connect.AppUseServiceClient {
 	return client(p, p.api, enginev1connect.NewAppUseServiceClient)
 }

@@ -2,14 +2,13 @@ package pools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/attempts/mirror"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
@@ -18,58 +17,20 @@ import (
 	"github.com/flyte-binary/flyte-binary/pools/store"
 )
 
-// mirror keeps the actions of pools what the runs service says: one row for each that is admitted and has not ended. The
-// stream ends from time to time; then it is started again, with a snapshot.
+// mirror keeps the actions of pools what the runs service says.
 func (k *keeper) mirror(ctx context.Context) error {
-	assignments := stream.Client[enginev1.WatchAssignmentsResponse]{
-		Open: func(ctx context.Context) (*connect.ServerStreamForClient[enginev1.WatchAssignmentsResponse], error) {
-			return k.deps.Engine.WatchAssignments(ctx, &enginev1.WatchAssignmentsRequest{Runner: enginev1.Runner_RUNNER_POOL})
-		},
-		MaxSilence: k.config.MaxSilence, ReadAhead: assignmentsPerRead - 1, Clock: k.deps.Clock,
+	follows := mirror.Mirror{
+		Engine: k.deps.Engine, Runner: enginev1.Runner_RUNNER_POOL, Rows: k,
+		Stream: stream.Client[enginev1.WatchAssignmentsResponse]{MaxSilence: k.config.MaxSilence, Clock: k.deps.Clock},
 	}
-	for ctx.Err() == nil {
-		if _, err := assignments.Once(ctx, k.follow); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("watch assignments: %w", err)
-		}
-	}
-	return nil
+	return follows.Work(ctx)
 }
 
-// follow follows one stream to its end. What comes while one change is written is written together.
-func (k *keeper) follow(ctx context.Context, assignments *stream.Stream[enginev1.WatchAssignmentsResponse]) error {
-	// live are the actions of the snapshot, until the first sentinel
-	live, gathering := map[int64]bool{}, true
-	for batch := range assignments.Batches() {
-		var err error
-		var offers []*enginev1.Assignment
-		var releases []int64
-		for _, message := range batch {
-			switch m := message.GetMessage().(type) {
-			case *enginev1.WatchAssignmentsResponse_Live:
-				for _, ref := range m.Live.GetRefs() {
-					live[ref.GetUid()] = true
-				}
-			case *enginev1.WatchAssignmentsResponse_Sentinel:
-				if gathering {
-					gathering = false
-					err = k.compare(ctx, live)
-				}
-			case *enginev1.WatchAssignmentsResponse_Assignment:
-				offers = append(offers, m.Assignment)
-			case *enginev1.WatchAssignmentsResponse_Release:
-				releases = append(releases, m.Release.GetRef().GetUid())
-			}
-		}
-		if err := errors.Join(err, k.offer(ctx, offers), k.release(ctx, releases)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Unreleased implements mirror.Rows.
+func (k *keeper) Unreleased(ctx context.Context) ([]int64, error) { return k.store.Unreleased(ctx) }
 
-// release forgets actions that have ended: after those that were offered before, with which they may have come. Most of them are
-// those whose end a session has just recorded; it forgets them itself.
-func (k *keeper) release(ctx context.Context, uids []int64) error {
+// Release implements mirror.Rows. Most of the actions are those whose end a session has just recorded; it forgets them itself.
+func (k *keeper) Release(ctx context.Context, uids []int64) error {
 	var others []int64
 	for _, uid := range uids {
 		if _, ending := k.ending.Load(uid); ending {
@@ -84,47 +45,8 @@ func (k *keeper) release(ctx context.Context, uids []int64) error {
 	return k.store.Release(ctx, others...)
 }
 
-// assignmentsPerRead bounds how many are in memory at once.
-const assignmentsPerRead = 100
-
-// compare makes the rows those of a snapshot.
-func (k *keeper) compare(ctx context.Context, live map[int64]bool) error {
-	stored, err := k.store.Unreleased(ctx)
-	if err != nil {
-		return err
-	}
-	var gone, missing []int64
-	for _, uid := range stored {
-		if !live[uid] {
-			gone = append(gone, uid)
-		}
-		delete(live, uid)
-	}
-	if err := k.release(ctx, gone); err != nil {
-		return err
-	}
-	for uid := range live {
-		missing = append(missing, uid)
-	}
-	for len(missing) > 0 {
-		n := min(len(missing), assignmentsPerRead)
-		answer, err := k.deps.Engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: missing[:n]})
-		if err != nil {
-			return fmt.Errorf("read assignments: %w", err)
-		}
-		if err := k.offer(ctx, answer.GetAssignments()); err != nil {
-			return err
-		}
-		missing = missing[n:]
-	}
-	return nil
-}
-
-// offer gives actions to their pools. One that has begun without a row was run by a worker that is gone.
-func (k *keeper) offer(ctx context.Context, assigned []*enginev1.Assignment) error {
-	if len(assigned) == 0 {
-		return nil
-	}
+// Offer implements mirror.Rows. It gives actions to their pools. One that has begun without a row was run by a worker that is gone.
+func (k *keeper) Offer(ctx context.Context, assigned []*enginev1.Assignment) error {
 	offers := make([]store.Offered, len(assigned))
 	for i, a := range assigned {
 		row := store.Action{

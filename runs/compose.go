@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/backlog"
 	"github.com/flyte-binary/flyte-binary/runs/change"
+	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
@@ -32,9 +33,13 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	stored := catalog.NewSettings(deps.Pool)
 	resolver := settings.NewResolver(stored, deps.Clock)
 	calls := precedence.New(deps.Clock, precedence.NewScheduler(deps.Clock), runtime.GOMAXPROCS(0))
+	types := declared.Types{Set: deps.Launch.TaskTypes}
+	if deps.Peers.Connectors != nil {
+		types.Connectors = deps.Peers.Connectors
+	}
 	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
 		Places: places, Settings: resolver, Tasks: l.tasks, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
-		Queues: l.queues, Cache: l.cache, Calls: calls, TaskTypes: deps.Launch.TaskTypes, Clock: deps.Clock, Pods: deps.Launch.Pods,
+		Queues: l.queues, Cache: l.cache, Calls: calls, Types: types, Clock: deps.Clock, Pods: deps.Launch.Pods,
 		Notifications: deps.Launch.Notifications,
 		Backlog:       backlog.New(config.Backlog, l.queue, deps.Clock),
 		Triggers:      deps.Peers.Triggers,
@@ -42,7 +47,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
-	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: deps.Peers.Workers}
+	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: deps.Peers.Workers, Connectors: deps.Peers.Connectors}
 	details := &read.Details{Rows: l.rows, Waits: waits}
 	streams := watch.NewStreams(config.Watch, watch.Deps{
 		Hub: l.hub, Reader: watches.NewReader(deps.Pool), Details: details, Clock: deps.Clock,
@@ -78,7 +83,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Streams:   streams,
 		},
 		tasks: tasks.New(tasks.Deps{
-			Places: places, Access: access, Writer: catalog.NewTaskWriter(deps.Pool), Reader: l.tasks, Types: deps.Launch.TaskTypes, Clock: deps.Clock,
+			Places: places, Access: access, Writer: catalog.NewTaskWriter(deps.Pool), Reader: l.tasks, Types: types, Clock: deps.Clock,
 			Pods: deps.Launch.Pods, Triggers: deps.Peers.TaskTriggers,
 		}),
 		settings: settings.NewHandler(settings.Deps{

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
+	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
@@ -78,9 +79,17 @@ type Peers struct {
 	Artifacts artifactlink.Registry
 	// Workers says why the actions of pools wait; without it their wait is not explained any further.
 	Workers insight.Pools
+	// Connectors says which tasks connectors run, and why those wait; without it no connector runs any.
+	Connectors Connectors
 	// Triggers reads triggers, and TaskTriggers deploys those of tasks; without them there are none.
 	Triggers     launch.Triggers
 	TaskTriggers tasks.Triggers
+}
+
+// Connectors says what connectors do; enginev1connect.ConnectorRegistryServiceClient does.
+type Connectors interface {
+	declared.Connectors
+	insight.Connectors
 }
 
 // Launch says what tasks and runs may ask for.

@@ -76,6 +76,10 @@ const (
 	GangFailed                Reason = "DownstreamSystemError"
 	WorkerLost                Reason = "WorkerLost"
 	WorkerOOM                 Reason = "WorkerOOMKilled"
+	JobNotStarted             Reason = "JobNotStarted"
+	JobFailed                 Reason = "JobFailed"
+	JobAborted                Reason = "JobAborted"
+	JobLost                   Reason = "JobLost"
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
 )
 
@@ -135,6 +139,10 @@ func Table() map[Reason]Row {
 		GangFailed:                {User, true, "the operator that runs the pods of the task says that the task failed"},
 		WorkerLost:                {System, true, "the worker that ran the task was lost before it was done"},
 		WorkerOOM:                 {System, true, "the worker that ran the task ran out of memory while it ran several tasks, and which of them used the memory is not known; ask for more memory, or for fewer tasks at a time"},
+		JobNotStarted:             {User, true, "the connector could not start the job"},
+		JobFailed:                 {User, false, "the job failed in the system that ran it"},
+		JobAborted:                {User, false, "the job was stopped in the system that ran it"},
+		JobLost:                   {System, true, "the connector cannot say any more how the job is"},
 		NoRoom:                    {System, true, "no node has room for the pod now"},
 		NotListening:              {User, true, "the process runs, but nothing accepts connections on the port of the app; check the port and that the app listens"},
 		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},

@@ -98,7 +98,7 @@ func explainsItself(f *failure.Failure) bool {
 		return false
 	}
 	switch f.Reason {
-	case failure.ContainerFailed, failure.RuntimeNotStarted, failure.Signalled, failure.SegmentationFault, failure.CopilotFailed:
+	case failure.ContainerFailed, failure.RuntimeNotStarted, failure.Signalled, failure.SegmentationFault, failure.CopilotFailed, failure.JobFailed:
 		return true
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/apps/gateway"
 	"github.com/flyte-binary/flyte-binary/artifacts"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
+	"github.com/flyte-binary/flyte-binary/connectors"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
@@ -64,6 +65,8 @@ type Config struct {
 	Artifacts artifacts.Config `config:"artifacts"`
 	// Workers runs the tasks of reusable environments.
 	Workers pools.Config `config:"workers"`
+	// Connectors runs tasks in other systems.
+	Connectors connectors.Config `config:"connectors"`
 	// Apps keeps the apps and decides what runs of them.
 	Apps apps.Config `config:"apps"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
@@ -115,6 +118,7 @@ func DefaultConfig() Config {
 		Artifacts:     artifacts.DefaultConfig(),
 		Apps:          apps.DefaultConfig(),
 		Workers:       pools.DefaultConfig(),
+		Connectors:    connectors.DefaultConfig(),
 	}
 }
 
@@ -142,6 +146,7 @@ func (c Config) Validate() error {
 		{"artifacts", c.Artifacts.Validate},
 		{"apps", c.Apps.Validate},
 		{"workers", c.Workers.Validate},
+		{"connectors", c.Connectors.Validate},
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
 		{"deployer", c.Deployer.Validate},

@@ -39,6 +39,9 @@ func Task(spec *task.TaskSpec, types tasktype.Set) ([]protomap.Note, *Refusal) {
 		return nil, &Refusal{Path: "task_template.type", Words: words}
 	}
 	notes, refusal := judge(spec)
+	if spec.GetTaskTemplate().GetSql() != nil && types.Connector() == "" && refusal == nil {
+		refusal = &Refusal{Path: "task_template.sql", Words: "only connectors run SQL statements, and no connector serves tasks of type \"" + taskType + "\""}
+	}
 	if path, words := kuberule.Task(spec.GetTaskTemplate()); refusal == nil && words != "" {
 		refusal = &Refusal{Path: "task_template." + path, Words: words}
 	}

@@ -64,10 +64,8 @@ var table = map[protoreflect.FullName]decision{
 
 	"flyteidl2.core.TaskTemplate": {
 		// What custom says is for the type, which is judged as a whole.
-		honoured: "id type metadata interface custom container k8s_pod security_context extended_resources config",
-		shown:    "task_type_version",
+		honoured: "id type task_type_version metadata interface custom container k8s_pod sql security_context extended_resources config",
 		noted:    map[protoreflect.Name]string{"reuse_policy": noReuse}, // see IsReuse
-		refused:  map[protoreflect.Name]string{"sql": "this server runs no SQL statements: that takes a connector"},
 		values: map[protoreflect.Name]enum{"worker_kind": {
 			noted:   map[protoreflect.Name]string{"WORKER_KIND_REUSABLE": noReuse}, // see IsReuse
 			refused: map[protoreflect.Name]string{"WORKER_KIND_SANDBOX": noSandbox, "WORKER_KIND_MICROVM": noSandbox},

@@ -55,7 +55,10 @@ func (h *Handler) WatchAssignments(
 
 // runnerOf is the runner whose actions a request subscribes to.
 func runnerOf(r *enginev1.WatchAssignmentsRequest) schema.Runner {
-	if r.GetRunner() == enginev1.Runner_RUNNER_POOL || r.GetPools() { //nolint:staticcheck // the version before sends pools
+	switch {
+	case r.GetRunner() == enginev1.Runner_RUNNER_CONNECTOR:
+		return schema.RunnerConnector
+	case r.GetRunner() == enginev1.Runner_RUNNER_POOL, r.GetPools(): //nolint:staticcheck // the version before sends pools
 		return schema.RunnerPool
 	}
 	return schema.RunnerExecutor

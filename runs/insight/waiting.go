@@ -46,6 +46,13 @@ type Waits struct {
 	Ceiling func() int
 	// Pools says why actions of reusable environments wait; nil says nothing.
 	Pools Pools
+	// Connectors says why actions that connectors run wait; nil says nothing.
+	Connectors Connectors
+}
+
+// Connectors explains the wait for a connector; enginev1connect.ConnectorRegistryServiceClient does.
+type Connectors interface {
+	ExplainConnectorWait(ctx context.Context, r *enginev1.ExplainConnectorWaitRequest) (*enginev1.ExplainConnectorWaitResponse, error)
 }
 
 // Pools explains the wait for a worker; enginev1connect.WorkerPoolServiceClient does.
@@ -77,7 +84,10 @@ func (s *Waits) Of(ctx context.Context, a *lists.Standing) (*insightv1.Wait, err
 		if err := clusterWait(w, a); err != nil {
 			return nil, err
 		}
-		if a.Runner.Explained() && s.Pools != nil {
+		switch {
+		case a.Runner == schema.RunnerConnector:
+			return w, s.connectorWait(ctx, w, a)
+		case a.Runner.Explained() && s.Pools != nil:
 			return w, s.poolWait(ctx, w, a)
 		}
 		return w, nil

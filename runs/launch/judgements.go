@@ -1,9 +1,10 @@
 package launch
 
 import (
+	"context"
+
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 )
@@ -14,7 +15,7 @@ const maxJudgements = 4096
 // judgements are those of the specs of tasks. A spec is judged once, since all actions of a task share its spec and a
 // judgement walks all of it. It is safe for concurrent use.
 type judgements struct {
-	types  tasktype.Set
+	types  declared.Types
 	recent *lru.Cache[string, judgement] // by the spec's digest
 }
 
@@ -23,7 +24,7 @@ type judgement struct {
 	refusal *declared.Refusal
 }
 
-func newJudgements(types tasktype.Set) *judgements {
+func newJudgements(types declared.Types) *judgements {
 	recent, err := lru.New[string, judgement](maxJudgements)
 	if err != nil {
 		panic(err) // only a size that is not positive is refused
@@ -31,13 +32,21 @@ func newJudgements(types tasktype.Set) *judgements {
 	return &judgements{types: types, recent: recent}
 }
 
-func (j *judgements) of(planned *plannedTask) judgement {
-	digest := string(planned.digest)
-	if known, ok := j.recent.Get(digest); ok {
-		return known
+// of judges a task. What connectors say about its type may change, so a refusal because of that is not kept.
+func (j *judgements) of(ctx context.Context, planned *plannedTask) (judgement, error) {
+	types, err := j.types.Of(ctx, planned.spec.GetTaskTemplate())
+	if err != nil {
+		return judgement{}, err
 	}
-	notes, refusal := declared.Task(planned.spec, j.types)
+	planned.connector = types.Connector()
+	key := string(planned.digest) + planned.connector
+	if known, ok := j.recent.Get(key); ok {
+		return known, nil
+	}
+	notes, refusal := declared.Task(planned.spec, types)
 	judged := judgement{notes: notes, refusal: refusal}
-	j.recent.Add(digest, judged)
-	return judged
+	if planned.connector != "" || !types.Asks(planned.spec.GetTaskTemplate()) {
+		j.recent.Add(key, judged)
+	}
+	return judged, nil
 }

@@ -5,8 +5,8 @@ package launch
 import (
 	"time"
 
-	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/runs/declared"
 )
 
 // Config bounds the inputs that come inline with CreateRun.
@@ -51,9 +51,9 @@ type Deps struct {
 	Queues   Queues
 	Cache    Cache
 	Calls    Calls
-	// TaskTypes are those that someone runs.
-	TaskTypes tasktype.Set
-	Clock     clock.Clock
+	// Types says what runs the tasks of a type.
+	Types declared.Types
+	Clock clock.Clock
 	// Pods judges the pods that tasks ask for; nil allows all.
 	Pods Pods
 	// Notifications judges the notification rules of runs; nil means that runs have none.
@@ -79,7 +79,7 @@ func New(config Config, deps Deps) Parts {
 	code := codeAccess{access: deps.Access, tasks: deps.Tasks, specs: deps.Reader}
 	planner := &Planner{
 		Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries, Clock: deps.Clock, Pools: deps.Pools,
-		judgements: newJudgements(deps.TaskTypes),
+		judgements: newJudgements(deps.Types),
 	}
 	return Parts{
 		Creator: &Creator{

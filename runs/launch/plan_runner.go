@@ -11,11 +11,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
-// planRunner decides what runs the action: this service, a pool of workers, or an executor.
+// planRunner decides what runs the action: this service, a connector, a pool of workers, or an executor.
 func (p *Planner) planRunner(_ context.Context, a *schema.Action, planned *plannedTask, _ *runContext) error {
 	switch template := planned.spec.GetTaskTemplate(); {
 	case builtin.Runs(template.GetType()):
 		a.Runner = schema.RunnerBuiltin
+	case planned.connector != "":
+		a.Runner = schema.RunnerConnector
 	case p.Pools && reusable(template):
 		a.Runner = schema.RunnerPool
 		planned.notes = slices.DeleteFunc(planned.notes, declared.IsReuse)

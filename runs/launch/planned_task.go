@@ -26,6 +26,8 @@ type plannedTask struct {
 	digest, body []byte
 	// notes are shown with the action.
 	notes []protomap.Note
+	// connector runs the task; empty if something else does.
+	connector string
 }
 
 // plannedTask finds the task that a request names, or takes the one that it brings.
@@ -43,31 +45,39 @@ func (c *Creator) plannedTask(ctx context.Context, run ident.Run, request *workf
 		}
 		resolved := &task.TaskIdentifier{Project: row.Project, Domain: row.Domain, Name: row.Name, Version: row.Version}
 		planned := &plannedTask{id: resolved, spec: spec, digest: schema.SpecDigest(schema.SpecTask, body), body: body}
-		if refusal := c.Planner.judge(planned); refusal != nil { // an earlier version of the server took it
+		refusal, err := c.Planner.judge(ctx, planned)
+		if err != nil {
+			return nil, err
+		}
+		if refusal != nil { // an earlier version of the server took it
 			return nil, rpc.InvalidArgument("task_id", "the deployed task %s cannot run: %s: %s", id.GetName(), refusal.Path, refusal.Words)
 		}
 		return planned, nil
 	case *workflow.CreateRunRequest_TaskSpec:
-		return c.Planner.task("task_spec", run, nil, given.TaskSpec)
+		return c.Planner.task(ctx, "task_spec", run, nil, given.TaskSpec)
 	default:
 		return nil, rpc.InvalidArgument("task", "a task, its spec or a trigger is required")
 	}
 }
 
 // judge notes what is not honored of a task, unless that refuses it.
-func (p *Planner) judge(planned *plannedTask) *declared.Refusal {
-	judged := p.judgements.of(planned)
+func (p *Planner) judge(ctx context.Context, planned *plannedTask) (*declared.Refusal, error) {
+	judged, err := p.judgements.of(ctx, planned)
 	planned.notes = append(planned.notes, judged.notes...)
-	return judged.refusal
+	return judged.refusal, err
 }
 
 // task takes the spec of a task from a field of a request.
-func (p *Planner) task(field string, run ident.Run, id *task.TaskIdentifier, spec *task.TaskSpec) (*plannedTask, error) {
+func (p *Planner) task(ctx context.Context, field string, run ident.Run, id *task.TaskIdentifier, spec *task.TaskSpec) (*plannedTask, error) {
 	planned, err := newPlannedTask(field, run, id, spec)
 	if err != nil {
 		return nil, err
 	}
-	if refusal := p.judge(planned); refusal != nil {
+	refusal, err := p.judge(ctx, planned)
+	if err != nil {
+		return nil, err
+	}
+	if refusal != nil {
 		return nil, refusal.In(field)
 	}
 	return planned, nil

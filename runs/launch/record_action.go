@@ -114,7 +114,7 @@ func (r *Recorder) checkData(ctx context.Context, id ident.Action, request *work
 func (r *Recorder) describeChild(ctx context.Context, id ident.Action, request *workflow.RecordActionRequest, action *store.NewAction) error {
 	switch spec := request.GetSpec().(type) {
 	case *workflow.RecordActionRequest_Task:
-		planned, err := r.Planner.task("task.spec", id.Run, spec.Task.GetId(), spec.Task.GetSpec())
+		planned, err := r.Planner.task(ctx, "task.spec", id.Run, spec.Task.GetId(), spec.Task.GetSpec())
 		if err != nil {
 			return err
 		}

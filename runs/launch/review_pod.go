@@ -21,7 +21,7 @@ type Pods interface {
 // becomes. The executor checks again, and alone checks what children ask for.
 func (c *Creator) reviewPod(request *workflow.CreateRunRequest, planned *plannedTask, run *task.RunSpec) error {
 	field, words := kuberule.Sizes(planned.spec.GetTaskTemplate(), len(planned.body), run)
-	if words == "" && c.Pods != nil {
+	if words == "" && c.Pods != nil && planned.connector == "" {
 		field, words = c.Pods.Review(planned.spec.GetTaskTemplate(), run)
 	}
 	if words == "" {

@@ -17,7 +17,7 @@ type Waits interface {
 	Of(ctx context.Context, standing *lists.Standing) (*insightv1.Wait, error)
 }
 
-// tellWait adds, to the details of a queued action that waits for its admission or for a worker, why it waits, as an event of its
+// tellWait adds, to the details of a queued action that waits for its admission, a worker or a connector, why it waits, as an event of its
 // attempt. Nothing of that is stored.
 func (d *Details) tellWait(ctx context.Context, a *schema.Action, details *workflow.ActionDetails) error {
 	if a.Phase != state.Queued || workflow.ActionType(a.ActionType) != workflow.ActionType_ACTION_TYPE_TASK || len(details.GetAttempts()) == 0 {
@@ -32,7 +32,11 @@ func (d *Details) tellWait(ctx context.Context, a *schema.Action, details *workf
 		return err
 	}
 	source := "admission"
-	if standing.AdmittedAt != nil {
+	switch {
+	case standing.AdmittedAt == nil:
+	case standing.Runner == schema.RunnerConnector:
+		source = "connectors"
+	default:
 		source = "workers"
 	}
 	newest := details.GetAttempts()[len(details.GetAttempts())-1]

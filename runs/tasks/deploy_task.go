@@ -25,7 +25,11 @@ const maxDescription = 255
 // and its triggers, the client repeats the request.
 func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskRequest) (*task.DeployTaskResponse, error) {
 	id, spec := request.GetTaskId(), request.GetSpec()
-	if _, refusal := declared.Task(spec, h.types); refusal != nil {
+	types, err := h.types.Of(ctx, spec.GetTaskTemplate())
+	if err != nil {
+		return nil, err
+	}
+	if _, refusal := declared.Task(spec, types); refusal != nil {
 		return nil, refusal.In("spec")
 	}
 	if _, err := h.places.Check(ctx, "task_id", id.GetProject(), id.GetDomain()); err != nil {
@@ -37,8 +41,10 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 			return nil, err
 		}
 	}
-	if err := h.reviewPod(spec); err != nil {
-		return nil, err
+	if types.Connector() == "" {
+		if err := h.reviewPod(spec); err != nil {
+			return nil, err
+		}
 	}
 	digest, body, err := schema.EncodeSpec(schema.SpecTask, spec)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
-	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 )
 
@@ -40,8 +40,8 @@ type Deps struct {
 	Access Access
 	Writer Writer
 	Reader Reader
-	// Types are those that someone runs.
-	Types tasktype.Set
+	// Types says what runs the tasks of a type.
+	Types declared.Types
 	Clock clock.Clock
 	// Pods judges the pods that tasks ask for; nil allows all.
 	Pods Pods
@@ -55,7 +55,7 @@ type Handler struct {
 	access Access
 	writer Writer
 	reader Reader
-	types  tasktype.Set
+	types  declared.Types
 	clock  clock.Clock
 	pods   Pods
 

@@ -101,9 +101,9 @@ var decisions = map[string]string{
 	"flyteidl2.common.ActionAddress.path": "not kept",
 	"flyteidl2.common.ActionAddress.url":  "not kept",
 
-	// Services that are not served.
-	"flyteidl2.connector.CreateTaskRequest.output_prefix": "connectors are not served",
-	"flyteidl2.connector.GetTaskRequest.output_prefix":    "connectors are not served",
+	// Services that connectors serve, not this server.
+	"flyteidl2.connector.CreateTaskRequest.output_prefix": "sent to connectors, and never received",
+	"flyteidl2.connector.GetTaskRequest.output_prefix":    "sent to connectors, and never received",
 }
 
 var looksLikeAPlace = regexp.MustCompile(`(?i)(ur[il]|path|dir|prefix|prefixes|root|base|link|location|bucket|filename)s?$`)

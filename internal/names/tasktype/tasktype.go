@@ -5,6 +5,7 @@ package tasktype
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,39 +57,62 @@ var connectors = map[string]string{
 // Set is the types that an installation serves. The zero value serves those that need no configuration.
 type Set struct {
 	configured, made map[string]string
+	connected        Connected
+}
+
+// Connected is what connectors say about the type of one task.
+type Connected struct {
+	// Connector runs the tasks of the type; empty for none.
+	Connector string
+	// Types are those that connectors serve, and Silent the connectors that have never said what they serve. Both are for the
+	// words of a refusal.
+	Types, Silent []string
 }
 
 // NewSet returns a set with the types that the configuration gives to a plugin, and those that an enabled plugin is made
 // for. Both are names of plugins by type.
 func NewSet(configured, made map[string]string) Set { return Set{configured: configured, made: made} }
 
+// With returns the set for one task, about whose type connectors were asked.
+func (s Set) With(c Connected) Set {
+	s.connected = c
+	return s
+}
+
+// Connector is the connector that runs the task; empty if something else does.
+func (s Set) Connector() string { return s.connected.Connector }
+
+// Asks reports whether only a connector can run a task: nothing else serves its type.
+func (s Set) Asks(template *core.TaskTemplate) bool { return !s.runs(template.GetType()) }
+
+func (s Set) runs(taskType string) bool {
+	return taskType == "" || taskType == Sleep || taskType == Echo || slices.Contains(containers, taskType) ||
+		s.configured[taskType] != "" || s.made[taskType] != ""
+}
+
 // Names are the types, in order.
 func (s Set) Names() []string {
-	names := append([]string{Sleep, Echo}, containers...)
+	names := slices.Concat([]string{Sleep, Echo}, containers, s.connected.Types)
 	for _, types := range []map[string]string{s.configured, s.made} {
-		for name := range types {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+		names = slices.AppendSeq(names, maps.Keys(types))
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // Refusal says why a task is not served because of its type, what would serve it and what is; empty if it is served.
 func (s Set) Refusal(template *core.TaskTemplate) string {
 	taskType := template.GetType()
-	if taskType == "" || taskType == Sleep || taskType == Echo || slices.Contains(containers, taskType) || s.configured[taskType] != "" || s.made[taskType] != "" {
+	if s.runs(taskType) || s.connected.Connector != "" {
 		return ""
 	}
 	served := strings.Join(s.Names(), ", ")
 	if system, known := connectors[taskType]; known {
-		return needsConnector(taskType, "a connector to "+system, served)
+		return s.needsConnector(taskType, "a connector to "+system, served)
 	}
 	missing, known := operators[taskType]
 	if !known && !hasProgram(template) {
-		return needsConnector(taskType, "a connector", served)
+		return s.needsConnector(taskType, "a connector", served)
 	}
 	if !known {
 		missing = "a plugin or a connector for it"
@@ -103,9 +127,13 @@ func (s Set) Refusal(template *core.TaskTemplate) string {
 }
 
 // needsConnector says that the work of a task is not in the task: another system runs it, and a connector passes it on.
-func needsConnector(taskType, connector, served string) string {
-	return fmt.Sprintf("tasks of type %q need %s, and this server does not run connectors yet. It serves %s. "+
-		"Until it runs them, call that system from a Python task", taskType, connector, served)
+func (s Set) needsConnector(taskType, connector, served string) string {
+	words := fmt.Sprintf("no connector serves tasks of type %q: they need %s. This installation serves %s. "+
+		"Start the connector and add its address to connectors.endpoints", taskType, connector, served)
+	if len(s.connected.Silent) > 0 {
+		words += "; these connectors have not said yet which types they serve: " + strings.Join(s.connected.Silent, ", ")
+	}
+	return words
 }
 
 // hasProgram reports whether the task brings something that a pod can run. Tasks of connectors have a container without an image,

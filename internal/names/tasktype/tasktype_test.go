@@ -44,7 +44,7 @@ func TestATypeThatNeedsAConnector(t *testing.T) {
 		"without any target": {&core.TaskTemplate{Type: "batch_job"}, "a connector"},
 	} {
 		words := set.Refusal(c.template)
-		require.Contains(t, words, "need "+c.want+", and this server does not run connectors yet", name)
+		require.Contains(t, words, "they need "+c.want+". This installation serves", name)
 		require.Contains(t, words, "actor, container,", name)
 		require.NotContains(t, words, "taskTypes", name)
 		require.NotContains(t, words, "plain pod", name)

@@ -52,6 +52,10 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.engine.v1.ArtifactUseService": {
 		"ListArtifactUses": {services, "run.view", nothing("versions and runs of the graph that a service draws")},
 	},
+	"flytebinary.engine.v1.ConnectorRegistryService": {
+		"ExplainConnectorWait": {services, "action.view", nothing("an action by its uid; the caller checked it")},
+		"FindConnector":        {services, "connector.use", nothing("connectors belong to the installation")},
+	},
 	"flytebinary.engine.v1.EngineService": {
 		"GetActionStorage":  {controllers, "action.view", on("action_id")},
 		"GetAssignments":    {controllers, "action.assign", nothing("uids of the caller's own objects")},

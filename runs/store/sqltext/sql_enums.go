@@ -28,6 +28,7 @@ const (
 	Executor  = string(rune('0' + schema.RunnerExecutor))
 	Builtin   = string(rune('0' + schema.RunnerBuiltin))
 	Pool      = string(rune('0' + schema.RunnerPool))
+	Connector = string(rune('0' + schema.RunnerConnector))
 	DueStart  = string(rune('0' + schema.DueStart))
 	CacheHit  = string(rune('0' + core.CatalogCacheStatus_CACHE_HIT))
 	Recovery  = string(rune('0' + common.RelationType_RELATION_TYPE_RECOVER))
@@ -38,8 +39,11 @@ const (
 // OnCluster are the runners of Runner.OnCluster, for IN.
 const OnCluster = `(` + Executor + `, ` + Pool + `)`
 
+// Assigned are the runners of Runner.Assigned, for IN.
+const Assigned = `(` + Executor + `, ` + Pool + `, ` + Connector + `)`
+
 // Admitted are the runners of Runner.Admitted, as rows of VALUES.
-const Admitted = `(` + Executor + `::smallint), (` + Builtin + `::smallint), (` + Pool + `::smallint)`
+const Admitted = `(` + Executor + `::smallint), (` + Builtin + `::smallint), (` + Pool + `::smallint), (` + Connector + `::smallint)`
 
 // Lists of phases, for IN.
 const (

@@ -29,14 +29,18 @@ func TestLiteralsOfEnumsAreTheirNumbers(t *testing.T) {
 }
 
 func TestListsOfRunnersFollowTheTable(t *testing.T) {
-	var onCluster, admitted []string
+	var onCluster, admitted, assigned []string
 	for _, runner := range schema.Runners(schema.Runner.OnCluster) {
 		onCluster = append(onCluster, fmt.Sprint(int16(runner)))
+	}
+	for _, runner := range schema.Runners(schema.Runner.Assigned) {
+		assigned = append(assigned, fmt.Sprint(int16(runner)))
 	}
 	for _, runner := range schema.Runners(schema.Runner.Admitted) {
 		admitted = append(admitted, fmt.Sprintf("(%d::smallint)", runner))
 	}
 	require.Equal(t, "("+strings.Join(onCluster, ", ")+")", OnCluster)
+	require.Equal(t, "("+strings.Join(assigned, ", ")+")", Assigned)
 	require.Equal(t, strings.Join(admitted, ", "), Admitted)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
-// LiveReader reads the live set of the executors and of the pools of workers, the actions that are admitted and unfinished,
+// LiveReader reads the live set of the executors, the pools of workers and the connectors, the actions that are admitted and unfinished,
 // and what those need of them. Built-in actions are left out.
 type LiveReader struct{ pool *pgxpool.Pool }
 
@@ -121,7 +121,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents bool) ([
 			) END
 		FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- apart, or the whole live set might be read for a few ids
 		JOIN actions r ON r.id = a.run_id
-		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner IN ` + sqltext.OnCluster + `
+		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner IN ` + sqltext.Assigned + `
 		ORDER BY a.id`
 	rows, err := l.pool.Query(ctx, query, sqltext.Planned, ids, parents)
 	if err != nil {

@@ -108,6 +108,8 @@ const (
 	Runner_RUNNER_EXECUTOR Runner = 1
 	// A pool of workers. One service schedules the pools of all clusters.
 	Runner_RUNNER_POOL Runner = 2
+	// A connector, which passes it on to another system. One service calls the connectors.
+	Runner_RUNNER_CONNECTOR Runner = 3
 )
 
 // Enum value maps for Runner.
@@ -116,11 +118,13 @@ var (
 		0: "RUNNER_UNSPECIFIED",
 		1: "RUNNER_EXECUTOR",
 		2: "RUNNER_POOL",
+		3: "RUNNER_CONNECTOR",
 	}
 	Runner_value = map[string]int32{
 		"RUNNER_UNSPECIFIED": 0,
 		"RUNNER_EXECUTOR":    1,
 		"RUNNER_POOL":        2,
+		"RUNNER_CONNECTOR":   3,
 	}
 )
 
@@ -703,7 +707,7 @@ type WatchAssignmentsRequest struct {
 	//
 	// Deprecated: Marked as deprecated in flytebinary/engine/v1/engine.proto.
 	Pools bool `protobuf:"varint,3,opt,name=pools,proto3" json:"pools,omitempty"`
-	// Those of one runner only. With RUNNER_POOL the stream covers all clusters and cluster is ignored.
+	// Those of one runner only. With a runner other than RUNNER_EXECUTOR the stream covers all clusters and cluster is ignored.
 	Runner        Runner `protobuf:"varint,4,opt,name=runner,proto3,enum=flytebinary.engine.v1.Runner" json:"runner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1595,11 +1599,12 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x18TRANSITION_OUTCOME_STALE\x10\x02\x12\x1f\n" +
 	"\x1bTRANSITION_OUTCOME_TERMINAL\x10\x03\x12%\n" +
 	"!TRANSITION_OUTCOME_UNKNOWN_ACTION\x10\x04\x12\x1e\n" +
-	"\x1aTRANSITION_OUTCOME_REFUSED\x10\x05*F\n" +
+	"\x1aTRANSITION_OUTCOME_REFUSED\x10\x05*\\\n" +
 	"\x06Runner\x12\x16\n" +
 	"\x12RUNNER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fRUNNER_EXECUTOR\x10\x01\x12\x0f\n" +
-	"\vRUNNER_POOL\x10\x022\xc2\x05\n" +
+	"\vRUNNER_POOL\x10\x02\x12\x14\n" +
+	"\x10RUNNER_CONNECTOR\x10\x032\xc2\x05\n" +
 	"\rEngineService\x12v\n" +
 	"\x11RecordTransitions\x12/.flytebinary.engine.v1.RecordTransitionsRequest\x1a0.flytebinary.engine.v1.RecordTransitionsResponse\x12l\n" +
 	"\rWatchChildren\x12+.flytebinary.engine.v1.WatchChildrenRequest\x1a,.flytebinary.engine.v1.WatchChildrenResponse0\x01\x12u\n" +

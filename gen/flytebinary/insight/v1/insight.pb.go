@@ -62,6 +62,8 @@ const (
 	WaitCause_WAIT_CAUSE_WORKER_START WaitCause = 12
 	// No worker of its reusable environment can start.
 	WaitCause_WAIT_CAUSE_WORKER_PROBLEM WaitCause = 13
+	// A connector has not started its job in the other system yet.
+	WaitCause_WAIT_CAUSE_CONNECTOR WaitCause = 14
 )
 
 // Enum value maps for WaitCause.
@@ -81,6 +83,7 @@ var (
 		11: "WAIT_CAUSE_WORKER_SLOTS",
 		12: "WAIT_CAUSE_WORKER_START",
 		13: "WAIT_CAUSE_WORKER_PROBLEM",
+		14: "WAIT_CAUSE_CONNECTOR",
 	}
 	WaitCause_value = map[string]int32{
 		"WAIT_CAUSE_UNSPECIFIED":       0,
@@ -97,6 +100,7 @@ var (
 		"WAIT_CAUSE_WORKER_SLOTS":      11,
 		"WAIT_CAUSE_WORKER_START":      12,
 		"WAIT_CAUSE_WORKER_PROBLEM":    13,
+		"WAIT_CAUSE_CONNECTOR":         14,
 	}
 )
 
@@ -1099,7 +1103,7 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\bended_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12<\n" +
 	"\n" +
-	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource*\x8c\x03\n" +
+	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource*\xa6\x03\n" +
 	"\tWaitCause\x12\x1a\n" +
 	"\x16WAIT_CAUSE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WAIT_CAUSE_PENDING\x10\x01\x12\x1e\n" +
@@ -1115,7 +1119,8 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x12\x1b\n" +
 	"\x17WAIT_CAUSE_WORKER_SLOTS\x10\v\x12\x1b\n" +
 	"\x17WAIT_CAUSE_WORKER_START\x10\f\x12\x1d\n" +
-	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r2\xeb\n" +
+	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r\x12\x18\n" +
+	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e2\xeb\n" +
 	"\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +

@@ -59,6 +59,7 @@ const titles: Record<WaitCause, string> = {
   [WaitCause.WORKER_SLOTS]: "All slots of its workers are taken",
   [WaitCause.WORKER_START]: "Waiting for a worker to start",
   [WaitCause.WORKER_PROBLEM]: "No worker can start",
+  [WaitCause.CONNECTOR]: "Waiting for the connector",
 };
 
 /** The advice for a limit. */

@@ -1,0 +1,112 @@
+package connectors
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector/connectorconnect"
+)
+
+// remote is a connector as this process reaches it.
+type remote struct {
+	Endpoint
+	jobs     connectorconnect.AsyncConnectorServiceClient
+	metadata connectorconnect.ConnectorMetadataServiceClient
+}
+
+// dial makes the clients of an endpoint; nothing is connected yet.
+func dial(e Endpoint, maxAnswer int) (*remote, error) {
+	secure := &tls.Config{MinVersion: tls.VersionTLS12}
+	if e.CAFile != "" {
+		pem, err := os.ReadFile(e.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("connector %s: %w", e.Name, err)
+		}
+		secure.RootCAs = x509.NewCertPool()
+		if !secure.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("connector %s: %s has no certificate", e.Name, e.CAFile)
+		}
+	}
+	if e.CertFile != "" {
+		certificate, err := tls.LoadX509KeyPair(e.CertFile, e.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("connector %s: %w", e.Name, err)
+		}
+		secure.Certificates = []tls.Certificate{certificate}
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	client := &http.Client{Transport: &http.Transport{
+		Protocols: protocols, TLSClientConfig: secure, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 5 * time.Minute,
+		DialContext: (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		HTTP2:       &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+	}}
+	options := connect.WithClientOptions(connect.WithGRPC(), connect.WithReadMaxBytes(maxAnswer), connect.WithInterceptors(bearer(e.Token)))
+	return &remote{
+		Endpoint: e,
+		jobs:     connectorconnect.NewAsyncConnectorServiceClient(client, e.URL, options),
+		metadata: connectorconnect.NewConnectorMetadataServiceClient(client, e.URL, options),
+	}, nil
+}
+
+// bearer sends a token with each call.
+type bearer string
+
+func (b bearer) add(to http.Header) {
+	if b != "" {
+		to.Set("Authorization", "Bearer "+string(b))
+	}
+}
+
+// WrapUnary implements connect.Interceptor.
+func (b bearer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+		b.add(r.Header())
+		return next(ctx, r)
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor.
+func (b bearer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		b.add(conn.RequestHeader())
+		return conn
+	}
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (b bearer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+// away reports whether an error says nothing about the job, only that the connector cannot be asked now: it is not reachable, does
+// not accept the server's credential, is too busy, or does not serve the type, as one that is being replaced.
+func away(err error) bool {
+	switch connect.CodeOf(err) {
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled, connect.CodeUnauthenticated, connect.CodePermissionDenied,
+		connect.CodeResourceExhausted, connect.CodeNotFound, connect.CodeUnimplemented, connect.CodeAborted:
+		return true
+	}
+	var told *connect.Error // anything else was not said by a connector
+	return !errors.As(err, &told) || !connect.IsWireError(err)
+}
+
+// said is what a connector says in an error.
+func said(err error) string {
+	var told *connect.Error
+	if errors.As(err, &told) {
+		return told.Message()
+	}
+	return err.Error()
+}

@@ -1,0 +1,223 @@
+package connectors_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/connectors"
+	connectorv2 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector/connectorconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// fakeJob is a job in the system behind the fake.
+type fakeJob struct {
+	ID, Key  string
+	state    *connectorv2.Resource
+	template string // the type of its task
+	deleted  bool
+}
+
+// fake is a connector at the edge: a gRPC server without TLS, and the jobs of the system behind it. It records what it is sent.
+type fake struct {
+	connectorconnect.UnimplementedAsyncConnectorServiceHandler
+	connectorconnect.UnimplementedConnectorMetadataServiceHandler
+
+	t      testing.TB
+	addr   string
+	server *http.Server
+
+	mu      sync.Mutex
+	types   []*connectorv2.TaskCategory
+	jobs    map[string]*fakeJob // by key
+	creates []*connectorv2.CreateTaskRequest
+	gets    []*connectorv2.GetTaskRequest
+	deletes int
+	first   func(j *fakeJob)       // sets the state of a new job
+	create  func(j *fakeJob) error // what CreateTask answers once the job exists; nil answers its name
+	get     func(j *fakeJob) error // what GetTask answers before anything else
+	remove  func(n int) error      // what the nth DeleteTask answers, from 1
+}
+
+func newFake(t testing.TB, types ...string) *fake {
+	t.Helper()
+	f := &fake{t: t, jobs: map[string]*fakeJob{}}
+	for _, name := range types {
+		f.types = append(f.types, &connectorv2.TaskCategory{Name: name})
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	f.addr = listener.Addr().String()
+	f.serve(listener)
+	t.Cleanup(f.down)
+	return f
+}
+
+func (f *fake) serve(listener net.Listener) {
+	mux := http.NewServeMux()
+	mux.Handle(connectorconnect.NewAsyncConnectorServiceHandler(f))
+	mux.Handle(connectorconnect.NewConnectorMetadataServiceHandler(f))
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	f.server = &http.Server{Handler: mux, Protocols: protocols}
+	go func() { _ = f.server.Serve(listener) }()
+}
+
+// down takes the connector away; up brings it back at the same address.
+func (f *fake) down() { _ = f.server.Close() }
+
+func (f *fake) up() {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool {
+		listener, err := net.Listen("tcp", f.addr)
+		if err == nil {
+			f.serve(listener)
+		}
+		return err == nil
+	}, wait, tick)
+}
+
+func (f *fake) endpoint(name string) connectors.Endpoint {
+	return connectors.Endpoint{Name: name, URL: "http://" + f.addr}
+}
+
+func (f *fake) ListConnectors(context.Context, *connectorv2.ListConnectorsRequest) (*connectorv2.ListConnectorsResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return &connectorv2.ListConnectorsResponse{Connectors: []*connectorv2.Connector{{Name: "Fake Connector", SupportedTaskCategories: f.types}}}, nil
+}
+
+func (f *fake) CreateTask(_ context.Context, r *connectorv2.CreateTaskRequest) (*connectorv2.CreateTaskResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.creates = append(f.creates, proto.Clone(r).(*connectorv2.CreateTaskRequest))
+	key := r.GetTaskExecutionMetadata().GetAnnotations()[connectors.AnnotationKey]
+	job := f.jobs[key]
+	if job == nil {
+		job = &fakeJob{ID: "job-" + key, Key: key, state: &connectorv2.Resource{Phase: core.TaskExecution_QUEUED}, template: r.GetTemplate().GetType()}
+		if f.first != nil {
+			f.first(job)
+		}
+		f.jobs[key] = job
+	}
+	if f.create != nil {
+		if err := f.create(job); err != nil {
+			return nil, err
+		}
+	}
+	meta, err := json.Marshal(map[string]string{"job_id": job.ID, "key": key})
+	return &connectorv2.CreateTaskResponse{ResourceMeta: meta}, err
+}
+
+func (f *fake) of(meta []byte) (*fakeJob, error) {
+	var named struct{ Key string }
+	if err := json.Unmarshal(meta, &named); err != nil || f.jobs[named.Key] == nil {
+		return nil, connect.NewError(connect.CodeInternal, err)
+	}
+	return f.jobs[named.Key], nil
+}
+
+func (f *fake) GetTask(_ context.Context, r *connectorv2.GetTaskRequest) (*connectorv2.GetTaskResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gets = append(f.gets, proto.Clone(r).(*connectorv2.GetTaskRequest))
+	job, err := f.of(r.GetResourceMeta())
+	if err != nil {
+		return nil, err
+	}
+	if f.get != nil {
+		if err := f.get(job); err != nil {
+			return nil, err
+		}
+	}
+	return &connectorv2.GetTaskResponse{Resource: proto.Clone(job.state).(*connectorv2.Resource)}, nil
+}
+
+func (f *fake) DeleteTask(_ context.Context, r *connectorv2.DeleteTaskRequest) (*connectorv2.DeleteTaskResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deletes++
+	if f.remove != nil {
+		if err := f.remove(f.deletes); err != nil {
+			return nil, err
+		}
+	}
+	job, err := f.of(r.GetResourceMeta())
+	if err != nil {
+		return nil, err
+	}
+	job.deleted = true
+	return &connectorv2.DeleteTaskResponse{}, nil
+}
+
+// begins sets the state of the jobs that are created from now on.
+func (f *fake) begins(state *connectorv2.Resource) {
+	f.with(func() { f.first = func(j *fakeJob) { j.state = proto.Clone(state).(*connectorv2.Resource) } })
+}
+
+// with changes the fake.
+func (f *fake) with(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
+}
+
+// becomes sets the state of all jobs.
+func (f *fake) becomes(state *connectorv2.Resource) {
+	f.with(func() {
+		for _, j := range f.jobs {
+			j.state = proto.Clone(state).(*connectorv2.Resource)
+		}
+	})
+}
+
+// has waits until there are as many jobs, and returns them.
+func (f *fake) has(n int) []*fakeJob {
+	f.t.Helper()
+	var all []*fakeJob
+	require.Eventually(f.t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		all = nil
+		for _, j := range f.jobs {
+			all = append(all, j)
+		}
+		return len(all) == n
+	}, wait, tick, "%d jobs", n)
+	return all
+}
+
+// until waits until something is true of the fake.
+func (f *fake) until(what string, is func() bool) {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return is()
+	}, wait, tick, what)
+}
+
+const (
+	// wait bounds what a test waits for; it is long, since the machine may be busy.
+	wait = 20 * time.Second
+	tick = 5 * time.Millisecond
+)
+
+func containsAll(text string, parts ...string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,77 @@
+package connectors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/connectors/store"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+)
+
+// handler serves ConnectorRegistryService.
+type handler struct{ store *store.Store }
+
+// FindConnector implements enginev1connect.ConnectorRegistryServiceHandler.
+func (h *handler) FindConnector(ctx context.Context, r *enginev1.FindConnectorRequest) (*enginev1.FindConnectorResponse, error) {
+	name, err := h.store.Find(ctx, store.Type{Name: r.GetTaskType(), Version: r.GetTaskTypeVersion()})
+	if err != nil || name != "" {
+		return &enginev1.FindConnectorResponse{Connector: name}, err
+	}
+	all, err := h.store.States(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer := &enginev1.FindConnectorResponse{}
+	for i := range all {
+		answer.TaskTypes = append(answer.TaskTypes, all[i].Types...)
+		if all[i].AnsweredAt == nil {
+			answer.Silent = append(answer.Silent, all[i].Name)
+		}
+	}
+	slices.Sort(answer.TaskTypes)
+	answer.TaskTypes = slices.Compact(answer.GetTaskTypes())
+	return answer, nil
+}
+
+// ExplainConnectorWait implements enginev1connect.ConnectorRegistryServiceHandler.
+func (h *handler) ExplainConnectorWait(ctx context.Context, r *enginev1.ExplainConnectorWaitRequest) (*enginev1.ExplainConnectorWaitResponse, error) {
+	standing, err := h.store.Standing(ctx, r.GetUid())
+	if err != nil {
+		return nil, err
+	}
+	if standing == nil {
+		return nil, rpc.NotFound("no connector has the action %d", r.GetUid())
+	}
+	return &enginev1.ExplainConnectorWaitResponse{Message: words(standing)}, nil
+}
+
+// words say how far a job is.
+func words(at *store.Standing) string {
+	j, c := &at.Job, &at.Connector
+	text := ""
+	switch {
+	case j.Connector == "":
+		return fmt.Sprintf("no connector serves tasks of type %q any more", j.TaskType)
+	case c.Name == "":
+		return fmt.Sprintf("the connector %s has the job, and it is no longer configured", j.Connector)
+	case j.Stage == store.Waiting && j.Problem == "" && c.Problem == "":
+		text = fmt.Sprintf("the connector %s is about to start the job; it has %d jobs, and %d wait", j.Connector, c.Jobs, c.Waiting)
+	case j.Stage < store.Created:
+		text = fmt.Sprintf("the connector %s has not started the job", j.Connector)
+	default:
+		text = fmt.Sprintf("the connector %s has the job", j.Connector)
+	}
+	if j.Problem != "" {
+		text += ": " + j.Problem
+	}
+	if c.Problem != "" {
+		text += "; the connector does not answer: " + c.Problem
+		if c.AnsweredAt != nil {
+			text += "; its last answer came at " + c.AnsweredAt.UTC().Format(time.RFC3339)
+		}
+	}
+	return text
+}

@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Offer adds actions, and reports which are new: an action that is stored stays as it is.
+func (s *Store) Offer(ctx context.Context, jobs []Job) (added []bool, err error) {
+	added = make([]bool, len(jobs))
+	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+		statements := &pgx.Batch{}
+		// What a crash forgets of it, the next snapshot of assignments brings again.
+		statements.Queue(`SET LOCAL synchronous_commit = off`)
+		connectors := make([]string, len(jobs))
+		for i := range jobs {
+			j, run := &jobs[i], &jobs[i].Action.Run
+			statements.Queue(`
+				INSERT INTO connector_jobs (uid, connector, task_type, type_version, project, domain, run, name, priority, attempt, user_failures, system_failures)
+				VALUES ($1, `+finds("$2::text", "$3::integer")+`, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+				ON CONFLICT (uid) DO NOTHING RETURNING connector`,
+				j.UID, j.TaskType, j.TypeVersion, run.Project, run.Domain, run.Name, j.Action.Name, j.Priority, j.Attempt, j.UserFailures, j.SystemFailures,
+			).QueryRow(func(row pgx.Row) error {
+				err := row.Scan(&connectors[i])
+				if errors.Is(err, pgx.ErrNoRows) {
+					return nil
+				}
+				added[i] = err == nil
+				return err
+			})
+		}
+		if err := tx.SendBatch(ctx, statements).Close(); err != nil {
+			return err
+		}
+		return notify(ctx, tx, distinct(connectors)...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("offer actions to connectors: %w", err)
+	}
+	return added, nil
+}
+
+// Release forgets actions that have ended otherwise. Jobs that may exist are kept until the connector has deleted them.
+func (s *Store) Release(ctx context.Context, uids ...int64) error {
+	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM connector_jobs WHERE uid = ANY($1) AND stage = `+sqlWaiting, uids); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `
+			UPDATE connector_jobs SET stop = `+sqlReleased+`, stopped_at = clock_timestamp(), due_at = clock_timestamp(), failures = 0
+			WHERE uid = ANY($1) AND stop <> `+sqlReleased+` RETURNING connector`, uids)
+		if err != nil {
+			return err
+		}
+		connectors, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		return notify(ctx, tx, distinct(connectors)...)
+	})
+	if err != nil {
+		return fmt.Errorf("release actions of connectors: %w", err)
+	}
+	return nil
+}
+
+// Unreleased lists the uids of all actions that were not released.
+func (s *Store) Unreleased(ctx context.Context) ([]int64, error) {
+	rows, err := s.db.Query(ctx, `SELECT uid FROM connector_jobs WHERE stop <> `+sqlReleased)
+	if err != nil {
+		return nil, fmt.Errorf("read actions of connectors: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}
+
+// Due reads at most limit jobs of a connector that are due, without those with the uids in hand, and how long it is until another
+// is due; 0 means that none is. Waiting actions are due, by priority, while the connector has fewer than most jobs; 0 means always.
+func (s *Store) Due(ctx context.Context, connector string, hand []int64, most, limit int) (due []Job, next time.Duration, err error) {
+	hand = append([]int64{}, hand...) // no uids are an empty array, not NULL
+	statements := &pgx.Batch{}
+	statements.Queue(`
+		(SELECT `+jobColumns+` FROM connector_jobs j
+		WHERE j.connector = $1 AND j.stage > 0 AND j.due_at <= clock_timestamp() AND j.uid <> ALL($2)
+		ORDER BY j.due_at LIMIT $3)
+		UNION ALL
+		(SELECT `+jobColumns+` FROM connector_jobs j
+		WHERE j.connector = $1 AND j.stage = 0 AND j.due_at <= clock_timestamp() AND j.uid <> ALL($2)
+		ORDER BY (-j.priority), j.uid
+		LIMIT least($3, CASE WHEN $4 = 0 THEN $3 ELSE
+			greatest(0, $4 - (SELECT count(*) FROM connector_jobs h WHERE h.connector = $1 AND (h.stage > 0 OR h.uid = ANY($2))))
+		END))
+		LIMIT $3`, connector, hand, limit, most).Query(func(rows pgx.Rows) error {
+		var err error
+		due, err = pgx.CollectRows(rows, scanJob)
+		return err
+	})
+	statements.Queue(`
+		SELECT coalesce(greatest(0, extract(epoch FROM min(at) - clock_timestamp())), -1) FROM (
+			(SELECT due_at AS at FROM connector_jobs WHERE connector = $1 AND stage > 0 AND uid <> ALL($2) ORDER BY due_at LIMIT 1)
+			UNION ALL
+			(SELECT min(due_at) FROM connector_jobs WHERE connector = $1 AND stage = 0 AND due_at > clock_timestamp() AND uid <> ALL($2))
+		) AS upcoming`, connector, hand).QueryRow(func(row pgx.Row) error {
+		var seconds float64
+		if err := row.Scan(&seconds); err != nil {
+			return err
+		}
+		if seconds >= 0 {
+			next = time.Duration(seconds*float64(time.Second)) + time.Millisecond
+		}
+		return nil
+	})
+	if err := s.db.SendBatch(ctx, statements).Close(); err != nil {
+		return nil, 0, fmt.Errorf("read due jobs: %w", err)
+	}
+	return due, next, nil
+}
+
+// Intend records that a job is about to be requested, with the secrets that it gets. It reports whether the attempt still waits.
+func (s *Store) Intend(ctx context.Context, j *Job, secrets map[string]string) (bool, error) {
+	return s.change(ctx, `
+		UPDATE connector_jobs SET stage = `+sqlIntended+`, secrets = $3, begun_at = coalesce(begun_at, clock_timestamp())
+		WHERE uid = $1 AND attempt = $2 AND stage < `+sqlCreated+` AND stop = `+sqlNoStop, j.UID, j.Attempt, secrets)
+}
+
+// Created records by what the connector knows a job. The commit is durable when it returns.
+func (s *Store) Created(ctx context.Context, j *Job, meta []byte) error {
+	_, err := s.change(ctx, `
+		UPDATE connector_jobs SET stage = `+sqlCreated+`, meta = $3, failures = 0, problem = '' WHERE uid = $1 AND attempt = $2`, j.UID, j.Attempt, meta)
+	return err
+}
+
+// Told records what was reported of a job. limit is its time limit, which begins when it is first seen to run; 0 means none.
+func (s *Store) Told(ctx context.Context, j *Job, running bool, limit time.Duration) error {
+	_, err := s.change(ctx, `
+		UPDATE connector_jobs SET phase = $3, version = $4, told = $5,
+			running_at = CASE WHEN $6 THEN coalesce(running_at, clock_timestamp()) ELSE running_at END,
+			run_until = CASE WHEN $6 AND $7 > interval '0' THEN coalesce(run_until, clock_timestamp() + $7) ELSE run_until END
+		WHERE uid = $1 AND attempt = $2`, j.UID, j.Attempt, j.Phase, j.Version, j.Told, running, limit)
+	return err
+}
+
+// Overrun marks a job that exceeds its time limit, and reports whether it was still running.
+func (s *Store) Overrun(ctx context.Context, j *Job) (bool, error) {
+	return s.change(ctx, `
+		UPDATE connector_jobs SET stop = `+sqlOvertime+`, stopped_at = clock_timestamp(), failures = 0 WHERE uid = $1 AND attempt = $2 AND stop = `+sqlNoStop, j.UID, j.Attempt)
+}
+
+// Done forgets an attempt and its action. It is not an error if someone else did.
+func (s *Store) Done(ctx context.Context, j *Job) error {
+	_, err := s.change(ctx, `DELETE FROM connector_jobs WHERE uid = $1 AND attempt = $2`, j.UID, j.Attempt)
+	return err
+}
+
+// Retry makes an action wait for its next attempt, or forgets it if it was released. It is not an error if someone else did.
+func (s *Store) Retry(ctx context.Context, j *Job, next Job, pause time.Duration) error {
+	gone, err := s.change(ctx, `DELETE FROM connector_jobs WHERE uid = $1 AND attempt = $2 AND stop = `+sqlReleased, j.UID, j.Attempt)
+	if err != nil || gone {
+		return err
+	}
+	_, err = s.change(ctx, `
+		UPDATE connector_jobs SET attempt = $3, user_failures = $4, system_failures = $5, stage = `+sqlWaiting+`, stop = `+sqlNoStop+`, stopped_at = NULL,
+			due_at = clock_timestamp() + $6, failures = 0, problem = '', secrets = '{}', meta = NULL, begun_at = NULL, running_at = NULL, run_until = NULL,
+			phase = 0, version = 0, told = ''
+		WHERE uid = $1 AND attempt = $2`, j.UID, j.Attempt, next.Attempt, next.UserFailures, next.SystemFailures, pause)
+	return err
+}
+
+// Hasten makes the jobs of a connector that could not be asked about due within a time, spread over it.
+func (s *Store) Hasten(ctx context.Context, connector string, within time.Duration) error {
+	_, err := s.change(ctx, `
+		UPDATE connector_jobs SET due_at = least(due_at, clock_timestamp() + $2 * random()) WHERE connector = $1 AND failures <> 0`, connector, within)
+	return err
+}
+
+func (s *Store) change(ctx context.Context, statement string, args ...any) (bool, error) {
+	tag, err := s.db.Exec(ctx, statement, args...)
+	if err != nil {
+		return false, fmt.Errorf("change a job: %w", err)
+	}
+	return tag.RowsAffected() > 0, nil
+}
+
+// Later says when to look at a job again.
+type Later struct {
+	UID     int64
+	Attempt int32
+	// Stop is what is known of it: a job that should stop for another reason meanwhile is due as that says.
+	Stop  Stop
+	Pause time.Duration
+	// Failures is how many calls in a row have failed; Problem is why.
+	Failures int
+	Problem  string
+}
+
+// Defer says when to look at jobs again. A crash loses little by losing it, so it does not wait for the disk.
+func (s *Store) Defer(ctx context.Context, all []Later) error {
+	var uids []int64
+	var attempts, failures []int32
+	var pauses []time.Duration
+	var problems []string
+	var stops []int16
+	for i := range all {
+		l := &all[i]
+		uids, attempts, stops, pauses = append(uids, l.UID), append(attempts, l.Attempt), append(stops, int16(l.Stop)), append(pauses, l.Pause)
+		failures, problems = append(failures, int32(l.Failures)), append(problems, l.Problem) //nolint:gosec // they are few
+	}
+	statements := &pgx.Batch{}
+	statements.Queue(`SET LOCAL synchronous_commit = off`)
+	statements.Queue(`
+		UPDATE connector_jobs j SET due_at = least(clock_timestamp() + l.pause, j.run_until), failures = l.failures, problem = l.problem
+		FROM unnest($1::bigint[], $2::integer[], $3::smallint[], $4::interval[], $5::integer[], $6::text[]) AS l (uid, attempt, stop, pause, failures, problem)
+		WHERE j.uid = l.uid AND j.attempt = l.attempt AND j.stop = l.stop`, uids, attempts, stops, pauses, failures, problems)
+	if err := s.db.SendBatch(ctx, statements).Close(); err != nil {
+		return fmt.Errorf("defer jobs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package declared
+
+import (
+	"context"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
+)
+
+// Connectors says which connector serves a type of task; enginev1connect.ConnectorRegistryServiceClient does.
+type Connectors interface {
+	FindConnector(ctx context.Context, r *enginev1.FindConnectorRequest) (*enginev1.FindConnectorResponse, error)
+}
+
+// Types says what runs the tasks of a type.
+type Types struct {
+	// Set are the types that executors and the runs service run. The zero value has those that need no configuration.
+	Set tasktype.Set
+	// Connectors is asked about all other types; nil means that there are no connectors.
+	Connectors Connectors
+}
+
+// Of returns the types that are served, as far as they concern this task.
+func (t Types) Of(ctx context.Context, template *core.TaskTemplate) (tasktype.Set, error) {
+	if t.Connectors == nil || !t.Set.Asks(template) {
+		return t.Set, nil
+	}
+	answer, err := t.Connectors.FindConnector(ctx, &enginev1.FindConnectorRequest{
+		TaskType: template.GetType(), TaskTypeVersion: template.GetTaskTypeVersion(),
+	})
+	if err != nil {
+		return t.Set, err
+	}
+	return t.Set.With(tasktype.Connected{Connector: answer.GetConnector(), Types: answer.GetTaskTypes(), Silent: answer.GetSilent()}), nil
+}
