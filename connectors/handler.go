@@ -54,7 +54,7 @@ func words(at *store.Standing) string {
 	text := ""
 	switch {
 	case j.Connector == "":
-		return fmt.Sprintf("no connector serves tasks of type %q any more", j.TaskType)
+		return fmt.Sprintf("no connector serves tasks of type %q now", j.TaskType)
 	case c.Name == "":
 		return fmt.Sprintf("the connector %s has the job, and it is no longer configured", j.Connector)
 	case j.Stage == store.Waiting && j.Problem == "" && c.Problem == "":

@@ -21,7 +21,7 @@ import (
 const (
 	// gather is the pause before the list of due jobs is read again, in which jobs become due and calls end.
 	gather = 25 * time.Millisecond
-	// stepRetry is the longest pause after a step that failed for a reason of ours, such as a database that is away.
+	// stepRetry is the longest pause after a step that failed for a reason of this server, such as a database that is away.
 	stepRetry = 10 * time.Second
 )
 
@@ -82,7 +82,7 @@ func (w *worker) gathered(ended <-chan store.Later, hand map[int64]bool) (later 
 	}
 }
 
-// await waits until there may be something to do, and reports whether the context goes on. next is how long it is until a job is due; 0 if
+// await waits until there may be something to do, and reports whether the context continues. next is how long it is until a job is due; 0 if
 // none will be.
 func (w *worker) await(ctx context.Context, next time.Duration, ended chan store.Later, hand map[int64]bool) bool {
 	pause := w.config.Poll

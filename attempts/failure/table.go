@@ -142,7 +142,7 @@ func Table() map[Reason]Row {
 		JobNotStarted:             {User, true, "the connector could not start the job"},
 		JobFailed:                 {User, false, "the job failed in the system that ran it"},
 		JobAborted:                {User, false, "the job was stopped in the system that ran it"},
-		JobLost:                   {System, true, "the connector cannot say any more how the job is"},
+		JobLost:                   {System, true, "the connector no longer says how the job is"},
 		NoRoom:                    {System, true, "no node has room for the pod now"},
 		NotListening:              {User, true, "the process runs, but nothing accepts connections on the port of the app; check the port and that the app listens"},
 		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},

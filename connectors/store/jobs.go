@@ -164,7 +164,7 @@ func (s *Store) Retry(ctx context.Context, j *Job, next Job, pause time.Duration
 	_, err = s.change(ctx, `
 		UPDATE connector_jobs SET attempt = $3, user_failures = $4, system_failures = $5, stage = `+sqlWaiting+`, stop = `+sqlNoStop+`, stopped_at = NULL,
 			due_at = clock_timestamp() + $6, failures = 0, problem = '', secrets = '{}', meta = NULL, begun_at = NULL, running_at = NULL, run_until = NULL,
-			phase = 0, version = 0, told = ''
+			phase = DEFAULT, version = DEFAULT, told = DEFAULT
 		WHERE uid = $1 AND attempt = $2`, j.UID, j.Attempt, next.Attempt, next.UserFailures, next.SystemFailures, pause)
 	return err
 }

@@ -127,7 +127,7 @@ func TestWhatATaskDeclares(t *testing.T) {
 	}, messages(notes))
 
 	_, refusal = Task(&task.TaskSpec{TaskTemplate: &core.TaskTemplate{Type: "python", Target: &core.TaskTemplate_Sql{Sql: &core.Sql{}}}}, tasktype.Set{})
-	require.ErrorContains(t, refusal.In("task_spec"), "task_spec.task_template.sql: this server runs no SQL statements")
+	require.ErrorContains(t, refusal.In("task_spec"), "task_spec.task_template.sql: only connectors run SQL statements")
 }
 
 // TestWhatAWorkerKindAsksFor: values of enums are decided one by one, and numbers that the contract does not have are refused.

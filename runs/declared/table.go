@@ -71,6 +71,7 @@ var table = map[protoreflect.FullName]decision{
 			refused: map[protoreflect.Name]string{"WORKER_KIND_SANDBOX": noSandbox, "WORKER_KIND_MICROVM": noSandbox},
 		}},
 	},
+	"flyteidl2.core.Sql":        {honoured: "statement dialect"},
 	"flyteidl2.core.Identifier": {honoured: "project domain name version", shown: "resource_type org"},
 	"flyteidl2.core.TaskMetadata": {
 		honoured: "discoverable timeout retries discovery_version interruptible cache_serializable pod_template_name " +
