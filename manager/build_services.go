@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/artifacts"
 	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
+	"github.com/flyte-binary/flyte-binary/connectors"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
@@ -110,6 +111,19 @@ func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
 		PodLogs:   podLogs(p.peers, p.config, func(c enginev1connect.PodLogServiceClient) apps.PodLogs { return c }),
 		Addresses: apps.Addresses{PublicURL: p.config.Access.PublicURL, Domain: p.config.Gateway.Domain},
 		Clock:     p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	return service, nil
+}
+
+// buildConnectors makes what runs tasks in other systems.
+func buildConnectors(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := connectors.New(p.config.Connectors, connectors.Deps{
+		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Secrets: p.peers.secretValues(),
+		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, LegacyEnv: p.config.Executor.Pod.LegacyEnv,
 	})
 	if err != nil {
 		return nil, err

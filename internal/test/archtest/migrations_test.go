@@ -20,6 +20,7 @@ var before = map[string]string{
 	"triggers/store":      "00002",
 	"apps/store":          "00003",
 	"pools/store":         "00000", // it has none
+	"connectors/store":    "00000", // it has none
 	"access/store":        "00001",
 }
 
