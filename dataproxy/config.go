@@ -10,6 +10,10 @@ import (
 type Config struct {
 	// MaxUploadBytes bounds one upload by a signed URL.
 	MaxUploadBytes int64 `config:"maxUploadBytes"`
+	// ProjectUploadBytesPerDay bounds the bytes that a project uploads in a day, as code, files and inputs. What counts is what the
+	// object store has: each request looks for the uploads that were requested before it. Each process of the API counts by
+	// itself. Defaults to 0, no limit.
+	ProjectUploadBytesPerDay int64 `config:"projectUploadBytesPerDay"`
 	// MaxUploadExpiry is the longest, and the default, validity of a signed upload URL.
 	MaxUploadExpiry time.Duration `config:"maxUploadExpiry"`
 	// MaxDownloadExpiry is the longest, and the default, validity of a signed download URL.
@@ -67,6 +71,7 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	var found invalid.Fields
 	found.If(c.MaxUploadBytes <= 0, "maxUploadBytes: must be positive, got %d", c.MaxUploadBytes)
+	found.If(c.ProjectUploadBytesPerDay < 0, "projectUploadBytesPerDay: must not be negative, got %d", c.ProjectUploadBytesPerDay)
 	found.If(c.MaxUploadExpiry <= 0, "maxUploadExpiry: must be positive, got %s", c.MaxUploadExpiry)
 	found.If(c.MaxDownloadExpiry <= 0, "maxDownloadExpiry: must be positive, got %s", c.MaxDownloadExpiry)
 	found.If(c.MaxInlineBytes <= 0, "maxInlineBytes: must be positive, got %d", c.MaxInlineBytes)

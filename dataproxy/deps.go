@@ -6,6 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
@@ -82,6 +83,8 @@ type Deps struct {
 	// Clock times heartbeats and pauses; nil means the system's.
 	Clock  clock.Clock
 	Logger zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
 }
 
 func (d Deps) missing() string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster/clusterconnect"
@@ -22,6 +23,7 @@ type Service struct {
 	access  *blobaccess.Rules
 	clock   clock.Clock
 	logger  zerolog.Logger
+	uploads *uploadQuota
 	bundles chan struct{} // has a place for each code bundle that may be read at the same time
 }
 
@@ -38,8 +40,15 @@ func New(config Config, deps Deps) (*Service, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
+	if deps.Meter == nil {
+		deps.Meter = noop.NewMeterProvider()
+	}
+	uploads, err := newUploadQuota(config.ProjectUploadBytesPerDay, deps.Store, deps.Clock, deps.Meter)
+	if err != nil {
+		return nil, fmt.Errorf("dataproxy: %w", err)
+	}
 	return &Service{
-		config: config, deps: deps, access: blobaccess.New(deps.Store), clock: deps.Clock,
+		config: config, deps: deps, access: blobaccess.New(deps.Store), clock: deps.Clock, uploads: uploads,
 		logger:  deps.Logger.With().Str("service", "dataproxy").Logger(),
 		bundles: make(chan struct{}, config.Code.MaxReads),
 	}, nil

@@ -52,6 +52,9 @@ func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateU
 		return nil, err
 	}
 	uri := blobpath.Uploads(s.deps.Store.Root(), r.GetProject(), r.GetDomain()) + "/" + path
+	if err := s.uploads.enter(ctx, r.GetProject(), uri, r.GetContentLength(), expires); err != nil {
+		return nil, err
+	}
 	signed, err := s.deps.Store.SignPut(ctx, uri, blobstore.PutOptions{
 		Expires: expires, ContentMD5: r.GetContentMd5(), MaxBytes: limit, MD5Metadata: r.GetAddContentMd5Metadata(),
 		// Replacing content by the same content repairs a damaged object.

@@ -45,6 +45,7 @@ func metricLabels() obs.Labels {
 		"flyte.secrets.calls":                {"backend", "operation", "outcome"},
 		"flyte.tracked.reports":              {"outcome"},
 		"flyte.triggers.slots":               {"result"},
+		"flyte.uploads.refused":              {"limit"},
 		"flyte.watch.streams":                {"of"},
 		"flyte.workers.attempts":             {"start"},
 		"flyte.workers.count":                {"state"},

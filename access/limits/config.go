@@ -16,11 +16,17 @@ type Config struct {
 	// ProjectRunsPerMinute is how many runs are created by call in a project, by all its callers together. Runs of schedules and other
 	// triggers do not count. Defaults to 0.
 	ProjectRunsPerMinute int `config:"projectRunsPerMinute"`
+	// UploadsPerMinute is how many uploads of files and inputs a person or an API key requests. Those of tasks count for their
+	// project alone. Defaults to 6000.
+	UploadsPerMinute int `config:"uploadsPerMinute"`
+	// ProjectUploadsPerMinute is how many uploads of files and inputs are requested in a project, by all its callers together.
+	// Defaults to 0.
+	ProjectUploadsPerMinute int `config:"projectUploadsPerMinute"`
 }
 
 // DefaultConfig returns limits that only programs in error reach.
 func DefaultConfig() Config {
-	return Config{RequestsPerSecond: 500, Streams: 500, RunsPerMinute: 6000}
+	return Config{RequestsPerSecond: 500, Streams: 500, RunsPerMinute: 6000, UploadsPerMinute: 6000}
 }
 
 // Validate lists the fields that are wrong.
@@ -34,6 +40,8 @@ func (c Config) Validate() error {
 		{"streams", c.Streams},
 		{"runsPerMinute", c.RunsPerMinute},
 		{"projectRunsPerMinute", c.ProjectRunsPerMinute},
+		{"uploadsPerMinute", c.UploadsPerMinute},
+		{"projectUploadsPerMinute", c.ProjectUploadsPerMinute},
 	} {
 		found.If(field.value < 0 || field.value > 1_000_000, "%s: must be between 0 and 1000000, got %d", field.name, field.value)
 	}

@@ -1,5 +1,5 @@
 // Package limits bounds what one caller, and one project, asks of the installation: requests a second, open streams, and runs
-// created a minute. It decides in the memory of the process. How much a project has under way is limited by the runs service,
+// created and uploads requested a minute. It decides in the memory of the process. How much a project has under way is limited by the runs service,
 // which knows it.
 package limits
 
@@ -21,9 +21,22 @@ const (
 	burst = 10
 	// streamWait is when a refused stream may try again: others end when their clients do.
 	streamWait = 5 * time.Second
-	// createRun is the permission of the calls that create runs.
-	createRun = "run.create"
 )
+
+// created is what certain calls create, whose number a minute is limited for a caller and for a project.
+type created struct {
+	things, does, done        string // "runs", "creates", "created"
+	callerField, projectField string
+	callerMost, projectMost   int
+	callers, projects         *rate
+}
+
+func newCreated(things, does, done, callerField string, callerMost int, projectField string, projectMost int) created {
+	return created{
+		things: things, does: does, done: done, callerField: callerField, projectField: projectField, callerMost: callerMost, projectMost: projectMost,
+		callers: newRate(callerMost, time.Minute, callerMost), projects: newRate(projectMost, time.Minute, projectMost),
+	}
+}
 
 // Limiter is the limits of one process.
 type Limiter struct {
@@ -31,8 +44,9 @@ type Limiter struct {
 	clock   clock.Clock
 	refused metric.Int64Counter
 
-	requests, runs, projectRuns *rate
-	streams                     *places
+	requests *rate
+	streams  *places
+	created  map[string]created // by the permission of the calls that create it
 }
 
 var _ authz.Limiter = (*Limiter)(nil)
@@ -47,10 +61,14 @@ func New(config Config, clk clock.Clock, meter metric.MeterProvider) (*Limiter, 
 	}
 	return &Limiter{
 		config: config, clock: clk, refused: refused,
-		requests:    newRate(config.RequestsPerSecond, time.Second, burst*config.RequestsPerSecond),
-		runs:        newRate(config.RunsPerMinute, time.Minute, config.RunsPerMinute),
-		projectRuns: newRate(config.ProjectRunsPerMinute, time.Minute, config.ProjectRunsPerMinute),
-		streams:     newPlaces(config.Streams),
+		requests: newRate(config.RequestsPerSecond, time.Second, burst*config.RequestsPerSecond),
+		streams:  newPlaces(config.Streams),
+		created: map[string]created{
+			"run.create": newCreated("runs", "creates", "created",
+				"runsPerMinute", config.RunsPerMinute, "projectRunsPerMinute", config.ProjectRunsPerMinute),
+			"data.upload": newCreated("uploads", "requests", "requested",
+				"uploadsPerMinute", config.UploadsPerMinute, "projectUploadsPerMinute", config.ProjectUploadsPerMinute),
+		},
 	}, nil
 }
 
@@ -81,25 +99,26 @@ func (l *Limiter) Stream(ctx context.Context, identity authz.Identity) (release 
 	return leave, nil
 }
 
-// Call implements authz.Limiter. Only calls that create runs count.
+// Call implements authz.Limiter. Only calls that create runs and that request uploads count.
 func (l *Limiter) Call(ctx context.Context, identity authz.Identity, rule authz.Rule, resources []authz.Resource) error {
-	if rule.Action != createRun {
+	c, counts := l.created[rule.Action]
+	if !counts {
 		return nil
 	}
 	now := l.clock.Now()
 	if key, limited := person(identity); limited {
-		if wait := l.runs.take(key, now); wait > 0 {
-			return l.refuse(ctx, "runs", wait, "%s creates more than %d runs a minute, which is the limit (access.limits.runsPerMinute)",
-				key, l.config.RunsPerMinute)
+		if wait := c.callers.take(key, now); wait > 0 {
+			return l.refuse(ctx, c.things, wait, "%s %s more than %d %s a minute, which is the limit (access.limits.%s)",
+				key, c.does, c.callerMost, c.things, c.callerField)
 		}
 	}
 	project, named := place(resources)
 	if !named {
 		return nil
 	}
-	if wait := l.projectRuns.take(project, now); wait > 0 {
-		return l.refuse(ctx, "project runs", wait, "more than %d runs a minute are created in project %s, which is the limit (access.limits.projectRunsPerMinute)",
-			l.config.ProjectRunsPerMinute, project)
+	if wait := c.projects.take(project, now); wait > 0 {
+		return l.refuse(ctx, "project "+c.things, wait, "more than %d %s a minute are %s in project %s, which is the limit (access.limits.%s)",
+			c.projectMost, c.things, c.done, project, c.projectField)
 	}
 	return nil
 }

@@ -97,6 +97,23 @@ func TestRunsAreCountedByCallerAndByProject(t *testing.T) {
 	require.NoError(t, create(task, "p"))
 }
 
+func TestUploadsAreCountedByCallerAndByProject(t *testing.T) {
+	l, clk := limiter(t, limits.Config{RunsPerMinute: 1, UploadsPerMinute: 2, ProjectUploadsPerMinute: 3})
+	upload := func(identity authz.Identity, project string) error {
+		return l.Call(t.Context(), identity, authz.Rule{Action: "data.upload"}, []authz.Resource{{Project: project}})
+	}
+	require.NoError(t, upload(ada, "p"))
+	require.NoError(t, upload(ada, "p"))
+	require.NoError(t, l.Call(t.Context(), ada, authz.Rule{Action: "run.create"}, []authz.Resource{{Project: "p"}}), "runs are counted by themselves")
+	wait := refused(t, upload(ada, "other"), "user ada requests more than 2 uploads a minute", "access.limits.uploadsPerMinute", "try again in 30s")
+	require.Equal(t, 30*time.Second, wait)
+	require.NoError(t, upload(task, "p"))
+	wait = refused(t, upload(task, "p"), "more than 3 uploads a minute are requested in project p", "access.limits.projectUploadsPerMinute")
+	require.NoError(t, upload(bob, "other"))
+	clk.Step(wait)
+	require.NoError(t, upload(task, "p"))
+}
+
 func TestPartsOfTheInstallationHaveNoLimits(t *testing.T) {
 	l, _ := limiter(t, limits.Config{RequestsPerSecond: 1, Streams: 1, RunsPerMinute: 1})
 	for _, kind := range []authz.Kind{authz.Anonymous, authz.Task, authz.Worker, authz.Cluster, authz.Service} {
