@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // testConfig uses a database and a directory of the test, and no cluster.
-func testConfig(t *testing.T) configuration.Config {
+func testConfig(t testing.TB) configuration.Config {
 	t.Helper()
 	config := configuration.DefaultConfig()
 	config.Server.Listen = "127.0.0.1:0"
@@ -40,13 +40,13 @@ func testConfig(t *testing.T) configuration.Config {
 }
 
 // nowhere is an API server that does not answer.
-func nowhere(t *testing.T) *rest.Config {
+func nowhere(t testing.TB) *rest.Config {
 	t.Helper()
 	return &rest.Config{Host: "http://" + freeAddress(t)}
 }
 
 // freeAddress returns a loopback address whose port was free a moment ago.
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -93,10 +93,35 @@ func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 	require.Equal(t, "session", events[0].Credential)
 }
 
+// waits remembers which beginnings must be on disk.
+type waits struct {
+	broken
+	wait []bool
+}
+
+func (w *waits) BeginAudit(_ context.Context, _ []store.AuditEnd, wait bool) error {
+	w.wait = append(w.wait, wait)
+	return nil
+}
+
+func TestChangesOutsideOfTheDatabaseWaitForTheDisk(t *testing.T) {
+	w := &waits{}
+	recorder := audit.NewRecorder(w, clock.System{}, zerolog.Nop())
+	require.NoError(t, recorder.Start(t.Context()))
+	for _, procedure := range []string{create, "/flyteidl2.secret.SecretService/CreateSecret"} {
+		_, err := recorder.Begin(as(t, "ada"), call(t, procedure, "r1"))
+		require.NoError(t, err)
+	}
+	require.NoError(t, recorder.Stop(t.Context()))
+	require.Equal(t, []bool{false, true}, w.wait)
+}
+
 // broken is a store that is unavailable.
 type broken struct{}
 
-func (broken) BeginAudit(context.Context, []store.AuditEnd) error { return errors.New("no database") }
+func (broken) BeginAudit(context.Context, []store.AuditEnd, bool) error {
+	return errors.New("no database")
+}
 func (broken) AppendAudit(context.Context, []store.AuditEnd, store.Seal) error {
 	return errors.New("no database")
 }

@@ -50,6 +50,9 @@ func mannerOf(kind authz.Kind, entry authz.Entry) manner {
 	}
 }
 
+// outside reports whether a call changes what is not in the database of its record, which must be on disk first.
+func outside(permission string) bool { return strings.HasPrefix(permission, "secret.") }
+
 const (
 	// longest bounds a text of an event.
 	longest = 512

@@ -36,7 +36,8 @@ const (
 
 // Store keeps events; store.Store is one.
 type Store interface {
-	BeginAudit(ctx context.Context, begun []store.AuditEnd) error
+	// BeginAudit waits until the record is on disk if wait is set.
+	BeginAudit(ctx context.Context, begun []store.AuditEnd, wait bool) error
 	AppendAudit(ctx context.Context, ends []store.AuditEnd, seal store.Seal) error
 }
 
@@ -101,10 +102,12 @@ func (r *Recorder) Begin(ctx context.Context, entry authz.Entry) (func(authz.Out
 // begin records the beginning of a batch of calls.
 func (r *Recorder) begin(ctx context.Context, items []*batch.Item[store.AuditEnd, struct{}]) {
 	begun := make([]store.AuditEnd, len(items))
+	wait := false
 	for i, item := range items {
 		begun[i] = item.Value
+		wait = wait || outside(item.Value.Event.Permission)
 	}
-	err := r.store.BeginAudit(ctx, begun)
+	err := r.store.BeginAudit(ctx, begun, wait)
 	for _, item := range items {
 		item.Answer(struct{}{}, err)
 	}

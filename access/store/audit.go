@@ -35,8 +35,9 @@ type AuditEnd struct {
 // Seal is the hash of an event after another hash.
 type Seal func(before []byte, event AuditEvent) []byte
 
-// BeginAudit records calls that are about to be handled.
-func (s *Store) BeginAudit(ctx context.Context, begun []AuditEnd) error {
+// BeginAudit records calls that are about to be handled. Unless wait is set, it returns before the record is on disk: Postgres
+// writes its log in order, so that a later change of its tables is never there without the record.
+func (s *Store) BeginAudit(ctx context.Context, begun []AuditEnd, wait bool) error {
 	ids, times, events := make([]string, len(begun)), make([]time.Time, len(begun)), make([]string, len(begun))
 	for i, one := range begun {
 		text, err := json.Marshal(one.Event)
@@ -45,9 +46,13 @@ func (s *Store) BeginAudit(ctx context.Context, begun []AuditEnd) error {
 		}
 		ids[i], times[i], events[i] = one.ID, one.Event.At, string(text)
 	}
-	_, err := s.pool.Exec(ctx, `INSERT INTO access_audit_open (id, begun, event)
+	var statements pgx.Batch
+	if !wait {
+		statements.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
+	}
+	statements.Queue(`INSERT INTO access_audit_open (id, begun, event)
 		SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[])`, ids, times, events)
-	if err != nil {
+	if err := s.pool.SendBatch(ctx, &statements).Close(); err != nil {
 		return fmt.Errorf("record the beginning of calls: %w", err)
 	}
 	return nil
