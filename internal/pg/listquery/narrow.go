@@ -68,6 +68,12 @@ func Wide(ctx context.Context) bool {
 	return limited && (len(projects) >= manyPlaces || slices.Contains(projects, ""))
 }
 
+// Everywhere reports whether the scope of the call has a domain of every project, so that its places cannot be enumerated.
+func Everywhere(ctx context.Context) bool {
+	projects, _, limited := Places(ctx)
+	return limited && slices.Contains(projects, "")
+}
+
 // Sees reports whether what is in the domain of a project is within the scope of the call; with an empty domain, all of
 // the project.
 func Sees(ctx context.Context, project, domain string) bool {

@@ -31,6 +31,9 @@ func (s RunScope) columns() [][2]string {
 // ListRuns reads a page of the runs that the caller may see, by default newest first, and the token of the next page.
 func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.ListRequest) ([]Listed, string, error) {
 	b, tokenScope := scope.conditions()
+	if rows, token, err := r.walkWithin(ctx, scope, request); err != nil || token != "" {
+		return rows, token, err
+	}
 	places, err := r.places(ctx, &scope)
 	if err != nil {
 		return nil, "", err
@@ -38,7 +41,7 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 	if places != nil {
 		b, _ = scope.conditions() // a single place is treated like a requested one
 	}
-	if listquery.Wide(ctx) {
+	if listquery.Everywhere(ctx) {
 		listquery.Narrow(ctx, b, "a.project", "a.domain")
 	}
 	q, err := RunFields.Compile(*b, tokenScope, request)
@@ -63,15 +66,31 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 		return nil, "", err
 	}
 	if len(places) > 1 {
-		source = sqltext.EachPlace(&q.Builder, places, q.Conditions(), q.OrderBy(), q.Limit+1)
+		source = sqltext.FirstOfPlaces(&q.Builder, places, q.Conditions(), q.OrderBy(), q.Limit+1)
 	}
 	return r.selectRuns(ctx, q, source)
 }
 
+// walkWithin reads the next runs of all places in list order and drops those outside of the scope of the call, if that is wide: a full
+// page is usually found much sooner than by a look at each place. Without a token the page is not full, and what it returned may be
+// incomplete.
+func (r *Reader) walkWithin(ctx context.Context, scope RunScope, request *common.ListRequest) ([]Listed, string, error) {
+	if !listquery.Wide(ctx) || listquery.Everywhere(ctx) || scope.Project != "" {
+		return nil, "", nil
+	}
+	b, tokenScope := scope.conditions()
+	b.Where(sqltext.WithinPlaces(ctx, b))
+	q, err := RunFields.Compile(*b, tokenScope, request)
+	if err != nil || q.Order()[0].Field != "created_at" {
+		return nil, "", err
+	}
+	return r.selectRuns(ctx, q, RunScope{}.walk(q))
+}
+
 // places are the projects and domains whose runs a list across all projects may show when the scope of the call is
-// limited; nil means all, or that the scope is wide. A single place becomes the place of the list.
+// limited; nil means all, or that they cannot be enumerated. A single place becomes the place of the list.
 func (r *Reader) places(ctx context.Context, scope *RunScope) ([]schema.Scope, error) {
-	if _, _, limited := listquery.Places(ctx); !limited || listquery.Wide(ctx) {
+	if _, _, limited := listquery.Places(ctx); !limited || listquery.Everywhere(ctx) {
 		return nil, nil
 	}
 	if scope.Project != "" && scope.Domain != "" {

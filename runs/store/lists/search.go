@@ -48,6 +48,8 @@ const (
 
 	// newestLooked is looked, and offered is candidates, as numbers.
 	newestLooked = 2000
+	// fewestLooked is how many of the newest runs of each place are scanned where the scope of the call has many.
+	fewestLooked = 4
 	offered      = 1000
 )
 
@@ -221,7 +223,7 @@ func (s *searching) newestWithin(ctx context.Context, pool *pgxpool.Pool, n need
 		return err
 	}
 	var b listquery.Builder
-	source := sqltext.EachPlace(&b, places, "a.parent_name IS NULL", "a.created_at DESC, a.id DESC", max(newestLooked/len(places), newestLooked/10))
+	source := sqltext.EachPlace(&b, places, "a.parent_name IS NULL", "a.created_at DESC, a.id DESC", max(newestLooked/len(places), fewestLooked))
 	s.queue(`SELECT `+foundRun+` FROM `+source+` a WHERE strpos(`+runNames+`, `+b.Arg(n.lower, "text")+`) > 0
 		AND `+runNames+` ~ `+b.Arg(n.match, "text")+newest("a", b.Arg(s.limit, "bigint")), b.Args()...)
 	return nil

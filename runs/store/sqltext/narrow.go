@@ -3,6 +3,8 @@ package sqltext
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,8 +28,28 @@ func WithinScope(ctx context.Context, args []any) (string, []any) {
 	return " AND " + b.Conditions(), b.Args()
 }
 
-// RunPlaces are the distinct projects and domains within the limited scope of the call, which is not wide, that have runs. It skips from one
-// domain of a project to the next in an index.
+// WithinPlaces is the condition that rows of actions a are within the limited scope of the call, in the form for a filter of rows that
+// are read in another order: a look into a hash table for each. It is for scopes of many places; Narrow is for statements that may
+// read each place by an index.
+func WithinPlaces(ctx context.Context, b *listquery.Builder) string {
+	projects, domains, _ := listquery.Places(ctx)
+	var whole, parts []string
+	for i, project := range projects {
+		if domains[i] == "" {
+			whole = append(whole, project)
+		} else {
+			parts = append(parts, project+"/"+domains[i]) // neither has a slash
+		}
+	}
+	condition := "a.project = ANY(" + b.Arg(whole, "text[]") + ")"
+	if len(parts) > 0 {
+		condition = "(" + condition + " OR a.project || '/' || a.domain = ANY(" + b.Arg(parts, "text[]") + "))"
+	}
+	return condition
+}
+
+// RunPlaces are the distinct projects and domains within the limited scope of the call, which has no domain of every project. Of projects of which the caller
+// may see every domain, they are the domains that have runs: it skips from one to the next in an index.
 func RunPlaces(ctx context.Context, pool *pgxpool.Pool) ([]schema.Scope, error) {
 	const query = `
 		WITH RECURSIVE hop AS (
@@ -40,17 +62,25 @@ func RunPlaces(ctx context.Context, pool *pgxpool.Pool) ([]schema.Scope, error) 
 				ORDER BY a.project, a.domain LIMIT 1) next
 		)
 		SELECT project, domain FROM hop ORDER BY project, domain`
-	projects, _, _ := listquery.Places(ctx)
-	if len(projects) == 0 {
-		return nil, nil
+	projects, domains, _ := listquery.Places(ctx)
+	whole := map[string]bool{}
+	for i, project := range projects {
+		if domains[i] == "" {
+			whole[project] = true
+		}
 	}
-	found, err := runPlaces(ctx, pool, query, projects)
-	if err != nil {
-		return nil, err
+	var places []schema.Scope
+	if len(whole) > 0 {
+		found, err := runPlaces(ctx, pool, query, slices.Collect(maps.Keys(whole)))
+		if err != nil {
+			return nil, err
+		}
+		places = found
 	}
-	places := found[:0]
-	for _, place := range found {
-		if listquery.Sees(ctx, place.Project, place.Domain) {
+	seen := map[schema.Scope]bool{}
+	for i, project := range projects {
+		if place := (schema.Scope{Project: project, Domain: domains[i]}); !whole[project] && !seen[place] {
+			seen[place] = true
 			places = append(places, place)
 		}
 	}
@@ -85,14 +115,36 @@ func runPlaces(ctx context.Context, pool *pgxpool.Pool, query string, args ...an
 	return found, nil
 }
 
-// EachPlace is a source of rows of actions a: the first rows of each place, as many as the list wants, in list order,
-// which must be that of an index. conditions are those of the list.
+// EachPlace is a source of rows of actions a: the first rows of each place in list order, which must be that of an index.
+// conditions are those of the list.
 func EachPlace(b *listquery.Builder, places []schema.Scope, conditions, order string, limit int) string {
-	var projects, domains []string
-	for _, place := range places {
-		projects, domains = append(projects, place.Project), append(domains, place.Domain)
+	return "(" + ofEach(unnested(b, places), conditions, order, limit) + ")"
+}
+
+// FirstOfPlaces is a source of rows of actions a that has the first rows of all places together, and reads little more than those: a
+// few of each place, and more only of the places whose few are all among the first. The order must be that of an index in each
+// place.
+func FirstOfPlaces(b *listquery.Builder, places []schema.Scope, conditions, order string, limit int) string {
+	few := max(2, 2*limit/len(places))
+	if few >= limit/2 {
+		return EachPlace(b, places, conditions, order, limit)
 	}
-	return fmt.Sprintf(`(SELECT a.* FROM unnest(%s, %s) AS place(project, domain), LATERAL (
-		SELECT * FROM actions a WHERE a.project = place.project AND a.domain = place.domain AND %s ORDER BY %s LIMIT %d) a)`,
-		b.Arg(projects, "text[]"), b.Arg(domains, "text[]"), conditions, order, limit)
+	return fmt.Sprintf(`(WITH heads AS MATERIALIZED (%[1]s),
+		first AS MATERIALIZED (SELECT a.* FROM heads a ORDER BY %[3]s LIMIT %[4]d),
+		deep AS MATERIALIZED (SELECT a.project, a.domain FROM first a GROUP BY a.project, a.domain HAVING count(*) = %[5]d)
+		SELECT a.* FROM first a WHERE (a.project, a.domain) NOT IN (SELECT project, domain FROM deep)
+		UNION ALL %[2]s)`,
+		ofEach(unnested(b, places), conditions, order, few), ofEach("deep", conditions, order, limit), order, limit, few)
+}
+
+func unnested(b *listquery.Builder, places []schema.Scope) string {
+	projects := Column(places, func(p schema.Scope) string { return p.Project })
+	domains := Column(places, func(p schema.Scope) string { return p.Domain })
+	return fmt.Sprintf("unnest(%s, %s)", b.Arg(projects, "text[]"), b.Arg(domains, "text[]"))
+}
+
+func ofEach(places, conditions, order string, limit int) string {
+	return fmt.Sprintf(`SELECT a.* FROM %s AS place(project, domain), LATERAL (
+		SELECT * FROM actions a WHERE a.project = place.project AND a.domain = place.domain AND %s ORDER BY %s LIMIT %d) a`,
+		places, conditions, order, limit)
 }
