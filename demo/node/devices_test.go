@@ -146,21 +146,21 @@ func TestContainersShareTheDevicesOfTheirPod(t *testing.T) {
 func TestARestartKeepsDevices(t *testing.T) {
 	b := setup(t, with(h200("GPU-a", "GPU-b")...))
 	dir, other := t.TempDir(), t.TempDir()
-	kept := b.running(t, b.create(t, b.shell(saysDevices(dir), asking("nvidia.com/gpu", "1"))))
 	lost := b.running(t, b.create(t, b.shell(saysDevices(dir), asking("nvidia.com/gpu", "1"))))
+	kept := b.running(t, b.create(t, b.shell(saysDevices(dir), asking("nvidia.com/gpu", "1")))) // not the first one, which a node gives first
 	b.crash(t)
 	states := node.DevicesOf(t.Context(), b.cfg.DataDir, b.cfg.Devices, nil)
-	require.Equal(t, []string{"pod " + kept.Name, "pod " + lost.Name}, []string{states[0].Holder, states[1].Holder}, "what doctor reads")
+	require.Equal(t, []string{"pod " + lost.Name, "pod " + kept.Name}, []string{states[0].Holder, states[1].Holder}, "what doctor reads")
 	zero := int64(0)
 	require.NoError(t, b.client.CoreV1().Pods(b.namespace).Delete(t.Context(), lost.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}))
 	b.start(t)
 	touch(t, other+"/go")
 	next := b.run(t, b.shell(saysDevices(other), asking("nvidia.com/gpu", "1")))
-	require.Equal(t, "[GPU-b]", said(t, next), "the device of the pod that was deleted meanwhile")
+	require.Equal(t, "[GPU-a]", said(t, next), "the device of the pod that was deleted meanwhile")
 	waits := b.create(t, b.shell(saysDevices(other), asking("nvidia.com/gpu", "2")))
 	require.Contains(t, explained(b, t, waits), "Of 2 nvidia.com/gpu, these hold most: pod "+kept.Name+" (1).")
 	touch(t, dir+"/go")
-	require.Equal(t, "[GPU-a]", said(t, b.ended(t, kept)))
+	require.Equal(t, "[GPU-b]", said(t, b.ended(t, kept)))
 	require.Equal(t, "[GPU-a,GPU-b]", said(t, b.ended(t, waits)))
 }
 
