@@ -13,11 +13,12 @@ import (
 )
 
 // policy returns the authenticator and the authoriser with which the chain begins: the given ones, else those of an
-// installation that is open to everybody or in which everybody has to sign in. open reports that every caller may do everything.
+// installation that is open to everybody or in which everybody has to sign in. open reports that every caller of the API may
+// do everything.
 func policy(c configuration.Config, options Options) (authenticator authz.Authenticator, authoriser authz.Authoriser, open bool) {
 	authenticator, authoriser = options.Authenticator, options.Authoriser
 	closed := c.Target.API() && c.Access.Authenticates()
-	open = authoriser == nil && !closed
+	open = authoriser == nil && !closed && c.Target.API()
 	switch {
 	case authenticator != nil:
 	case closed:
