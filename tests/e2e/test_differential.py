@@ -30,8 +30,10 @@ FEW = ["numpy", "numpy.random", "PIL", "jsonschema", "opentelemetry"]
 
 #: What a way to start may show of itself, and why.
 DOCUMENTED = {
-    # Coroutines of one process, whose event loop handles signals. Earlier attempts have imported packages.
-    "in_slots": {"handlers", "unexpected modules", "standard", "warnings"},
+    # The SDK's client is made when a task first uses it, and there is a socket to the worker.
+    "in_one_slot": {"files"},
+    # The same, and coroutines of one process, whose event loop handles signals. Earlier attempts have imported packages.
+    "in_slots": {"files", "handlers", "unexpected modules", "standard", "warnings"},
 }
 
 
@@ -159,15 +161,32 @@ def without_log(end: dict) -> dict:
     return end | {"message": ""} if end["message"].startswith("the task's process") else end
 
 
+def traceback_of(handle) -> list[str]:
+    """The traceback in a run's log, without what differs between any two runs."""
+    text = "".join(line.removeprefix(" ") for line in remote.Action.get(run_name=handle.name, name="a0").get_logs())
+    assert "Traceback" in text, text
+    lines = text[text.index("Traceback") :].partition("[flyte]")[0].splitlines()
+    lines = [re.sub(r'File "[^"]*/', 'File "', line) for line in lines]
+    return [re.sub(r"line \d+, in ends_\w+", "in TASK", line) for line in lines]
+
+
 def test_tasks_end_alike(server: Server):
     ends = ENDS if LONG else ENDS[:7]
     cold = {how: launch(differing.ends_alone, how, cold=True) for how in ends}
     warm = {how: launch(differing.ends_alone, how) for how in ends}
     pooled = {how: launch(differing.ends_in_one_slot, how) for how in ends}
     expected = {how: end_of(handle) for how, handle in cold.items()}
-    for how in ends:
+    shared = {}
+    for how in ends:  # one after the other: an attempt that ends its process ends those that share it
+        shared[how] = launch(differing.ends_in_slots, how)
+        assert without_log(end_of(shared[how])) == without_log(expected[how]), how
         assert end_of(warm[how]) == expected[how], how
         assert without_log(end_of(pooled[how])) == without_log(expected[how]), how
+    for how in ("raise", "chained"):
+        said = traceback_of(cold[how])
+        assert said[-1].endswith(("as asked", "the end")) and any("ends(how)" in line for line in said), said
+        for other in (warm, pooled, shared):
+            assert traceback_of(other[how]) == said, how
     assert expected["raise"]["phase"] == "failed" and "as asked" in expected["raise"]["message"]
     assert expected["at the end"]["phase"] == "succeeded"
 
@@ -182,3 +201,14 @@ def test_a_task_pays_for_no_package_of_others(server: Server):
         assert outputs(handle)[0] >= 40
     for handle in (launch(fitting, 400, "", cold=True), launch(fitting, 400, "")):
         assert (end_of(handle)["phase"], end_of(handle)["code"]) == ("failed", "OOMKilled")
+
+
+def test_a_task_in_a_slot_pays_for_itself_alone(server: Server):
+    """What fits into a worker fits again and again, whatever earlier attempts have held and imported: two of them would not fit."""
+    cold = outputs(launch(differing.holds, 200, "", cold=True))[0]
+    for package in ("", "numpy", "", "", ""):
+        held = outputs(launch(differing.holds_in_one_slot, 200, package))[0]
+        assert package or abs(held - cold) <= 24, (held, cold)
+    end = end_of(launch(differing.holds_in_one_slot, 900, ""))
+    assert (end["phase"], end["code"], end["attempts"]) == ("failed", "OOMKilled", 1), end
+    assert outputs(launch(differing.holds_in_one_slot, 200, ""))[0] >= 200, "the next worker"

@@ -216,6 +216,15 @@ def test_a_lost_worker():
     assert outputs(handle) == [2 * n for n in range(200)]
 
 
+def test_a_pool_that_runs_out_of_memory():
+    """The kubelet has the kernel kill the worker, too; what it reports must reach the task that used the memory, once."""
+    handle = run(on_a_node.rescues, 900)
+    said = outputs(handle)
+    assert said.startswith("OOMKilled") and "400Mi as its limit, and for 300Mi as its request" in said, said
+    (child,) = [action for action in remote.Action.listall(for_run_name=handle.name) if action.name != "a0"]
+    assert len(remote.ActionDetails.get(run_name=handle.name, name=child.name).pb2.attempts) == 1
+
+
 def running_workers() -> list[str]:
     return [p["metadata"]["name"] for p in pods(TASKS) if p["metadata"]["name"].startswith("worker-") and p["status"]["phase"] == "Running"]
 

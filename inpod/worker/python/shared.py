@@ -74,6 +74,7 @@ class Worker:
 
     async def run(self, message: dict, log: int) -> None:
         request, code = message["request"], 1
+        os.set_inheritable(log, False)  # programs that an attempt starts would hold the logs of its neighbours
         stream = open(log, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
         LOG.set(stream)
         self.control.send(started=request, pid=os.getpid())

@@ -10,6 +10,8 @@ import sys
 
 import flyte
 
+from flows import seen
+
 PROGRAMS = {}
 
 
@@ -112,6 +114,7 @@ def surroundings() -> tuple[dict, dict]:
     import asyncio
     import datetime
     import decimal
+    import fcntl
     import locale
     import logging
     import multiprocessing
@@ -120,6 +123,7 @@ def surroundings() -> tuple[dict, dict]:
     import time
     import warnings
 
+    opened = seen.files()
     began = start_of_process()
     record = logging.LogRecord("x", 20, __file__, 1, "text", (), None)
     with warnings.catch_warnings(record=True) as caught:
@@ -142,6 +146,8 @@ def surroundings() -> tuple[dict, dict]:
         "umask": [line for line in open("/proc/self/status").read().splitlines() if line.startswith("Umask")],
         "limits": open("/proc/self/limits").read(),
         "nice": os.nice(0),
+        "files": opened,
+        "files of programs that it starts": {name: found[:2] for name, found in opened.items() if not found[2] & fcntl.FD_CLOEXEC},
         "blocked": sorted(map(str, signal.pthread_sigmask(signal.SIG_BLOCK, []))),
         "handlers": {str(number): repr(signal.getsignal(number)).split(" at ")[0] for number in (1, 2, 13, 15, 17)},
         "stack of threads": threading.stack_size(),
@@ -149,6 +155,57 @@ def surroundings() -> tuple[dict, dict]:
         "unexpected modules": [name for name in ("numpy", "scipy", "pandas.core", "PIL", "colorsys", "wave") if name in sys.modules],
         "builtins": sorted(name for name in vars(__import__("builtins")) if name != "_"),
     }, {}
+
+
+@program
+def tracebacks() -> tuple[dict, dict]:
+    """What errors look like: of causes, of groups, of text that is no Python, of threads, and of deep recursion."""
+    import re
+    import threading
+    import traceback
+
+    def told(function) -> list[str]:
+        try:
+            function()
+        except BaseException as error:
+            return [re.sub(r'File "[^"]*/', 'File "', line) for line in traceback.format_exception(error)]
+        return []
+
+    def fails():
+        raise ValueError("as asked")
+
+    def chained():
+        try:
+            fails()
+        except ValueError as error:
+            raise RuntimeError("the end") from error
+
+    def replaced():
+        try:
+            fails()
+        except ValueError:
+            {}["absent"]
+
+    def group():
+        raise ExceptionGroup("several", [ValueError("one"), TypeError("two")])
+
+    def in_a_thread():
+        found = []
+        threading.excepthook, hook = lambda given: found.append(given.exc_value), threading.excepthook
+        thread = threading.Thread(target=fails)
+        thread.start()
+        thread.join()
+        threading.excepthook = hook
+        raise found[0]
+
+    def recursion(depth=0):
+        return recursion(depth + 1) if depth < 50 else fails()
+
+    same = {function.__name__: told(function) for function in (fails, chained, replaced, group, in_a_thread, recursion)}
+    same["no Python"] = told(lambda: compile("a b", "text", "exec"))
+    same["imported"] = told(lambda: importlib.import_module("no_such_module"))
+    same["hooks"] = [sys.excepthook.__name__, threading.excepthook.__name__, sys.unraisablehook.__name__, hasattr(sys, "tracebacklimit")]
+    return same, {}
 
 
 @program
@@ -196,6 +253,7 @@ def brought(names: list[str]) -> dict:
 
 plain = flyte.TaskEnvironment(name="differing")
 single = flyte.TaskEnvironment(name="differing_single", reusable=flyte.ReusePolicy(replicas=1, concurrency=1))
+small = flyte.TaskEnvironment(name="differing_small", reusable=flyte.ReusePolicy(replicas=1, concurrency=1), resources=flyte.Resources(memory="500Mi"))
 several = flyte.TaskEnvironment(name="differing_several", reusable=flyte.ReusePolicy(replicas=1, concurrency=3))
 
 
@@ -267,8 +325,7 @@ async def ends_in_slots(how: str) -> int:
     return ends(how)
 
 
-@plain.task(retries=0)
-async def holds(mebibytes: int, package: str) -> int:
+async def held(mebibytes: int, package: str) -> int:
     """Holds memory long enough for some looks, and returns what the process then holds in MiB."""
     import asyncio
 
@@ -277,5 +334,15 @@ async def holds(mebibytes: int, package: str) -> int:
     data = b"x" * (mebibytes << 20)
     await asyncio.sleep(1.5)
     with open("/proc/self/status") as file:
-        held = next(int(line.split()[1]) for line in file if line.startswith("RssAnon:"))
-    return held // 1024 + (len(data) - (mebibytes << 20))
+        anonymous = next(int(line.split()[1]) for line in file if line.startswith("RssAnon:"))
+    return anonymous // 1024 + (len(data) - (mebibytes << 20))
+
+
+@plain.task(retries=0)
+async def holds(mebibytes: int, package: str) -> int:
+    return await held(mebibytes, package)
+
+
+@small.task(retries=0)
+async def holds_in_one_slot(mebibytes: int, package: str) -> int:
+    return await held(mebibytes, package)
