@@ -171,6 +171,30 @@ func TestAnAbortDeletesTheJob(t *testing.T) {
 	require.True(t, fake.has(1)[0].deleted)
 }
 
+// TestAnAbortWhileTheJobIsRequested: the job exists, its name is not known, and it must not stay.
+func TestAnAbortWhileTheJobIsRequested(t *testing.T) {
+	fake := newFake(t, "batch_job")
+	away := true
+	fake.create = func(*fakeJob) error {
+		if away {
+			return connect.NewError(connect.CodeUnavailable, nil)
+		}
+		return nil
+	}
+	f := newFixture(t, fake.endpoint("batch"))
+	f.serves("batch_job")
+	f.run("r", job())
+	fake.has(1)
+	_, err := f.runs.AbortRun(t.Context(), &workflow.AbortRunRequest{RunId: actionID("r").GetRun()})
+	require.NoError(t, err)
+	f.reaches("r", aborted)
+	f.stop()
+	fake.with(func() { away = false })
+	f.replica()
+	f.forgotten()
+	require.True(t, fake.has(1)[0].deleted)
+}
+
 // TestFailures: who is to blame for which end, and what is tried again.
 func TestFailures(t *testing.T) {
 	internal := func(*fakeJob) error { return connect.NewError(connect.CodeInternal, nil) }

@@ -2,11 +2,14 @@ package connectors
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/connectors/store"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	connectorv2 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector"
 	"github.com/flyte-binary/flyte-binary/internal/names/timelimit"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 )
@@ -17,9 +20,9 @@ func (w *worker) stop(ctx context.Context, j *store.Job) (next, error) {
 	case j.Stage == store.Waiting:
 		return done(), w.store.Done(ctx, j)
 	case j.Stage == store.Intended:
-		zerolog.Ctx(ctx).Warn().Stringer("action", j.Action).Str("connector", w.remote.Name).Str("key", keyOf(j)).
-			Msg("the action has ended while its job was requested, and the connector has not named the job; it may still run")
-		return done(), w.store.Done(ctx, j)
+		if what, err := w.named(ctx, j); err != nil || j.Stage == store.Intended {
+			return what, err
+		}
 	}
 	if err := w.remove(ctx, j); err != nil {
 		if ctx.Err() != nil {
@@ -43,4 +46,39 @@ func (w *worker) stop(ctx context.Context, j *store.Job) (next, error) {
 	}
 	limit := assigned.GetTask().GetSpec().GetTaskTemplate().GetMetadata().GetTimeout().AsDuration()
 	return w.failed(ctx, j, assigned, failure.OverTime(failure.RuntimeExceeded, timelimit.Runtime.Message(limit)), nil)
+}
+
+// named finds out how the connector calls a job that was requested and whose answer is not known, so that it can be deleted: it asks for it
+// again with the same key. Otherwise what follows is the result, and the stage of the job stays.
+func (w *worker) named(ctx context.Context, j *store.Job) (next, error) {
+	answer, err := w.deps.Engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{j.UID}, Ended: true})
+	if err != nil {
+		return next{}, fmt.Errorf("read an assignment: %w", err)
+	}
+	if len(answer.GetAssignments()) == 0 {
+		zerolog.Ctx(ctx).Warn().Stringer("action", j.Action).Str("connector", w.remote.Name).Str("key", keyOf(j)).
+			Msg("an action was deleted while its job was requested; the job may still run")
+		return done(), w.store.Done(ctx, j)
+	}
+	request, err := w.request(ctx, j, answer.GetAssignments()[0])
+	if err == nil {
+		request.Connection, err = w.connection(ctx, j, j.Secrets, false)
+	}
+	if err != nil && failure.Of(err) == nil {
+		return next{}, err
+	}
+	if err == nil {
+		var created *connectorv2.CreateTaskResponse
+		if created, err = call(ctx, w, "CreateTask", w.remote.jobs.CreateTask, request); err == nil {
+			j.Stage, j.Meta = store.Created, created.GetResourceMeta()
+			return next{}, w.store.Created(ctx, j, j.Meta)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return next{}, ctx.Err()
+	case away(err) && j.StoppedFor < w.config.DeleteFor:
+		return w.again(j, err), nil
+	}
+	return done(), w.store.Done(ctx, j) // the connector starts no such job, so there is none
 }

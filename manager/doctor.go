@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/flyte-binary/flyte-binary/connectors"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
@@ -44,13 +46,14 @@ const examineTimeout = 10 * time.Second
 const fixClusterFirst = "fix the API server check above"
 
 // Examine checks everything that a process with the configured target depends on. With the API that is the database and
-// its schema; with a controller, the API server, the TaskAction CRD, the types of plugins and what the routes of apps need, and the API if that runs
+// its schema, and the connectors; with a controller, the API server, the TaskAction CRD, the types of plugins and what the routes of apps need, and the API if that runs
 // elsewhere; with any, the object store, by writing and reading an object, which it deletes, and the names of the hosts of
 // apps. given is the connection to the cluster; nil means the configured one.
 func Examine(ctx context.Context, c configuration.Config, given *rest.Config) []Finding {
 	var findings []Finding
 	if c.Target.API() {
 		findings = append(findings, examineDatabase(ctx, c.Database))
+		findings = append(findings, examineConnectors(ctx, c.Connectors)...)
 	} else {
 		findings = append(findings, examineControlPlane(ctx, c))
 	}
@@ -59,6 +62,26 @@ func Examine(ctx context.Context, c configuration.Config, given *rest.Config) []
 	}
 	findings = append(findings, examineStorage(ctx, c.Storage, c.Health)...)
 	return append(findings, examineHosts(ctx, c, net.DefaultResolver)...)
+}
+
+// examineConnectors asks each connector what it serves.
+func examineConnectors(ctx context.Context, c connectors.Config) []Finding {
+	all, err := connectors.Examine(ctx, c, examineTimeout)
+	if err != nil {
+		return []Finding{{What: "connectors", Err: err, Fix: "correct connectors.endpoints"}}
+	}
+	var findings []Finding
+	for _, one := range all {
+		f := Finding{What: "connector " + one.Name, Detail: one.URL + " serves " + strings.Join(one.Types, ", ")}
+		switch {
+		case one.Problem != "":
+			f.Err, f.Fix = errors.New(one.Problem), "start the connector, or correct its entry in connectors.endpoints; its tasks wait meanwhile"
+		case len(one.Types) == 0:
+			f.Err, f.Fix = errors.New("it serves no type of task"), "start it with the modules of its connectors (c0 --modules)"
+		}
+		findings = append(findings, f)
+	}
+	return findings
 }
 
 func examineKubernetes(ctx context.Context, c configuration.Config, given *rest.Config) []Finding {

@@ -32,7 +32,7 @@ import (
 type Reader interface {
 	Live(ctx context.Context, of worklists.Selection, after schema.Ref, limit int) ([]schema.Ref, error)
 	LiveOfRuns(ctx context.Context, of worklists.Selection, runIDs []int64) ([]schema.Ref, error)
-	LiveByID(ctx context.Context, ids []int64, parents bool) ([]worklists.LiveAction, error)
+	LiveByID(ctx context.Context, ids []int64, parents, ended bool) ([]worklists.LiveAction, error)
 	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
 }
 
@@ -71,9 +71,10 @@ func NewAssignments(config Config, deps Deps) *Assignments {
 	return &Assignments{config: config, deps: deps, specs: newSpecCache(32 << 20), rounds: newRounds(deps.Reader)}
 }
 
-// Get reads whole assignments. Actions that are not live are left out, and those of other clusters unless cluster is empty.
-func (a *Assignments) Get(ctx context.Context, cluster string, ids []int64) ([]*enginev1.Assignment, error) {
-	actions, err := a.deps.Reader.LiveByID(ctx, ids, a.deps.Tracer != nil) // spans hang below those of parents
+// Get reads whole assignments. Actions that are not live are left out unless ended is true, and those of other clusters unless cluster
+// is empty.
+func (a *Assignments) Get(ctx context.Context, cluster string, ids []int64, ended bool) ([]*enginev1.Assignment, error) {
+	actions, err := a.deps.Reader.LiveByID(ctx, ids, a.deps.Tracer != nil, ended) // spans hang below those of parents
 	if err != nil {
 		return nil, err
 	}

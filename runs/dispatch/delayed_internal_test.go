@@ -55,7 +55,7 @@ func (s *delayedStream) Live(_ context.Context, _ worklists.Selection, after sch
 	return s.live, nil
 }
 
-func (s *delayedStream) LiveByID(_ context.Context, ids []int64, _ bool) (found []worklists.LiveAction, err error) {
+func (s *delayedStream) LiveByID(_ context.Context, ids []int64, _, _ bool) (found []worklists.LiveAction, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {

@@ -66,7 +66,7 @@ func runnerOf(r *enginev1.WatchAssignmentsRequest) schema.Runner {
 
 // GetAssignments implements enginev1connect.EngineServiceHandler.
 func (h *Handler) GetAssignments(ctx context.Context, request *enginev1.GetAssignmentsRequest) (*enginev1.GetAssignmentsResponse, error) {
-	assignments, err := h.Assignments.Get(ctx, request.GetCluster(), request.GetUids())
+	assignments, err := h.Assignments.Get(ctx, request.GetCluster(), request.GetUids(), request.GetEnded())
 	if err != nil {
 		return nil, err
 	}

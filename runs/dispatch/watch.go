@@ -188,7 +188,7 @@ func (w *watcher) assign(ctx context.Context, refs []schema.Ref) error {
 		for i, ref := range part {
 			ids[i] = ref.ID
 		}
-		assignments, err := w.Get(ctx, w.of.Cluster, ids)
+		assignments, err := w.Get(ctx, w.of.Cluster, ids, false)
 		if err != nil {
 			return err
 		}

@@ -102,8 +102,8 @@ type LiveAction struct {
 	Lost [][]byte
 }
 
-// LiveByID reads live actions; those that are not live are left out. The attempt of the parent is read only if parents is true.
-func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents bool) ([]LiveAction, error) {
+// LiveByID reads live actions; those that are not live are left out, unless they have been and ended is true. The attempt of the parent is read only if parents is true.
+func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents, ended bool) ([]LiveAction, error) {
 	const query = `
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name,
 			CASE WHEN $2 THEN coalesce((SELECT p.attempt FROM actions p WHERE p.run_id = a.run_id AND p.name = a.parent_name), 0) ELSE 0 END, a.action_group, a.task_project, a.task_domain,
@@ -121,9 +121,9 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents bool) ([
 			) END
 		FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- apart, or the whole live set might be read for a few ids
 		JOIN actions r ON r.id = a.run_id
-		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner IN ` + sqltext.Assigned + `
+		WHERE a.admitted_at IS NOT NULL AND (a.ended_at IS NULL OR $3) AND a.runner IN ` + sqltext.Assigned + `
 		ORDER BY a.id`
-	rows, err := l.pool.Query(ctx, query, sqltext.Planned, ids, parents)
+	rows, err := l.pool.Query(ctx, query, sqltext.Planned, ids, parents, ended)
 	if err != nil {
 		return nil, fmt.Errorf("read assignments: %w", err)
 	}

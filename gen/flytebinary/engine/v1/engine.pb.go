@@ -982,7 +982,9 @@ type GetAssignmentsRequest struct {
 	// At most 500.
 	Uids []int64 `protobuf:"varint,1,rep,packed,name=uids,proto3" json:"uids,omitempty"`
 	// The cluster of the executor that asks: assignments of other clusters are left out. Empty means all clusters.
-	Cluster       string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Cluster string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// Also those of actions that have ended, for a runner that must find out what it began of them.
+	Ended         bool `protobuf:"varint,3,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1029,6 +1031,13 @@ func (x *GetAssignmentsRequest) GetCluster() string {
 		return x.Cluster
 	}
 	return ""
+}
+
+func (x *GetAssignmentsRequest) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
 }
 
 // GetAssignmentsResponse holds those that are live.
@@ -1559,10 +1568,11 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"assignment\x18\x03 \x01(\v2!.flytebinary.engine.v1.AssignmentH\x00R\n" +
 	"assignment\x12:\n" +
 	"\arelease\x18\x04 \x01(\v2\x1e.flytebinary.engine.v1.ReleaseH\x00R\areleaseB\t\n" +
-	"\amessage\"[\n" +
+	"\amessage\"q\n" +
 	"\x15GetAssignmentsRequest\x12\x1f\n" +
 	"\x04uids\x18\x01 \x03(\x03B\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x04uids\x12!\n" +
-	"\acluster\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\"]\n" +
+	"\acluster\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12\x14\n" +
+	"\x05ended\x18\x03 \x01(\bR\x05ended\"]\n" +
 	"\x16GetAssignmentsResponse\x12C\n" +
 	"\vassignments\x18\x01 \x03(\v2!.flytebinary.engine.v1.AssignmentR\vassignments\"9\n" +
 	"\x16GetLiveAttemptsRequest\x12\x1f\n" +
