@@ -195,7 +195,7 @@ test("a role of one's own is made, given, explained, and deleted when no member 
   await openAs(page, "admin", `${place}/members`);
   const dialog = page.getByRole("dialog");
   await page.getByRole("button", { name: "Create role" }).click();
-  await dialog.getByLabel("Name").fill("starter");
+  await dialog.getByLabel("Name", { exact: true }).fill("starter");
   await dialog.getByLabel("Description").fill("starts runs");
   await dialog.getByLabel(/^Start, rerun and recover runs/).check();
   await dialog.getByLabel("Patterns").fill("log.*");
