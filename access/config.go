@@ -184,6 +184,9 @@ type BindingConfig struct {
 type AuditConfig struct {
 	// KeepFor is how long audit events are kept. Defaults to 9600h, 400 days.
 	KeepFor time.Duration `config:"keepFor"`
+	// Anonymous records changes also where access is open: as made by an anonymous caller, with address and program. Defaults to
+	// true.
+	Anonymous bool `config:"anonymous"`
 }
 
 // DefaultConfig returns the defaults.
@@ -191,7 +194,7 @@ func DefaultConfig() Config {
 	return Config{
 		Sessions: SessionConfig{Idle: 12 * time.Hour, Absolute: 7 * 24 * time.Hour, Token: time.Hour},
 		Keys:     KeyConfig{MaxLifetime: 365 * 24 * time.Hour},
-		Audit:    AuditConfig{KeepFor: 400 * 24 * time.Hour},
+		Audit:    AuditConfig{KeepFor: 400 * 24 * time.Hour, Anonymous: true},
 		Limits:   limits.DefaultConfig(),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/access"
+	"github.com/flyte-binary/flyte-binary/access/keys"
 	"github.com/flyte-binary/flyte-binary/access/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
@@ -34,16 +35,16 @@ func TestAChangeHoldsOnEveryReplica(t *testing.T) {
 	defer func() { require.NoError(t, replica.Stop(context.WithoutCancel(t.Context()))) }()
 	decides := replica.Authoriser()
 	ada := authz.Identity{Kind: authz.User, Subject: "ada"}
-	may := func() error {
-		_, err := decides.Authorise(t.Context(), ada, authz.Rule{Action: "run.view"}, authz.Resource{Kind: "run", Project: "p", Domain: "d", Name: "r"})
+	may := func(who authz.Identity) error {
+		_, err := decides.Authorise(t.Context(), who, authz.Rule{Action: "run.view"}, authz.Resource{Kind: "run", Project: "p", Domain: "d", Name: "r"})
 		return err
 	}
 	elsewhere := store.New(pool, clock.System{})
-	until := func(allowed bool) time.Duration {
+	until := func(who authz.Identity, allowed bool) time.Duration {
 		began := time.Now()
 		for {
 			changed := decides.(authz.Changing).Changed()
-			err := may()
+			err := may(who)
 			if (err == nil) == allowed {
 				return time.Since(began)
 			}
@@ -57,13 +58,19 @@ func TestAChangeHoldsOnEveryReplica(t *testing.T) {
 			}
 		}
 	}
-	until(false)
+	// A key of ada, which has the role by itself.
+	made, err := keys.New(elsewhere, clock.System{}, zerolog.Nop()).Create(t.Context(), store.Key{Name: "ci", Owner: "ada"}, 0,
+		[]store.Binding{{Role: "viewer", Project: "p"}}, func(string) bool { return true })
+	require.NoError(t, err)
+	key := authz.Identity{Kind: authz.Key, Subject: made.Key.ID}
+	until(ada, false)
+	until(key, false)
 	binding, err := elsewhere.CreateBinding(t.Context(), store.Binding{Member: store.Member{Kind: store.UserMember, Name: "ada"}, Role: "viewer", Project: "p"}, true)
 	require.NoError(t, err)
-	t.Logf("given after %s", until(true))
+	t.Logf("given after %s, to the key after %s", until(ada, true), until(key, true))
 	require.NoError(t, elsewhere.DeleteBinding(t.Context(), binding.ID, "p", ""))
 	require.NoError(t, elsewhere.PutRole(t.Context(), store.Role{Name: "another", Permissions: []string{"run.view"}}))
-	t.Logf("taken after %s", until(false))
+	t.Logf("taken after %s, from the key after %s", until(ada, false), until(key, false))
 }
 
 func TestConfigurationOfRoles(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/flyte-binary/flyte-binary/access/accounts"
 	"github.com/flyte-binary/flyte-binary/access/audit"
 	"github.com/flyte-binary/flyte-binary/access/keys"
 	"github.com/flyte-binary/flyte-binary/access/limits"
@@ -67,6 +68,7 @@ type Service struct {
 	signIn *signIn // nil where access is open
 	audit  *audit.Recorder
 	limits *limits.Limiter
+	clock  clock.Clock
 	// assertions tell apps who calls; nil where access is open.
 	assertions *visitors.Assertions
 	parts      *lifecycle.Group
@@ -88,7 +90,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	if deps.Meter == nil {
 		deps.Meter = noop.NewMeterProvider()
 	}
-	s := &Service{config: config, store: store.New(deps.Pool, deps.Clock)}
+	s := &Service{config: config, clock: deps.Clock, store: store.New(deps.Pool, deps.Clock)}
 	s.keys = keys.New(s.store, deps.Clock, deps.Logger)
 	s.policy = policy.New(config.policy(), policy.Deps{Source: s.store, Changed: s.keys.Forget, Clock: deps.Clock, Logger: deps.Logger, Idle: deps.Open})
 	s.rights = rights.NewHandler(
@@ -105,7 +107,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	if s.limits, err = limits.New(config.Limits, deps.Clock, deps.Meter); err != nil {
 		return nil, fmt.Errorf("access: %w", err)
 	}
-	s.audit = audit.NewRecorder(s.store, deps.Clock, deps.Logger)
+	s.audit = audit.NewRecorder(s.store, deps.Open, deps.Clock, deps.Logger)
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
 	keeper := audit.NewKeeper(s.store, leases, config.Audit.KeepFor, deps.Clock, deps.Logger)
 	parts := []lifecycle.Named{
@@ -134,7 +136,12 @@ func (s *Service) Mount(r rpc.Registrar) {
 		r.Handle(signin.Path, pages)
 	}
 	r.Handle(accessv1connect.NewAccessServiceHandler(s.rights, r.Options()...))
-	r.Handle(accessv1connect.NewAuditServiceHandler(&audit.Handler{Store: s.store}, r.Options()...))
+	people := &accounts.Handler{Store: s.store, Changed: s.rights.Changed}
+	if s.signIn != nil {
+		people.Accounts, people.Sessions = s.signIn.accounts, s.signIn.sessions
+	}
+	r.Handle(accessv1connect.NewAccountServiceHandler(people, r.Options()...))
+	r.Handle(accessv1connect.NewAuditServiceHandler(&audit.Handler{Store: s.store, Clock: s.clock}, r.Options()...))
 	r.Handle(enginev1connect.NewTaskTokenServiceHandler(s.tasks, r.Options()...))
 	r.Handle(accessv1connect.NewKeyServiceHandler(rights.KeyHandler{Handler: s.rights}, r.Options()...))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/access/accounts"
 	"github.com/flyte-binary/flyte-binary/access/audit"
 	"github.com/flyte-binary/flyte-binary/access/keys"
 	"github.com/flyte-binary/flyte-binary/access/policy"
@@ -24,6 +25,7 @@ type Tools struct {
 	store  *store.Store
 	policy *policy.Policy
 	keys   *keys.Keys
+	people *accounts.Accounts
 	clock  clock.Clock
 }
 
@@ -37,6 +39,7 @@ func NewTools(config Config, pool *pgxpool.Pool, log zerolog.Logger) (*Tools, er
 	}
 	t := &Tools{config: config, store: store.New(pool, clock.System{}), clock: clock.System{}}
 	t.keys = keys.New(t.store, t.clock, log)
+	t.people = accounts.New(t.store, config.localPrefix())
 	t.policy = policy.New(config.policy(), policy.Deps{Source: t.store, Changed: func() {}, Clock: t.clock, Logger: log})
 	return t, nil
 }
@@ -54,9 +57,17 @@ func (t *Tools) Verify(ctx context.Context) (audit.Verified, error) {
 	return audit.Verify(ctx, t.store)
 }
 
-// CreateKey makes a key of an owner with a role in some places; a lifetime of 0 is the longest that the configuration allows. It
-// returns the key also in the form of the variable FLYTE_API_KEY.
-func (t *Tools) CreateKey(ctx context.Context, name, owner, roleName string, places []authz.Place, lifetime time.Duration) (made keys.Made, flyteAPIKey string, err error) {
+// ExportAudit calls each for the audit events that pass a filter, oldest first. That they were read is recorded.
+func (t *Tools) ExportAudit(ctx context.Context, filter store.AuditFilter, each func(store.AuditEvent) error) error {
+	if err := audit.Export(ctx, t.store, filter, each); err != nil {
+		return err
+	}
+	return t.record(ctx, "audit.view")
+}
+
+// CreateKey makes a key with a role in some places, that of a service or of its owner; a lifetime of 0 is the longest that the configuration
+// allows. It returns the key also in the form of the variable FLYTE_API_KEY.
+func (t *Tools) CreateKey(ctx context.Context, key store.Key, roleName string, places []authz.Place, lifetime time.Duration) (made keys.Made, flyteAPIKey string, err error) {
 	role, known, err := t.policy.Role(ctx, roleName)
 	if err != nil {
 		return keys.Made{}, "", err
@@ -78,7 +89,7 @@ func (t *Tools) CreateKey(ctx context.Context, name, owner, roleName string, pla
 		}
 		bindings = append(bindings, store.Binding{Role: roleName, Project: place.Project, Domain: place.Domain})
 	}
-	made, err = t.keys.Create(ctx, name, owner, lifetime, bindings, func(string) bool { return role.BuiltIn || role.Configured })
+	made, err = t.keys.Create(ctx, key, lifetime, bindings, func(string) bool { return role.BuiltIn || role.Configured })
 	if err != nil {
 		return keys.Made{}, "", err
 	}
@@ -102,9 +113,9 @@ func (t *Tools) RevokeKey(ctx context.Context, id string) error {
 }
 
 // record writes an event of the command line.
-func (t *Tools) record(ctx context.Context, permission, resource string) error {
+func (t *Tools) record(ctx context.Context, permission string, resources ...string) error {
 	return t.store.AppendAudit(ctx, []store.AuditEnd{{Event: store.AuditEvent{
 		At: t.clock.Now(), Kind: authz.Service.String(), Subject: CommandLine, Procedure: "flyte-binary", Permission: permission,
-		Resources: []string{resource}, Outcome: authz.Succeeded.String(),
+		Resources: resources, Outcome: authz.Succeeded.String(),
 	}}}, audit.Seal)
 }

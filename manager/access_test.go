@@ -2,18 +2,24 @@ package manager_test
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/access"
 	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -26,6 +32,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
+	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 )
 
 // byName is an authenticator to which a bearer token is the name of a person.
@@ -46,9 +54,12 @@ func (byName) Authenticate(_ context.Context, request authz.Request) (authz.Iden
 
 // startWithRoles runs a whole server whose callers are known by name. root is an operator, ada a contributor of mine, bob a viewer of
 // theirs, and all of the team of carol run in the domain development.
-func startWithRoles(t *testing.T) (url string) {
+func startWithRoles(t *testing.T, changes ...func(*configuration.Config)) (url string) {
 	t.Helper()
 	config := withLocalSecrets(t, testConfig(t))
+	for _, change := range changes {
+		change(&config)
+	}
 	config.Access.Ask = "Ask root."
 	config.Access.Bindings = []access.BindingConfig{
 		{User: "root", Role: "operator"}, {User: "ada", Role: "contributor", Project: "mine"}, {User: "bob", Role: "viewer", Project: "theirs"},
@@ -221,6 +232,71 @@ func TestWhatWasDoneIsRecorded(t *testing.T) {
 
 	_, err = accessv1connect.NewAuditServiceClient(as("ada"), url).SearchAudit(t.Context(), &accessv1.SearchAuditRequest{Scope: &accessv1.Scope{Project: "mine"}})
 	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "a contributor reads no audit events: %v", err)
+}
+
+// TestAuditEventsAreSentToASink: what people do in a whole server arrives at a receiver, and nothing else does.
+func TestAuditEventsAreSentToASink(t *testing.T) {
+	bodies := make(chan string, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- string(body)
+	}))
+	t.Cleanup(receiver.Close)
+	url := startWithRoles(t, func(c *configuration.Config) {
+		c.EventStream.Sinks = []cloudevents.Sink{{Name: "siem", Type: "http", URL: receiver.URL, Events: []string{"audit"}}}
+		c.EventStream.Poll = 10 * time.Millisecond
+	})
+	require.NoError(t, createRun(t, workflowconnect.NewRunServiceClient(as("ada"), url), runOf("mine", "recorded")))
+	require.Error(t, createRun(t, workflowconnect.NewRunServiceClient(as("bob"), url), runOf("mine", "refused")))
+	var done, refused bool
+	for !done || !refused {
+		var event struct {
+			Type, Subject string
+			Data          struct{ Subject, Permission, Outcome, Peer, UserAgent string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(<-bodies), &event))
+		require.Equal(t, "org.flyte.audit", event.Type)
+		if event.Data.Subject == "root" {
+			continue // made the projects
+		}
+		require.Equal(t, "run.create 127.0.0.1", event.Data.Permission+" "+event.Data.Peer)
+		require.Contains(t, event.Data.UserAgent, "connect-go")
+		done = done || event.Data.Subject == "ada" && event.Data.Outcome == "succeeded" && event.Subject == "run mine/development/recorded"
+		refused = refused || event.Data.Subject == "bob" && event.Data.Outcome == "refused" && event.Subject == "run mine/development/refused"
+	}
+	sinks, err := insightv1connect.NewSystemServiceClient(as("root"), url).GetSystem(t.Context(), &insightv1.GetSystemRequest{})
+	require.NoError(t, err)
+	require.Contains(t, sinks.String(), "audit sink: siem")
+}
+
+// TestChangesAreRecordedWhereAccessIsOpen: with the program and the address, for there is no name.
+func TestChangesAreRecordedWhereAccessIsOpen(t *testing.T) {
+	for name, recorded := range map[string]bool{"by default": true, "unless it is turned off": false} {
+		t.Run(name, func(t *testing.T) {
+			config := testConfig(t)
+			config.Access.Audit.Anonymous = recorded
+			log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
+			server, err := manager.Complete(t.Context(), config, manager.Options{Logger: log, REST: nowhere(t)})
+			require.NoError(t, err)
+			require.NoError(t, server.Start(t.Context()))
+			require.NoError(t, createRun(t, workflowconnect.NewRunServiceClient(http.DefaultClient, "http://"+server.Addr()), runOf("flytesnacks", "open")))
+			http.DefaultClient.CloseIdleConnections()
+			require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) // it writes what waits
+			conn, err := pgx.Connect(t.Context(), config.Database.URL)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+			rows, err := conn.Query(t.Context(), `SELECT concat_ws(' ', kind, subject, peer, permission, outcome, resources[1], user_agent) FROM access_audit`)
+			require.NoError(t, err)
+			events, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			require.NoError(t, err)
+			if !recorded {
+				require.Empty(t, events)
+				return
+			}
+			require.Len(t, events, 1)
+			require.Regexp(t, `^anonymous  127.0.0.1 run.create succeeded run flytesnacks/development/open connect-go/`, events[0])
+		})
+	}
 }
 
 // TestMembersAreAdministered gives roles as an admin of a project, who can give only what it has itself, and asks what members may do.

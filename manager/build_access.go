@@ -26,9 +26,9 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 	if closed {
 		p.mux.Decide(service.Authoriser())
 		p.mux.Trust(service.Programs()) // asked first: its tokens have a form of their own
-		if p.options.Auditor == nil {
-			p.mux.Record(service.Auditor())
-		}
+	}
+	if p.options.Auditor == nil && (closed || p.open && p.config.Access.Audit.Anonymous) {
+		p.mux.Record(service.Auditor())
 	}
 	p.mux.Trust(service.Tasks()) // where access was closed before, tasks may still present theirs
 	return service, nil

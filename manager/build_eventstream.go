@@ -3,7 +3,10 @@ package manager
 import (
 	"context"
 	"crypto/rand"
+	"time"
 
+	"github.com/flyte-binary/flyte-binary/access/audit"
+	accessstore "github.com/flyte-binary/flyte-binary/access/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
@@ -17,7 +20,7 @@ func buildEventStream(_ context.Context, p *process) (lifecycle.Part, error) {
 		return lifecycle.Idle{}, nil
 	}
 	return cloudevents.New(p.config.EventStream, cloudevents.Deps{
-		Backlog: backlog{worklists.NewUnpublished(p.pool)}, Leases: pgdb.NewLeases(p.pool, p.clock, rand.Text()), Clock: p.clock, Logger: p.log,
+		Backlog: backlog{worklists.NewUnpublished(p.pool)}, Audit: auditLog{accessstore.New(p.pool, p.clock)}, Leases: pgdb.NewLeases(p.pool, p.clock, rand.Text()), Clock: p.clock, Logger: p.log,
 		Meter: p.telemetry.Meter,
 	})
 }
@@ -58,4 +61,45 @@ func (b backlog) Events(ctx context.Context, ranges []cloudevents.Range) ([]clou
 		}
 	}
 	return found, nil
+}
+
+// auditLog is the record of what was done, as the event stream reads it.
+type auditLog struct{ store *accessstore.Store }
+
+var _ cloudevents.AuditLog = auditLog{}
+
+// After implements cloudevents.AuditLog.
+func (l auditLog) After(ctx context.Context, number int64, limit int) ([]cloudevents.AuditEvent, error) {
+	rows, err := l.store.SearchAudit(ctx, accessstore.AuditFilter{OldestFirst: true, After: number, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	found := make([]cloudevents.AuditEvent, len(rows))
+	for i, row := range rows {
+		data, err := audit.JSON(row)
+		if err != nil {
+			return nil, err
+		}
+		found[i] = cloudevents.AuditEvent{Number: row.Sequence, At: row.At, Subject: row.Procedure, Data: data}
+		if len(row.Resources) > 0 {
+			found[i].Subject = row.Resources[0]
+		}
+	}
+	return found, nil
+}
+
+// Position implements cloudevents.AuditLog.
+func (l auditLog) Position(ctx context.Context, sink string) (int64, error) {
+	return l.store.AuditPosition(ctx, sink)
+}
+
+// Move implements cloudevents.AuditLog.
+func (l auditLog) Move(ctx context.Context, sink string, number int64) error {
+	return l.store.MoveAuditPosition(ctx, sink, number)
+}
+
+// Oldest implements cloudevents.AuditLog.
+func (l auditLog) Oldest(ctx context.Context, sink string) (time.Time, error) {
+	_, oldest, err := l.store.AuditWaiting(ctx, sink, 1)
+	return oldest, err
 }

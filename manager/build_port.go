@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	accessstore "github.com/flyte-binary/flyte-binary/access/store"
 	"github.com/flyte-binary/flyte-binary/apps/gateway"
 	"github.com/flyte-binary/flyte-binary/console"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
@@ -31,6 +32,7 @@ func buildSystem(_ context.Context, p *process) (lifecycle.Part, error) {
 		Version: p.options.Version, Started: p.clock.Now(), Config: p.config, Pool: p.pool, Checks: func() system.Checks { return p.checks }, Queues: p.peers.insight(),
 		Sinks: func(ctx context.Context) []*insightv1.Component {
 			sinks := system.SinkComponents(ctx, p.config.EventStream.Names(), worklists.NewUnpublished(p.pool), p.clock)
+			sinks = append(sinks, system.AuditSinkComponents(ctx, p.config.EventStream.AuditNames(), accessstore.New(p.pool, p.clock).AuditWaiting, p.clock)...)
 			if p.options.MachineParts == nil {
 				return sinks
 			}

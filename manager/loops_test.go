@@ -102,7 +102,7 @@ func codeOf(t *testing.T, dir string) map[string]string {
 // TestLeasesAreThoseOfTheTable: a server with everything on takes exactly the leases that the table names.
 func TestLeasesAreThoseOfTheTable(t *testing.T) {
 	config := testConfig(t)
-	config.EventStream.Sinks = []cloudevents.Sink{{Name: "sink", Type: "http", URL: "http://127.0.0.1:1/"}}
+	config.EventStream.Sinks = []cloudevents.Sink{{Name: "sink", Type: "http", URL: "http://127.0.0.1:1/", Events: []string{"runs", "audit"}}}
 	want, tables := []string{}, map[string]bool{}
 	for _, row := range tableOfLoops(t) {
 		table, name, found := strings.Cut(row.lease, "/")

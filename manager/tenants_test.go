@@ -3,7 +3,10 @@ package manager_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,8 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/flyte-binary/flyte-binary/access"
+	"github.com/flyte-binary/flyte-binary/access/policy"
 	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
@@ -32,6 +37,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/contracttest"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
 // victim is the project of the tenant who is attacked.
@@ -194,6 +200,56 @@ func TestNoAnswerHasAnotherTenantsName(t *testing.T) {
 	t.Logf("%d calls, %d of which name the other tenant; an operator sees it in %d answers", all, named, shown)
 	require.Greater(t, named, 120)
 	require.Greater(t, shown, 20, "the attacks name what exists")
+}
+
+// TestADenialSaysNothingOfExistence: who may see the project and not things of a kind gets the same words about one that exists and one that
+// does not, for every procedure and each field by which a request names something.
+func TestADenialSaysNothingOfExistence(t *testing.T) {
+	callers := map[string]string{"olga": "outsider", "vera": policy.Viewer, "rick": policy.Runner, "cora": policy.Contributor}
+	url := startWithRoles(t, func(c *configuration.Config) {
+		c.Access.Roles = []access.RoleConfig{{Name: "outsider", Permissions: []string{"project.view"}}}
+		for name, role := range callers {
+			c.Access.Bindings = append(c.Access.Bindings, access.BindingConfig{User: name, Role: role, Project: victim})
+		}
+	})
+	fillVictim(t, url)
+	gives := map[string][]string{"outsider": {"project.view"}}
+	for _, role := range policy.BuiltIn() {
+		gives[role.Name] = policy.Expand(role)
+	}
+	answer := func(client connect.HTTPClient, method protoreflect.MethodDescriptor, request *dynamicpb.Message) string {
+		_, err := answerTo(t, client, url, method, request)
+		text := fmt.Sprint(err)
+		for _, name := range []string{"first", "hello.main", "nightly", "web", "model", "password"} {
+			text = strings.ReplaceAll(text, name+"x", name)
+		}
+		return text
+	}
+	compared := map[string]int{}
+	for name, role := range callers {
+		client := newH2(t, name)
+		for _, method := range contracttest.Methods() {
+			procedure := contracttest.ProcedureOf(method)
+			rule, _ := authz.RuleOf(procedure)
+			if rule.By.Open() || rule.Members || !rule.By.Has(authz.User) || method.IsStreamingClient() || slices.Contains(gives[role], rule.Action) {
+				continue
+			}
+			missing := contracttest.Naming(method, thingsOf(victim, "x"))
+			for at, request := range contracttest.Naming(method, victims()) {
+				if at == "" || proto.Equal(request, missing[at]) {
+					continue // it names no thing, or one without a name of its own
+				}
+				there := answer(client, method, request)
+				require.Equal(t, there, answer(client, method, missing[at]), "%s at %q as %s", procedure, at, role)
+				require.Regexp(t, "^(permission_denied|not_found): ", there, "%s at %q as %s", procedure, at, role)
+				compared[rule.Action]++
+			}
+		}
+	}
+	t.Log(compared)
+	for _, permission := range []string{"secret.view", "run.view", "task.view", "app.view", "artifact.view", "trigger.view", "action.view", "log.view", "data.view"} {
+		require.Positive(t, compared[permission], permission)
+	}
 }
 
 // TestTokensOfPagesAreNoRights continues the list of another tenant.

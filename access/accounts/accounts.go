@@ -57,12 +57,22 @@ func (a *Accounts) Bootstrap(ctx context.Context, password string) error {
 
 // Add creates an account unless there is one of its name.
 func (a *Accounts) Add(ctx context.Context, account store.Account, password string) error {
-	if len(password) < MinPassword || len(password) > MaxPassword {
-		return fmt.Errorf("the password of %s must have %d to %d bytes", account.Name, MinPassword, MaxPassword)
+	if err := check(account.Name, password); err != nil {
+		return err
 	}
 	account.Password = hash(password)
 	return a.store.AddAccount(ctx, account)
 }
+
+func check(name, password string) error {
+	if len(password) < MinPassword || len(password) > MaxPassword {
+		return fmt.Errorf("the password of %s must have %d to %d bytes", name, MinPassword, MaxPassword)
+	}
+	return nil
+}
+
+// Subject is the subject of an account.
+func (a *Accounts) Subject(name string) string { return a.prefix + name }
 
 // SignIn returns the person whose name and password these are, or ErrRefused.
 func (a *Accounts) SignIn(ctx context.Context, name, password string) (sessions.Person, error) {
@@ -87,10 +97,14 @@ func (a *Accounts) SignIn(ctx context.Context, name, password string) (sessions.
 	if !right {
 		return sessions.Person{}, ErrRefused
 	}
-	if err := a.store.UnlockAccount(ctx, name); err != nil {
+	switch found, err := a.store.EndAttempt(ctx, account); {
+	case err != nil:
 		return sessions.Person{}, err
+	case !found:
+		return sessions.Person{}, ErrRefused
 	}
 	return sessions.Person{
-		Subject: a.prefix + account.Name, Name: cmp.Or(account.DisplayName, account.Name), Email: account.Email, Groups: account.Groups,
+		Subject: a.Subject(account.Name), Name: cmp.Or(account.DisplayName, account.Name), Email: account.Email, Groups: account.Groups,
+		Account: account.Name,
 	}, nil
 }

@@ -2,6 +2,8 @@ package audit_test
 
 import (
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/access/audit"
 	"github.com/flyte-binary/flyte-binary/access/store"
+	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -47,7 +50,7 @@ const (
 func started(t *testing.T) (*store.Store, *audit.Recorder, func()) {
 	t.Helper()
 	s := store.New(pgtest.Schemas(t, store.Schema()), clock.System{})
-	recorder := audit.NewRecorder(s, clock.System{}, zerolog.Nop())
+	recorder := audit.NewRecorder(s, false, clock.System{}, zerolog.Nop())
 	require.NoError(t, recorder.Start(t.Context()))
 	stop := sync.OnceFunc(func() { require.NoError(t, recorder.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(stop)
@@ -77,10 +80,36 @@ func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 	stop()
 	require.Equal(t, []string{"ada run.create failed"}, found(t, s, store.AuditFilter{}))
 
-	lost, err := s.EndLostAudit(t.Context(), time.Now().Add(-time.Minute), "unknown", 10, audit.Seal)
+	handler := &audit.Handler{Store: s, Clock: clock.System{}}
+	page, err := handler.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{})
+	require.NoError(t, err)
+	require.Empty(t, page.GetUnfinished(), "it may still end")
+	later := clock.NewFake(time.Now().Add(2 * time.Minute))
+	for _, c := range []struct {
+		request *accessv1.SearchAuditRequest
+		shown   int
+	}{
+		{&accessv1.SearchAuditRequest{}, 1},
+		{&accessv1.SearchAuditRequest{Subject: "ada", Permission: "run.create", Scope: &accessv1.Scope{Project: "p"}, Outcome: "unknown"}, 1},
+		{&accessv1.SearchAuditRequest{Scope: &accessv1.Scope{Project: "q"}}, 0},
+		{&accessv1.SearchAuditRequest{Subject: "bob"}, 0},
+		{&accessv1.SearchAuditRequest{Outcome: "failed"}, 0},
+		{&accessv1.SearchAuditRequest{Token: "a"}, 0},
+	} {
+		page, err := (&audit.Handler{Store: s, Clock: later}).SearchAudit(t.Context(), c.request)
+		require.NoError(t, err)
+		require.Len(t, page.GetUnfinished(), c.shown, "%v", c.request)
+		for _, event := range page.GetUnfinished() {
+			require.Equal(t, []string{"run p/d/lost"}, event.GetResources())
+			require.Contains(t, event.GetError(), "has not ended")
+		}
+	}
+
+	unknown := store.AuditEvent{Outcome: "unknown", Error: "its process died"}
+	lost, err := s.EndLostAudit(t.Context(), time.Now().Add(-time.Minute), unknown, 10, audit.Seal)
 	require.NoError(t, err)
 	require.Zero(t, lost, "it is not old enough")
-	lost, err = s.EndLostAudit(t.Context(), time.Now().Add(time.Minute), "unknown", 10, audit.Seal)
+	lost, err = s.EndLostAudit(t.Context(), time.Now().Add(time.Minute), unknown, 10, audit.Seal)
 	require.NoError(t, err)
 	require.Equal(t, 1, lost, "its process died")
 	require.Equal(t, []string{"ada run.create failed", "ada run.create unknown"}, found(t, s, store.AuditFilter{}))
@@ -88,6 +117,7 @@ func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 	events, err := s.SearchAudit(t.Context(), store.AuditFilter{Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, []string{"run p/d/lost"}, events[0].Resources)
+	require.Equal(t, "its process died", events[0].Error)
 	require.Equal(t, "10.0.0.7", events[0].Peer)
 	require.Equal(t, "id?lost", events[0].RequestID)
 	require.Equal(t, "session", events[0].Credential)
@@ -106,7 +136,7 @@ func (w *waits) BeginAudit(_ context.Context, _ []store.AuditEnd, wait bool) err
 
 func TestChangesOutsideOfTheDatabaseWaitForTheDisk(t *testing.T) {
 	w := &waits{}
-	recorder := audit.NewRecorder(w, clock.System{}, zerolog.Nop())
+	recorder := audit.NewRecorder(w, false, clock.System{}, zerolog.Nop())
 	require.NoError(t, recorder.Start(t.Context()))
 	for _, procedure := range []string{create, "/flyteidl2.secret.SecretService/CreateSecret"} {
 		_, err := recorder.Begin(as(t, "ada"), call(t, procedure, "r1"))
@@ -127,7 +157,7 @@ func (broken) AppendAudit(context.Context, []store.AuditEnd, store.Seal) error {
 }
 
 func TestAChangeThatCannotBeRecordedIsNotMade(t *testing.T) {
-	recorder := audit.NewRecorder(broken{}, clock.System{}, zerolog.Nop())
+	recorder := audit.NewRecorder(broken{}, false, clock.System{}, zerolog.Nop())
 	require.NoError(t, recorder.Start(t.Context()))
 	_, err := recorder.Begin(as(t, "ada"), call(t, create, "r1"))
 	require.Equal(t, rpc.KindUnavailable, rpc.KindOf(err))
@@ -170,6 +200,40 @@ func TestWhatIsRecorded(t *testing.T) {
 	require.Empty(t, found(t, s, store.AuditFilter{Project: "q"}))
 }
 
+// TestChangesAreRecordedWhereAccessIsOpen: with where they came from, for there is no name. What processes of tasks do all the time is left
+// out, and nothing waits for the record.
+func TestChangesAreRecordedWhereAccessIsOpen(t *testing.T) {
+	s := store.New(pgtest.Schemas(t, store.Schema()), clock.System{})
+	recorder := audit.NewRecorder(s, true, clock.System{}, zerolog.Nop())
+	require.NoError(t, recorder.Start(t.Context()))
+	for _, procedure := range []string{
+		create, view, "/flyteidl2.workflow.RunService/AbortRun", "/flyteidl2.secret.SecretService/GetSecret", "/flyteidl2.secret.SecretService/DeleteSecret",
+		"/flyteidl2.actions.ActionsService/Enqueue", "/flyteidl2.dataproxy.DataProxyService/CreateUploadLocation",
+	} {
+		entry := call(t, procedure, "r1")
+		entry.Request.Header.Set("User-Agent", "flyte-sdk 2.5")
+		end, err := recorder.Begin(t.Context(), entry)
+		require.NoError(t, err)
+		require.Nil(t, end, procedure)
+		entry.Outcome = authz.Succeeded
+		recorder.Record(t.Context(), entry)
+	}
+	refused := call(t, create, "r2") // such as with a token that is not valid
+	refused.Outcome = authz.Refused
+	recorder.Record(t.Context(), refused)
+	require.NoError(t, recorder.Stop(t.Context()))
+	require.Equal(t, []string{" run.create succeeded", " run.abort succeeded", " secret.delete succeeded"}, found(t, s, store.AuditFilter{}))
+	events, err := s.SearchAudit(t.Context(), store.AuditFilter{Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, "anonymous 10.0.0.7 flyte-sdk 2.5 id?r1", fmt.Sprint(events[0].Kind, " ", events[0].Peer, " ", events[0].UserAgent, " ", events[0].RequestID))
+
+	broken := audit.NewRecorder(broken{}, true, clock.System{}, zerolog.Nop())
+	require.NoError(t, broken.Start(t.Context()))
+	refused.Outcome = authz.Succeeded
+	broken.Record(t.Context(), refused)
+	require.NoError(t, broken.Stop(t.Context()), "the end of a process does not fail for it")
+}
+
 func TestAChangedOrRemovedEventShows(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage string
@@ -178,6 +242,7 @@ func TestAChangedOrRemovedEventShows(t *testing.T) {
 	}{
 		"nothing":    {`SELECT 1`, 0, ""},
 		"changed":    {`UPDATE access_audit SET subject = 'bob' WHERE sequence = 7`, 7, "event 7 was changed"},
+		"agent":      {`UPDATE access_audit SET user_agent = 'curl' WHERE sequence = 7`, 7, "event 7 was changed"},
 		"moved":      {`UPDATE access_audit SET subject = '', credential = subject || credential WHERE sequence = 7`, 7, "event 7 was changed"},
 		"removed":    {`DELETE FROM access_audit WHERE sequence = 5`, 5, "event 5 is missing"},
 		"first":      {`DELETE FROM access_audit WHERE sequence = 1`, 1, "event 1 is missing"},
@@ -230,7 +295,7 @@ func TestRetentionKeepsTheChain(t *testing.T) {
 // TestReplicasShareTheChain writes from several recorders at once.
 func TestReplicasShareTheChain(t *testing.T) {
 	s, one, stop := started(t)
-	two := audit.NewRecorder(s, clock.System{}, zerolog.Nop())
+	two := audit.NewRecorder(s, false, clock.System{}, zerolog.Nop())
 	require.NoError(t, two.Start(t.Context()))
 	var calls sync.WaitGroup
 	for i := range 200 {
@@ -250,4 +315,70 @@ func TestReplicasShareTheChain(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, result.Problem)
 	require.EqualValues(t, 200, result.Checked)
+}
+
+// TestExport: the lines of an export have every event once, oldest first, and the chain can be checked from them alone. It continues after
+// any of them, as the rpc does.
+func TestExport(t *testing.T) {
+	s := store.New(pgtest.Schemas(t, store.Schema()), clock.System{})
+	const count = 1203 // some pages
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var ends []store.AuditEnd
+	for i := range count {
+		ends = append(ends, store.AuditEnd{Event: store.AuditEvent{
+			At: began.Add(time.Duration(i) * time.Minute), Kind: "user", Subject: "ada", UserAgent: "curl", Procedure: create,
+			Resources: []string{fmt.Sprint("run p/d/r\n", i)}, Outcome: "succeeded",
+		}})
+	}
+	require.NoError(t, s.AppendAudit(t.Context(), ends, audit.Seal))
+	lines := func(filter store.AuditFilter) (sequences []int64) {
+		require.NoError(t, audit.Export(t.Context(), s, filter, func(e store.AuditEvent) error {
+			line, err := audit.JSON(e)
+			require.NoError(t, err)
+			require.NotContains(t, string(line), "\n")
+			var read struct {
+				Sequence  int64
+				UserAgent string
+				Hash      string
+			}
+			require.NoError(t, json.Unmarshal(line, &read))
+			require.Equal(t, hex.EncodeToString(e.Hash)+" curl", read.Hash+" "+read.UserAgent)
+			sequences = append(sequences, read.Sequence)
+			return nil
+		}))
+		return sequences
+	}
+	sequence := func(from, to int64) (all []int64) {
+		for n := from; n <= to; n++ {
+			all = append(all, n)
+		}
+		return all
+	}
+	require.Equal(t, sequence(1, count), lines(store.AuditFilter{}))
+	require.Equal(t, sequence(700, count), lines(store.AuditFilter{After: 699}))
+	require.Equal(t, sequence(11, 20), lines(store.AuditFilter{From: began.Add(10 * time.Minute), Until: began.Add(20 * time.Minute)}))
+	stopped := errors.New("the pipe is closed")
+	require.ErrorIs(t, audit.Export(t.Context(), s, store.AuditFilter{}, func(store.AuditEvent) error { return stopped }), stopped)
+
+	handler, after, copied := &audit.Handler{Store: s, Clock: clock.System{}}, int64(0), []int64(nil)
+	for {
+		page, err := handler.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{After: &after, Limit: 400})
+		require.NoError(t, err)
+		require.Empty(t, page.GetToken())
+		if len(page.GetEvents()) == 0 {
+			break
+		}
+		for _, event := range page.GetEvents() {
+			after = event.GetSequence()
+			copied = append(copied, after)
+			require.Equal(t, "curl", event.GetUserAgent())
+			require.Len(t, event.GetHash(), 64)
+		}
+	}
+	require.Equal(t, sequence(1, count), copied)
+	_, err := handler.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{After: &after, Token: "a"})
+	require.Equal(t, rpc.KindInvalidArgument, rpc.KindOf(err))
+	result, err := audit.Verify(t.Context(), s)
+	require.NoError(t, err)
+	require.Empty(t, result.Problem)
 }

@@ -18,7 +18,7 @@ import (
 // BenchmarkRecordedChange measures what a change waits for its record, alone and with others at the same time.
 func BenchmarkRecordedChange(b *testing.B) {
 	s := store.New(pgtest.Schemas(b, store.Schema()), clock.System{})
-	recorder := audit.NewRecorder(s, clock.System{}, zerolog.Nop())
+	recorder := audit.NewRecorder(s, false, clock.System{}, zerolog.Nop())
 	require.NoError(b, recorder.Start(b.Context()))
 	b.Cleanup(func() { require.NoError(b, recorder.Stop(context.WithoutCancel(b.Context()))) })
 	rule, _ := authz.RuleOf(create)

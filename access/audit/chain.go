@@ -32,6 +32,9 @@ func Seal(before []byte, e store.AuditEvent) []byte {
 	for _, resource := range e.Resources {
 		write(resource)
 	}
+	if e.UserAgent != "" { // events from before there was one keep their hash
+		write(e.UserAgent)
+	}
 	return hash.Sum(nil)
 }
 

@@ -34,11 +34,20 @@ var (
 	notedProcedures  = []string{"/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink", "/flytebinary.insight.v1.FileService/CreateFileLink"}
 )
 
+// ofTasks are permissions that processes of tasks use all the time. Where access is open they are anonymous, as everyone is, and the
+// history of their run has what they did.
+var ofTasks = []string{"action.enqueue", "action.report", "action.update", "data.upload"}
+
 // mannerOf is how an allowed call of a caller is recorded. Calls of tasks and of parts of the installation are in the history
 // of their runs.
-func mannerOf(kind authz.Kind, entry authz.Entry) manner {
+func (r *Recorder) mannerOf(kind authz.Kind, entry authz.Entry) manner {
 	_, verb, _ := strings.Cut(entry.Rule.Action, ".")
 	switch {
+	case kind == authz.Anonymous && r.open:
+		if slices.Contains(reading, verb) || slices.Contains(ofTasks, entry.Rule.Action) {
+			return never
+		}
+		return after // there is no one to hold to account, so no call waits for its record
 	case kind != authz.User && kind != authz.Key:
 		return never
 	case slices.Contains(notedPermissions, entry.Rule.Action) || slices.Contains(notedProcedures, entry.Request.Procedure):
@@ -66,6 +75,7 @@ func eventOf(ctx context.Context, entry authz.Entry) store.AuditEvent {
 	e := store.AuditEvent{
 		Kind: identity.Kind.String(), Subject: clean(identity.Subject), Credential: clean(identity.Credential), Peer: clean(host(entry.Request.Peer)),
 		Procedure: clean(entry.Request.Procedure), Permission: entry.Rule.Action, RequestID: clean(entry.Request.Header.Get("X-Request-Id")),
+		UserAgent: clean(entry.Request.Header.Get("User-Agent")),
 		Resources: []string{}, Outcome: entry.Outcome.String(), Error: errorText(entry.Err),
 	}
 	for i, resource := range entry.Resources {

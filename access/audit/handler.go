@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"strconv"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -11,12 +12,14 @@ import (
 	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // Handler serves AuditService.
 type Handler struct {
 	accessv1connect.UnimplementedAuditServiceHandler
 	Store *store.Store
+	Clock clock.Clock
 }
 
 // The sizes of pages.
@@ -41,6 +44,12 @@ func (h *Handler) SearchAudit(ctx context.Context, request *accessv1.SearchAudit
 	if until := request.GetUntil(); until != nil {
 		filter.Until = until.AsTime()
 	}
+	if request.After != nil {
+		if request.GetToken() != "" {
+			return nil, rpc.InvalidArgument("token", "must be empty together with after")
+		}
+		filter.OldestFirst, filter.After, filter.Limit = true, request.GetAfter(), limit
+	}
 	if token := request.GetToken(); token != "" {
 		before, err := strconv.ParseInt(token, 36, 64)
 		if err != nil || before < 1 {
@@ -58,12 +67,34 @@ func (h *Handler) SearchAudit(ctx context.Context, request *accessv1.SearchAudit
 		response.Token = strconv.FormatInt(events[limit-1].Sequence, 36)
 	}
 	for _, e := range events {
-		response.Events = append(response.Events, &accessv1.AuditEvent{
-			Sequence: e.Sequence, At: timestamppb.New(e.At), Kind: e.Kind, Subject: e.Subject, Credential: e.Credential, Peer: e.Peer,
-			Procedure: e.Procedure, Permission: e.Permission, Resources: e.Resources, Outcome: e.Outcome, Error: e.Error, RequestId: e.RequestID,
-		})
+		response.Events = append(response.Events, messageOf(e))
 	}
-	return response, nil
+	response.Unfinished, err = h.unfinished(ctx, request, filter)
+	return response, err
+}
+
+// slow is after how long a change that was begun counts as unfinished. Changes end within seconds.
+const slow = time.Minute
+
+// unfinished are the changes of which it is not known whether they were made, on the first page of a list that shows them.
+func (h *Handler) unfinished(ctx context.Context, request *accessv1.SearchAuditRequest, filter store.AuditFilter) (all []*accessv1.AuditEvent, err error) {
+	if request.GetToken() != "" || request.After != nil || filter.Outcome != "" && filter.Outcome != lost.Outcome {
+		return nil, nil
+	}
+	events, err := h.Store.OpenAudit(ctx, filter, h.Clock.Now().Add(-slow))
+	for _, e := range events {
+		e.Outcome, e.Error = lost.Outcome, "the call was begun and has not ended: the change may have been made or not"
+		all = append(all, messageOf(e))
+	}
+	return all, err
+}
+
+func messageOf(e store.AuditEvent) *accessv1.AuditEvent {
+	return &accessv1.AuditEvent{
+		Sequence: e.Sequence, At: timestamppb.New(e.At), Kind: e.Kind, Subject: e.Subject, Credential: e.Credential, Peer: e.Peer,
+		Procedure: e.Procedure, Permission: e.Permission, Resources: e.Resources, Outcome: e.Outcome, Error: e.Error, RequestId: e.RequestID,
+		UserAgent: e.UserAgent, Hash: hex.EncodeToString(e.Hash),
+	}
 }
 
 // VerifyAudit implements AuditServiceHandler.

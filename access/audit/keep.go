@@ -24,6 +24,12 @@ const (
 	leaseLength = time.Minute
 )
 
+// lost is the outcome of a call that has no end.
+var lost = store.AuditEvent{
+	Outcome: "unknown",
+	Error:   "the process that handled the call died, or lost the database, before it recorded the end: the change may have been made or not",
+}
+
 // keeper ends calls whose process died, and removes events that are old enough.
 type keeper struct {
 	store   *store.Store
@@ -42,7 +48,7 @@ func NewKeeper(s *store.Store, leases leased.Leases, keepFor time.Duration, clk 
 func (k *keeper) pass(ctx context.Context) error {
 	now := k.clock.Now()
 	_, err := leased.Drain(step, func(size int) (int, error) {
-		return k.store.EndLostAudit(ctx, now.Add(-lostAfter), "unknown", size, Seal)
+		return k.store.EndLostAudit(ctx, now.Add(-lostAfter), lost, size, Seal)
 	})
 	if err != nil {
 		return err

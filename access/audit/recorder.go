@@ -47,6 +47,7 @@ type Recorder struct {
 	store Store
 	clock clock.Clock
 	log   zerolog.Logger
+	open  bool
 	begun *batch.Batcher[store.AuditEnd, struct{}]
 	wake  chan struct{} // holds a token when something waits
 
@@ -62,9 +63,10 @@ var (
 	_ lifecycle.Part  = (*Recorder)(nil)
 )
 
-// NewRecorder returns an auditor that writes to a store. Events wait until Start.
-func NewRecorder(s Store, clk clock.Clock, log zerolog.Logger) *Recorder {
-	r := &Recorder{store: s, clock: clk, log: log, wake: make(chan struct{}, 1)}
+// NewRecorder returns an auditor that writes to a store. Events wait until Start. Where access is open, the changes of anonymous callers
+// are recorded too.
+func NewRecorder(s Store, open bool, clk clock.Clock, log zerolog.Logger) *Recorder {
+	r := &Recorder{store: s, open: open, clock: clk, log: log, wake: make(chan struct{}, 1)}
 	r.begun = batch.New(batch.Config[store.AuditEnd, struct{}]{MaxWeight: maxBegun, Flush: r.begin, Clock: clk})
 	return r
 }
@@ -79,12 +81,18 @@ func (r *Recorder) Start(ctx context.Context) error {
 
 // Stop writes what waits.
 func (r *Recorder) Stop(ctx context.Context) error {
-	return errors.Join(r.begun.Stop(ctx), r.Background.Stop(ctx), r.flush(ctx))
+	err := errors.Join(r.begun.Stop(ctx), r.Background.Stop(ctx))
+	flushed := r.flush(ctx)
+	if flushed != nil && r.open { // nothing that was acknowledged depends on it
+		r.log.Warn().Err(flushed).Msg("the last audit events are lost: they cannot be written")
+		flushed = nil
+	}
+	return errors.Join(err, flushed)
 }
 
 // Begin implements authz.Beginning.
 func (r *Recorder) Begin(ctx context.Context, entry authz.Entry) (func(authz.Outcome, error), error) {
-	if mannerOf(authz.IdentityFrom(ctx).Kind, entry) != around {
+	if r.mannerOf(authz.IdentityFrom(ctx).Kind, entry) != around {
 		return nil, nil //nolint:nilnil // documented
 	}
 	event := eventOf(ctx, entry)
@@ -116,10 +124,11 @@ func (r *Recorder) begin(ctx context.Context, items []*batch.Item[store.AuditEnd
 // Record implements authz.Auditor.
 func (r *Recorder) Record(ctx context.Context, entry authz.Entry) {
 	identity := authz.IdentityFrom(ctx)
-	if entry.Outcome != authz.Refused && mannerOf(identity.Kind, entry) == never {
+	refused := entry.Outcome == authz.Refused
+	if !refused && r.mannerOf(identity.Kind, entry) == never {
 		return
 	}
-	if identity.Kind == authz.Anonymous && !r.admit(entry) {
+	if refused && identity.Kind == authz.Anonymous && !r.admit(entry) {
 		return
 	}
 	event := eventOf(ctx, entry)

@@ -13,6 +13,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 
 	"github.com/flyte-binary/flyte-binary/access/sessions"
+	"github.com/flyte-binary/flyte-binary/access/store"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
@@ -35,7 +36,10 @@ type claims struct {
 func (s *Server) signIn(ctx context.Context, clientID string, person sessions.Person) (*op.Response, error) {
 	person.IDToken = "" // a client signs out alone
 	session, refresh, err := s.Sessions.Begin(ctx, clientID, person)
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrNone):
+		return nil, oidc.ErrInvalidGrant().WithDescription("the account %s was removed", person.Account)
+	case err != nil:
 		return nil, failed(err)
 	}
 	return s.issue(ctx, claims{Claims: jwt.Claims{Subject: person.Subject}, Session: session.ID, Client: clientID}, session.ExpiresAt, refresh)

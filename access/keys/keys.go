@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -186,18 +187,17 @@ type Made struct {
 	Secret string
 }
 
-// Create makes a key with roles. A lifetime of 0 has no end.
-func (k *Keys) Create(ctx context.Context, name, owner string, lifetime time.Duration, roles []store.Binding, known func(role string) bool) (Made, error) {
+// Create makes a key with roles. Its name and its owner are given, and whether it is that of a service. A lifetime of 0 has no end.
+func (k *Keys) Create(ctx context.Context, key store.Key, lifetime time.Duration, roles []store.Binding, known func(role string) bool) (Made, error) {
 	secret, now := newSecret(), k.clock.Now()
-	key := store.Key{
-		ID: "key-" + strings.ToLower(rand.Text()[:16]), Name: name, Owner: owner, Hint: secret[len(secret)-hintLength:], CreatedAt: now,
-	}
+	key.ID, key.Hint, key.CreatedAt = "key-"+strings.ToLower(rand.Text()[:16]), secret[len(secret)-hintLength:], now
+	key.OwnerGroups = slices.Compact(slices.Sorted(slices.Values(key.OwnerGroups)))
 	if lifetime > 0 {
 		end := now.Add(lifetime)
 		key.ExpiresAt = &end
 	}
 	for i := range roles {
-		roles[i].Member, roles[i].CreatedBy = store.Member{Kind: store.KeyMember, Name: key.ID}, owner
+		roles[i].Member, roles[i].CreatedBy = store.Member{Kind: store.KeyMember, Name: key.ID}, key.Owner
 	}
 	if err := k.store.CreateKey(ctx, key, hashOf(secret), roles, known); err != nil {
 		return Made{}, err

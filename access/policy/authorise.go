@@ -26,7 +26,7 @@ func (p *Policy) Authorise(ctx context.Context, identity authz.Identity, rule au
 		return authz.Scope{}, err
 	}
 	if rule.Members {
-		if rule.Action != self && len(given.bindings) == 0 {
+		if rule.Action != self && given.none() {
 			return authz.Scope{}, authz.Denied("%s has no role in this installation%s", identity.Subject, p.ask())
 		}
 		return authz.Everything(), nil

@@ -40,6 +40,11 @@ func (p *Policy) Explain(ctx context.Context, member store.Member, groups []stri
 	e.Bindings = reaching(given.bindings)
 	e.Reason = fmt.Sprintf("%s may not %s %s: it has %s, and needs one of the roles %s",
 		Name(member), permission, In(place), rolesIn(e.Bindings), strings.Join(e.Roles, ", "))
+	if given.owner != nil && reachOf(given.giving(permission)).has(place) {
+		owner := store.Member{Kind: store.UserMember, Name: given.ownedBy}
+		e.Reason = fmt.Sprintf("%s may not %s %s: it has %s, but a key may do no more than its owner, and %s has %s",
+			Name(member), permission, In(place), rolesIn(reaching(given.giving(permission))), Name(owner), rolesIn(reaching(given.owner.bindings)))
+	}
 	if len(e.Roles) == 0 {
 		e.Reason = fmt.Sprintf("%s may not %s %s: no role gives this permission", Name(member), permission, In(place))
 	}
@@ -72,6 +77,12 @@ func rolesIn(bindings []store.Binding) string {
 		text := fmt.Sprintf("the role %s %s", b.Role, In(authz.Place{Project: b.Project, Domain: b.Domain}))
 		if b.Member.Kind == store.GroupMember {
 			text += " by group " + b.Member.Name
+		}
+		switch { // which binding it is, for who wants to change it
+		case b.ID != "":
+			text += fmt.Sprintf(" (binding %s, given by %s)", b.ID, b.CreatedBy)
+		case b.CreatedBy != "":
+			text += fmt.Sprintf(" (of the %s)", b.CreatedBy)
 		}
 		texts = append(texts, text)
 	}
@@ -161,13 +172,24 @@ func (p *Policy) GrantsOf(ctx context.Context, identity authz.Identity) ([]Grant
 		return nil, err
 	}
 	places := map[authz.Place]*Grant{}
-	for _, b := range given.bindings {
-		place := authz.Place{Project: b.Project, Domain: b.Domain}
+	add := func(place authz.Place, role string, permissions ...string) {
 		if places[place] == nil {
 			places[place] = &Grant{Place: place}
 		}
-		places[place].Roles = append(places[place].Roles, b.Role)
-		places[place].Permissions = append(places[place].Permissions, Expand(given.roles[b.Role])...)
+		places[place].Roles = append(places[place].Roles, role)
+		places[place].Permissions = append(places[place].Permissions, permissions...)
+	}
+	for _, b := range given.bindings {
+		place, permissions := authz.Place{Project: b.Project, Domain: b.Domain}, Expand(given.roles[b.Role])
+		if given.owner == nil {
+			add(place, b.Role, permissions...)
+			continue
+		}
+		for _, permission := range permissions {
+			for _, part := range given.owner.within(permission, place) {
+				add(part, b.Role, permission)
+			}
+		}
 	}
 	var grants []Grant
 	for _, grant := range places {

@@ -60,12 +60,31 @@ func (p *Policy) grantsOf(ctx context.Context, kind authz.Kind, subject string, 
 		}
 	}
 	made := &grants{bindings: stored, roles: now.roles}
+	if kind == authz.Key {
+		if err := p.bound(ctx, made, subject); err != nil {
+			return nil, err
+		}
+	}
 	if now.count.Add(1) > maxCallers {
 		now.count.Store(0)
 		now.callers.Store(&sync.Map{})
 	}
 	callers.Store(key, made)
 	return made, nil
+}
+
+// bound bounds what a key has been given by what its owner has.
+func (p *Policy) bound(ctx context.Context, key *grants, id string) error {
+	owner, err := p.deps.Source.OwnerOf(ctx, id)
+	if err != nil {
+		return rpc.Unavailable(err, "the owner of the key cannot be read, so nothing is decided; try again")
+	}
+	if owner.Service {
+		return nil
+	}
+	key.ownedBy = owner.Subject
+	key.owner, err = p.grantsOf(ctx, authz.User, owner.Subject, owner.Groups)
+	return err
 }
 
 // membersOf are the members whose bindings a caller has: itself and its groups.

@@ -12,7 +12,10 @@ import (
 type grants struct {
 	bindings []store.Binding
 	roles    map[string]store.Role
-	reaches  sync.Map // of permission to *reach
+	// owner bounds the grants of a key that is not a service's; ownedBy is its subject.
+	owner   *grants
+	ownedBy string
+	reaches sync.Map // of permission to *reach
 }
 
 // reach is where a caller has a permission.
@@ -28,8 +31,19 @@ func (g *grants) reach(permission string) *reach {
 		return known.(*reach) //nolint:forcetypeassert // only reaches are stored
 	}
 	made := reachOf(g.giving(permission))
+	if g.owner != nil {
+		made = made.and(g.owner.reach(permission))
+	}
 	g.reaches.Store(permission, made)
 	return made
+}
+
+// none reports whether the caller has no role at all.
+func (g *grants) none() bool { return len(g.bindings) == 0 || g.owner != nil && g.owner.none() }
+
+// within are the parts of a place in which the caller has a permission.
+func (g *grants) within(permission string, place authz.Place) []authz.Place {
+	return authz.Scope{Places: []authz.Place{place}}.And(g.reach(permission).scope).Places
 }
 
 // giving are the bindings that give a permission.
@@ -43,13 +57,21 @@ func (g *grants) giving(permission string) (giving []store.Binding) {
 }
 
 func reachOf(bindings []store.Binding) *reach {
+	places := make([]authz.Place, len(bindings))
+	for i, binding := range bindings {
+		places[i] = authz.Place{Project: binding.Project, Domain: binding.Domain}
+	}
+	return reachIn(places)
+}
+
+func reachIn(places []authz.Place) *reach {
 	r := &reach{domains: map[string][]string{}}
-	for _, binding := range bindings {
-		if binding.Project == "" && binding.Domain == "" {
+	for _, place := range places {
+		if place == (authz.Place{}) {
 			return &reach{scope: authz.Everything()}
 		}
-		if domains := r.domains[binding.Project]; !slices.Contains(domains, binding.Domain) {
-			r.domains[binding.Project] = append(domains, binding.Domain)
+		if domains := r.domains[place.Project]; !slices.Contains(domains, place.Domain) {
+			r.domains[place.Project] = append(domains, place.Domain)
 		}
 	}
 	for project, domains := range r.domains {
@@ -62,6 +84,18 @@ func reachOf(bindings []store.Binding) *reach {
 	}
 	slices.SortFunc(r.scope.Places, comparePlaces)
 	return r
+}
+
+// and is where both hold.
+func (r *reach) and(other *reach) *reach {
+	switch {
+	case other.scope.All:
+		return r
+	case r.scope.All:
+		return other
+	default:
+		return reachIn(r.scope.And(other.scope).Places)
+	}
 }
 
 // has reports whether the permission holds in all of a place: in a domain of a project, in a project without a domain, or

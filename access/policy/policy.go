@@ -27,6 +27,8 @@ type Source interface {
 	Roles(ctx context.Context) ([]store.Role, error)
 	// BindingsOf are the bindings of some members.
 	BindingsOf(ctx context.Context, members []store.Member) ([]store.Binding, error)
+	// OwnerOf is the owner of a key.
+	OwnerOf(ctx context.Context, id string) (store.KeyOwner, error)
 }
 
 // Config is what the configuration says.

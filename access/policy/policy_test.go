@@ -3,6 +3,7 @@ package policy_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -20,12 +21,14 @@ import (
 
 // source is a policy in memory.
 type source struct {
-	mu       sync.Mutex
-	version  int64           // GUARDED_BY(mu)
-	roles    []store.Role    // GUARDED_BY(mu)
-	bindings []store.Binding // GUARDED_BY(mu)
-	err      error           // GUARDED_BY(mu)
-	reads    int             // GUARDED_BY(mu): of bindings
+	mu        sync.Mutex
+	version   int64                     // GUARDED_BY(mu)
+	roles     []store.Role              // GUARDED_BY(mu)
+	bindings  []store.Binding           // GUARDED_BY(mu)
+	owners    map[string]store.KeyOwner // GUARDED_BY(mu)
+	ownersErr error                     // GUARDED_BY(mu)
+	err       error                     // GUARDED_BY(mu)
+	reads     int                       // GUARDED_BY(mu): of bindings
 }
 
 func (s *source) PolicyVersion(context.Context) (int64, error) {
@@ -50,6 +53,12 @@ func (s *source) BindingsOf(_ context.Context, members []store.Member) (found []
 		}
 	}
 	return found, s.err
+}
+
+func (s *source) OwnerOf(_ context.Context, id string) (store.KeyOwner, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owners[id], s.ownersErr
 }
 
 func (s *source) change(change func()) {
@@ -173,7 +182,7 @@ func TestRolesOfTheInstallation(t *testing.T) {
 // have is listed here, and each permission of a role exists.
 func TestEveryPermissionIsInARole(t *testing.T) {
 	onlyOperators := []string{
-		"audit.verify", "domain.create", "domain.delete", "domain.update", "key.administer", "loglevel.change", "loglevel.view", "metrics.view",
+		"account.create", "account.delete", "account.update", "account.view", "audit.verify", "domain.create", "domain.delete", "domain.update", "key.administer", "loglevel.change", "loglevel.view", "metrics.view",
 		"profile.view", "retention.view", "role.delete", "role.update", "system.view",
 	}
 	var of []string
@@ -226,6 +235,69 @@ func TestNoCallerGivesWhatItDoesNotHave(t *testing.T) {
 			require.NotEmpty(t, missing, "%s in %v", role.Name, place)
 		}
 	}
+}
+
+// TestAKeyMayDoWhatItsOwnerMay: what the owner loses, the key loses, also a part of it; the key of a service has no owner that bounds it.
+func TestAKeyMayDoWhatItsOwnerMay(t *testing.T) {
+	key := func(id string) store.Member { return store.Member{Kind: store.KeyMember, Name: id} }
+	ci, service := authz.Identity{Kind: authz.Key, Subject: "ci"}, authz.Identity{Kind: authz.Key, Subject: "service"}
+	everywhere := store.Binding{Member: key("ci"), Role: policy.Runner, ID: "7", CreatedBy: "ada"}
+	p, s, _ := fixture(t, everywhere, store.Binding{Member: key("service"), Role: policy.Runner, Project: "p"})
+	s.owners = map[string]store.KeyOwner{"ci": {Subject: "ada", Groups: []string{"team"}}, "service": {Service: true, Subject: "ada"}}
+	given := func(bindings ...store.Binding) {
+		t.Helper()
+		s.change(func() { s.bindings = append(s.bindings[:2:2], bindings...) })
+		require.NoError(t, p.Refresh(t.Context()))
+	}
+	grants := func() (texts []string) {
+		found, err := p.GrantsOf(t.Context(), ci)
+		require.NoError(t, err)
+		for _, grant := range found {
+			texts = append(texts, fmt.Sprint(grant.Place.Project, "/", grant.Place.Domain, " ", slices.Contains(grant.Permissions, "run.create")))
+		}
+		return texts
+	}
+	denied := func(who authz.Identity, project, domain string) {
+		t.Helper()
+		require.Equal(t, rpc.KindNotFound, rpc.KindOf(decide(t, p, who, "run.create", project, domain)))
+	}
+	denied(ci, "p", "d")
+	require.Empty(t, grants())
+	_, err := p.Authorise(t.Context(), ci, authz.Rule{Action: "role.view", Members: true}, authz.Resource{})
+	require.ErrorContains(t, err, "has no role in this installation")
+	require.NoError(t, decide(t, p, service, "run.create", "p", "d"))
+
+	given(store.Binding{Member: user("ada"), Role: policy.Contributor, Project: "p", Domain: "d"})
+	require.NoError(t, decide(t, p, ci, "run.create", "p", "d"))
+	require.Equal(t, rpc.KindPermissionDenied, rpc.KindOf(decide(t, p, ci, "task.deploy", "p", "d")), "the owner may, the key may not")
+	denied(ci, "p", "e")
+	denied(ci, "q", "d")
+	require.Equal(t, []string{"p/d true"}, grants())
+	scope, err := p.Authorise(t.Context(), ci, authz.Rule{Action: "run.view", Lists: true}, authz.Resource{})
+	require.NoError(t, err)
+	require.Equal(t, authz.Scope{Places: []authz.Place{{Project: "p", Domain: "d"}}}, scope)
+
+	given(store.Binding{Member: user("ada"), Role: policy.Viewer, Project: "p"})
+	require.Equal(t, rpc.KindPermissionDenied, rpc.KindOf(decide(t, p, ci, "run.create", "p", "d")))
+	require.NoError(t, decide(t, p, ci, "run.view", "p", "e"))
+	require.Equal(t, []string{"p/ false"}, grants())
+	explained, err := p.Explain(t.Context(), key("ci"), nil, "run.create", authz.Place{Project: "p"})
+	require.NoError(t, err)
+	require.Equal(t, "key ci may not run.create in project p: it has the role runner in the whole installation (binding 7, given by ada), but a key "+
+		"may do no more than its owner, and user ada has the role viewer in project p", explained.Reason)
+	explained, err = p.Explain(t.Context(), key("ci"), nil, "run.view", authz.Place{Project: "p"})
+	require.NoError(t, err)
+	require.True(t, explained.Allowed)
+
+	given(store.Binding{Member: store.Member{Kind: store.GroupMember, Name: "team"}, Role: policy.Operator})
+	require.NoError(t, decide(t, p, ci, "run.create", "q", "d"), "by a group of the owner")
+	require.Equal(t, []string{"/ true"}, grants())
+	s.change(func() { s.owners["ci"] = store.KeyOwner{Subject: "ada"} })
+	require.NoError(t, p.Refresh(t.Context()))
+	denied(ci, "q", "d")
+	s.change(func() { s.ownersErr = errors.New("no database") })
+	require.NoError(t, p.Refresh(t.Context()))
+	require.Equal(t, rpc.KindUnavailable, rpc.KindOf(decide(t, p, ci, "run.create", "p", "d")), "without its owner nothing is decided")
 }
 
 // TestChangesRaceWithDecisions takes a role away while callers decide: none is allowed once the change is known.

@@ -27,7 +27,7 @@ var levels = []struct {
 	permissions       []string
 }{
 	{Viewer, "sees runs, their data and logs, tasks, triggers, apps and artifacts, and uses apps", []string{
-		"action.view", "app.call", "app.view", "artifact.view", "cluster.select", "data.view", "domain.view", "identity.view", "image.view",
+		"action.view", "app.call", "app.view", "artifact.view", "cluster.select", "data.view", "domain.view", "identity.update", "identity.view", "image.view",
 		"key.create", "key.revoke", "key.view", "log.view", "notification.view", "pool.view", "project.view", "queue.view", "role.view", "run.view", "settings.view", "task.view",
 		"translator.use", "trigger.view",
 	}},

@@ -75,7 +75,7 @@ func (h *Handler) CreateBinding(ctx context.Context, request *accessv1.CreateBin
 	case err != nil:
 		return nil, err
 	}
-	h.changed(ctx)
+	h.Changed(ctx)
 	return &accessv1.CreateBindingResponse{Binding: bindingsOf([]store.Binding{made})[0]}, nil
 }
 
@@ -91,6 +91,6 @@ func (h *Handler) DeleteBinding(ctx context.Context, request *accessv1.DeleteBin
 	case err != nil:
 		return nil, err
 	}
-	h.changed(ctx)
+	h.Changed(ctx)
 	return &accessv1.DeleteBindingResponse{}, nil
 }

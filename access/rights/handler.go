@@ -129,8 +129,8 @@ func (h *Handler) Explain(ctx context.Context, request *accessv1.ExplainRequest)
 	}, nil
 }
 
-// changed makes a change hold for the next request to this process. Other replicas are notified.
-func (h *Handler) changed(ctx context.Context) {
+// Changed makes a change hold for the next request to this process. Other replicas are notified.
+func (h *Handler) Changed(ctx context.Context) {
 	if err := h.Policy.Refresh(ctx); err != nil {
 		h.Policy.Notice() // the change is made; the loop of the policy finds it
 	}

@@ -33,7 +33,10 @@ type KeyHandler struct {
 	*Handler
 }
 
-// CreateKey implements KeyServiceHandler. A key has no more than its maker, and keeps what it has when its maker loses it.
+// bindingCreate is the permission of those who give roles. They may make keys that have roles of their own.
+const bindingCreate = "binding.create"
+
+// CreateKey implements KeyServiceHandler. A key never has more than its maker; one of a service has what its maker has now.
 func (h KeyHandler) CreateKey(ctx context.Context, request *accessv1.CreateKeyRequest) (*accessv1.CreateKeyResponse, error) {
 	if authz.IdentityFrom(ctx).Kind == authz.Key {
 		return nil, authz.Denied("a key cannot make keys, which would be valid after it was revoked; sign in as a person")
@@ -53,10 +56,18 @@ func (h KeyHandler) CreateKey(ctx context.Context, request *accessv1.CreateKeyRe
 		if err := h.requireAll(ctx, role, place); err != nil {
 			return nil, err
 		}
+		if request.GetService() {
+			if err := h.require(ctx, bindingCreate, place); err != nil {
+				return nil, err
+			}
+		}
 		known[role.Name] = role.BuiltIn || role.Configured
 		bindings = append(bindings, store.Binding{Role: role.Name, Project: place.Project, Domain: place.Domain})
 	}
-	made, err := h.Keys.Create(ctx, request.GetName(), caller.Subject(ctx), lifetime, bindings, func(role string) bool { return known[role] })
+	key := store.Key{
+		Name: request.GetName(), Owner: caller.Subject(ctx), OwnerGroups: authz.IdentityFrom(ctx).Groups, Service: request.GetService(),
+	}
+	made, err := h.Keys.Create(ctx, key, lifetime, bindings, func(role string) bool { return known[role] })
 	switch {
 	case errors.Is(err, store.ErrNone):
 		return nil, rpc.NotFound("a role of the key was deleted meanwhile")
@@ -66,7 +77,7 @@ func (h KeyHandler) CreateKey(ctx context.Context, request *accessv1.CreateKeyRe
 	for i := range bindings {
 		bindings[i].Member.Name = made.Key.ID
 	}
-	h.changed(ctx)
+	h.Changed(ctx)
 	return &accessv1.CreateKeyResponse{
 		Key: keyOf(made.Key, bindings), Secret: made.Secret, FlyteApiKey: FlyteAPIKey(h.config.Keys.PublicURL, made.Key.ID, made.Secret),
 	}, nil
@@ -158,7 +169,7 @@ func (h KeyHandler) RevokeKey(ctx context.Context, request *accessv1.RevokeKeyRe
 	if err != nil {
 		return nil, err
 	}
-	h.changed(ctx)
+	h.Changed(ctx)
 	return &accessv1.RevokeKeyResponse{Key: revoked[0]}, nil
 }
 
@@ -188,7 +199,7 @@ func (h KeyHandler) withRoles(ctx context.Context, all ...store.Key) (keys []*ac
 func keyOf(key store.Key, bindings []store.Binding) *accessv1.Key {
 	made := &accessv1.Key{
 		Id: key.ID, Name: key.Name, Owner: key.Owner, CreatedAt: timestamppb.New(key.CreatedAt), ExpiresAt: timeOf(key.ExpiresAt),
-		RevokedAt: timeOf(key.RevokedAt), LastUsedAt: timeOf(key.LastUsedAt), Hint: key.Hint,
+		RevokedAt: timeOf(key.RevokedAt), LastUsedAt: timeOf(key.LastUsedAt), Hint: key.Hint, Service: key.Service,
 	}
 	for _, b := range bindings {
 		if b.Member.Name == key.ID {

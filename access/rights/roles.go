@@ -43,7 +43,7 @@ func (h *Handler) PutRole(ctx context.Context, request *accessv1.PutRoleRequest)
 	if err := h.Store.PutRole(ctx, role); err != nil {
 		return nil, rpc.Internal(err, "the role cannot be stored")
 	}
-	h.changed(ctx)
+	h.Changed(ctx)
 	return &accessv1.PutRoleResponse{Role: roleOf(role)}, nil
 }
 
@@ -61,7 +61,7 @@ func (h *Handler) DeleteRole(ctx context.Context, request *accessv1.DeleteRoleRe
 	case err != nil:
 		return nil, err
 	}
-	h.changed(ctx)
+	h.Changed(ctx)
 	return &accessv1.DeleteRoleResponse{}, nil
 }
 

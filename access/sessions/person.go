@@ -17,6 +17,8 @@ type Person struct {
 	Groups  []string `json:"groups,omitempty"`
 	// Issuer is the name of the provider; empty for local accounts.
 	Issuer string `json:"issuer,omitempty"`
+	// Account is the name of the local account; empty for people of providers.
+	Account string `json:"account,omitempty"`
 	// IDToken is that of the provider, to sign out there; may be empty.
 	IDToken string `json:"id_token,omitempty"`
 }

@@ -67,7 +67,8 @@ func New(s *store.Store, clk clock.Clock, lifetimes Lifetimes) (*Sessions, error
 	return &Sessions{store: s, clock: clk, lifetimes: lifetimes, cache: cache}, nil
 }
 
-// Begin signs a person in at a client. The token is not stored and cannot be read again.
+// Begin signs a person in at a client. The token is not stored and cannot be read again. It fails with store.ErrNone if the local account of
+// the person was removed.
 func (s *Sessions) Begin(ctx context.Context, client string, person Person) (session Session, token string, err error) {
 	body, err := json.Marshal(person)
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *Sessions) Begin(ctx context.Context, client string, person Person) (ses
 	session = Session{ID: idPrefix + random()[:16], Client: client, Person: person, ExpiresAt: now.Add(s.lifetimes.Absolute)}
 	token = random() + random()
 	err = s.store.AddSession(ctx, store.Session{
-		ID: session.ID, Token: hashed(token), Client: client, Subject: person.Subject, Person: body,
+		ID: session.ID, Token: hashed(token), Client: client, Subject: person.Subject, Person: body, Account: person.Account,
 		CreatedAt: now, SeenAt: now, ExpiresAt: session.ExpiresAt,
 	})
 	return session, token, err
@@ -111,6 +112,15 @@ func (s *Sessions) End(ctx context.Context, id string) error {
 		}
 	}
 	return nil
+}
+
+// Forget reads the sessions of a subject again that were read before; in other processes this takes up to Fresh.
+func (s *Sessions) Forget(subject string) {
+	for _, key := range s.cache.Keys() {
+		if known, ok := s.cache.Peek(key); ok && known.session.Person.Subject == subject {
+			s.cache.Remove(key)
+		}
+	}
 }
 
 // Sweep deletes what has expired.

@@ -31,6 +31,7 @@ func (p *Pages) entry(r *http.Request, who authz.Identity, entry authz.Entry) {
 	if entry.Request.Header == nil {
 		entry.Request.Header = http.Header{}
 	}
+	entry.Request.Header.Set("User-Agent", r.UserAgent())
 	entry.Request.Peer, entry.Request.Method, entry.Rule.Action = r.RemoteAddr, r.Method, permission
 	p.Auditor.Record(authz.WithIdentity(r.Context(), who), entry)
 }

@@ -153,7 +153,15 @@ func (p *Pages) enter(w http.ResponseWriter, r *http.Request, person sessions.Pe
 		_ = p.Sessions.End(r.Context(), before.ID) // it expires if it cannot be ended now
 	}
 	session, token, err := p.Sessions.Begin(r.Context(), Console, person)
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrNone): // the account was removed meanwhile
+		p.form(w, r, to, sessions.Session{}, false, accounts.ErrRefused.Error())
+		return
+	case err != nil:
+		p.broken(w, r, err)
+		return
+	}
+	if err := p.Store.OwnerSignedIn(r.Context(), person.Subject, person.Groups); err != nil {
 		p.broken(w, r, err)
 		return
 	}

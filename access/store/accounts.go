@@ -14,6 +14,8 @@ type Account struct {
 	Name, DisplayName, Email string
 	Groups                   []string
 	Password                 string // argon2id in the PHC string format
+	CreatedAt                time.Time
+	LockedUntil, RemovedAt   *time.Time
 }
 
 // Lockout says when wrong passwords lock an account, and for how long: First after After of them, doubled by each further one up
@@ -24,7 +26,7 @@ type Lockout struct {
 }
 
 // BeginAttempt counts an attempt to sign in as a wrong password and returns the account. found is false for an account that does
-// not exist, is disabled or is locked. UnlockAccount follows when the password is right; an attempt that is counted before
+// not exist, was removed or is locked. EndAttempt follows when the password is right; an attempt that is counted before
 // its password is checked cannot race with others.
 func (s *Store) BeginAttempt(ctx context.Context, name string, lockout Lockout) (account Account, found bool, err error) {
 	const begin = `UPDATE access_accounts SET failures = failures + 1, locked_until = CASE WHEN failures + 1 >= $3 THEN
@@ -64,11 +66,13 @@ func (s *Store) CountAccounts(ctx context.Context) (count int, err error) {
 	return count, nil
 }
 
-// UnlockAccount forgets the wrong passwords of an account.
-func (s *Store) UnlockAccount(ctx context.Context, name string) error {
-	const unlock = `UPDATE access_accounts SET failures = 0, locked_until = NULL WHERE name = $1 AND (failures > 0 OR locked_until IS NOT NULL)`
-	if _, err := s.pool.Exec(ctx, unlock, name); err != nil {
-		return fmt.Errorf("unlock the account %s: %w", name, err)
+// EndAttempt forgets the wrong passwords of an account, since a password was right. found is false if the account was removed, or got
+// another password, since the attempt began.
+func (s *Store) EndAttempt(ctx context.Context, account Account) (found bool, err error) {
+	const end = `UPDATE access_accounts SET failures = 0, locked_until = NULL WHERE name = $1 AND password = $2 AND disabled_at IS NULL`
+	tag, err := s.pool.Exec(ctx, end, account.Name, account.Password)
+	if err != nil {
+		return false, fmt.Errorf("end an attempt to sign in as %s: %w", account.Name, err)
 	}
-	return nil
+	return tag.RowsAffected() > 0, nil
 }

@@ -22,6 +22,7 @@ type AuditEvent struct {
 	Resources                       []string
 	Project, Domain                 string // of the first resource
 	Outcome, Error, RequestID       string
+	UserAgent                       string
 	Hash                            []byte `json:"-"` // over the event and the hash before it
 }
 
@@ -90,9 +91,9 @@ func (s *Store) AppendAudit(ctx context.Context, ends []AuditEnd, seal Seal) err
 	return nil
 }
 
-// EndLostAudit ends calls that were begun before a time and have no end: the processes that handled them died. outcome is the outcome
-// that they get. It returns how many there were.
-func (s *Store) EndLostAudit(ctx context.Context, before time.Time, outcome string, limit int, seal Seal) (ended int, err error) {
+// EndLostAudit ends calls that were begun before a time and have no end: the processes that handled them died. They get the outcome and
+// the error of end. It returns how many there were.
+func (s *Store) EndLostAudit(ctx context.Context, before time.Time, end AuditEvent, limit int, seal Seal) (ended int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `DELETE FROM access_audit_open WHERE id IN (
 			SELECT id FROM access_audit_open WHERE begun < $1 ORDER BY begun LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING event`, before, limit)
@@ -106,7 +107,7 @@ func (s *Store) EndLostAudit(ctx context.Context, before time.Time, outcome stri
 			return err
 		}
 		for i := range events {
-			events[i].Outcome = outcome
+			events[i].Outcome, events[i].Error = end.Outcome, end.Error
 		}
 		ended = len(events)
 		return chain(ctx, tx, events, seal)
@@ -115,6 +116,23 @@ func (s *Store) EndLostAudit(ctx context.Context, before time.Time, outcome stri
 		return 0, fmt.Errorf("end the calls of processes that died: %w", err)
 	}
 	return ended, nil
+}
+
+// OpenAudit are calls that pass a filter, were begun before a time and have no end, oldest first.
+func (s *Store) OpenAudit(ctx context.Context, filter AuditFilter, before time.Time) ([]AuditEvent, error) {
+	const read = `SELECT event FROM access_audit_open WHERE begun < $1 AND ($2 = '' OR event->>'Subject' = $2) AND ($3 = '' OR event->>'Permission' = $3)
+		AND ($4 = '' OR event->>'Project' = $4) AND ($5 = '' OR event->>'Domain' = $5) ORDER BY begun LIMIT $6`
+	rows, err := s.pool.Query(ctx, read, before, filter.Subject, filter.Permission, filter.Project, filter.Domain, filter.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("read calls that have not ended: %w", err)
+	}
+	events, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (event AuditEvent, err error) {
+		return event, row.Scan(&event)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read calls that have not ended: %w", err)
+	}
+	return events, nil
 }
 
 // chain adds events to the chain. The row of its end is locked, so that one transaction at a time adds to it.
@@ -137,7 +155,7 @@ func chain(ctx context.Context, tx pgx.Tx, events []AuditEvent, seal Seal) error
 		}
 		return []any{
 			e.Sequence, e.At, e.Kind, e.Subject, e.Credential, e.Peer, e.Procedure, e.Permission, e.Resources, e.Project, e.Domain, e.Outcome,
-			e.Error, e.RequestID, hash,
+			e.Error, e.RequestID, hash, e.UserAgent,
 		}, nil
 	})
 	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"access_audit"}, auditColumns, source); err != nil {
@@ -149,15 +167,15 @@ func chain(ctx context.Context, tx pgx.Tx, events []AuditEvent, seal Seal) error
 
 var auditColumns = []string{
 	"sequence", "at", "kind", "subject", "credential", "peer", "procedure", "permission", "resources", "project", "domain", "outcome", "error",
-	"request_id", "hash",
+	"request_id", "hash", "user_agent",
 }
 
 const auditSelect = `SELECT sequence, at, kind, subject, credential, peer, procedure, permission, resources, project, domain, outcome, error,
-	request_id, hash FROM access_audit`
+	request_id, hash, user_agent FROM access_audit`
 
 func scanAudit(row pgx.CollectableRow) (e AuditEvent, err error) {
 	err = row.Scan(&e.Sequence, &e.At, &e.Kind, &e.Subject, &e.Credential, &e.Peer, &e.Procedure, &e.Permission, &e.Resources, &e.Project,
-		&e.Domain, &e.Outcome, &e.Error, &e.RequestID, &e.Hash)
+		&e.Domain, &e.Outcome, &e.Error, &e.RequestID, &e.Hash, &e.UserAgent)
 	e.At = e.At.UTC()
 	return e, err
 }
@@ -169,10 +187,13 @@ type AuditFilter struct {
 	Project, Domain              string
 	// Before is the number before which the search continues; 0 begins with the newest.
 	Before int64
-	Limit  int
+	// OldestFirst turns the order around: the search has the events after the number After.
+	OldestFirst bool
+	After       int64
+	Limit       int
 }
 
-// SearchAudit are the events that pass a filter, newest first.
+// SearchAudit are the events that pass a filter, newest first unless it says otherwise.
 func (s *Store) SearchAudit(ctx context.Context, filter AuditFilter) ([]AuditEvent, error) {
 	var b listquery.Builder
 	for column, value := range map[string]string{
@@ -191,8 +212,13 @@ func (s *Store) SearchAudit(ctx context.Context, filter AuditFilter) ([]AuditEve
 	if filter.Before != 0 {
 		b.Where("sequence < " + b.Arg(filter.Before, "bigint"))
 	}
+	order := "DESC"
+	if filter.OldestFirst {
+		order = "ASC"
+		b.Where("sequence > " + b.Arg(filter.After, "bigint"))
+	}
 	limit := b.Arg(filter.Limit, "bigint")
-	rows, err := s.pool.Query(ctx, auditSelect+` WHERE `+b.Conditions()+` ORDER BY sequence DESC LIMIT `+limit, b.Args()...)
+	rows, err := s.pool.Query(ctx, auditSelect+` WHERE `+b.Conditions()+` ORDER BY sequence `+order+` LIMIT `+limit, b.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("search audit events: %w", err)
 	}

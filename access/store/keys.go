@@ -14,11 +14,15 @@ import (
 // Key is an API key. Its secret is known by its hash alone.
 type Key struct {
 	ID, Name, Owner string
-	Hint            string
-	CreatedAt       time.Time
-	ExpiresAt       *time.Time // nil means never
-	RevokedAt       *time.Time
-	LastUsedAt      *time.Time
+	// OwnerGroups are those of the owner when the key is made, in alphabetical order.
+	OwnerGroups []string
+	// Service means that the rights of the owner do not bound those of the key.
+	Service    bool
+	Hint       string
+	CreatedAt  time.Time
+	ExpiresAt  *time.Time // nil means never
+	RevokedAt  *time.Time
+	LastUsedAt *time.Time
 }
 
 // Ended reports whether the key is no longer valid.
@@ -26,18 +30,19 @@ func (k Key) Ended(now time.Time) bool {
 	return k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)
 }
 
-const keyColumns = `id, name, owner, hint, created_at, expires_at, revoked_at, last_used_at`
+const keyColumns = `id, name, owner, hint, created_at, expires_at, revoked_at, last_used_at, service`
 
 func scanKey(row pgx.CollectableRow) (k Key, err error) {
-	return k, row.Scan(&k.ID, &k.Name, &k.Owner, &k.Hint, &k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.LastUsedAt)
+	return k, row.Scan(&k.ID, &k.Name, &k.Owner, &k.Hint, &k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.LastUsedAt, &k.Service)
 }
 
 // CreateKey stores a key and its bindings. It fails with ErrNone if a role is not known; known reports which are not in the
 // database.
 func (s *Store) CreateKey(ctx context.Context, key Key, hash []byte, bindings []Binding, known func(role string) bool) error {
 	err := s.changePolicy(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO access_keys (id, name, owner, hash, hint, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			key.ID, key.Name, key.Owner, hash, key.Hint, key.CreatedAt, key.ExpiresAt)
+		_, err := tx.Exec(ctx, `INSERT INTO access_keys (id, name, owner, owner_groups, service, hash, hint, created_at, expires_at)
+			VALUES ($1, $2, $3, coalesce($4::text[], '{}'), $5, $6, $7, $8, $9)`,
+			key.ID, key.Name, key.Owner, key.OwnerGroups, key.Service, hash, key.Hint, key.CreatedAt, key.ExpiresAt)
 		for _, binding := range bindings {
 			if err == nil {
 				_, err = s.insertBinding(ctx, tx, binding, known(binding.Role))

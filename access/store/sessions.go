@@ -16,21 +16,26 @@ type Session struct {
 	Client  string
 	Subject string
 	Person  []byte // JSON
+	// Account is the local account of the person, which must exist; empty for people of providers.
+	Account string
 
 	CreatedAt, SeenAt, ExpiresAt time.Time
 }
 
 const sessionColumns = `id, token, client, subject, person, created_at, seen_at, expires_at`
 
-// AddSession stores a new session.
+// AddSession stores a new session. It fails with ErrNone if the account of the person was removed. The lock of the account's row lets a
+// removal wait until it can end this session too.
 func (s *Store) AddSession(ctx context.Context, session Session) error {
-	const insert = `INSERT INTO access_sessions (` + sessionColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
-	_, err := s.pool.Exec(ctx, insert, session.ID, session.Token, session.Client, session.Subject, session.Person,
-		session.CreatedAt, session.SeenAt, session.ExpiresAt)
+	const insert = `WITH account AS (SELECT FROM access_accounts WHERE name = $9 AND disabled_at IS NULL FOR SHARE)
+		INSERT INTO access_sessions (` + sessionColumns + `) SELECT $1, $2::bytea, $3, $4, $5::bytea, $6::timestamptz, $7::timestamptz, $8::timestamptz
+		WHERE $9 = '' OR EXISTS (SELECT FROM account)`
+	tag, err := s.pool.Exec(ctx, insert, session.ID, session.Token, session.Client, session.Subject, session.Person,
+		session.CreatedAt, session.SeenAt, session.ExpiresAt, session.Account)
 	if err != nil {
 		return fmt.Errorf("store a session: %w", err)
 	}
-	return nil
+	return when(tag.RowsAffected() == 0, ErrNone)
 }
 
 // SessionByToken reads the session with the hash of a token. found is false if there is none.
@@ -67,14 +72,6 @@ func (s *Store) SeeSession(ctx context.Context, id string) error {
 func (s *Store) EndSession(ctx context.Context, id string) error {
 	if _, err := s.pool.Exec(ctx, `DELETE FROM access_sessions WHERE id = $1`, id); err != nil {
 		return fmt.Errorf("end a session: %w", err)
-	}
-	return nil
-}
-
-// EndSessionsOf deletes every session of a subject.
-func (s *Store) EndSessionsOf(ctx context.Context, subject string) error {
-	if _, err := s.pool.Exec(ctx, `DELETE FROM access_sessions WHERE subject = $1`, subject); err != nil {
-		return fmt.Errorf("end the sessions of %s: %w", subject, err)
 	}
 	return nil
 }

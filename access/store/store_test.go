@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,4 +93,71 @@ func BenchmarkBindings(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(len(found)), "bindings")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
+// TestTheGroupsOfAnOwner are those of the last sign-in. A sign-in that changes nothing is not a change of the policy.
+func TestTheGroupsOfAnOwner(t *testing.T) {
+	s := store.New(pgtest.Schemas(t, store.Schema()), clock.System{})
+	for i, key := range []store.Key{
+		{ID: "own", Owner: "ada", OwnerGroups: []string{"a", "b"}}, {ID: "service", Owner: "ada", Service: true}, {ID: "other", Owner: "bob"},
+	} {
+		key.CreatedAt = time.Now()
+		require.NoError(t, s.CreateKey(t.Context(), key, []byte{byte(i)}, nil, nil))
+	}
+	owner := func(id string) store.KeyOwner {
+		found, err := s.OwnerOf(t.Context(), id)
+		require.NoError(t, err)
+		return found
+	}
+	signIn := func(changes int64, groups ...string) {
+		t.Helper()
+		before, err := s.PolicyVersion(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, s.OwnerSignedIn(t.Context(), "ada", groups))
+		after, err := s.PolicyVersion(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, changes, after-before)
+	}
+	require.Equal(t, store.KeyOwner{Subject: "ada", Groups: []string{"a", "b"}}, owner("own"))
+	signIn(0, "b", "a", "b")
+	signIn(1, "b")
+	require.Equal(t, []string{"b"}, owner("own").Groups)
+	require.Empty(t, owner("service").Groups)
+	require.Empty(t, owner("other").Groups)
+	signIn(1)
+	signIn(0)
+	require.Empty(t, owner("own").Groups)
+	require.Equal(t, store.KeyOwner{}, owner("none"), "an owner who may do nothing")
+}
+
+// TestASignInRacesWithTheEndOfItsAccount: whichever is first, no session is left.
+func TestASignInRacesWithTheEndOfItsAccount(t *testing.T) {
+	s := store.New(pgtest.Schemas(t, store.Schema()), clock.System{})
+	now := time.Now()
+	for i := range 50 {
+		name := fmt.Sprint("account-", i)
+		require.NoError(t, s.CreateAccount(t.Context(), store.Account{Name: name, Password: "hash"}))
+		require.ErrorIs(t, s.CreateAccount(t.Context(), store.Account{Name: name, Password: "hash"}), store.ErrExists)
+		var both sync.WaitGroup
+		both.Go(func() {
+			_ = s.AddSession(t.Context(), store.Session{ // it may be late
+				ID: name, Token: []byte(name), Client: "console", Subject: name, Person: []byte("{}"), Account: name, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour),
+			})
+		})
+		both.Go(func() {
+			if err := s.RemoveAccount(t.Context(), name, name); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		_, found, err := s.SessionByID(t.Context(), name)
+		require.NoError(t, err)
+		require.False(t, found)
+	}
+	err := s.AddSession(t.Context(), store.Session{ID: "late", Token: []byte("late"), Account: "account-1", CreatedAt: now, SeenAt: now, ExpiresAt: now})
+	require.ErrorIs(t, err, store.ErrNone)
+	err = s.AddSession(t.Context(), store.Session{ID: "of a provider", Token: []byte("p"), Person: []byte("{}"), CreatedAt: now, SeenAt: now, ExpiresAt: now})
+	require.NoError(t, err)
+	require.NoError(t, s.AddAccount(t.Context(), store.Account{Name: "account-1", Password: "from the configuration"}))
+	require.ErrorIs(t, s.UnlockAccount(t.Context(), "account-1"), store.ErrNone, "a start does not make it again")
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os/user"
@@ -37,11 +36,11 @@ func (s *source) withTools(command *cobra.Command, do func(ctx context.Context, 
 func accessCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "access",
-		Short:   "Ask who may do what",
-		Long:    "Asks the roles and bindings of an installation. It uses the database, with or without a running server." + readMore(accessPage),
+		Short:   "Ask who may do what, and keep local accounts",
+		Long:    "Asks the roles and bindings of an installation, and keeps its local accounts. It uses the database, with or without a running server." + readMore(accessPage),
 		Example: "  flyte-binary access check ada run.create mine/development --config flyte.yaml",
 	}
-	command.AddCommand(accessCheck())
+	command.AddCommand(accessCheck(), usersCommand())
 	return command
 }
 
@@ -100,41 +99,6 @@ func placeOf(text string) authz.Place {
 	return authz.Place{Project: project, Domain: domain}
 }
 
-func auditCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:     "audit",
-		Short:   "Check the record of what was done",
-		Long:    "Works on the audit events of an installation. It uses the database, with or without a running server." + readMore(accessPage),
-		Example: "  flyte-binary audit verify --config flyte.yaml",
-	}
-	from := &source{}
-	verify := &cobra.Command{
-		Use:   "verify",
-		Short: "Check that no audit event was changed or removed",
-		Long: `Recomputes the chain of hashes over all audit events that are kept, and names the first that was changed or removed. It prints
-the number and the hash of the newest event: keep them elsewhere to see later whether the end was cut off.` + readMore(accessPage),
-		Example: "  flyte-binary audit verify --config flyte.yaml",
-		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return from.withTools(command, func(ctx context.Context, tools *access.Tools) error {
-				result, err := tools.Verify(ctx)
-				if err != nil {
-					return err
-				}
-				if result.Problem != "" {
-					return fmt.Errorf("after %d events: %s", result.Checked, result.Problem)
-				}
-				fmt.Fprintf(command.OutOrStdout(), "%d events are as they were written; the newest is %d with the hash %s\n",
-					result.Checked, result.Last, hex.EncodeToString(result.Hash))
-				return nil
-			})
-		},
-	}
-	from.flags(verify)
-	command.AddCommand(verify)
-	return command
-}
-
 func keysCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "keys",
@@ -148,14 +112,16 @@ func keysCommand() *cobra.Command {
 
 func keysCreate() *cobra.Command {
 	from := &source{}
-	var role, owner string
+	var role string
+	var key store.Key
 	var in []string
 	var lifetime time.Duration
 	command := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a key with a role, and print its secret",
 		Long: `Makes an API key. The secret is printed once and cannot be read again. It is sent as a bearer token, or by the SDK in the variable
-FLYTE_API_KEY.` + readMore(accessPage),
+FLYTE_API_KEY. Without --owner it is the key of a service, which keeps its role until it ends. With --owner it may do no more than that person
+may at the time of a call; name the groups by which the person has roles with --group, until the person signs in again.` + readMore(accessPage),
 		Example: `  flyte-binary keys create ci --role contributor --in mine --config flyte.yaml
   flyte-binary keys create nightly --role runner --in mine/production --in theirs/production --lifetime 720h --config flyte.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -168,7 +134,11 @@ FLYTE_API_KEY.` + readMore(accessPage),
 				if len(places) == 0 {
 					places = []authz.Place{{}}
 				}
-				made, flyteAPIKey, err := tools.CreateKey(ctx, args[0], owner, role, places, lifetime)
+				key.Name, key.Service = args[0], key.Owner == ""
+				if key.Service {
+					key.Owner = osUser() // who made it
+				}
+				made, flyteAPIKey, err := tools.CreateKey(ctx, key, role, places, lifetime)
 				if err != nil {
 					return err
 				}
@@ -187,7 +157,8 @@ FLYTE_API_KEY.` + readMore(accessPage),
 	from.flags(command)
 	command.Flags().StringVar(&role, "role", "", "the role of the key")
 	command.Flags().StringArrayVar(&in, "in", nil, "where the role holds: PROJECT, PROJECT/DOMAIN or /DOMAIN (default: the whole installation); may be repeated")
-	command.Flags().StringVar(&owner, "owner", osUser(), "the subject of whose key it is")
+	command.Flags().StringVar(&key.Owner, "owner", "", "the subject of the person whose key it is (default: the key of a service)")
+	command.Flags().StringArrayVar(&key.OwnerGroups, "group", nil, "a group of the owner at the identity provider; may be repeated")
 	command.Flags().DurationVar(&lifetime, "lifetime", 0, "how long the key is valid (default: access.keys.maxLifetime)")
 	_ = command.MarkFlagRequired("role") // it exists
 	return command
@@ -216,7 +187,7 @@ func keysList() *cobra.Command {
 			return from.withTools(command, func(ctx context.Context, tools *access.Tools) error {
 				keys, err := tools.ListKeys(ctx, ended, listedKeys)
 				for _, key := range keys {
-					fmt.Fprintf(command.OutOrStdout(), "%s  %s  of %s  …%s  made %s  used %s  ends %s%s\n", key.ID, key.Name, key.Owner, key.Hint,
+					fmt.Fprintf(command.OutOrStdout(), "%s  %s  %s %s  …%s  made %s  used %s  ends %s%s\n", key.ID, key.Name, ownership(key), key.Owner, key.Hint,
 						key.CreatedAt.UTC().Format(time.DateOnly), dayOf(key.LastUsedAt, "never"), dayOf(key.ExpiresAt, "never"), revoked(key))
 				}
 				return err
@@ -226,6 +197,14 @@ func keysList() *cobra.Command {
 	from.flags(command)
 	command.Flags().BoolVar(&ended, "ended", false, "also the keys that have expired or were revoked")
 	return command
+}
+
+// ownership says how a key and its owner belong together.
+func ownership(key store.Key) string {
+	if key.Service {
+		return "of a service, by"
+	}
+	return "of"
 }
 
 func dayOf(at *time.Time, none string) string {

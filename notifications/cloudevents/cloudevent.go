@@ -46,8 +46,8 @@ type Event struct {
 type message struct {
 	id, key    string
 	runID, seq int64
-	dedup      string // the id with the source: several installations may publish to one receiver
-	run        ident.Run
+	dedup      string   // the id with the source: several installations may publish to one receiver
+	words      []string // of the subject on a bus that has them
 	body       []byte
 	sent       bool // whether the sink has confirmed it
 }
@@ -58,12 +58,12 @@ type cloudEvent struct {
 	ID              string    `json:"id"`
 	Source          string    `json:"source"`
 	Type            string    `json:"type"`
-	Subject         string    `json:"subject"`
+	Subject         string    `json:"subject,omitempty"`
 	Time            time.Time `json:"time"`
 	DataContentType string    `json:"datacontenttype"`
 	PartitionKey    string    `json:"partitionkey"`
 	Sequence        string    `json:"sequence"`
-	Data            data      `json:"data"`
+	Data            any       `json:"data"`
 }
 
 type data struct {
@@ -107,6 +107,7 @@ func messageOf(source string, e *Event) (*message, error) {
 		return nil, fmt.Errorf("encode an event: %w", err)
 	}
 	return &message{
-		id: out.ID, runID: e.RunID, seq: e.Seq, key: out.PartitionKey, dedup: source + "/" + out.ID, run: run, body: body,
+		id: out.ID, runID: e.RunID, seq: e.Seq, key: out.PartitionKey, dedup: source + "/" + out.ID,
+		words: []string{run.Project, run.Domain, run.Name}, body: body,
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ type Config struct {
 	Sinks []Sink `config:"sinks"`
 	// Source is the source of all events, a URI reference that tells installations apart. Default /flyte-binary.
 	Source string `config:"source"`
-	// Batch is how many changes of runs are sent at once. Default 200.
+	// Batch is how many changes of runs, or audit events, are sent at once. Default 200.
 	Batch int `config:"batch"`
 	// Timeout bounds one try to send a batch. Default 30 s.
 	Timeout time.Duration `config:"timeout"`
@@ -25,7 +26,7 @@ type Config struct {
 	Backoff backoff.Config `config:"backoff"`
 	// Poll is how often the list of events is read. Default 500 ms.
 	Poll time.Duration `config:"poll"`
-	// Keep is how long events wait for a sink that takes none; then they are dropped, which is logged and counted. Default
+	// Keep is how long changes of runs wait for a sink that takes none; then they are dropped, which is logged and counted. Default
 	// 7 days.
 	Keep time.Duration `config:"keep"`
 	// Lease is how long the replica that publishes may be silent before another takes over. Default 6 s.
@@ -38,18 +39,21 @@ type Sink struct {
 	Name string `config:"name"`
 	// Type is http, nats, kafka or pubsub.
 	Type string `config:"type"`
+	// Events are the kinds of events that the sink gets: runs are the changes of runs and actions, audit is the record of what was done,
+	// which shows the names of people and projects. Default runs alone.
+	Events []string `config:"events"`
 	// URL is where events are posted (http), a server (nats), or a topic or queue (pubsub): awssns:///ARN?region=REGION,
 	// awssqs://HOST/ACCOUNT/QUEUE?region=REGION or gcppubsub://projects/PROJECT/topics/TOPIC. It may hold secrets and is not
 	// shown.
 	URL string `config:"url" sensitive:"whole"`
 	// Headers are those of each request (http). They may hold secrets and are not shown.
 	Headers map[string]string `config:"headers" sensitive:"whole"`
-	// Subject begins the subject of each message (nats): SUBJECT.project.domain.run. A JetStream stream must have it. Default
+	// Subject begins the subject of each message (nats): SUBJECT.project.domain.run, or SUBJECT.audit. A JetStream stream must have it. Default
 	// flyte.
 	Subject string `config:"subject"`
 	// Brokers are host:port of some brokers (kafka).
 	Brokers []string `config:"brokers"`
-	// Topic is the topic (kafka). The key of a record is the run.
+	// Topic is the topic (kafka). The key of a record is the run, or audit.
 	Topic string `config:"topic"`
 	// TLS encrypts the connection to the brokers (kafka). NATS decides by the scheme tls.
 	TLS bool `config:"tls"`
@@ -77,11 +81,24 @@ func DefaultConfig() Config {
 	}
 }
 
-// Names are the names of the sinks.
-func (c Config) Names() []string {
-	names := make([]string, len(c.Sinks))
-	for i, sink := range c.Sinks {
-		names[i] = sink.Name
+// The kinds of events.
+const (
+	runEvents   = "runs"
+	auditEvents = "audit"
+)
+
+// Names are the names of the sinks that get the changes of runs.
+func (c Config) Names() []string { return c.getting(runEvents) }
+
+// AuditNames are the names of the sinks that get the audit events.
+func (c Config) AuditNames() []string { return c.getting(auditEvents) }
+
+func (c Config) getting(events string) []string {
+	names := []string{}
+	for _, sink := range c.Sinks {
+		if slices.Contains(sink.Events, events) || len(sink.Events) == 0 && events == runEvents {
+			names = append(names, sink.Name)
+		}
 	}
 	return names
 }
@@ -118,6 +135,9 @@ var (
 func (s Sink) validate() error {
 	var found invalid.Fields
 	found.If(!sinkName.MatchString(s.Name), "name: must be 1 to 63 lower-case letters, digits and dashes, got %q", s.Name)
+	for i, events := range s.Events {
+		found.If(events != runEvents && events != auditEvents, "events[%d]: must be %s or %s, got %q", i, runEvents, auditEvents, events)
+	}
 	switch s.Type {
 	case typeHTTP:
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http") {

@@ -134,6 +134,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 	for words, change := range map[string]func(*cloudevents.Config){
 		"sinks[1].name": func(c *cloudevents.Config) { c.Sinks = append(c.Sinks, valid) },
 		"sinks[0].name": func(c *cloudevents.Config) { c.Sinks[0].Name = "A" },
+		`sinks[0].events[1]: must be runs or audit, got "logs"`: func(c *cloudevents.Config) { c.Sinks[0].Events = []string{"audit", "logs"} },
 		"sinks[0].type": func(c *cloudevents.Config) { c.Sinks[0].Type = "pigeon" },
 		"sinks[0].url":  func(c *cloudevents.Config) { c.Sinks[0].URL = "ftp://x" },
 		"sinks[0].subject": func(c *cloudevents.Config) {

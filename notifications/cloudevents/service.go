@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -40,9 +41,10 @@ type Backlog interface {
 	Oldest(ctx context.Context, sink string) (time.Time, error)
 }
 
-// Deps are the dependencies of the service. Backlog and Leases are required.
+// Deps are the dependencies of the service. Backlog and Leases are required, Audit for sinks that get audit events.
 type Deps struct {
 	Backlog Backlog
+	Audit   AuditLog
 	Leases  leased.Leases
 	Clock   clock.Clock
 	Logger  zerolog.Logger
@@ -75,6 +77,9 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	if deps.Backlog == nil || deps.Leases == nil {
 		return nil, errors.New("eventStream: the backlog and the leases are required")
+	}
+	if deps.Audit == nil && len(config.AuditNames()) > 0 {
+		return nil, errors.New("eventStream: the audit log is required")
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
@@ -132,11 +137,11 @@ func (s *Service) measure() (err error) {
 		return fmt.Errorf("make metrics: %w", err)
 	}
 	if s.lost, err = meter.Int64Counter("flyte.events.lost",
-		metric.WithDescription("changes of runs that were not published, because their run was deleted or they became too old")); err != nil {
+		metric.WithDescription("changes of runs and audit events that were not published, because they were deleted or became too old")); err != nil {
 		return fmt.Errorf("make metrics: %w", err)
 	}
 	oldest, err := meter.Float64ObservableGauge("flyte.events.backlog", metric.WithUnit("s"),
-		metric.WithDescription("age of the oldest change that a sink has not taken, by sink"))
+		metric.WithDescription("age of the oldest change of a run or audit event that a sink has not taken, by sink"))
 	if err != nil {
 		return fmt.Errorf("make metrics: %w", err)
 	}
@@ -144,28 +149,46 @@ func (s *Service) measure() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 		defer cancel()
 		for _, sink := range s.config.Sinks {
-			at, err := s.deps.Backlog.Oldest(ctx, sink.Name)
+			age, err := s.age(ctx, sink.Name)
 			if err != nil {
 				return err
 			}
-			age := 0.0
-			if !at.IsZero() {
-				age = max(0, s.deps.Clock.Now().Sub(at).Seconds())
-			}
-			o.ObserveFloat64(oldest, age, metric.WithAttributes(attribute.String("sink", sink.Name)))
+			o.ObserveFloat64(oldest, age.Seconds(), metric.WithAttributes(attribute.String("sink", sink.Name)))
 		}
 		return nil
 	}, oldest)
 	return err
 }
 
-// Start starts a loop for each sink, and one that drops what is too old.
+// age is how long the oldest event has waited for a sink.
+func (s *Service) age(ctx context.Context, sink string) (age time.Duration, err error) {
+	lists := []func(context.Context, string) (time.Time, error){s.deps.Backlog.Oldest}
+	if slices.Contains(s.config.AuditNames(), sink) {
+		lists = append(lists, s.deps.Audit.Oldest)
+	}
+	for _, oldest := range lists {
+		at, err := oldest(ctx, sink)
+		if err != nil {
+			return 0, err
+		}
+		if !at.IsZero() {
+			age = max(age, s.deps.Clock.Now().Sub(at))
+		}
+	}
+	return age, nil
+}
+
+// Start starts a loop for each sink and kind of events, and one that drops what is too old.
 func (s *Service) Start(ctx context.Context) error {
 	loops := []func(context.Context){leased.While(s.deps.Leases, "events-expire", s.config.Lease, s.expire)}
-	for _, sink := range s.config.Sinks {
-		publish := func(ctx context.Context) error { return s.work(ctx, sink.Name) }
-		loops = append(loops, leased.While(s.deps.Leases, "events-"+sink.Name, s.config.Lease, publish))
+	publish := func(lease string, sinks []string, send func(ctx context.Context, sink string) (int, error)) {
+		for _, sink := range sinks {
+			work := func(ctx context.Context) error { return s.work(ctx, sink, send) }
+			loops = append(loops, leased.While(s.deps.Leases, lease+sink, s.config.Lease, work))
+		}
 	}
+	publish("events-", s.config.Names(), s.send)
+	publish("audit-events-", s.config.AuditNames(), s.sendAudit)
 	return s.Run(s.deps.Logger.WithContext(ctx), loops...)
 }
 
@@ -182,12 +205,12 @@ func (s *Service) close() {
 	}
 }
 
-// work sends a sink its list until the lease or the process ends. It logs errors and retries: the list is in the
-// database. One replica works for a sink, so that the order of a run is kept.
-func (s *Service) work(ctx context.Context, sink string) error {
+// work sends a sink its events until the lease or the process ends. It logs errors and retries: the list is in the
+// database. One replica works for a sink, so that the order is kept.
+func (s *Service) work(ctx context.Context, sink string, send func(ctx context.Context, sink string) (int, error)) error {
 	retries := backoff.New(s.config.Backoff.First, s.config.Backoff.Max)
 	for {
-		n, err := s.send(ctx, sink)
+		n, err := send(ctx, sink)
 		pause := s.config.Poll
 		switch {
 		case ctx.Err() != nil:
@@ -219,24 +242,34 @@ func (s *Service) send(ctx context.Context, sink string) (int, error) {
 		return 0, err
 	}
 	batch := s.encode(events)
-	var failure error
+	failure := s.publish(ctx, sink, batch)
+	done := confirmed(ranges, batch)
+	if err := s.deps.Backlog.Remove(ctx, sink, done.ids); err != nil {
+		return 0, errors.Join(failure, err)
+	}
+	s.count(ctx, sink, done.sent, done.lost)
+	return len(ranges), failure
+}
+
+// publish sends a batch, and marks what the sink has confirmed.
+func (s *Service) publish(ctx context.Context, sink string, batch []*message) (failure error) {
 	if len(batch) > 0 {
 		trying, cancel := context.WithTimeout(ctx, s.config.Timeout)
 		failure = s.publishers[sink].publish(trying, batch)
 		cancel()
 	}
 	failpoint.Here("events.after-publish")
-	done := confirmed(ranges, batch)
-	if err := s.deps.Backlog.Remove(ctx, sink, done.ids); err != nil {
-		return 0, errors.Join(failure, err)
-	}
+	return failure
+}
+
+// count counts what a sink has, and what it will never have.
+func (s *Service) count(ctx context.Context, sink string, sent, lost int64) {
 	label := metric.WithAttributes(attribute.String("sink", sink))
-	s.sent.Add(ctx, done.sent, label)
-	if done.lost > 0 {
-		s.lost.Add(ctx, done.lost, label)
-		s.deps.Logger.Warn().Str("sink", sink).Int64("events", done.lost).Msg("events lost: their runs were deleted before they were published")
+	s.sent.Add(ctx, sent, label)
+	if lost > 0 {
+		s.lost.Add(ctx, lost, label)
+		s.deps.Logger.Warn().Str("sink", sink).Int64("events", lost).Msg("events lost: they were deleted before they were published")
 	}
-	return len(ranges), failure
 }
 
 func (s *Service) encode(events []Event) []*message {

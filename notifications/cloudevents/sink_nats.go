@@ -72,7 +72,11 @@ func (s *natsSink) publish(ctx context.Context, batch []*message) error {
 func (s *natsSink) send(ctx context.Context, stream jetstream.JetStream, wave []*message) error {
 	futures := make([]jetstream.PubAckFuture, 0, len(wave))
 	for _, one := range wave {
-		m := nats.NewMsg(strings.Join([]string{cmp.Or(s.config.Subject, "flyte"), token(one.run.Project), token(one.run.Domain), token(one.run.Name)}, "."))
+		subject := cmp.Or(s.config.Subject, "flyte")
+		for _, word := range one.words {
+			subject += "." + token(word)
+		}
+		m := nats.NewMsg(subject)
 		m.Header.Set("Content-Type", contentType)
 		m.Data = one.body
 		future, err := stream.PublishMsgAsync(m, jetstream.WithMsgID(one.dedup))

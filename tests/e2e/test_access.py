@@ -152,6 +152,43 @@ def test_client_secret(closed: Server, tmp_path: pathlib.Path):
     assert whoami(config)["subject"] == key["key"]["id"]
 
 
+# Runs a demo on port 443, makes a key, and lets the command line say who it is with nothing but the variable.
+ON_443 = """
+import os, pathlib, subprocess, sys
+from server import Server
+from test_access import FLYTE, authority, made_key
+server = Server(pathlib.Path(sys.argv[1]), "--access")
+server.port = 443
+server.start()
+try:
+    key = made_key(server)
+    env = {**os.environ, "FLYTE_API_KEY": key["flyteApiKey"], "SSL_CERT_FILE": authority(server), "FLYTE_DISABLE_SENTRY": "1"}
+    print("made", key["key"]["id"])
+    sys.stdout.flush()
+    subprocess.run([FLYTE, "whoami"], env=env, cwd=sys.argv[1], timeout=180)
+finally:
+    server.stop()
+"""
+
+
+def network_namespaces() -> bool:
+    """Whether this account may have a network of its own."""
+    return subprocess.run(["unshare", "--net", "ip", "link", "set", "lo", "up"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not network_namespaces(), reason="takes the right to make a network namespace")
+def test_flyte_api_key(tmp_path_factory: pytest.TempPathFactory):
+    """FLYTE_API_KEY has no place for a port: the client calls 443, which the server has in a network of its own."""
+    folder = tmp_path_factory.mktemp("on-443")
+    inside = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, "-c", ON_443, str(folder)]
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parent)}
+    done = subprocess.run(inside, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900)
+    key = re.search(r"^made (key-\w+)$", done.stdout, re.M)
+    who = re.search(r"\{.*\}", COLOURS.sub("", done.stdout), re.S)
+    assert key and who, done.stdout
+    assert json.loads(who[0])["subject"] == key[1], done.stdout
+
+
 def test_external_command(closed: Server, tmp_path: pathlib.Path):
     """A command prints the token: the secret of a key, which is a bearer token by itself."""
     key = made_key(closed)

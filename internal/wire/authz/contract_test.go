@@ -66,6 +66,8 @@ func procedureOf(method protoreflect.MethodDescriptor) string {
 
 // alongside are identifiers that are not the resource of their request, by the end of their path, which begins with the method.
 var beside = map[string]string{
+	"CreateBinding.scope":            "read as the place of the binding",
+	"DeleteBinding.scope":            "as above",
 	"spec.inputs.items.app_id":       "an app that an app reads from; decided when the app asks it",
 	"_by.user":                       "who did it, which counts only from services",
 	"_by.application":                "as above",

@@ -14,9 +14,10 @@ type fieldPath []protoreflect.FieldDescriptor
 
 // reader reads the resources at one path of a request.
 type reader struct {
-	path                               fieldPath
-	kind, permission                   string
-	org, project, domain, name, action fieldPath
+	path                         fieldPath
+	kind, permission             string
+	org, project, domain, action fieldPath
+	name                         []fieldPath // its parts
 }
 
 // extractor reads the resources of the requests of one procedure.
@@ -81,15 +82,28 @@ func newReader(request protoreflect.MessageDescriptor, path string) (r reader, e
 	for _, part := range []struct {
 		to   *fieldPath
 		path string
-	}{{&r.org, form.org}, {&r.project, form.project}, {&r.domain, form.domain}, {&r.name, form.name}, {&r.action, form.action}} {
-		if *part.to, err = lookUp(holder, part.path); err != nil {
+	}{{&r.org, form.org}, {&r.project, form.project}, {&r.domain, form.domain}, {&r.action, form.action}} {
+		if *part.to, err = lookUpText(holder, part.path); err != nil {
 			return reader{}, err
 		}
-		if n := len(*part.to); n > 0 && (*part.to)[n-1].Kind() != protoreflect.StringKind {
-			return reader{}, fmt.Errorf("%s of %s is not a string", part.path, holder.FullName())
+	}
+	for path := range strings.FieldsSeq(form.name) {
+		part, err := lookUpText(holder, path)
+		if err != nil {
+			return reader{}, err
 		}
+		r.name = append(r.name, part)
 	}
 	return r, nil
+}
+
+// lookUpText is lookUp for a path that ends at a text.
+func lookUpText(message protoreflect.MessageDescriptor, path string) (fieldPath, error) {
+	fields, err := lookUp(message, path)
+	if n := len(fields); n > 0 && fields[n-1].Kind() != protoreflect.StringKind {
+		return nil, fmt.Errorf("%s of %s is not a string", path, message.FullName())
+	}
+	return fields, err
 }
 
 func lookUp(message protoreflect.MessageDescriptor, path string) (fieldPath, error) {
@@ -144,7 +158,7 @@ func (r *reader) walk(message protoreflect.Message, path fieldPath, add func(Res
 	if len(path) == 0 {
 		add(Resource{
 			Kind: r.kind, Org: r.org.text(message), Project: r.project.text(message), Domain: r.domain.text(message),
-			Name: r.name.text(message), Action: r.action.text(message), Permission: r.permission,
+			Name: r.nameIn(message), Action: r.action.text(message), Permission: r.permission,
 		})
 		return
 	}
@@ -160,6 +174,17 @@ func (r *reader) walk(message protoreflect.Message, path fieldPath, add func(Res
 	for i := range list.Len() {
 		r.walk(list.Get(i).Message(), path[1:], add)
 	}
+}
+
+// nameIn is the name in a message, with a space between its parts.
+func (r *reader) nameIn(message protoreflect.Message) (name string) {
+	for i, part := range r.name {
+		if i > 0 {
+			name += " "
+		}
+		name += part.text(message)
+	}
+	return name
 }
 
 // text is the text at the end of the path; empty when something on the way is missing.

@@ -32,6 +32,9 @@ func (nothingStored) Roles(context.Context) ([]store.Role, error)  { return nil,
 func (nothingStored) BindingsOf(context.Context, []store.Member) ([]store.Binding, error) {
 	return nil, nil
 }
+func (nothingStored) OwnerOf(context.Context, string) (store.KeyOwner, error) {
+	return store.KeyOwner{Service: true}, nil
+}
 
 // ownProject is the project in which the callers of the matrix have their role.
 const ownProject, otherProject = "own", "other"

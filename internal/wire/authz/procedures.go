@@ -5,23 +5,32 @@ package authz
 // be large, and why. Tests walk the descriptors and fail when a procedure, or an identifier of a request, is missing.
 var procedures = map[string]map[string]Row{
 	"flytebinary.access.v1.AccessService": {
-		"CreateBinding": {people, "binding.create", on("scope")},
-		"DeleteBinding": {people, "binding.delete", on("scope")},
-		"DeleteRole":    {people, "role.delete", nothing("roles belong to the installation")},
+		"CreateBinding": {people, "binding.create", on(self)},
+		"DeleteBinding": {people, "binding.delete", on(self)},
+		"DeleteRole":    {people, "role.delete", on(self)},
 		"Explain":       {people, "identity.view", members(on("scope"))},
 		"GetMe":         {people, "identity.view", members(nothing("the caller itself"))},
 		"ListBindings":  {people, "binding.view", listing(on("scope"))},
 		"ListRoles":     {people, "role.view", members(nothing("roles belong to the installation"))},
-		"PutRole":       {people, "role.update", nothing("roles belong to the installation")},
+		"PutRole":       {people, "role.update", on(self)},
+	},
+	"flytebinary.access.v1.AccountService": {
+		"ChangePassword": {people, "identity.update", members(nothing("the caller's own account"))},
+		"CreateAccount":  {people, "account.create", on(self)},
+		"EndSessions":    {people, "account.update", on(self)},
+		"ListAccounts":   {people, "account.view", nothing("accounts belong to the installation")},
+		"RemoveAccount":  {people, "account.delete", on(self)},
+		"SetPassword":    {people, "account.update", on(self)},
+		"UnlockAccount":  {people, "account.update", on(self)},
 	},
 	"flytebinary.access.v1.AuditService": {
 		"SearchAudit": {people, "audit.view", on("scope")},
 		"VerifyAudit": {people, "audit.verify", nothing("the chain is of the installation")},
 	},
 	"flytebinary.access.v1.KeyService": {
-		"CreateKey": {people, "key.create", members(nothing("the caller's own; the handler checks its roles"))},
+		"CreateKey": {people, "key.create", members(on(self))}, // the caller's own; the handler checks its roles
 		"ListKeys":  {people, "key.view", members(nothing("the caller's own; the handler asks for more"))},
-		"RevokeKey": {people, "key.revoke", members(nothing("the caller's own; the handler asks for more"))},
+		"RevokeKey": {people, "key.revoke", members(on(self))}, // the caller's own; the handler asks for more
 	},
 	"flytebinary.engine.v1.ActionStateService": {
 		"GetActionState": {controllers, "action.view", on("action_id")},

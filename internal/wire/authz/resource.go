@@ -29,6 +29,8 @@ func (r Resource) String() string {
 	switch {
 	case r.Project == "" && r.Domain == "" && r.Name == "":
 		return text + " of every project"
+	case r.Project == "" && r.Domain == "":
+		text += " " + r.Name
 	case r.Name == "":
 		text += fmt.Sprintf(" %s/%s", r.Project, r.Domain)
 	default:

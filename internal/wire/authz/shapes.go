@@ -3,7 +3,7 @@ package authz
 import "google.golang.org/protobuf/reflect/protoreflect"
 
 // shape says where a message that names something has its parts: paths of fields, separated by dots. Empty parts are
-// not named by it.
+// not named by it. A name of several parts has their paths, separated by spaces.
 type shape struct{ kind, org, project, domain, name, action string }
 
 // The shapes that several messages share.
@@ -43,6 +43,18 @@ var shapes = map[protoreflect.FullName]shape{
 	"flyteidl2.settings.SettingsKey":        {kind: "settings", org: "org", project: "project", domain: "domain"},
 	"flyteidl2.task.TaskIdentifier":         named("task"),
 	"flyteidl2.task.TaskName":               named("task"),
+
+	"flytebinary.access.v1.CreateAccountRequest": {kind: "account", name: "account.name"},
+	"flytebinary.access.v1.CreateBindingRequest": {kind: "binding", project: "scope.project", domain: "scope.domain", name: "role member.name"},
+	"flytebinary.access.v1.CreateKeyRequest":     {kind: "key", name: "name"},
+	"flytebinary.access.v1.DeleteBindingRequest": {kind: "binding", project: "scope.project", domain: "scope.domain", name: "id"},
+	"flytebinary.access.v1.DeleteRoleRequest":    {kind: "role", name: "name"},
+	"flytebinary.access.v1.EndSessionsRequest":   {kind: "person", name: "subject"},
+	"flytebinary.access.v1.PutRoleRequest":       {kind: "role", name: "role.name"},
+	"flytebinary.access.v1.RemoveAccountRequest": {kind: "account", name: "name"},
+	"flytebinary.access.v1.RevokeKeyRequest":     {kind: "key", name: "id"},
+	"flytebinary.access.v1.SetPasswordRequest":   {kind: "account", name: "name"},
+	"flytebinary.access.v1.UnlockAccountRequest": {kind: "account", name: "name"},
 
 	"flytebinary.access.v1.Scope":                     {project: "project", domain: "domain"},
 	"flytebinary.engine.v1.GetSecretValuesRequest":    {kind: "secret", project: "project", domain: "domain"},

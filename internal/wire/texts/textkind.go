@@ -27,7 +27,7 @@ func payload(name protoreflect.FullName) bool {
 var textKinds = kindsByName(map[textKind]string{
 	textName:  "force_rerun_actions parent parent_action_name parent_name",
 	textPlace: "domain id project",
-	textTitle: "artifact_name environment first_name friendly_name last_name name short_name task_name task_version title " +
+	textTitle: "artifact_name display_name environment first_name friendly_name last_name name short_name task_name task_version title " +
 		"version",
 	textProse: "deprecated_error_message description group long_description message prompt query reason " +
 		"short_description",
@@ -40,9 +40,9 @@ var textKinds = kindsByName(map[textKind]string{
 		"primary_pod_name quantity_value queue role size_limit static_value subdomain subject tag tags task_type " +
 		"template_id timezone transform type user_handle user_metadata var",
 	textOpaque: "annotations args base_dir body_template build_job_url cname_url code_bundle_uri command config " +
-		"configs connector_endpoint endpoint entries external_ref filename filename_root filters headers " +
+		"configs connector_endpoint current endpoint entries external_ref filename filename_root filters headers " +
 		"html_template icon_uri icon_url idp_discovery_endpoint input_path input_uri link literals_uri " +
-		"mount_path org organization output_path output_uri path per_cluster_tokens photo_url public_url " +
+		"mount_path org organization output_path output_uri password path per_cluster_tokens photo_url public_url " +
 		"raw_data_prefix raw_filters report_uri run_base_dir run_output_base secrets state statement " +
 		"string_value template_data text_template token token_endpoint uri url value values vpc_url",
 })

@@ -43,7 +43,7 @@ export function AuditPage() {
         { signal },
       );
     },
-    (page) => page.events,
+    (page) => [...page.unfinished, ...page.events],
     { enabled: denied === undefined, keep: true },
   );
   return (
@@ -62,7 +62,7 @@ export function AuditPage() {
       answer={answer}
       rows={rows}
       columns={columns}
-      keyOf={({ sequence }) => String(sequence)}
+      keyOf={({ sequence, at, procedure, requestId }) => (sequence > 0n ? String(sequence) : [at?.seconds, at?.nanos, procedure, requestId].join(" "))}
       attributesOf={({ permission, outcome }) => ({ "data-testid": "audit-row", "data-permission": permission, "data-outcome": outcome })}
     />
   );
@@ -73,10 +73,10 @@ const columns: readonly Column<AuditEvent>[] = [
   {
     label: "Who",
     wrap: true,
-    cell: ({ subject, kind, credential, peer }) => (
+    cell: ({ subject, kind, credential, peer, userAgent }) => (
       <span>
         {subject || kind}
-        <Note>{[subject && kind, credential, peer].filter(Boolean).join(", ")}</Note>
+        <Note>{[subject && kind, credential, peer, userAgent].filter(Boolean).join(", ")}</Note>
       </span>
     ),
   },
@@ -98,9 +98,7 @@ const columns: readonly Column<AuditEvent>[] = [
     cell: (event) => (
       <span>
         <Tag>{event.outcome === "unknown" ? "outcome unknown" : event.outcome}</Tag>
-        {[outcomeNote(event), event.error].filter(Boolean).map((text) => (
-          <Note key={text}>{text}</Note>
-        ))}
+        {(event.error || outcomeNote(event)) && <Note>{event.error || outcomeNote(event)}</Note>}
       </span>
     ),
   },

@@ -9,7 +9,7 @@ import { CopyButton } from "@/design/copy";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input, Select } from "@/design/field";
 import { Notice } from "@/design/notice";
-import { everywhere, whereOf, type Where } from "@/entities/access/rights";
+import { can, everywhere, whereOf, type Where } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
 import { placesOf, RoleFields, type RoleInPlace } from "./role-fields";
 import { lifetimes } from "./words";
@@ -31,7 +31,7 @@ export function CreateKeyDialog({ open, onClose, onChanged }: ChangeProps & { re
       onClose={made ? () => undefined : close}
       wide={made !== undefined}
       title={made ? `Key ${made.key?.name ?? ""} created` : "Create API key"}
-      description={made ? "Copy the secret now. It cannot be shown again." : "A key can do what its roles allow, and never more than you."}
+      description={made ? "Copy the secret now. It cannot be shown again." : "A key can do what its roles allow, and never more than you can at that time."}
     >
       {made ? <Secret made={made} onClose={close} /> : <CreateForm onClose={() => undefined} onCancel={close} onChanged={onChanged} onMade={setMade} />}
     </Dialog>
@@ -56,7 +56,10 @@ function CreateForm({ onCancel, onMade, ...props }: CreateFormProps) {
   const [name, setName] = useState("");
   const [days, setDays] = useState(90);
   const [chosen, setChosen] = useState<RoleInPlace>({ role: "viewer", place: places[0] ?? everywhere });
+  const [service, setService] = useState(false);
   const [tried, setTried] = useState(false);
+  const me = useMe();
+  const givesRoles = me !== undefined && can(me, "binding.create", chosen.place);
   const { change, ...state } = useChange(props);
   return (
     <ChangeForm
@@ -70,6 +73,7 @@ function CreateForm({ onCancel, onMade, ...props }: CreateFormProps) {
           name: name.trim(),
           roles: [{ role: chosen.role, scope: chosen.place }],
           ...(days > 0 && { lifetime: durationFromMs(days * day) }),
+          service: service && givesRoles,
         };
         change(() => client(KeyService).createKey(request).then(onMade), `Key ${request.name} created`);
       }}
@@ -89,6 +93,11 @@ function CreateForm({ onCancel, onMade, ...props }: CreateFormProps) {
           </Select>
         )}
       </Field>
+      {givesRoles && (
+        <label>
+          <input type="checkbox" checked={service} onChange={(event) => setService(event.target.checked)} /> For a service: the key keeps its role when you lose yours
+        </label>
+      )}
     </ChangeForm>
   );
 }

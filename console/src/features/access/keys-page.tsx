@@ -50,7 +50,7 @@ export function KeysPage() {
         </>
       ),
     },
-    all && { label: "Owner", cell: ({ owner }) => owner },
+    all && { label: "Owner", cell: ({ owner, service }) => (service ? `A service, made by ${owner}` : owner) },
     { label: "Roles", cell: ({ roles }) => roles.map(({ role, scope }) => `${role} in ${placeWords(whereOf(scope))}`).join("; ") || "None" },
     { label: "Created", cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
     { label: "Last used", cell: ({ lastUsedAt }) => (lastUsedAt ? <When at={dateOf(lastUsedAt)} relative /> : "Never") },

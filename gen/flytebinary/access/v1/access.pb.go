@@ -1346,7 +1346,9 @@ type Key struct {
 	// The roles that it has, by scope.
 	Roles []*KeyRole `protobuf:"bytes,8,rep,name=roles,proto3" json:"roles,omitempty"`
 	// The last characters of its secret, to tell keys apart.
-	Hint          string `protobuf:"bytes,9,opt,name=hint,proto3" json:"hint,omitempty"`
+	Hint string `protobuf:"bytes,9,opt,name=hint,proto3" json:"hint,omitempty"`
+	// Whether it is the key of a service. Other keys may do no more than their owner may at the time of the call.
+	Service       bool `protobuf:"varint,10,opt,name=service,proto3" json:"service,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1444,6 +1446,13 @@ func (x *Key) GetHint() string {
 	return ""
 }
 
+func (x *Key) GetService() bool {
+	if x != nil {
+		return x.Service
+	}
+	return false
+}
+
 // KeyRole is a role of a key in a scope.
 type KeyRole struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1507,7 +1516,9 @@ type CreateKeyRequest struct {
 	// How long it is valid; unset means the longest that the installation allows.
 	Lifetime *durationpb.Duration `protobuf:"bytes,2,opt,name=lifetime,proto3" json:"lifetime,omitempty"`
 	// Its roles. A caller can give only what it has itself.
-	Roles         []*KeyRole `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
+	Roles []*KeyRole `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
+	// Makes the key of a service, which keeps its roles when its owner loses theirs. Takes binding.create in the scope of each role.
+	Service       bool `protobuf:"varint,4,opt,name=service,proto3" json:"service,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1561,6 +1572,13 @@ func (x *CreateKeyRequest) GetRoles() []*KeyRole {
 		return x.Roles
 	}
 	return nil
+}
+
+func (x *CreateKeyRequest) GetService() bool {
+	if x != nil {
+		return x.Service
+	}
+	return false
 }
 
 // CreateKeyResponse has the secret of the new key, once.
@@ -1873,7 +1891,11 @@ type AuditEvent struct {
 	// The error that the caller got, without values of secrets; empty on success.
 	Error string `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
 	// The request id of the client; may be empty.
-	RequestId     string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The program that made the call, in its own words; may be empty.
+	UserAgent string `protobuf:"bytes,13,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
+	// The hash over the event and the hash before it, in hexadecimal.
+	Hash          string `protobuf:"bytes,14,opt,name=hash,proto3" json:"hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1992,6 +2014,20 @@ func (x *AuditEvent) GetRequestId() string {
 	return ""
 }
 
+func (x *AuditEvent) GetUserAgent() string {
+	if x != nil {
+		return x.UserAgent
+	}
+	return ""
+}
+
+func (x *AuditEvent) GetHash() string {
+	if x != nil {
+		return x.Hash
+	}
+	return ""
+}
+
 // SearchAuditRequest asks for audit events.
 type SearchAuditRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2010,7 +2046,10 @@ type SearchAuditRequest struct {
 	// The most to return; 0 means 100, the most is 1000.
 	Limit uint32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The token of the page before; empty for the first.
-	Token         string `protobuf:"bytes,8,opt,name=token,proto3" json:"token,omitempty"`
+	Token string `protobuf:"bytes,8,opt,name=token,proto3" json:"token,omitempty"`
+	// Only events with a greater number, oldest first; 0 begins with the oldest that is kept. A program that copies the events keeps the
+	// number of the last one that it has, and continues there; it needs no token.
+	After         *int64 `protobuf:"varint,9,opt,name=after,proto3,oneof" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2101,13 +2140,23 @@ func (x *SearchAuditRequest) GetToken() string {
 	return ""
 }
 
+func (x *SearchAuditRequest) GetAfter() int64 {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return 0
+}
+
 // SearchAuditResponse is a page of audit events.
 type SearchAuditResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The events, newest first.
+	// The events, newest first; with after, oldest first.
 	Events []*AuditEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// The token of the next page; empty on the last.
-	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	// The token of the next page; empty on the last, and with after.
+	Token string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	// Changes that were begun more than a minute ago and have no end, oldest first, with the outcome unknown and no sequence. Only on the
+	// first page, newest first. After ten minutes they become events.
+	Unfinished    []*AuditEvent `protobuf:"bytes,3,rep,name=unfinished,proto3" json:"unfinished,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2154,6 +2203,13 @@ func (x *SearchAuditResponse) GetToken() string {
 		return x.Token
 	}
 	return ""
+}
+
+func (x *SearchAuditResponse) GetUnfinished() []*AuditEvent {
+	if x != nil {
+		return x.Unfinished
+	}
+	return nil
 }
 
 // VerifyAuditRequest asks for a check of all events.
@@ -2275,6 +2331,759 @@ func (x *VerifyAuditResponse) GetHash() string {
 	return ""
 }
 
+// Account is a local account.
+type Account struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the person signs in with. Required.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The name for display; empty means the name.
+	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// For display; may be empty.
+	Email string `protobuf:"bytes,3,opt,name=email,proto3" json:"email,omitempty"`
+	// Groups, for bindings.
+	Groups []string `protobuf:"bytes,4,rep,name=groups,proto3" json:"groups,omitempty"`
+	// The subject of the person in bindings, runs and audit events. Set by the server.
+	Subject string `protobuf:"bytes,5,opt,name=subject,proto3" json:"subject,omitempty"`
+	// When it was made. Set by the server.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Until when it is locked after wrong passwords; unset if it is not. Set by the server.
+	LockedUntil *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=locked_until,json=lockedUntil,proto3" json:"locked_until,omitempty"`
+	// When it was removed; unset if it was not. Set by the server.
+	RemovedAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=removed_at,json=removedAt,proto3" json:"removed_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Account) Reset() {
+	*x = Account{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Account) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Account) ProtoMessage() {}
+
+func (x *Account) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Account.ProtoReflect.Descriptor instead.
+func (*Account) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Account) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Account) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *Account) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *Account) GetGroups() []string {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *Account) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *Account) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Account) GetLockedUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LockedUntil
+	}
+	return nil
+}
+
+func (x *Account) GetRemovedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RemovedAt
+	}
+	return nil
+}
+
+// ListAccountsRequest asks for all local accounts.
+type ListAccountsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAccountsRequest) Reset() {
+	*x = ListAccountsRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAccountsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAccountsRequest) ProtoMessage() {}
+
+func (x *ListAccountsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAccountsRequest.ProtoReflect.Descriptor instead.
+func (*ListAccountsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{35}
+}
+
+// ListAccountsResponse has all local accounts.
+type ListAccountsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The accounts.
+	Accounts      []*Account `protobuf:"bytes,1,rep,name=accounts,proto3" json:"accounts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAccountsResponse) Reset() {
+	*x = ListAccountsResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAccountsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAccountsResponse) ProtoMessage() {}
+
+func (x *ListAccountsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAccountsResponse.ProtoReflect.Descriptor instead.
+func (*ListAccountsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ListAccountsResponse) GetAccounts() []*Account {
+	if x != nil {
+		return x.Accounts
+	}
+	return nil
+}
+
+// CreateAccountRequest makes a local account.
+type CreateAccountRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The account.
+	Account *Account `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
+	// Its first password, of 8 to 1024 bytes.
+	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateAccountRequest) Reset() {
+	*x = CreateAccountRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateAccountRequest) ProtoMessage() {}
+
+func (x *CreateAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateAccountRequest.ProtoReflect.Descriptor instead.
+func (*CreateAccountRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *CreateAccountRequest) GetAccount() *Account {
+	if x != nil {
+		return x.Account
+	}
+	return nil
+}
+
+func (x *CreateAccountRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+// CreateAccountResponse has the account.
+type CreateAccountResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The account as stored.
+	Account       *Account `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateAccountResponse) Reset() {
+	*x = CreateAccountResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateAccountResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateAccountResponse) ProtoMessage() {}
+
+func (x *CreateAccountResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateAccountResponse.ProtoReflect.Descriptor instead.
+func (*CreateAccountResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *CreateAccountResponse) GetAccount() *Account {
+	if x != nil {
+		return x.Account
+	}
+	return nil
+}
+
+// RemoveAccountRequest ends a local account.
+type RemoveAccountRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveAccountRequest) Reset() {
+	*x = RemoveAccountRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveAccountRequest) ProtoMessage() {}
+
+func (x *RemoveAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveAccountRequest.ProtoReflect.Descriptor instead.
+func (*RemoveAccountRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *RemoveAccountRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// RemoveAccountResponse is empty.
+type RemoveAccountResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveAccountResponse) Reset() {
+	*x = RemoveAccountResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveAccountResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveAccountResponse) ProtoMessage() {}
+
+func (x *RemoveAccountResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveAccountResponse.ProtoReflect.Descriptor instead.
+func (*RemoveAccountResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{40}
+}
+
+// SetPasswordRequest replaces a password.
+type SetPasswordRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the account.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The new password, of 8 to 1024 bytes.
+	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPasswordRequest) Reset() {
+	*x = SetPasswordRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPasswordRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPasswordRequest) ProtoMessage() {}
+
+func (x *SetPasswordRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPasswordRequest.ProtoReflect.Descriptor instead.
+func (*SetPasswordRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *SetPasswordRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SetPasswordRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+// SetPasswordResponse is empty.
+type SetPasswordResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPasswordResponse) Reset() {
+	*x = SetPasswordResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPasswordResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPasswordResponse) ProtoMessage() {}
+
+func (x *SetPasswordResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPasswordResponse.ProtoReflect.Descriptor instead.
+func (*SetPasswordResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{42}
+}
+
+// ChangePasswordRequest replaces the caller's own password.
+type ChangePasswordRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The password until now. A wrong one counts as a wrong password at the sign-in.
+	Current string `protobuf:"bytes,1,opt,name=current,proto3" json:"current,omitempty"`
+	// The new password, of 8 to 1024 bytes.
+	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangePasswordRequest) Reset() {
+	*x = ChangePasswordRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangePasswordRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangePasswordRequest) ProtoMessage() {}
+
+func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
+func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *ChangePasswordRequest) GetCurrent() string {
+	if x != nil {
+		return x.Current
+	}
+	return ""
+}
+
+func (x *ChangePasswordRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+// ChangePasswordResponse is empty.
+type ChangePasswordResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangePasswordResponse) Reset() {
+	*x = ChangePasswordResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangePasswordResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangePasswordResponse) ProtoMessage() {}
+
+func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
+func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{44}
+}
+
+// UnlockAccountRequest forgets wrong passwords.
+type UnlockAccountRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the account.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlockAccountRequest) Reset() {
+	*x = UnlockAccountRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlockAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlockAccountRequest) ProtoMessage() {}
+
+func (x *UnlockAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlockAccountRequest.ProtoReflect.Descriptor instead.
+func (*UnlockAccountRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *UnlockAccountRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// UnlockAccountResponse is empty.
+type UnlockAccountResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlockAccountResponse) Reset() {
+	*x = UnlockAccountResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlockAccountResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlockAccountResponse) ProtoMessage() {}
+
+func (x *UnlockAccountResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlockAccountResponse.ProtoReflect.Descriptor instead.
+func (*UnlockAccountResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{46}
+}
+
+// EndSessionsRequest signs a person out.
+type EndSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The subject of the person.
+	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
+	// Whether to revoke the API keys of the person as well. Keys of services stay.
+	Keys          bool `protobuf:"varint,2,opt,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndSessionsRequest) Reset() {
+	*x = EndSessionsRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndSessionsRequest) ProtoMessage() {}
+
+func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndSessionsRequest.ProtoReflect.Descriptor instead.
+func (*EndSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *EndSessionsRequest) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *EndSessionsRequest) GetKeys() bool {
+	if x != nil {
+		return x.Keys
+	}
+	return false
+}
+
+// EndSessionsResponse says what has ended.
+type EndSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of sessions that ended.
+	Sessions int64 `protobuf:"varint,1,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// The number of keys that were revoked.
+	Keys          int64 `protobuf:"varint,2,opt,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndSessionsResponse) Reset() {
+	*x = EndSessionsResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndSessionsResponse) ProtoMessage() {}
+
+func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndSessionsResponse.ProtoReflect.Descriptor instead.
+func (*EndSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *EndSessionsResponse) GetSessions() int64 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+func (x *EndSessionsResponse) GetKeys() int64 {
+	if x != nil {
+		return x.Keys
+	}
+	return 0
+}
+
 var File_flytebinary_access_v1_access_proto protoreflect.FileDescriptor
 
 const file_flytebinary_access_v1_access_proto_rawDesc = "" +
@@ -2364,7 +3173,7 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12:\n" +
 	"\bbindings\x18\x02 \x03(\v2\x1e.flytebinary.access.v1.BindingR\bbindings\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05roles\x18\x04 \x03(\tR\x05roles\"\xf8\x02\n" +
+	"\x05roles\x18\x04 \x03(\tR\x05roles\"\x92\x03\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2378,15 +3187,18 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\flast_used_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"lastUsedAt\x124\n" +
 	"\x05roles\x18\b \x03(\v2\x1e.flytebinary.access.v1.KeyRoleR\x05roles\x12\x12\n" +
-	"\x04hint\x18\t \x01(\tR\x04hint\"d\n" +
+	"\x04hint\x18\t \x01(\tR\x04hint\x12\x18\n" +
+	"\aservice\x18\n" +
+	" \x01(\bR\aservice\"d\n" +
 	"\aKeyRole\x12\x1d\n" +
 	"\x04role\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18?R\x04role\x12:\n" +
-	"\x05scope\x18\x02 \x01(\v2\x1c.flytebinary.access.v1.ScopeB\x06\xbaH\x03\xc8\x01\x01R\x05scope\"\xaa\x01\n" +
+	"\x05scope\x18\x02 \x01(\v2\x1c.flytebinary.access.v1.ScopeB\x06\xbaH\x03\xc8\x01\x01R\x05scope\"\xc4\x01\n" +
 	"\x10CreateKeyRequest\x12\x1d\n" +
 	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dR\x04name\x125\n" +
 	"\blifetime\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\blifetime\x12@\n" +
 	"\x05roles\x18\x03 \x03(\v2\x1e.flytebinary.access.v1.KeyRoleB\n" +
-	"\xbaH\a\x92\x01\x04\b\x01\x102R\x05roles\"}\n" +
+	"\xbaH\a\x92\x01\x04\b\x01\x102R\x05roles\x12\x18\n" +
+	"\aservice\x18\x04 \x01(\bR\aservice\"}\n" +
 	"\x11CreateKeyResponse\x12,\n" +
 	"\x03key\x18\x01 \x01(\v2\x1a.flytebinary.access.v1.KeyR\x03key\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\x12\"\n" +
@@ -2402,7 +3214,7 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x10RevokeKeyRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18?R\x02id\"A\n" +
 	"\x11RevokeKeyResponse\x12,\n" +
-	"\x03key\x18\x01 \x01(\v2\x1a.flytebinary.access.v1.KeyR\x03key\"\xe1\x02\n" +
+	"\x03key\x18\x01 \x01(\v2\x1a.flytebinary.access.v1.KeyR\x03key\"\x94\x03\n" +
 	"\n" +
 	"AuditEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x03R\bsequence\x12*\n" +
@@ -2422,7 +3234,10 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	" \x01(\tR\aoutcome\x12\x14\n" +
 	"\x05error\x18\v \x01(\tR\x05error\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\f \x01(\tR\trequestId\"\xd0\x02\n" +
+	"request_id\x18\f \x01(\tR\trequestId\x12\x1d\n" +
+	"\n" +
+	"user_agent\x18\r \x01(\tR\tuserAgent\x12\x12\n" +
+	"\x04hash\x18\x0e \x01(\tR\x04hash\"\xfe\x02\n" +
 	"\x12SearchAuditRequest\x12.\n" +
 	"\x04from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\"\n" +
@@ -2433,17 +3248,69 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\aoutcome\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18\x10R\aoutcome\x122\n" +
 	"\x05scope\x18\x06 \x01(\v2\x1c.flytebinary.access.v1.ScopeR\x05scope\x12\x1e\n" +
 	"\x05limit\x18\a \x01(\rB\b\xbaH\x05*\x03\x18\xe8\aR\x05limit\x12\x14\n" +
-	"\x05token\x18\b \x01(\tR\x05token\"f\n" +
+	"\x05token\x18\b \x01(\tR\x05token\x12\"\n" +
+	"\x05after\x18\t \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x00R\x05after\x88\x01\x01B\b\n" +
+	"\x06_after\"\xa9\x01\n" +
 	"\x13SearchAuditResponse\x129\n" +
 	"\x06events\x18\x01 \x03(\v2!.flytebinary.access.v1.AuditEventR\x06events\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\x12A\n" +
+	"\n" +
+	"unfinished\x18\x03 \x03(\v2!.flytebinary.access.v1.AuditEventR\n" +
+	"unfinished\"\x14\n" +
 	"\x12VerifyAuditRequest\"\x8e\x01\n" +
 	"\x13VerifyAuditResponse\x12\x18\n" +
 	"\achecked\x18\x01 \x01(\x03R\achecked\x12\x1b\n" +
 	"\tbroken_at\x18\x02 \x01(\x03R\bbrokenAt\x12\x18\n" +
 	"\aproblem\x18\x03 \x01(\tR\aproblem\x12\x12\n" +
 	"\x04last\x18\x04 \x01(\x03R\x04last\x12\x12\n" +
-	"\x04hash\x18\x05 \x01(\tR\x04hash*k\n" +
+	"\x04hash\x18\x05 \x01(\tR\x04hash\"\xfb\x02\n" +
+	"\aAccount\x12)\n" +
+	"\x04name\x18\x01 \x01(\tB\x15\xbaH\x12r\x10\x10\x01\x18\xc8\x012\t^[^|\\s]+$R\x04name\x12+\n" +
+	"\fdisplay_name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\vdisplayName\x12\x1e\n" +
+	"\x05email\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x05email\x12)\n" +
+	"\x06groups\x18\x04 \x03(\tB\x11\xbaH\x0e\x92\x01\v\x10d\"\ar\x05\x10\x01\x18\xff\x01R\x06groups\x12\x18\n" +
+	"\asubject\x18\x05 \x01(\tR\asubject\x129\n" +
+	"\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12=\n" +
+	"\flocked_until\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\vlockedUntil\x129\n" +
+	"\n" +
+	"removed_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tremovedAt\"\x15\n" +
+	"\x13ListAccountsRequest\"R\n" +
+	"\x14ListAccountsResponse\x12:\n" +
+	"\baccounts\x18\x01 \x03(\v2\x1e.flytebinary.access.v1.AccountR\baccounts\"\x80\x01\n" +
+	"\x14CreateAccountRequest\x12@\n" +
+	"\aaccount\x18\x01 \x01(\v2\x1e.flytebinary.access.v1.AccountB\x06\xbaH\x03\xc8\x01\x01R\aaccount\x12&\n" +
+	"\bpassword\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05 \b(\x80\bR\bpassword\"Q\n" +
+	"\x15CreateAccountResponse\x128\n" +
+	"\aaccount\x18\x01 \x01(\v2\x1e.flytebinary.access.v1.AccountR\aaccount\"6\n" +
+	"\x14RemoveAccountRequest\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01R\x04name\"\x17\n" +
+	"\x15RemoveAccountResponse\"\\\n" +
+	"\x12SetPasswordRequest\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01R\x04name\x12&\n" +
+	"\bpassword\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05 \b(\x80\bR\bpassword\"\x15\n" +
+	"\x13SetPasswordResponse\"e\n" +
+	"\x15ChangePasswordRequest\x12$\n" +
+	"\acurrent\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05 \x01(\x80\bR\acurrent\x12&\n" +
+	"\bpassword\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05 \b(\x80\bR\bpassword\"\x18\n" +
+	"\x16ChangePasswordResponse\"6\n" +
+	"\x14UnlockAccountRequest\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xc8\x01R\x04name\"\x17\n" +
+	"\x15UnlockAccountResponse\"N\n" +
+	"\x12EndSessionsRequest\x12$\n" +
+	"\asubject\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\asubject\x12\x12\n" +
+	"\x04keys\x18\x02 \x01(\bR\x04keys\"E\n" +
+	"\x13EndSessionsResponse\x12\x1a\n" +
+	"\bsessions\x18\x01 \x01(\x03R\bsessions\x12\x12\n" +
+	"\x04keys\x18\x02 \x01(\x03R\x04keys*k\n" +
 	"\n" +
 	"MemberKind\x12\x1b\n" +
 	"\x17MEMBER_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -2464,7 +3331,15 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"KeyService\x12^\n" +
 	"\tCreateKey\x12'.flytebinary.access.v1.CreateKeyRequest\x1a(.flytebinary.access.v1.CreateKeyResponse\x12`\n" +
 	"\bListKeys\x12&.flytebinary.access.v1.ListKeysRequest\x1a'.flytebinary.access.v1.ListKeysResponse\"\x03\x90\x02\x01\x12^\n" +
-	"\tRevokeKey\x12'.flytebinary.access.v1.RevokeKeyRequest\x1a(.flytebinary.access.v1.RevokeKeyResponse2\xe4\x01\n" +
+	"\tRevokeKey\x12'.flytebinary.access.v1.RevokeKeyRequest\x1a(.flytebinary.access.v1.RevokeKeyResponse2\xfd\x05\n" +
+	"\x0eAccountService\x12l\n" +
+	"\fListAccounts\x12*.flytebinary.access.v1.ListAccountsRequest\x1a+.flytebinary.access.v1.ListAccountsResponse\"\x03\x90\x02\x01\x12j\n" +
+	"\rCreateAccount\x12+.flytebinary.access.v1.CreateAccountRequest\x1a,.flytebinary.access.v1.CreateAccountResponse\x12j\n" +
+	"\rRemoveAccount\x12+.flytebinary.access.v1.RemoveAccountRequest\x1a,.flytebinary.access.v1.RemoveAccountResponse\x12d\n" +
+	"\vSetPassword\x12).flytebinary.access.v1.SetPasswordRequest\x1a*.flytebinary.access.v1.SetPasswordResponse\x12m\n" +
+	"\x0eChangePassword\x12,.flytebinary.access.v1.ChangePasswordRequest\x1a-.flytebinary.access.v1.ChangePasswordResponse\x12j\n" +
+	"\rUnlockAccount\x12+.flytebinary.access.v1.UnlockAccountRequest\x1a,.flytebinary.access.v1.UnlockAccountResponse\x12d\n" +
+	"\vEndSessions\x12).flytebinary.access.v1.EndSessionsRequest\x1a*.flytebinary.access.v1.EndSessionsResponse2\xe4\x01\n" +
 	"\fAuditService\x12i\n" +
 	"\vSearchAudit\x12).flytebinary.access.v1.SearchAuditRequest\x1a*.flytebinary.access.v1.SearchAuditResponse\"\x03\x90\x02\x01\x12i\n" +
 	"\vVerifyAudit\x12).flytebinary.access.v1.VerifyAuditRequest\x1a*.flytebinary.access.v1.VerifyAuditResponse\"\x03\x90\x02\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1;accessv1b\x06proto3"
@@ -2482,52 +3357,67 @@ func file_flytebinary_access_v1_access_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_access_v1_access_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_flytebinary_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_flytebinary_access_v1_access_proto_goTypes = []any{
-	(MemberKind)(0),               // 0: flytebinary.access.v1.MemberKind
-	(*Scope)(nil),                 // 1: flytebinary.access.v1.Scope
-	(*Member)(nil),                // 2: flytebinary.access.v1.Member
-	(*Role)(nil),                  // 3: flytebinary.access.v1.Role
-	(*Binding)(nil),               // 4: flytebinary.access.v1.Binding
-	(*GetMeRequest)(nil),          // 5: flytebinary.access.v1.GetMeRequest
-	(*GetMeResponse)(nil),         // 6: flytebinary.access.v1.GetMeResponse
-	(*Grant)(nil),                 // 7: flytebinary.access.v1.Grant
-	(*ListRolesRequest)(nil),      // 8: flytebinary.access.v1.ListRolesRequest
-	(*ListRolesResponse)(nil),     // 9: flytebinary.access.v1.ListRolesResponse
-	(*PutRoleRequest)(nil),        // 10: flytebinary.access.v1.PutRoleRequest
-	(*PutRoleResponse)(nil),       // 11: flytebinary.access.v1.PutRoleResponse
-	(*DeleteRoleRequest)(nil),     // 12: flytebinary.access.v1.DeleteRoleRequest
-	(*DeleteRoleResponse)(nil),    // 13: flytebinary.access.v1.DeleteRoleResponse
-	(*ListBindingsRequest)(nil),   // 14: flytebinary.access.v1.ListBindingsRequest
-	(*ListBindingsResponse)(nil),  // 15: flytebinary.access.v1.ListBindingsResponse
-	(*CreateBindingRequest)(nil),  // 16: flytebinary.access.v1.CreateBindingRequest
-	(*CreateBindingResponse)(nil), // 17: flytebinary.access.v1.CreateBindingResponse
-	(*DeleteBindingRequest)(nil),  // 18: flytebinary.access.v1.DeleteBindingRequest
-	(*DeleteBindingResponse)(nil), // 19: flytebinary.access.v1.DeleteBindingResponse
-	(*ExplainRequest)(nil),        // 20: flytebinary.access.v1.ExplainRequest
-	(*ExplainResponse)(nil),       // 21: flytebinary.access.v1.ExplainResponse
-	(*Key)(nil),                   // 22: flytebinary.access.v1.Key
-	(*KeyRole)(nil),               // 23: flytebinary.access.v1.KeyRole
-	(*CreateKeyRequest)(nil),      // 24: flytebinary.access.v1.CreateKeyRequest
-	(*CreateKeyResponse)(nil),     // 25: flytebinary.access.v1.CreateKeyResponse
-	(*ListKeysRequest)(nil),       // 26: flytebinary.access.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),      // 27: flytebinary.access.v1.ListKeysResponse
-	(*RevokeKeyRequest)(nil),      // 28: flytebinary.access.v1.RevokeKeyRequest
-	(*RevokeKeyResponse)(nil),     // 29: flytebinary.access.v1.RevokeKeyResponse
-	(*AuditEvent)(nil),            // 30: flytebinary.access.v1.AuditEvent
-	(*SearchAuditRequest)(nil),    // 31: flytebinary.access.v1.SearchAuditRequest
-	(*SearchAuditResponse)(nil),   // 32: flytebinary.access.v1.SearchAuditResponse
-	(*VerifyAuditRequest)(nil),    // 33: flytebinary.access.v1.VerifyAuditRequest
-	(*VerifyAuditResponse)(nil),   // 34: flytebinary.access.v1.VerifyAuditResponse
-	(*timestamppb.Timestamp)(nil), // 35: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 36: google.protobuf.Duration
+	(MemberKind)(0),                // 0: flytebinary.access.v1.MemberKind
+	(*Scope)(nil),                  // 1: flytebinary.access.v1.Scope
+	(*Member)(nil),                 // 2: flytebinary.access.v1.Member
+	(*Role)(nil),                   // 3: flytebinary.access.v1.Role
+	(*Binding)(nil),                // 4: flytebinary.access.v1.Binding
+	(*GetMeRequest)(nil),           // 5: flytebinary.access.v1.GetMeRequest
+	(*GetMeResponse)(nil),          // 6: flytebinary.access.v1.GetMeResponse
+	(*Grant)(nil),                  // 7: flytebinary.access.v1.Grant
+	(*ListRolesRequest)(nil),       // 8: flytebinary.access.v1.ListRolesRequest
+	(*ListRolesResponse)(nil),      // 9: flytebinary.access.v1.ListRolesResponse
+	(*PutRoleRequest)(nil),         // 10: flytebinary.access.v1.PutRoleRequest
+	(*PutRoleResponse)(nil),        // 11: flytebinary.access.v1.PutRoleResponse
+	(*DeleteRoleRequest)(nil),      // 12: flytebinary.access.v1.DeleteRoleRequest
+	(*DeleteRoleResponse)(nil),     // 13: flytebinary.access.v1.DeleteRoleResponse
+	(*ListBindingsRequest)(nil),    // 14: flytebinary.access.v1.ListBindingsRequest
+	(*ListBindingsResponse)(nil),   // 15: flytebinary.access.v1.ListBindingsResponse
+	(*CreateBindingRequest)(nil),   // 16: flytebinary.access.v1.CreateBindingRequest
+	(*CreateBindingResponse)(nil),  // 17: flytebinary.access.v1.CreateBindingResponse
+	(*DeleteBindingRequest)(nil),   // 18: flytebinary.access.v1.DeleteBindingRequest
+	(*DeleteBindingResponse)(nil),  // 19: flytebinary.access.v1.DeleteBindingResponse
+	(*ExplainRequest)(nil),         // 20: flytebinary.access.v1.ExplainRequest
+	(*ExplainResponse)(nil),        // 21: flytebinary.access.v1.ExplainResponse
+	(*Key)(nil),                    // 22: flytebinary.access.v1.Key
+	(*KeyRole)(nil),                // 23: flytebinary.access.v1.KeyRole
+	(*CreateKeyRequest)(nil),       // 24: flytebinary.access.v1.CreateKeyRequest
+	(*CreateKeyResponse)(nil),      // 25: flytebinary.access.v1.CreateKeyResponse
+	(*ListKeysRequest)(nil),        // 26: flytebinary.access.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),       // 27: flytebinary.access.v1.ListKeysResponse
+	(*RevokeKeyRequest)(nil),       // 28: flytebinary.access.v1.RevokeKeyRequest
+	(*RevokeKeyResponse)(nil),      // 29: flytebinary.access.v1.RevokeKeyResponse
+	(*AuditEvent)(nil),             // 30: flytebinary.access.v1.AuditEvent
+	(*SearchAuditRequest)(nil),     // 31: flytebinary.access.v1.SearchAuditRequest
+	(*SearchAuditResponse)(nil),    // 32: flytebinary.access.v1.SearchAuditResponse
+	(*VerifyAuditRequest)(nil),     // 33: flytebinary.access.v1.VerifyAuditRequest
+	(*VerifyAuditResponse)(nil),    // 34: flytebinary.access.v1.VerifyAuditResponse
+	(*Account)(nil),                // 35: flytebinary.access.v1.Account
+	(*ListAccountsRequest)(nil),    // 36: flytebinary.access.v1.ListAccountsRequest
+	(*ListAccountsResponse)(nil),   // 37: flytebinary.access.v1.ListAccountsResponse
+	(*CreateAccountRequest)(nil),   // 38: flytebinary.access.v1.CreateAccountRequest
+	(*CreateAccountResponse)(nil),  // 39: flytebinary.access.v1.CreateAccountResponse
+	(*RemoveAccountRequest)(nil),   // 40: flytebinary.access.v1.RemoveAccountRequest
+	(*RemoveAccountResponse)(nil),  // 41: flytebinary.access.v1.RemoveAccountResponse
+	(*SetPasswordRequest)(nil),     // 42: flytebinary.access.v1.SetPasswordRequest
+	(*SetPasswordResponse)(nil),    // 43: flytebinary.access.v1.SetPasswordResponse
+	(*ChangePasswordRequest)(nil),  // 44: flytebinary.access.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil), // 45: flytebinary.access.v1.ChangePasswordResponse
+	(*UnlockAccountRequest)(nil),   // 46: flytebinary.access.v1.UnlockAccountRequest
+	(*UnlockAccountResponse)(nil),  // 47: flytebinary.access.v1.UnlockAccountResponse
+	(*EndSessionsRequest)(nil),     // 48: flytebinary.access.v1.EndSessionsRequest
+	(*EndSessionsResponse)(nil),    // 49: flytebinary.access.v1.EndSessionsResponse
+	(*timestamppb.Timestamp)(nil),  // 50: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 51: google.protobuf.Duration
 }
 var file_flytebinary_access_v1_access_proto_depIdxs = []int32{
 	0,  // 0: flytebinary.access.v1.Member.kind:type_name -> flytebinary.access.v1.MemberKind
 	2,  // 1: flytebinary.access.v1.Binding.member:type_name -> flytebinary.access.v1.Member
 	1,  // 2: flytebinary.access.v1.Binding.scope:type_name -> flytebinary.access.v1.Scope
-	35, // 3: flytebinary.access.v1.Binding.created_at:type_name -> google.protobuf.Timestamp
-	35, // 4: flytebinary.access.v1.GetMeResponse.expires_at:type_name -> google.protobuf.Timestamp
+	50, // 3: flytebinary.access.v1.Binding.created_at:type_name -> google.protobuf.Timestamp
+	50, // 4: flytebinary.access.v1.GetMeResponse.expires_at:type_name -> google.protobuf.Timestamp
 	7,  // 5: flytebinary.access.v1.GetMeResponse.grants:type_name -> flytebinary.access.v1.Grant
 	1,  // 6: flytebinary.access.v1.Grant.scope:type_name -> flytebinary.access.v1.Scope
 	3,  // 7: flytebinary.access.v1.ListRolesResponse.roles:type_name -> flytebinary.access.v1.Role
@@ -2543,53 +3433,74 @@ var file_flytebinary_access_v1_access_proto_depIdxs = []int32{
 	2,  // 17: flytebinary.access.v1.ExplainRequest.member:type_name -> flytebinary.access.v1.Member
 	1,  // 18: flytebinary.access.v1.ExplainRequest.scope:type_name -> flytebinary.access.v1.Scope
 	4,  // 19: flytebinary.access.v1.ExplainResponse.bindings:type_name -> flytebinary.access.v1.Binding
-	35, // 20: flytebinary.access.v1.Key.created_at:type_name -> google.protobuf.Timestamp
-	35, // 21: flytebinary.access.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
-	35, // 22: flytebinary.access.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
-	35, // 23: flytebinary.access.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
+	50, // 20: flytebinary.access.v1.Key.created_at:type_name -> google.protobuf.Timestamp
+	50, // 21: flytebinary.access.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
+	50, // 22: flytebinary.access.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
+	50, // 23: flytebinary.access.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
 	23, // 24: flytebinary.access.v1.Key.roles:type_name -> flytebinary.access.v1.KeyRole
 	1,  // 25: flytebinary.access.v1.KeyRole.scope:type_name -> flytebinary.access.v1.Scope
-	36, // 26: flytebinary.access.v1.CreateKeyRequest.lifetime:type_name -> google.protobuf.Duration
+	51, // 26: flytebinary.access.v1.CreateKeyRequest.lifetime:type_name -> google.protobuf.Duration
 	23, // 27: flytebinary.access.v1.CreateKeyRequest.roles:type_name -> flytebinary.access.v1.KeyRole
 	22, // 28: flytebinary.access.v1.CreateKeyResponse.key:type_name -> flytebinary.access.v1.Key
 	22, // 29: flytebinary.access.v1.ListKeysResponse.keys:type_name -> flytebinary.access.v1.Key
 	22, // 30: flytebinary.access.v1.RevokeKeyResponse.key:type_name -> flytebinary.access.v1.Key
-	35, // 31: flytebinary.access.v1.AuditEvent.at:type_name -> google.protobuf.Timestamp
-	35, // 32: flytebinary.access.v1.SearchAuditRequest.from:type_name -> google.protobuf.Timestamp
-	35, // 33: flytebinary.access.v1.SearchAuditRequest.until:type_name -> google.protobuf.Timestamp
+	50, // 31: flytebinary.access.v1.AuditEvent.at:type_name -> google.protobuf.Timestamp
+	50, // 32: flytebinary.access.v1.SearchAuditRequest.from:type_name -> google.protobuf.Timestamp
+	50, // 33: flytebinary.access.v1.SearchAuditRequest.until:type_name -> google.protobuf.Timestamp
 	1,  // 34: flytebinary.access.v1.SearchAuditRequest.scope:type_name -> flytebinary.access.v1.Scope
 	30, // 35: flytebinary.access.v1.SearchAuditResponse.events:type_name -> flytebinary.access.v1.AuditEvent
-	5,  // 36: flytebinary.access.v1.AccessService.GetMe:input_type -> flytebinary.access.v1.GetMeRequest
-	8,  // 37: flytebinary.access.v1.AccessService.ListRoles:input_type -> flytebinary.access.v1.ListRolesRequest
-	10, // 38: flytebinary.access.v1.AccessService.PutRole:input_type -> flytebinary.access.v1.PutRoleRequest
-	12, // 39: flytebinary.access.v1.AccessService.DeleteRole:input_type -> flytebinary.access.v1.DeleteRoleRequest
-	14, // 40: flytebinary.access.v1.AccessService.ListBindings:input_type -> flytebinary.access.v1.ListBindingsRequest
-	16, // 41: flytebinary.access.v1.AccessService.CreateBinding:input_type -> flytebinary.access.v1.CreateBindingRequest
-	18, // 42: flytebinary.access.v1.AccessService.DeleteBinding:input_type -> flytebinary.access.v1.DeleteBindingRequest
-	20, // 43: flytebinary.access.v1.AccessService.Explain:input_type -> flytebinary.access.v1.ExplainRequest
-	24, // 44: flytebinary.access.v1.KeyService.CreateKey:input_type -> flytebinary.access.v1.CreateKeyRequest
-	26, // 45: flytebinary.access.v1.KeyService.ListKeys:input_type -> flytebinary.access.v1.ListKeysRequest
-	28, // 46: flytebinary.access.v1.KeyService.RevokeKey:input_type -> flytebinary.access.v1.RevokeKeyRequest
-	31, // 47: flytebinary.access.v1.AuditService.SearchAudit:input_type -> flytebinary.access.v1.SearchAuditRequest
-	33, // 48: flytebinary.access.v1.AuditService.VerifyAudit:input_type -> flytebinary.access.v1.VerifyAuditRequest
-	6,  // 49: flytebinary.access.v1.AccessService.GetMe:output_type -> flytebinary.access.v1.GetMeResponse
-	9,  // 50: flytebinary.access.v1.AccessService.ListRoles:output_type -> flytebinary.access.v1.ListRolesResponse
-	11, // 51: flytebinary.access.v1.AccessService.PutRole:output_type -> flytebinary.access.v1.PutRoleResponse
-	13, // 52: flytebinary.access.v1.AccessService.DeleteRole:output_type -> flytebinary.access.v1.DeleteRoleResponse
-	15, // 53: flytebinary.access.v1.AccessService.ListBindings:output_type -> flytebinary.access.v1.ListBindingsResponse
-	17, // 54: flytebinary.access.v1.AccessService.CreateBinding:output_type -> flytebinary.access.v1.CreateBindingResponse
-	19, // 55: flytebinary.access.v1.AccessService.DeleteBinding:output_type -> flytebinary.access.v1.DeleteBindingResponse
-	21, // 56: flytebinary.access.v1.AccessService.Explain:output_type -> flytebinary.access.v1.ExplainResponse
-	25, // 57: flytebinary.access.v1.KeyService.CreateKey:output_type -> flytebinary.access.v1.CreateKeyResponse
-	27, // 58: flytebinary.access.v1.KeyService.ListKeys:output_type -> flytebinary.access.v1.ListKeysResponse
-	29, // 59: flytebinary.access.v1.KeyService.RevokeKey:output_type -> flytebinary.access.v1.RevokeKeyResponse
-	32, // 60: flytebinary.access.v1.AuditService.SearchAudit:output_type -> flytebinary.access.v1.SearchAuditResponse
-	34, // 61: flytebinary.access.v1.AuditService.VerifyAudit:output_type -> flytebinary.access.v1.VerifyAuditResponse
-	49, // [49:62] is the sub-list for method output_type
-	36, // [36:49] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	30, // 36: flytebinary.access.v1.SearchAuditResponse.unfinished:type_name -> flytebinary.access.v1.AuditEvent
+	50, // 37: flytebinary.access.v1.Account.created_at:type_name -> google.protobuf.Timestamp
+	50, // 38: flytebinary.access.v1.Account.locked_until:type_name -> google.protobuf.Timestamp
+	50, // 39: flytebinary.access.v1.Account.removed_at:type_name -> google.protobuf.Timestamp
+	35, // 40: flytebinary.access.v1.ListAccountsResponse.accounts:type_name -> flytebinary.access.v1.Account
+	35, // 41: flytebinary.access.v1.CreateAccountRequest.account:type_name -> flytebinary.access.v1.Account
+	35, // 42: flytebinary.access.v1.CreateAccountResponse.account:type_name -> flytebinary.access.v1.Account
+	5,  // 43: flytebinary.access.v1.AccessService.GetMe:input_type -> flytebinary.access.v1.GetMeRequest
+	8,  // 44: flytebinary.access.v1.AccessService.ListRoles:input_type -> flytebinary.access.v1.ListRolesRequest
+	10, // 45: flytebinary.access.v1.AccessService.PutRole:input_type -> flytebinary.access.v1.PutRoleRequest
+	12, // 46: flytebinary.access.v1.AccessService.DeleteRole:input_type -> flytebinary.access.v1.DeleteRoleRequest
+	14, // 47: flytebinary.access.v1.AccessService.ListBindings:input_type -> flytebinary.access.v1.ListBindingsRequest
+	16, // 48: flytebinary.access.v1.AccessService.CreateBinding:input_type -> flytebinary.access.v1.CreateBindingRequest
+	18, // 49: flytebinary.access.v1.AccessService.DeleteBinding:input_type -> flytebinary.access.v1.DeleteBindingRequest
+	20, // 50: flytebinary.access.v1.AccessService.Explain:input_type -> flytebinary.access.v1.ExplainRequest
+	24, // 51: flytebinary.access.v1.KeyService.CreateKey:input_type -> flytebinary.access.v1.CreateKeyRequest
+	26, // 52: flytebinary.access.v1.KeyService.ListKeys:input_type -> flytebinary.access.v1.ListKeysRequest
+	28, // 53: flytebinary.access.v1.KeyService.RevokeKey:input_type -> flytebinary.access.v1.RevokeKeyRequest
+	36, // 54: flytebinary.access.v1.AccountService.ListAccounts:input_type -> flytebinary.access.v1.ListAccountsRequest
+	38, // 55: flytebinary.access.v1.AccountService.CreateAccount:input_type -> flytebinary.access.v1.CreateAccountRequest
+	40, // 56: flytebinary.access.v1.AccountService.RemoveAccount:input_type -> flytebinary.access.v1.RemoveAccountRequest
+	42, // 57: flytebinary.access.v1.AccountService.SetPassword:input_type -> flytebinary.access.v1.SetPasswordRequest
+	44, // 58: flytebinary.access.v1.AccountService.ChangePassword:input_type -> flytebinary.access.v1.ChangePasswordRequest
+	46, // 59: flytebinary.access.v1.AccountService.UnlockAccount:input_type -> flytebinary.access.v1.UnlockAccountRequest
+	48, // 60: flytebinary.access.v1.AccountService.EndSessions:input_type -> flytebinary.access.v1.EndSessionsRequest
+	31, // 61: flytebinary.access.v1.AuditService.SearchAudit:input_type -> flytebinary.access.v1.SearchAuditRequest
+	33, // 62: flytebinary.access.v1.AuditService.VerifyAudit:input_type -> flytebinary.access.v1.VerifyAuditRequest
+	6,  // 63: flytebinary.access.v1.AccessService.GetMe:output_type -> flytebinary.access.v1.GetMeResponse
+	9,  // 64: flytebinary.access.v1.AccessService.ListRoles:output_type -> flytebinary.access.v1.ListRolesResponse
+	11, // 65: flytebinary.access.v1.AccessService.PutRole:output_type -> flytebinary.access.v1.PutRoleResponse
+	13, // 66: flytebinary.access.v1.AccessService.DeleteRole:output_type -> flytebinary.access.v1.DeleteRoleResponse
+	15, // 67: flytebinary.access.v1.AccessService.ListBindings:output_type -> flytebinary.access.v1.ListBindingsResponse
+	17, // 68: flytebinary.access.v1.AccessService.CreateBinding:output_type -> flytebinary.access.v1.CreateBindingResponse
+	19, // 69: flytebinary.access.v1.AccessService.DeleteBinding:output_type -> flytebinary.access.v1.DeleteBindingResponse
+	21, // 70: flytebinary.access.v1.AccessService.Explain:output_type -> flytebinary.access.v1.ExplainResponse
+	25, // 71: flytebinary.access.v1.KeyService.CreateKey:output_type -> flytebinary.access.v1.CreateKeyResponse
+	27, // 72: flytebinary.access.v1.KeyService.ListKeys:output_type -> flytebinary.access.v1.ListKeysResponse
+	29, // 73: flytebinary.access.v1.KeyService.RevokeKey:output_type -> flytebinary.access.v1.RevokeKeyResponse
+	37, // 74: flytebinary.access.v1.AccountService.ListAccounts:output_type -> flytebinary.access.v1.ListAccountsResponse
+	39, // 75: flytebinary.access.v1.AccountService.CreateAccount:output_type -> flytebinary.access.v1.CreateAccountResponse
+	41, // 76: flytebinary.access.v1.AccountService.RemoveAccount:output_type -> flytebinary.access.v1.RemoveAccountResponse
+	43, // 77: flytebinary.access.v1.AccountService.SetPassword:output_type -> flytebinary.access.v1.SetPasswordResponse
+	45, // 78: flytebinary.access.v1.AccountService.ChangePassword:output_type -> flytebinary.access.v1.ChangePasswordResponse
+	47, // 79: flytebinary.access.v1.AccountService.UnlockAccount:output_type -> flytebinary.access.v1.UnlockAccountResponse
+	49, // 80: flytebinary.access.v1.AccountService.EndSessions:output_type -> flytebinary.access.v1.EndSessionsResponse
+	32, // 81: flytebinary.access.v1.AuditService.SearchAudit:output_type -> flytebinary.access.v1.SearchAuditResponse
+	34, // 82: flytebinary.access.v1.AuditService.VerifyAudit:output_type -> flytebinary.access.v1.VerifyAuditResponse
+	63, // [63:83] is the sub-list for method output_type
+	43, // [43:63] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_access_v1_access_proto_init() }
@@ -2597,15 +3508,16 @@ func file_flytebinary_access_v1_access_proto_init() {
 	if File_flytebinary_access_v1_access_proto != nil {
 		return
 	}
+	file_flytebinary_access_v1_access_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_access_v1_access_proto_rawDesc), len(file_flytebinary_access_v1_access_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   34,
+			NumMessages:   49,
 			NumExtensions: 0,
-			NumServices:   3,
+			NumServices:   4,
 		},
 		GoTypes:           file_flytebinary_access_v1_access_proto_goTypes,
 		DependencyIndexes: file_flytebinary_access_v1_access_proto_depIdxs,

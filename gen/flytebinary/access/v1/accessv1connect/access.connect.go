@@ -25,6 +25,8 @@ const (
 	AccessServiceName = "flytebinary.access.v1.AccessService"
 	// KeyServiceName is the fully-qualified name of the KeyService service.
 	KeyServiceName = "flytebinary.access.v1.KeyService"
+	// AccountServiceName is the fully-qualified name of the AccountService service.
+	AccountServiceName = "flytebinary.access.v1.AccountService"
 	// AuditServiceName is the fully-qualified name of the AuditService service.
 	AuditServiceName = "flytebinary.access.v1.AuditService"
 )
@@ -63,6 +65,27 @@ const (
 	KeyServiceListKeysProcedure = "/flytebinary.access.v1.KeyService/ListKeys"
 	// KeyServiceRevokeKeyProcedure is the fully-qualified name of the KeyService's RevokeKey RPC.
 	KeyServiceRevokeKeyProcedure = "/flytebinary.access.v1.KeyService/RevokeKey"
+	// AccountServiceListAccountsProcedure is the fully-qualified name of the AccountService's
+	// ListAccounts RPC.
+	AccountServiceListAccountsProcedure = "/flytebinary.access.v1.AccountService/ListAccounts"
+	// AccountServiceCreateAccountProcedure is the fully-qualified name of the AccountService's
+	// CreateAccount RPC.
+	AccountServiceCreateAccountProcedure = "/flytebinary.access.v1.AccountService/CreateAccount"
+	// AccountServiceRemoveAccountProcedure is the fully-qualified name of the AccountService's
+	// RemoveAccount RPC.
+	AccountServiceRemoveAccountProcedure = "/flytebinary.access.v1.AccountService/RemoveAccount"
+	// AccountServiceSetPasswordProcedure is the fully-qualified name of the AccountService's
+	// SetPassword RPC.
+	AccountServiceSetPasswordProcedure = "/flytebinary.access.v1.AccountService/SetPassword"
+	// AccountServiceChangePasswordProcedure is the fully-qualified name of the AccountService's
+	// ChangePassword RPC.
+	AccountServiceChangePasswordProcedure = "/flytebinary.access.v1.AccountService/ChangePassword"
+	// AccountServiceUnlockAccountProcedure is the fully-qualified name of the AccountService's
+	// UnlockAccount RPC.
+	AccountServiceUnlockAccountProcedure = "/flytebinary.access.v1.AccountService/UnlockAccount"
+	// AccountServiceEndSessionsProcedure is the fully-qualified name of the AccountService's
+	// EndSessions RPC.
+	AccountServiceEndSessionsProcedure = "/flytebinary.access.v1.AccountService/EndSessions"
 	// AuditServiceSearchAuditProcedure is the fully-qualified name of the AuditService's SearchAudit
 	// RPC.
 	AuditServiceSearchAuditProcedure = "/flytebinary.access.v1.AuditService/SearchAudit"
@@ -381,7 +404,8 @@ func (UnimplementedAccessServiceHandler) Explain(context.Context, *v1.ExplainReq
 
 // KeyServiceClient is a client for the flytebinary.access.v1.KeyService service.
 type KeyServiceClient interface {
-	// CreateKey makes a key and returns its secret, which cannot be read again.
+	// CreateKey makes a key and returns its secret, which cannot be read again. A key may do what its roles and its owner both may, at the
+	// time of each call.
 	CreateKey(context.Context, *v1.CreateKeyRequest) (*v1.CreateKeyResponse, error)
 	// ListKeys returns the caller's keys, or, for those who may administer keys, all of them, a page at a time.
 	ListKeys(context.Context, *v1.ListKeysRequest) (*v1.ListKeysResponse, error)
@@ -458,7 +482,8 @@ func (c *keyServiceClient) RevokeKey(ctx context.Context, req *v1.RevokeKeyReque
 
 // KeyServiceHandler is an implementation of the flytebinary.access.v1.KeyService service.
 type KeyServiceHandler interface {
-	// CreateKey makes a key and returns its secret, which cannot be read again.
+	// CreateKey makes a key and returns its secret, which cannot be read again. A key may do what its roles and its owner both may, at the
+	// time of each call.
 	CreateKey(context.Context, *v1.CreateKeyRequest) (*v1.CreateKeyResponse, error)
 	// ListKeys returns the caller's keys, or, for those who may administer keys, all of them, a page at a time.
 	ListKeys(context.Context, *v1.ListKeysRequest) (*v1.ListKeysResponse, error)
@@ -521,9 +546,279 @@ func (UnimplementedKeyServiceHandler) RevokeKey(context.Context, *v1.RevokeKeyRe
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.KeyService.RevokeKey is not implemented"))
 }
 
+// AccountServiceClient is a client for the flytebinary.access.v1.AccountService service.
+type AccountServiceClient interface {
+	// ListAccounts returns all local accounts in alphabetical order, those that were removed too.
+	ListAccounts(context.Context, *v1.ListAccountsRequest) (*v1.ListAccountsResponse, error)
+	// CreateAccount makes a local account. It may have the name of one that was removed.
+	CreateAccount(context.Context, *v1.CreateAccountRequest) (*v1.CreateAccountResponse, error)
+	// RemoveAccount ends a local account, its sessions, its tokens, its API keys and its bindings.
+	RemoveAccount(context.Context, *v1.RemoveAccountRequest) (*v1.RemoveAccountResponse, error)
+	// SetPassword replaces the password of a local account, unlocks it and ends its sessions.
+	SetPassword(context.Context, *v1.SetPasswordRequest) (*v1.SetPasswordResponse, error)
+	// ChangePassword replaces the caller's own password, and ends the other sessions of the caller.
+	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
+	// UnlockAccount forgets the wrong passwords of a local account, so that it can sign in at once.
+	UnlockAccount(context.Context, *v1.UnlockAccountRequest) (*v1.UnlockAccountResponse, error)
+	// EndSessions signs a person out everywhere, one of an identity provider too, and revokes the person's API keys if asked to.
+	EndSessions(context.Context, *v1.EndSessionsRequest) (*v1.EndSessionsResponse, error)
+}
+
+// NewAccountServiceClient constructs a client for the flytebinary.access.v1.AccountService service.
+// By default, it uses the Connect protocol with the binary Protobuf Codec, asks for gzipped
+// responses, and sends uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the
+// connect.WithGRPC() or connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) AccountServiceClient {
+	baseURL = strings.TrimRight(baseURL, "/")
+	accountServiceMethods := v1.File_flytebinary_access_v1_access_proto.Services().ByName("AccountService").Methods()
+	return &accountServiceClient{
+		listAccounts: connect.NewClient[v1.ListAccountsRequest, v1.ListAccountsResponse](
+			httpClient,
+			baseURL+AccountServiceListAccountsProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("ListAccounts")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		createAccount: connect.NewClient[v1.CreateAccountRequest, v1.CreateAccountResponse](
+			httpClient,
+			baseURL+AccountServiceCreateAccountProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("CreateAccount")),
+			connect.WithClientOptions(opts...),
+		),
+		removeAccount: connect.NewClient[v1.RemoveAccountRequest, v1.RemoveAccountResponse](
+			httpClient,
+			baseURL+AccountServiceRemoveAccountProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("RemoveAccount")),
+			connect.WithClientOptions(opts...),
+		),
+		setPassword: connect.NewClient[v1.SetPasswordRequest, v1.SetPasswordResponse](
+			httpClient,
+			baseURL+AccountServiceSetPasswordProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("SetPassword")),
+			connect.WithClientOptions(opts...),
+		),
+		changePassword: connect.NewClient[v1.ChangePasswordRequest, v1.ChangePasswordResponse](
+			httpClient,
+			baseURL+AccountServiceChangePasswordProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("ChangePassword")),
+			connect.WithClientOptions(opts...),
+		),
+		unlockAccount: connect.NewClient[v1.UnlockAccountRequest, v1.UnlockAccountResponse](
+			httpClient,
+			baseURL+AccountServiceUnlockAccountProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("UnlockAccount")),
+			connect.WithClientOptions(opts...),
+		),
+		endSessions: connect.NewClient[v1.EndSessionsRequest, v1.EndSessionsResponse](
+			httpClient,
+			baseURL+AccountServiceEndSessionsProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("EndSessions")),
+			connect.WithClientOptions(opts...),
+		),
+	}
+}
+
+// accountServiceClient implements AccountServiceClient.
+type accountServiceClient struct {
+	listAccounts   *connect.Client[v1.ListAccountsRequest, v1.ListAccountsResponse]
+	createAccount  *connect.Client[v1.CreateAccountRequest, v1.CreateAccountResponse]
+	removeAccount  *connect.Client[v1.RemoveAccountRequest, v1.RemoveAccountResponse]
+	setPassword    *connect.Client[v1.SetPasswordRequest, v1.SetPasswordResponse]
+	changePassword *connect.Client[v1.ChangePasswordRequest, v1.ChangePasswordResponse]
+	unlockAccount  *connect.Client[v1.UnlockAccountRequest, v1.UnlockAccountResponse]
+	endSessions    *connect.Client[v1.EndSessionsRequest, v1.EndSessionsResponse]
+}
+
+// ListAccounts calls flytebinary.access.v1.AccountService.ListAccounts.
+func (c *accountServiceClient) ListAccounts(ctx context.Context, req *v1.ListAccountsRequest) (*v1.ListAccountsResponse, error) {
+	response, err := c.listAccounts.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// CreateAccount calls flytebinary.access.v1.AccountService.CreateAccount.
+func (c *accountServiceClient) CreateAccount(ctx context.Context, req *v1.CreateAccountRequest) (*v1.CreateAccountResponse, error) {
+	response, err := c.createAccount.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RemoveAccount calls flytebinary.access.v1.AccountService.RemoveAccount.
+func (c *accountServiceClient) RemoveAccount(ctx context.Context, req *v1.RemoveAccountRequest) (*v1.RemoveAccountResponse, error) {
+	response, err := c.removeAccount.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// SetPassword calls flytebinary.access.v1.AccountService.SetPassword.
+func (c *accountServiceClient) SetPassword(ctx context.Context, req *v1.SetPasswordRequest) (*v1.SetPasswordResponse, error) {
+	response, err := c.setPassword.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ChangePassword calls flytebinary.access.v1.AccountService.ChangePassword.
+func (c *accountServiceClient) ChangePassword(ctx context.Context, req *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error) {
+	response, err := c.changePassword.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// UnlockAccount calls flytebinary.access.v1.AccountService.UnlockAccount.
+func (c *accountServiceClient) UnlockAccount(ctx context.Context, req *v1.UnlockAccountRequest) (*v1.UnlockAccountResponse, error) {
+	response, err := c.unlockAccount.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// EndSessions calls flytebinary.access.v1.AccountService.EndSessions.
+func (c *accountServiceClient) EndSessions(ctx context.Context, req *v1.EndSessionsRequest) (*v1.EndSessionsResponse, error) {
+	response, err := c.endSessions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// AccountServiceHandler is an implementation of the flytebinary.access.v1.AccountService service.
+type AccountServiceHandler interface {
+	// ListAccounts returns all local accounts in alphabetical order, those that were removed too.
+	ListAccounts(context.Context, *v1.ListAccountsRequest) (*v1.ListAccountsResponse, error)
+	// CreateAccount makes a local account. It may have the name of one that was removed.
+	CreateAccount(context.Context, *v1.CreateAccountRequest) (*v1.CreateAccountResponse, error)
+	// RemoveAccount ends a local account, its sessions, its tokens, its API keys and its bindings.
+	RemoveAccount(context.Context, *v1.RemoveAccountRequest) (*v1.RemoveAccountResponse, error)
+	// SetPassword replaces the password of a local account, unlocks it and ends its sessions.
+	SetPassword(context.Context, *v1.SetPasswordRequest) (*v1.SetPasswordResponse, error)
+	// ChangePassword replaces the caller's own password, and ends the other sessions of the caller.
+	ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error)
+	// UnlockAccount forgets the wrong passwords of a local account, so that it can sign in at once.
+	UnlockAccount(context.Context, *v1.UnlockAccountRequest) (*v1.UnlockAccountResponse, error)
+	// EndSessions signs a person out everywhere, one of an identity provider too, and revokes the person's API keys if asked to.
+	EndSessions(context.Context, *v1.EndSessionsRequest) (*v1.EndSessionsResponse, error)
+}
+
+// NewAccountServiceHandler builds an HTTP handler from the service implementation. It returns the
+// path on which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	accountServiceMethods := v1.File_flytebinary_access_v1_access_proto.Services().ByName("AccountService").Methods()
+	accountServiceListAccountsHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceListAccountsProcedure,
+		svc.ListAccounts,
+		connect.WithSchema(accountServiceMethods.ByName("ListAccounts")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceCreateAccountHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceCreateAccountProcedure,
+		svc.CreateAccount,
+		connect.WithSchema(accountServiceMethods.ByName("CreateAccount")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceRemoveAccountHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceRemoveAccountProcedure,
+		svc.RemoveAccount,
+		connect.WithSchema(accountServiceMethods.ByName("RemoveAccount")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceSetPasswordHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceSetPasswordProcedure,
+		svc.SetPassword,
+		connect.WithSchema(accountServiceMethods.ByName("SetPassword")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceChangePasswordHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceChangePasswordProcedure,
+		svc.ChangePassword,
+		connect.WithSchema(accountServiceMethods.ByName("ChangePassword")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceUnlockAccountHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceUnlockAccountProcedure,
+		svc.UnlockAccount,
+		connect.WithSchema(accountServiceMethods.ByName("UnlockAccount")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceEndSessionsHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceEndSessionsProcedure,
+		svc.EndSessions,
+		connect.WithSchema(accountServiceMethods.ByName("EndSessions")),
+		connect.WithHandlerOptions(opts...),
+	)
+	return "/flytebinary.access.v1.AccountService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case AccountServiceListAccountsProcedure:
+			accountServiceListAccountsHandler.ServeHTTP(w, r)
+		case AccountServiceCreateAccountProcedure:
+			accountServiceCreateAccountHandler.ServeHTTP(w, r)
+		case AccountServiceRemoveAccountProcedure:
+			accountServiceRemoveAccountHandler.ServeHTTP(w, r)
+		case AccountServiceSetPasswordProcedure:
+			accountServiceSetPasswordHandler.ServeHTTP(w, r)
+		case AccountServiceChangePasswordProcedure:
+			accountServiceChangePasswordHandler.ServeHTTP(w, r)
+		case AccountServiceUnlockAccountProcedure:
+			accountServiceUnlockAccountHandler.ServeHTTP(w, r)
+		case AccountServiceEndSessionsProcedure:
+			accountServiceEndSessionsHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedAccountServiceHandler returns CodeUnimplemented from all methods.
+type UnimplementedAccountServiceHandler struct{}
+
+func (UnimplementedAccountServiceHandler) ListAccounts(context.Context, *v1.ListAccountsRequest) (*v1.ListAccountsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccountService.ListAccounts is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) CreateAccount(context.Context, *v1.CreateAccountRequest) (*v1.CreateAccountResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccountService.CreateAccount is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) RemoveAccount(context.Context, *v1.RemoveAccountRequest) (*v1.RemoveAccountResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccountService.RemoveAccount is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) SetPassword(context.Context, *v1.SetPasswordRequest) (*v1.SetPasswordResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccountService.SetPassword is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) ChangePassword(context.Context, *v1.ChangePasswordRequest) (*v1.ChangePasswordResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccountService.ChangePassword is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) UnlockAccount(context.Context, *v1.UnlockAccountRequest) (*v1.UnlockAccountResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccountService.UnlockAccount is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) EndSessions(context.Context, *v1.EndSessionsRequest) (*v1.EndSessionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccountService.EndSessions is not implemented"))
+}
+
 // AuditServiceClient is a client for the flytebinary.access.v1.AuditService service.
 type AuditServiceClient interface {
-	// SearchAudit returns audit events, newest first, a page at a time.
+	// SearchAudit returns audit events, newest first, a page at a time; with after, oldest first, to copy them elsewhere.
 	SearchAudit(context.Context, *v1.SearchAuditRequest) (*v1.SearchAuditResponse, error)
 	// VerifyAudit recomputes the chain of hashes over the events that are kept.
 	VerifyAudit(context.Context, *v1.VerifyAuditRequest) (*v1.VerifyAuditResponse, error)
@@ -583,7 +878,7 @@ func (c *auditServiceClient) VerifyAudit(ctx context.Context, req *v1.VerifyAudi
 
 // AuditServiceHandler is an implementation of the flytebinary.access.v1.AuditService service.
 type AuditServiceHandler interface {
-	// SearchAudit returns audit events, newest first, a page at a time.
+	// SearchAudit returns audit events, newest first, a page at a time; with after, oldest first, to copy them elsewhere.
 	SearchAudit(context.Context, *v1.SearchAuditRequest) (*v1.SearchAuditResponse, error)
 	// VerifyAudit recomputes the chain of hashes over the events that are kept.
 	VerifyAudit(context.Context, *v1.VerifyAuditRequest) (*v1.VerifyAuditResponse, error)

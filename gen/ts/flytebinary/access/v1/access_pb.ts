@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/access/v1/access.proto.
  */
 export const file_flytebinary_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("CiJmbHl0ZWJpbmFyeS9hY2Nlc3MvdjEvYWNjZXNzLnByb3RvEhVmbHl0ZWJpbmFyeS5hY2Nlc3MudjEiOgoFU2NvcGUSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIYPxIXCgZkb21haW4YAiABKAlCB7pIBHICGD8iXwoGTWVtYmVyEjsKBGtpbmQYASABKA4yIS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyS2luZEIKukgHggEEEAEgABIYCgRuYW1lGAIgASgJQgq6SAdyBRABGP8BIpkBCgRSb2xlEioKBG5hbWUYASABKAlCHLpIGXIXEAEYPzIRXlthLXpdW2EtejAtOS1dKiQSHQoLZGVzY3JpcHRpb24YAiABKAlCCLpIBXIDGP8BEiAKC3Blcm1pc3Npb25zGAMgAygJQgu6SAiSAQUIARD0AxIQCghidWlsdF9pbhgEIAEoCBISCgpjb25maWd1cmVkGAUgASgIIsMBCgdCaW5kaW5nEgoKAmlkGAEgASgJEi0KBm1lbWJlchgCIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISDAoEcm9sZRgDIAEoCRIrCgVzY29wZRgEIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIg4KDEdldE1lUmVxdWVzdCLoAQoNR2V0TWVSZXNwb25zZRIMCgRraW5kGAEgASgJEg8KB3N1YmplY3QYAiABKAkSDAoEbmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIOCgZncm91cHMYBSADKAkSEgoKY3JlZGVudGlhbBgGIAEoCRIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgZncmFudHMYCCADKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuR3JhbnQSDAoEb3BlbhgJIAEoCBILCgNhc2sYCiABKAkiWAoFR3JhbnQSKwoFc2NvcGUYASABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGUSDQoFcm9sZXMYAiADKAkSEwoLcGVybWlzc2lvbnMYAyADKAkiEgoQTGlzdFJvbGVzUmVxdWVzdCI/ChFMaXN0Um9sZXNSZXNwb25zZRIqCgVyb2xlcxgBIAMoCzIbLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5Sb2xlIkMKDlB1dFJvbGVSZXF1ZXN0EjEKBHJvbGUYASABKAsyGy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUm9sZUIGukgDyAEBIjwKD1B1dFJvbGVSZXNwb25zZRIpCgRyb2xlGAEgASgLMhsuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJvbGUiLAoRRGVsZXRlUm9sZVJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARg/IhQKEkRlbGV0ZVJvbGVSZXNwb25zZSKZAQoTTGlzdEJpbmRpbmdzUmVxdWVzdBIrCgVzY29wZRgBIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRItCgZtZW1iZXIYAiABKAsyHS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoBxINCgV0b2tlbhgEIAEoCSJXChRMaXN0QmluZGluZ3NSZXNwb25zZRIwCghiaW5kaW5ncxgBIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5CaW5kaW5nEg0KBXRva2VuGAIgASgJIpsBChRDcmVhdGVCaW5kaW5nUmVxdWVzdBI1CgZtZW1iZXIYASABKAsyHS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyQga6SAPIAQESFwoEcm9sZRgCIAEoCUIJukgGcgQQARg/EjMKBXNjb3BlGAMgASgLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNjb3BlQga6SAPIAQEiSAoVQ3JlYXRlQmluZGluZ1Jlc3BvbnNlEi8KB2JpbmRpbmcYASABKAsyHi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQmluZGluZyJiChREZWxldGVCaW5kaW5nUmVxdWVzdBIVCgJpZBgBIAEoCUIJukgGcgQQARg/EjMKBXNjb3BlGAIgASgLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNjb3BlQga6SAPIAQEiFwoVRGVsZXRlQmluZGluZ1Jlc3BvbnNlIqYBCg5FeHBsYWluUmVxdWVzdBItCgZtZW1iZXIYASABKAsyHS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyEhkKBmdyb3VwcxgCIAMoCUIJukgGkgEDEOgHEh0KCnBlcm1pc3Npb24YAyABKAlCCbpIBnIEEAMYPxIrCgVzY29wZRgEIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZSJzCg9FeHBsYWluUmVzcG9uc2USDwoHYWxsb3dlZBgBIAEoCBIwCghiaW5kaW5ncxgCIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5CaW5kaW5nEg4KBnJlYXNvbhgDIAEoCRINCgVyb2xlcxgEIAMoCSKtAgoDS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFb3duZXIYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgVyb2xlcxgIIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5LZXlSb2xlEgwKBGhpbnQYCSABKAkiVwoHS2V5Um9sZRIXCgRyb2xlGAEgASgJQgm6SAZyBBABGD8SMwoFc2NvcGUYAiABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGVCBrpIA8gBASKTAQoQQ3JlYXRlS2V5UmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGGQSKwoIbGlmZXRpbWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SOQoFcm9sZXMYAyADKAsyHi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuS2V5Um9sZUIKukgHkgEECAEQMiJjChFDcmVhdGVLZXlSZXNwb25zZRInCgNrZXkYASABKAsyGi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuS2V5Eg4KBnNlY3JldBgCIAEoCRIVCg1mbHl0ZV9hcGlfa2V5GAMgASgJIlUKD0xpc3RLZXlzUmVxdWVzdBILCgNhbGwYASABKAgSDQoFZW5kZWQYAiABKAgSFwoFbGltaXQYAyABKA1CCLpIBSoDGOgHEg0KBXRva2VuGAQgASgJIksKEExpc3RLZXlzUmVzcG9uc2USKAoEa2V5cxgBIAMoCzIaLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5LZXkSDQoFdG9rZW4YAiABKAkiKQoQUmV2b2tlS2V5UmVxdWVzdBIVCgJpZBgBIAEoCUIJukgGcgQQARg/IjwKEVJldm9rZUtleVJlc3BvbnNlEicKA2tleRgBIAEoCzIaLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5LZXki9QEKCkF1ZGl0RXZlbnQSEAoIc2VxdWVuY2UYASABKAMSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGtpbmQYAyABKAkSDwoHc3ViamVjdBgEIAEoCRISCgpjcmVkZW50aWFsGAUgASgJEgwKBHBlZXIYBiABKAkSEQoJcHJvY2VkdXJlGAcgASgJEhIKCnBlcm1pc3Npb24YCCABKAkSEQoJcmVzb3VyY2VzGAkgAygJEg8KB291dGNvbWUYCiABKAkSDQoFZXJyb3IYCyABKAkSEgoKcmVxdWVzdF9pZBgMIAEoCSKQAgoSU2VhcmNoQXVkaXRSZXF1ZXN0EigKBGZyb20YASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZCgdzdWJqZWN0GAMgASgJQgi6SAVyAxj/ARIbCgpwZXJtaXNzaW9uGAQgASgJQge6SARyAhg/EhgKB291dGNvbWUYBSABKAlCB7pIBHICGBASKwoFc2NvcGUYBiABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGUSFwoFbGltaXQYByABKA1CCLpIBSoDGOgHEg0KBXRva2VuGAggASgJIlcKE1NlYXJjaEF1ZGl0UmVzcG9uc2USMQoGZXZlbnRzGAEgAygLMiEuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkF1ZGl0RXZlbnQSDQoFdG9rZW4YAiABKAkiFAoSVmVyaWZ5QXVkaXRSZXF1ZXN0ImYKE1ZlcmlmeUF1ZGl0UmVzcG9uc2USDwoHY2hlY2tlZBgBIAEoAxIRCglicm9rZW5fYXQYAiABKAMSDwoHcHJvYmxlbRgDIAEoCRIMCgRsYXN0GAQgASgDEgwKBGhhc2gYBSABKAkqawoKTWVtYmVyS2luZBIbChdNRU1CRVJfS0lORF9VTlNQRUNJRklFRBAAEhQKEE1FTUJFUl9LSU5EX1VTRVIQARIVChFNRU1CRVJfS0lORF9HUk9VUBACEhMKD01FTUJFUl9LSU5EX0tFWRADMq8GCg1BY2Nlc3NTZXJ2aWNlElcKBUdldE1lEiMuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkdldE1lUmVxdWVzdBokLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5HZXRNZVJlc3BvbnNlIgOQAgESYwoJTGlzdFJvbGVzEicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RSb2xlc1JlcXVlc3QaKC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdFJvbGVzUmVzcG9uc2UiA5ACARJYCgdQdXRSb2xlEiUuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlB1dFJvbGVSZXF1ZXN0GiYuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlB1dFJvbGVSZXNwb25zZRJhCgpEZWxldGVSb2xlEiguZmx5dGViaW5hcnkuYWNjZXNzLnYxLkRlbGV0ZVJvbGVSZXF1ZXN0GikuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkRlbGV0ZVJvbGVSZXNwb25zZRJsCgxMaXN0QmluZGluZ3MSKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEJpbmRpbmdzUmVxdWVzdBorLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5MaXN0QmluZGluZ3NSZXNwb25zZSIDkAIBEmoKDUNyZWF0ZUJpbmRpbmcSKy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlQmluZGluZ1JlcXVlc3QaLC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlQmluZGluZ1Jlc3BvbnNlEmoKDURlbGV0ZUJpbmRpbmcSKy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRGVsZXRlQmluZGluZ1JlcXVlc3QaLC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRGVsZXRlQmluZGluZ1Jlc3BvbnNlEl0KB0V4cGxhaW4SJS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRXhwbGFpblJlcXVlc3QaJi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRXhwbGFpblJlc3BvbnNlIgOQAgEyrgIKCktleVNlcnZpY2USXgoJQ3JlYXRlS2V5EicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUtleVJlcXVlc3QaKC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlS2V5UmVzcG9uc2USYAoITGlzdEtleXMSJi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEtleXNSZXF1ZXN0GicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RLZXlzUmVzcG9uc2UiA5ACARJeCglSZXZva2VLZXkSJy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUmV2b2tlS2V5UmVxdWVzdBooLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5SZXZva2VLZXlSZXNwb25zZTLkAQoMQXVkaXRTZXJ2aWNlEmkKC1NlYXJjaEF1ZGl0EikuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNlYXJjaEF1ZGl0UmVxdWVzdBoqLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TZWFyY2hBdWRpdFJlc3BvbnNlIgOQAgESaQoLVmVyaWZ5QXVkaXQSKS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuVmVyaWZ5QXVkaXRSZXF1ZXN0GiouZmx5dGViaW5hcnkuYWNjZXNzLnYxLlZlcmlmeUF1ZGl0UmVzcG9uc2UiA5ACAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2FjY2Vzcy92MTthY2Nlc3N2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiJmbHl0ZWJpbmFyeS9hY2Nlc3MvdjEvYWNjZXNzLnByb3RvEhVmbHl0ZWJpbmFyeS5hY2Nlc3MudjEiOgoFU2NvcGUSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIYPxIXCgZkb21haW4YAiABKAlCB7pIBHICGD8iXwoGTWVtYmVyEjsKBGtpbmQYASABKA4yIS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyS2luZEIKukgHggEEEAEgABIYCgRuYW1lGAIgASgJQgq6SAdyBRABGP8BIpkBCgRSb2xlEioKBG5hbWUYASABKAlCHLpIGXIXEAEYPzIRXlthLXpdW2EtejAtOS1dKiQSHQoLZGVzY3JpcHRpb24YAiABKAlCCLpIBXIDGP8BEiAKC3Blcm1pc3Npb25zGAMgAygJQgu6SAiSAQUIARD0AxIQCghidWlsdF9pbhgEIAEoCBISCgpjb25maWd1cmVkGAUgASgIIsMBCgdCaW5kaW5nEgoKAmlkGAEgASgJEi0KBm1lbWJlchgCIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISDAoEcm9sZRgDIAEoCRIrCgVzY29wZRgEIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIg4KDEdldE1lUmVxdWVzdCLoAQoNR2V0TWVSZXNwb25zZRIMCgRraW5kGAEgASgJEg8KB3N1YmplY3QYAiABKAkSDAoEbmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIOCgZncm91cHMYBSADKAkSEgoKY3JlZGVudGlhbBgGIAEoCRIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgZncmFudHMYCCADKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuR3JhbnQSDAoEb3BlbhgJIAEoCBILCgNhc2sYCiABKAkiWAoFR3JhbnQSKwoFc2NvcGUYASABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGUSDQoFcm9sZXMYAiADKAkSEwoLcGVybWlzc2lvbnMYAyADKAkiEgoQTGlzdFJvbGVzUmVxdWVzdCI/ChFMaXN0Um9sZXNSZXNwb25zZRIqCgVyb2xlcxgBIAMoCzIbLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5Sb2xlIkMKDlB1dFJvbGVSZXF1ZXN0EjEKBHJvbGUYASABKAsyGy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUm9sZUIGukgDyAEBIjwKD1B1dFJvbGVSZXNwb25zZRIpCgRyb2xlGAEgASgLMhsuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJvbGUiLAoRRGVsZXRlUm9sZVJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARg/IhQKEkRlbGV0ZVJvbGVSZXNwb25zZSKZAQoTTGlzdEJpbmRpbmdzUmVxdWVzdBIrCgVzY29wZRgBIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRItCgZtZW1iZXIYAiABKAsyHS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoBxINCgV0b2tlbhgEIAEoCSJXChRMaXN0QmluZGluZ3NSZXNwb25zZRIwCghiaW5kaW5ncxgBIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5CaW5kaW5nEg0KBXRva2VuGAIgASgJIpsBChRDcmVhdGVCaW5kaW5nUmVxdWVzdBI1CgZtZW1iZXIYASABKAsyHS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyQga6SAPIAQESFwoEcm9sZRgCIAEoCUIJukgGcgQQARg/EjMKBXNjb3BlGAMgASgLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNjb3BlQga6SAPIAQEiSAoVQ3JlYXRlQmluZGluZ1Jlc3BvbnNlEi8KB2JpbmRpbmcYASABKAsyHi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQmluZGluZyJiChREZWxldGVCaW5kaW5nUmVxdWVzdBIVCgJpZBgBIAEoCUIJukgGcgQQARg/EjMKBXNjb3BlGAIgASgLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNjb3BlQga6SAPIAQEiFwoVRGVsZXRlQmluZGluZ1Jlc3BvbnNlIqYBCg5FeHBsYWluUmVxdWVzdBItCgZtZW1iZXIYASABKAsyHS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyEhkKBmdyb3VwcxgCIAMoCUIJukgGkgEDEOgHEh0KCnBlcm1pc3Npb24YAyABKAlCCbpIBnIEEAMYPxIrCgVzY29wZRgEIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZSJzCg9FeHBsYWluUmVzcG9uc2USDwoHYWxsb3dlZBgBIAEoCBIwCghiaW5kaW5ncxgCIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5CaW5kaW5nEg4KBnJlYXNvbhgDIAEoCRINCgVyb2xlcxgEIAMoCSK+AgoDS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFb3duZXIYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgVyb2xlcxgIIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5LZXlSb2xlEgwKBGhpbnQYCSABKAkSDwoHc2VydmljZRgKIAEoCCJXCgdLZXlSb2xlEhcKBHJvbGUYASABKAlCCbpIBnIEEAEYPxIzCgVzY29wZRgCIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZUIGukgDyAEBIqQBChBDcmVhdGVLZXlSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYZBIrCghsaWZldGltZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI5CgVyb2xlcxgDIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5LZXlSb2xlQgq6SAeSAQQIARAyEg8KB3NlcnZpY2UYBCABKAgiYwoRQ3JlYXRlS2V5UmVzcG9uc2USJwoDa2V5GAEgASgLMhouZmx5dGViaW5hcnkuYWNjZXNzLnYxLktleRIOCgZzZWNyZXQYAiABKAkSFQoNZmx5dGVfYXBpX2tleRgDIAEoCSJVCg9MaXN0S2V5c1JlcXVlc3QSCwoDYWxsGAEgASgIEg0KBWVuZGVkGAIgASgIEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoBxINCgV0b2tlbhgEIAEoCSJLChBMaXN0S2V5c1Jlc3BvbnNlEigKBGtleXMYASADKAsyGi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuS2V5Eg0KBXRva2VuGAIgASgJIikKEFJldm9rZUtleVJlcXVlc3QSFQoCaWQYASABKAlCCbpIBnIEEAEYPyI8ChFSZXZva2VLZXlSZXNwb25zZRInCgNrZXkYASABKAsyGi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuS2V5IpcCCgpBdWRpdEV2ZW50EhAKCHNlcXVlbmNlGAEgASgDEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRraW5kGAMgASgJEg8KB3N1YmplY3QYBCABKAkSEgoKY3JlZGVudGlhbBgFIAEoCRIMCgRwZWVyGAYgASgJEhEKCXByb2NlZHVyZRgHIAEoCRISCgpwZXJtaXNzaW9uGAggASgJEhEKCXJlc291cmNlcxgJIAMoCRIPCgdvdXRjb21lGAogASgJEg0KBWVycm9yGAsgASgJEhIKCnJlcXVlc3RfaWQYDCABKAkSEgoKdXNlcl9hZ2VudBgNIAEoCRIMCgRoYXNoGA4gASgJIrcCChJTZWFyY2hBdWRpdFJlcXVlc3QSKAoEZnJvbRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKB3N1YmplY3QYAyABKAlCCLpIBXIDGP8BEhsKCnBlcm1pc3Npb24YBCABKAlCB7pIBHICGD8SGAoHb3V0Y29tZRgFIAEoCUIHukgEcgIYEBIrCgVzY29wZRgGIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRIXCgVsaW1pdBgHIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YCCABKAkSGwoFYWZ0ZXIYCSABKANCB7pIBCICKABIAIgBAUIICgZfYWZ0ZXIijgEKE1NlYXJjaEF1ZGl0UmVzcG9uc2USMQoGZXZlbnRzGAEgAygLMiEuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkF1ZGl0RXZlbnQSDQoFdG9rZW4YAiABKAkSNQoKdW5maW5pc2hlZBgDIAMoCzIhLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5BdWRpdEV2ZW50IhQKElZlcmlmeUF1ZGl0UmVxdWVzdCJmChNWZXJpZnlBdWRpdFJlc3BvbnNlEg8KB2NoZWNrZWQYASABKAMSEQoJYnJva2VuX2F0GAIgASgDEg8KB3Byb2JsZW0YAyABKAkSDAoEbGFzdBgEIAEoAxIMCgRoYXNoGAUgASgJIq0CCgdBY2NvdW50EiMKBG5hbWUYASABKAlCFbpIEnIQEAEYyAEyCV5bXnxcc10rJBIeCgxkaXNwbGF5X25hbWUYAiABKAlCCLpIBXIDGP8BEhcKBWVtYWlsGAMgASgJQgi6SAVyAxj/ARIhCgZncm91cHMYBCADKAlCEbpIDpIBCxBkIgdyBRABGP8BEg8KB3N1YmplY3QYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbG9ja2VkX3VudGlsGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZW1vdmVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIVChNMaXN0QWNjb3VudHNSZXF1ZXN0IkgKFExpc3RBY2NvdW50c1Jlc3BvbnNlEjAKCGFjY291bnRzGAEgAygLMh4uZmx5dGViaW5hcnkuYWNjZXNzLnYxLkFjY291bnQibQoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSNwoHYWNjb3VudBgBIAEoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5BY2NvdW50Qga6SAPIAQESHAoIcGFzc3dvcmQYAiABKAlCCrpIB3IFIAgogAgiSAoVQ3JlYXRlQWNjb3VudFJlc3BvbnNlEi8KB2FjY291bnQYASABKAsyHi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQWNjb3VudCIwChRSZW1vdmVBY2NvdW50UmVxdWVzdBIYCgRuYW1lGAEgASgJQgq6SAdyBRABGMgBIhcKFVJlbW92ZUFjY291bnRSZXNwb25zZSJMChJTZXRQYXNzd29yZFJlcXVlc3QSGAoEbmFtZRgBIAEoCUIKukgHcgUQARjIARIcCghwYXNzd29yZBgCIAEoCUIKukgHcgUgCCiACCIVChNTZXRQYXNzd29yZFJlc3BvbnNlIlIKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIbCgdjdXJyZW50GAEgASgJQgq6SAdyBSABKIAIEhwKCHBhc3N3b3JkGAIgASgJQgq6SAdyBSAIKIAIIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiMAoUVW5sb2NrQWNjb3VudFJlcXVlc3QSGAoEbmFtZRgBIAEoCUIKukgHcgUQARjIASIXChVVbmxvY2tBY2NvdW50UmVzcG9uc2UiPwoSRW5kU2Vzc2lvbnNSZXF1ZXN0EhsKB3N1YmplY3QYASABKAlCCrpIB3IFEAEY/wESDAoEa2V5cxgCIAEoCCI1ChNFbmRTZXNzaW9uc1Jlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgDEgwKBGtleXMYAiABKAMqawoKTWVtYmVyS2luZBIbChdNRU1CRVJfS0lORF9VTlNQRUNJRklFRBAAEhQKEE1FTUJFUl9LSU5EX1VTRVIQARIVChFNRU1CRVJfS0lORF9HUk9VUBACEhMKD01FTUJFUl9LSU5EX0tFWRADMq8GCg1BY2Nlc3NTZXJ2aWNlElcKBUdldE1lEiMuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkdldE1lUmVxdWVzdBokLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5HZXRNZVJlc3BvbnNlIgOQAgESYwoJTGlzdFJvbGVzEicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RSb2xlc1JlcXVlc3QaKC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdFJvbGVzUmVzcG9uc2UiA5ACARJYCgdQdXRSb2xlEiUuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlB1dFJvbGVSZXF1ZXN0GiYuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlB1dFJvbGVSZXNwb25zZRJhCgpEZWxldGVSb2xlEiguZmx5dGViaW5hcnkuYWNjZXNzLnYxLkRlbGV0ZVJvbGVSZXF1ZXN0GikuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkRlbGV0ZVJvbGVSZXNwb25zZRJsCgxMaXN0QmluZGluZ3MSKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEJpbmRpbmdzUmVxdWVzdBorLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5MaXN0QmluZGluZ3NSZXNwb25zZSIDkAIBEmoKDUNyZWF0ZUJpbmRpbmcSKy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlQmluZGluZ1JlcXVlc3QaLC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlQmluZGluZ1Jlc3BvbnNlEmoKDURlbGV0ZUJpbmRpbmcSKy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRGVsZXRlQmluZGluZ1JlcXVlc3QaLC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRGVsZXRlQmluZGluZ1Jlc3BvbnNlEl0KB0V4cGxhaW4SJS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRXhwbGFpblJlcXVlc3QaJi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRXhwbGFpblJlc3BvbnNlIgOQAgEyrgIKCktleVNlcnZpY2USXgoJQ3JlYXRlS2V5EicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUtleVJlcXVlc3QaKC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlS2V5UmVzcG9uc2USYAoITGlzdEtleXMSJi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEtleXNSZXF1ZXN0GicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RLZXlzUmVzcG9uc2UiA5ACARJeCglSZXZva2VLZXkSJy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUmV2b2tlS2V5UmVxdWVzdBooLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5SZXZva2VLZXlSZXNwb25zZTL9BQoOQWNjb3VudFNlcnZpY2USbAoMTGlzdEFjY291bnRzEiouZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaKy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJqCg1DcmVhdGVBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJqCg1SZW1vdmVBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJlbW92ZUFjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJlbW92ZUFjY291bnRSZXNwb25zZRJkCgtTZXRQYXNzd29yZBIpLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TZXRQYXNzd29yZFJlcXVlc3QaKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2V0UGFzc3dvcmRSZXNwb25zZRJtCg5DaGFuZ2VQYXNzd29yZBIsLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaLS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRJqCg1VbmxvY2tBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVubG9ja0FjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVubG9ja0FjY291bnRSZXNwb25zZRJkCgtFbmRTZXNzaW9ucxIpLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5FbmRTZXNzaW9uc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRW5kU2Vzc2lvbnNSZXNwb25zZTLkAQoMQXVkaXRTZXJ2aWNlEmkKC1NlYXJjaEF1ZGl0EikuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNlYXJjaEF1ZGl0UmVxdWVzdBoqLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TZWFyY2hBdWRpdFJlc3BvbnNlIgOQAgESaQoLVmVyaWZ5QXVkaXQSKS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuVmVyaWZ5QXVkaXRSZXF1ZXN0GiouZmx5dGViaW5hcnkuYWNjZXNzLnYxLlZlcmlmeUF1ZGl0UmVzcG9uc2UiA5ACAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2FjY2Vzcy92MTthY2Nlc3N2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Scope is where a role holds.
@@ -745,6 +745,13 @@ export type Key = Message<"flytebinary.access.v1.Key"> & {
    * @generated from field: string hint = 9;
    */
   hint: string;
+
+  /**
+   * Whether it is the key of a service. Other keys may do no more than their owner may at the time of the call.
+   *
+   * @generated from field: bool service = 10;
+   */
+  service: boolean;
 };
 
 /**
@@ -808,6 +815,13 @@ export type CreateKeyRequest = Message<"flytebinary.access.v1.CreateKeyRequest">
    * @generated from field: repeated flytebinary.access.v1.KeyRole roles = 3;
    */
   roles: KeyRole[];
+
+  /**
+   * Makes the key of a service, which keeps its roles when its owner loses theirs. Takes binding.create in the scope of each role.
+   *
+   * @generated from field: bool service = 4;
+   */
+  service: boolean;
 };
 
 /**
@@ -1053,6 +1067,20 @@ export type AuditEvent = Message<"flytebinary.access.v1.AuditEvent"> & {
    * @generated from field: string request_id = 12;
    */
   requestId: string;
+
+  /**
+   * The program that made the call, in its own words; may be empty.
+   *
+   * @generated from field: string user_agent = 13;
+   */
+  userAgent: string;
+
+  /**
+   * The hash over the event and the hash before it, in hexadecimal.
+   *
+   * @generated from field: string hash = 14;
+   */
+  hash: string;
 };
 
 /**
@@ -1123,6 +1151,14 @@ export type SearchAuditRequest = Message<"flytebinary.access.v1.SearchAuditReque
    * @generated from field: string token = 8;
    */
   token: string;
+
+  /**
+   * Only events with a greater number, oldest first; 0 begins with the oldest that is kept. A program that copies the events keeps the
+   * number of the last one that it has, and continues there; it needs no token.
+   *
+   * @generated from field: optional int64 after = 9;
+   */
+  after?: bigint | undefined;
 };
 
 /**
@@ -1139,18 +1175,26 @@ export const SearchAuditRequestSchema: GenMessage<SearchAuditRequest> = /*@__PUR
  */
 export type SearchAuditResponse = Message<"flytebinary.access.v1.SearchAuditResponse"> & {
   /**
-   * The events, newest first.
+   * The events, newest first; with after, oldest first.
    *
    * @generated from field: repeated flytebinary.access.v1.AuditEvent events = 1;
    */
   events: AuditEvent[];
 
   /**
-   * The token of the next page; empty on the last.
+   * The token of the next page; empty on the last, and with after.
    *
    * @generated from field: string token = 2;
    */
   token: string;
+
+  /**
+   * Changes that were begun more than a minute ago and have no end, oldest first, with the outcome unknown and no sequence. Only on the
+   * first page, newest first. After ten minutes they become events.
+   *
+   * @generated from field: repeated flytebinary.access.v1.AuditEvent unfinished = 3;
+   */
+  unfinished: AuditEvent[];
 };
 
 /**
@@ -1223,6 +1267,375 @@ export type VerifyAuditResponse = Message<"flytebinary.access.v1.VerifyAuditResp
  */
 export const VerifyAuditResponseSchema: GenMessage<VerifyAuditResponse> = /*@__PURE__*/
   messageDesc(file_flytebinary_access_v1_access, 33);
+
+/**
+ * Account is a local account.
+ *
+ * @generated from message flytebinary.access.v1.Account
+ */
+export type Account = Message<"flytebinary.access.v1.Account"> & {
+  /**
+   * What the person signs in with. Required.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The name for display; empty means the name.
+   *
+   * @generated from field: string display_name = 2;
+   */
+  displayName: string;
+
+  /**
+   * For display; may be empty.
+   *
+   * @generated from field: string email = 3;
+   */
+  email: string;
+
+  /**
+   * Groups, for bindings.
+   *
+   * @generated from field: repeated string groups = 4;
+   */
+  groups: string[];
+
+  /**
+   * The subject of the person in bindings, runs and audit events. Set by the server.
+   *
+   * @generated from field: string subject = 5;
+   */
+  subject: string;
+
+  /**
+   * When it was made. Set by the server.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Until when it is locked after wrong passwords; unset if it is not. Set by the server.
+   *
+   * @generated from field: google.protobuf.Timestamp locked_until = 7;
+   */
+  lockedUntil?: Timestamp | undefined;
+
+  /**
+   * When it was removed; unset if it was not. Set by the server.
+   *
+   * @generated from field: google.protobuf.Timestamp removed_at = 8;
+   */
+  removedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.Account.
+ * Use `create(AccountSchema)` to create a new message.
+ */
+export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 34);
+
+/**
+ * ListAccountsRequest asks for all local accounts.
+ *
+ * @generated from message flytebinary.access.v1.ListAccountsRequest
+ */
+export type ListAccountsRequest = Message<"flytebinary.access.v1.ListAccountsRequest"> & {
+};
+
+/**
+ * Describes the message flytebinary.access.v1.ListAccountsRequest.
+ * Use `create(ListAccountsRequestSchema)` to create a new message.
+ */
+export const ListAccountsRequestSchema: GenMessage<ListAccountsRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 35);
+
+/**
+ * ListAccountsResponse has all local accounts.
+ *
+ * @generated from message flytebinary.access.v1.ListAccountsResponse
+ */
+export type ListAccountsResponse = Message<"flytebinary.access.v1.ListAccountsResponse"> & {
+  /**
+   * The accounts.
+   *
+   * @generated from field: repeated flytebinary.access.v1.Account accounts = 1;
+   */
+  accounts: Account[];
+};
+
+/**
+ * Describes the message flytebinary.access.v1.ListAccountsResponse.
+ * Use `create(ListAccountsResponseSchema)` to create a new message.
+ */
+export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 36);
+
+/**
+ * CreateAccountRequest makes a local account.
+ *
+ * @generated from message flytebinary.access.v1.CreateAccountRequest
+ */
+export type CreateAccountRequest = Message<"flytebinary.access.v1.CreateAccountRequest"> & {
+  /**
+   * The account.
+   *
+   * @generated from field: flytebinary.access.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+
+  /**
+   * Its first password, of 8 to 1024 bytes.
+   *
+   * @generated from field: string password = 2;
+   */
+  password: string;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.CreateAccountRequest.
+ * Use `create(CreateAccountRequestSchema)` to create a new message.
+ */
+export const CreateAccountRequestSchema: GenMessage<CreateAccountRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 37);
+
+/**
+ * CreateAccountResponse has the account.
+ *
+ * @generated from message flytebinary.access.v1.CreateAccountResponse
+ */
+export type CreateAccountResponse = Message<"flytebinary.access.v1.CreateAccountResponse"> & {
+  /**
+   * The account as stored.
+   *
+   * @generated from field: flytebinary.access.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.CreateAccountResponse.
+ * Use `create(CreateAccountResponseSchema)` to create a new message.
+ */
+export const CreateAccountResponseSchema: GenMessage<CreateAccountResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 38);
+
+/**
+ * RemoveAccountRequest ends a local account.
+ *
+ * @generated from message flytebinary.access.v1.RemoveAccountRequest
+ */
+export type RemoveAccountRequest = Message<"flytebinary.access.v1.RemoveAccountRequest"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.RemoveAccountRequest.
+ * Use `create(RemoveAccountRequestSchema)` to create a new message.
+ */
+export const RemoveAccountRequestSchema: GenMessage<RemoveAccountRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 39);
+
+/**
+ * RemoveAccountResponse is empty.
+ *
+ * @generated from message flytebinary.access.v1.RemoveAccountResponse
+ */
+export type RemoveAccountResponse = Message<"flytebinary.access.v1.RemoveAccountResponse"> & {
+};
+
+/**
+ * Describes the message flytebinary.access.v1.RemoveAccountResponse.
+ * Use `create(RemoveAccountResponseSchema)` to create a new message.
+ */
+export const RemoveAccountResponseSchema: GenMessage<RemoveAccountResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 40);
+
+/**
+ * SetPasswordRequest replaces a password.
+ *
+ * @generated from message flytebinary.access.v1.SetPasswordRequest
+ */
+export type SetPasswordRequest = Message<"flytebinary.access.v1.SetPasswordRequest"> & {
+  /**
+   * The name of the account.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The new password, of 8 to 1024 bytes.
+   *
+   * @generated from field: string password = 2;
+   */
+  password: string;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.SetPasswordRequest.
+ * Use `create(SetPasswordRequestSchema)` to create a new message.
+ */
+export const SetPasswordRequestSchema: GenMessage<SetPasswordRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 41);
+
+/**
+ * SetPasswordResponse is empty.
+ *
+ * @generated from message flytebinary.access.v1.SetPasswordResponse
+ */
+export type SetPasswordResponse = Message<"flytebinary.access.v1.SetPasswordResponse"> & {
+};
+
+/**
+ * Describes the message flytebinary.access.v1.SetPasswordResponse.
+ * Use `create(SetPasswordResponseSchema)` to create a new message.
+ */
+export const SetPasswordResponseSchema: GenMessage<SetPasswordResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 42);
+
+/**
+ * ChangePasswordRequest replaces the caller's own password.
+ *
+ * @generated from message flytebinary.access.v1.ChangePasswordRequest
+ */
+export type ChangePasswordRequest = Message<"flytebinary.access.v1.ChangePasswordRequest"> & {
+  /**
+   * The password until now. A wrong one counts as a wrong password at the sign-in.
+   *
+   * @generated from field: string current = 1;
+   */
+  current: string;
+
+  /**
+   * The new password, of 8 to 1024 bytes.
+   *
+   * @generated from field: string password = 2;
+   */
+  password: string;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.ChangePasswordRequest.
+ * Use `create(ChangePasswordRequestSchema)` to create a new message.
+ */
+export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 43);
+
+/**
+ * ChangePasswordResponse is empty.
+ *
+ * @generated from message flytebinary.access.v1.ChangePasswordResponse
+ */
+export type ChangePasswordResponse = Message<"flytebinary.access.v1.ChangePasswordResponse"> & {
+};
+
+/**
+ * Describes the message flytebinary.access.v1.ChangePasswordResponse.
+ * Use `create(ChangePasswordResponseSchema)` to create a new message.
+ */
+export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 44);
+
+/**
+ * UnlockAccountRequest forgets wrong passwords.
+ *
+ * @generated from message flytebinary.access.v1.UnlockAccountRequest
+ */
+export type UnlockAccountRequest = Message<"flytebinary.access.v1.UnlockAccountRequest"> & {
+  /**
+   * The name of the account.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.UnlockAccountRequest.
+ * Use `create(UnlockAccountRequestSchema)` to create a new message.
+ */
+export const UnlockAccountRequestSchema: GenMessage<UnlockAccountRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 45);
+
+/**
+ * UnlockAccountResponse is empty.
+ *
+ * @generated from message flytebinary.access.v1.UnlockAccountResponse
+ */
+export type UnlockAccountResponse = Message<"flytebinary.access.v1.UnlockAccountResponse"> & {
+};
+
+/**
+ * Describes the message flytebinary.access.v1.UnlockAccountResponse.
+ * Use `create(UnlockAccountResponseSchema)` to create a new message.
+ */
+export const UnlockAccountResponseSchema: GenMessage<UnlockAccountResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 46);
+
+/**
+ * EndSessionsRequest signs a person out.
+ *
+ * @generated from message flytebinary.access.v1.EndSessionsRequest
+ */
+export type EndSessionsRequest = Message<"flytebinary.access.v1.EndSessionsRequest"> & {
+  /**
+   * The subject of the person.
+   *
+   * @generated from field: string subject = 1;
+   */
+  subject: string;
+
+  /**
+   * Whether to revoke the API keys of the person as well. Keys of services stay.
+   *
+   * @generated from field: bool keys = 2;
+   */
+  keys: boolean;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.EndSessionsRequest.
+ * Use `create(EndSessionsRequestSchema)` to create a new message.
+ */
+export const EndSessionsRequestSchema: GenMessage<EndSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 47);
+
+/**
+ * EndSessionsResponse says what has ended.
+ *
+ * @generated from message flytebinary.access.v1.EndSessionsResponse
+ */
+export type EndSessionsResponse = Message<"flytebinary.access.v1.EndSessionsResponse"> & {
+  /**
+   * The number of sessions that ended.
+   *
+   * @generated from field: int64 sessions = 1;
+   */
+  sessions: bigint;
+
+  /**
+   * The number of keys that were revoked.
+   *
+   * @generated from field: int64 keys = 2;
+   */
+  keys: bigint;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.EndSessionsResponse.
+ * Use `create(EndSessionsResponseSchema)` to create a new message.
+ */
+export const EndSessionsResponseSchema: GenMessage<EndSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 48);
 
 /**
  * MemberKind says what kind of member a binding names.
@@ -1361,7 +1774,8 @@ export const AccessService: GenService<{
  */
 export const KeyService: GenService<{
   /**
-   * CreateKey makes a key and returns its secret, which cannot be read again.
+   * CreateKey makes a key and returns its secret, which cannot be read again. A key may do what its roles and its owner both may, at the
+   * time of each call.
    *
    * @generated from rpc flytebinary.access.v1.KeyService.CreateKey
    */
@@ -1394,13 +1808,92 @@ export const KeyService: GenService<{
   serviceDesc(file_flytebinary_access_v1_access, 1);
 
 /**
+ * AccountService keeps the local accounts of an installation, and ends sessions.
+ *
+ * @generated from service flytebinary.access.v1.AccountService
+ */
+export const AccountService: GenService<{
+  /**
+   * ListAccounts returns all local accounts in alphabetical order, those that were removed too.
+   *
+   * @generated from rpc flytebinary.access.v1.AccountService.ListAccounts
+   */
+  listAccounts: {
+    methodKind: "unary";
+    input: typeof ListAccountsRequestSchema;
+    output: typeof ListAccountsResponseSchema;
+  },
+  /**
+   * CreateAccount makes a local account. It may have the name of one that was removed.
+   *
+   * @generated from rpc flytebinary.access.v1.AccountService.CreateAccount
+   */
+  createAccount: {
+    methodKind: "unary";
+    input: typeof CreateAccountRequestSchema;
+    output: typeof CreateAccountResponseSchema;
+  },
+  /**
+   * RemoveAccount ends a local account, its sessions, its tokens, its API keys and its bindings.
+   *
+   * @generated from rpc flytebinary.access.v1.AccountService.RemoveAccount
+   */
+  removeAccount: {
+    methodKind: "unary";
+    input: typeof RemoveAccountRequestSchema;
+    output: typeof RemoveAccountResponseSchema;
+  },
+  /**
+   * SetPassword replaces the password of a local account, unlocks it and ends its sessions.
+   *
+   * @generated from rpc flytebinary.access.v1.AccountService.SetPassword
+   */
+  setPassword: {
+    methodKind: "unary";
+    input: typeof SetPasswordRequestSchema;
+    output: typeof SetPasswordResponseSchema;
+  },
+  /**
+   * ChangePassword replaces the caller's own password, and ends the other sessions of the caller.
+   *
+   * @generated from rpc flytebinary.access.v1.AccountService.ChangePassword
+   */
+  changePassword: {
+    methodKind: "unary";
+    input: typeof ChangePasswordRequestSchema;
+    output: typeof ChangePasswordResponseSchema;
+  },
+  /**
+   * UnlockAccount forgets the wrong passwords of a local account, so that it can sign in at once.
+   *
+   * @generated from rpc flytebinary.access.v1.AccountService.UnlockAccount
+   */
+  unlockAccount: {
+    methodKind: "unary";
+    input: typeof UnlockAccountRequestSchema;
+    output: typeof UnlockAccountResponseSchema;
+  },
+  /**
+   * EndSessions signs a person out everywhere, one of an identity provider too, and revokes the person's API keys if asked to.
+   *
+   * @generated from rpc flytebinary.access.v1.AccountService.EndSessions
+   */
+  endSessions: {
+    methodKind: "unary";
+    input: typeof EndSessionsRequestSchema;
+    output: typeof EndSessionsResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_flytebinary_access_v1_access, 2);
+
+/**
  * AuditService tells what was done.
  *
  * @generated from service flytebinary.access.v1.AuditService
  */
 export const AuditService: GenService<{
   /**
-   * SearchAudit returns audit events, newest first, a page at a time.
+   * SearchAudit returns audit events, newest first, a page at a time; with after, oldest first, to copy them elsewhere.
    *
    * @generated from rpc flytebinary.access.v1.AuditService.SearchAudit
    */
@@ -1420,5 +1913,5 @@ export const AuditService: GenService<{
     output: typeof VerifyAuditResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_flytebinary_access_v1_access, 2);
+  serviceDesc(file_flytebinary_access_v1_access, 3);
 

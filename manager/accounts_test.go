@@ -1,0 +1,205 @@
+package manager_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/access"
+	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
+)
+
+// TestARemovedAccountHasNothingLeft: its sessions, its tokens, its keys and its roles end, also a sign-in that was approved and not
+// completed. A start does not make it again, and who gets its name later begins without roles.
+func TestARemovedAccountHasNothingLeft(t *testing.T) {
+	server := startSignIn(t, func(c *configuration.Config) {
+		c.Access.Bindings = []access.BindingConfig{{Group: "navy", Role: "contributor", Project: "ships"}}
+	})
+	admin, grace, program := server.browser(t), server.browser(t), server.browser(t)
+	admin.signIn("admin")
+	grace.signIn("grace")
+	accounts := accessv1connect.NewAccountServiceClient(admin.http, server.url)
+	bindings := accessv1connect.NewAccessServiceClient(admin.http, server.url)
+	give := &accessv1.CreateBindingRequest{
+		Member: &accessv1.Member{Kind: accessv1.MemberKind_MEMBER_KIND_USER, Name: "grace"}, Role: "viewer", Scope: &accessv1.Scope{Project: "planes"},
+	}
+	_, err := bindings.CreateBinding(t.Context(), give)
+	require.NoError(t, err)
+	roles := []*accessv1.KeyRole{{Role: "runner", Scope: &accessv1.Scope{Project: "ships"}}}
+	key, err := accessv1connect.NewKeyServiceClient(grace.http, server.url).CreateKey(t.Context(), &accessv1.CreateKeyRequest{Name: "ci", Roles: roles})
+	require.NoError(t, err)
+
+	client := grace.commandLine()
+	approve := func() *url.URL {
+		shown := grace.open(client.meta.GetAuthorizationEndpoint() + "?" + client.parameters().Encode())
+		return grace.post("/access/approve", url.Values{"request": {shown.field(t, "request")}, "answer": {"allow"}}).location
+	}
+	got, pending := client.exchange(approve()), approve()
+	for name, token := range map[string]string{"browser": "", "command line": got.Access, "key": key.GetSecret()} {
+		from := program.http
+		if token == "" {
+			from = grace.http
+		}
+		_, err := server.whoami(t, from, token)
+		require.NoError(t, err, name)
+	}
+	_, err = accessv1connect.NewAccountServiceClient(grace.http, server.url).RemoveAccount(t.Context(), &accessv1.RemoveAccountRequest{Name: "admin"})
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "%v", err)
+	_, err = accounts.RemoveAccount(t.Context(), &accessv1.RemoveAccountRequest{Name: "admin"})
+	require.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(err), "not one's own: %v", err)
+	_, err = accounts.RemoveAccount(t.Context(), &accessv1.RemoveAccountRequest{Name: "grace"})
+	require.NoError(t, err)
+
+	for name, token := range map[string]string{"browser": "", "command line": got.Access, "key": key.GetSecret()} {
+		from := program.http
+		if token == "" {
+			from = grace.http
+		}
+		_, err := server.whoami(t, from, token)
+		require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%s: %v", name, err)
+	}
+	refresh := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {got.Refresh}, "client_id": {client.config.GetClientId()}}
+	require.Equal(t, "invalid_grant", client.ask(client.meta.GetTokenEndpoint(), refresh).Error)
+	late := client.exchange(pending)
+	require.Equal(t, "invalid_grant the account grace was removed", late.Error+" "+late.Description)
+	require.Equal(t, http.StatusUnauthorized, grace.signIn("grace").status)
+	_, err = accounts.RemoveAccount(t.Context(), &accessv1.RemoveAccountRequest{Name: "grace"})
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "%v", err)
+
+	_, err = accounts.CreateAccount(t.Context(), &accessv1.CreateAccountRequest{Account: &accessv1.Account{Name: "grace"}, Password: password})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, grace.signIn("grace").status)
+	me, err := accessv1connect.NewAccessServiceClient(grace.http, server.url).GetMe(t.Context(), &accessv1.GetMeRequest{})
+	require.NoError(t, err)
+	require.Empty(t, me.GetGrants())
+	_, err = server.whoami(t, program.http, key.GetSecret())
+	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%v", err)
+
+	audit := accessv1connect.NewAuditServiceClient(admin.http, server.url)
+	found, err := audit.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{Permission: "account.delete", Subject: "admin"})
+	require.NoError(t, err)
+	require.NotEmpty(t, found.GetEvents())
+	for _, event := range found.GetEvents() {
+		require.Contains(t, []string{"account admin", "account grace"}, strings.Join(event.GetResources(), ","))
+	}
+}
+
+// TestPasswordsAreReplaced by an operator, which ends every session, and by the person, which ends the others.
+func TestPasswordsAreReplaced(t *testing.T) {
+	server := startSignIn(t, nil)
+	admin, grace, elsewhere := server.browser(t), server.browser(t), server.browser(t)
+	admin.signIn("admin")
+	grace.signIn("grace")
+	elsewhere.signIn("grace")
+	signedIn := func(b *browser) bool {
+		_, err := server.whoami(t, b.http, "")
+		return err == nil
+	}
+	own := accessv1connect.NewAccountServiceClient(grace.http, server.url)
+	change := func(current, next string) connect.Code {
+		_, err := own.ChangePassword(t.Context(), &accessv1.ChangePasswordRequest{Current: current, Password: next})
+		if err == nil {
+			return 0
+		}
+		require.NotContains(t, err.Error(), next, "no error has a password")
+		return connect.CodeOf(err)
+	}
+	require.Equal(t, connect.CodePermissionDenied, change(password, "another password"), "who has no role is not a member")
+	accounts := accessv1connect.NewAccountServiceClient(admin.http, server.url)
+	_, err := accessv1connect.NewAccessServiceClient(admin.http, server.url).CreateBinding(t.Context(), &accessv1.CreateBindingRequest{
+		Member: &accessv1.Member{Kind: accessv1.MemberKind_MEMBER_KIND_USER, Name: "grace"}, Role: "viewer", Scope: &accessv1.Scope{Project: "ships"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, connect.CodeInvalidArgument, change("wrong guess", "another password"))
+	require.Equal(t, connect.CodeInvalidArgument, change(password, "short"))
+	require.Zero(t, change(password, "another password"))
+	require.True(t, signedIn(grace), "the session that did it stays")
+	require.False(t, signedIn(elsewhere))
+	require.Equal(t, http.StatusUnauthorized, elsewhere.signIn("grace").status)
+
+	_, err = own.SetPassword(t.Context(), &accessv1.SetPasswordRequest{Name: "admin", Password: password})
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "%v", err)
+	_, err = accounts.SetPassword(t.Context(), &accessv1.SetPasswordRequest{Name: "grace", Password: password})
+	require.NoError(t, err)
+	require.False(t, signedIn(grace))
+	require.Equal(t, http.StatusOK, grace.signIn("grace").status)
+
+	for range 5 {
+		elsewhere.post("/access/sign-in", url.Values{"name": {"grace"}, "password": {"wrong guess"}})
+	}
+	require.Equal(t, http.StatusUnauthorized, elsewhere.signIn("grace").status, "locked")
+	listed, err := accounts.ListAccounts(t.Context(), &accessv1.ListAccountsRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "admin grace", listed.GetAccounts()[0].GetName()+" "+listed.GetAccounts()[1].GetName())
+	require.NotNil(t, listed.GetAccounts()[1].GetLockedUntil())
+	_, err = accounts.UnlockAccount(t.Context(), &accessv1.UnlockAccountRequest{Name: "grace"})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, elsewhere.signIn("grace").status)
+	ended, err := accounts.EndSessions(t.Context(), &accessv1.EndSessionsRequest{Subject: "grace"})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, ended.GetSessions())
+	require.False(t, signedIn(grace))
+}
+
+// TestAKeyLosesWhatItsOwnerLoses: a role that is taken from a person is taken from the keys of that person. The key of a service, which takes
+// the right to give roles, keeps its own.
+func TestAKeyLosesWhatItsOwnerLoses(t *testing.T) {
+	server := startSignIn(t, func(c *configuration.Config) {
+		c.Access.Bindings = []access.BindingConfig{{Group: "navy", Role: "admin", Project: "ships"}}
+	})
+	admin, grace, program := server.browser(t), server.browser(t), server.browser(t)
+	admin.signIn("admin")
+	grace.signIn("grace")
+	accounts := accessv1connect.NewAccountServiceClient(admin.http, server.url)
+	bindings := accessv1connect.NewAccessServiceClient(admin.http, server.url)
+	given, err := bindings.CreateBinding(t.Context(), &accessv1.CreateBindingRequest{
+		Member: &accessv1.Member{Kind: accessv1.MemberKind_MEMBER_KIND_USER, Name: "grace"}, Role: "runner", Scope: &accessv1.Scope{Project: "planes"},
+	})
+	require.NoError(t, err)
+	keys := accessv1connect.NewKeyServiceClient(grace.http, server.url)
+	create := func(service bool, project string) (secret string, err error) {
+		key, err := keys.CreateKey(t.Context(), &accessv1.CreateKeyRequest{
+			Name: "ci", Roles: []*accessv1.KeyRole{{Role: "viewer", Scope: &accessv1.Scope{Project: project}}}, Service: service,
+		})
+		require.Equal(t, err == nil && service, key.GetKey().GetService())
+		return key.GetSecret(), err
+	}
+	own, err := create(false, "planes")
+	require.NoError(t, err)
+	byGroup, err := create(false, "ships")
+	require.NoError(t, err)
+	service, err := create(true, "ships")
+	require.NoError(t, err)
+	_, err = create(true, "planes")
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "a runner gives no roles: %v", err)
+	may := func(secret, project string) bool {
+		me, err := accessv1connect.NewAccessServiceClient(bearerClient{program.http, secret}, server.url).GetMe(t.Context(), &accessv1.GetMeRequest{})
+		require.NoError(t, err)
+		for _, grant := range me.GetGrants() {
+			if grant.GetScope().GetProject() == project {
+				return true
+			}
+		}
+		return false
+	}
+	require.True(t, may(own, "planes"))
+	require.True(t, may(byGroup, "ships"))
+	require.True(t, may(service, "ships"))
+
+	_, err = bindings.DeleteBinding(t.Context(), &accessv1.DeleteBindingRequest{Id: given.GetBinding().GetId(), Scope: &accessv1.Scope{Project: "planes"}})
+	require.NoError(t, err)
+	require.False(t, may(own, "planes"))
+	require.True(t, may(byGroup, "ships"))
+
+	_, err = accounts.RemoveAccount(t.Context(), &accessv1.RemoveAccountRequest{Name: "grace"})
+	require.NoError(t, err)
+	_, err = server.whoami(t, program.http, byGroup)
+	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%v", err)
+	require.True(t, may(service, "ships"))
+}
