@@ -1,0 +1,52 @@
+"""A connector to a batch system that is a directory: what it is asked to do, and how its jobs are. `c0 --modules batch_connector`
+serves it. Jobs survive the connector, as those of a real system do."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from dataclasses import dataclass
+
+from flyte.connectors import AsyncConnector, ConnectorRegistry, Resource, ResourceMeta
+from flyteidl2.core.execution_pb2 import TaskExecution, TaskLog
+
+JOBS = pathlib.Path(os.environ["BATCH_JOBS"])
+
+
+@dataclass
+class BatchMeta(ResourceMeta):
+    job_id: str
+
+
+def note(what: str, **about) -> None:
+    with (JOBS / "calls").open("a") as calls:
+        calls.write(json.dumps({"what": what, **about}) + "\n")
+
+
+class BatchConnector(AsyncConnector):
+    name = "Batch Connector"
+    task_type_name = "directory_batch"
+    metadata_type = BatchMeta
+
+    async def create(self, task_template, output_prefix, inputs=None, task_execution_metadata=None, **kwargs) -> BatchMeta:
+        key = task_execution_metadata.annotations["flyte.org/idempotency-key"]
+        note("create", key=key, inputs=inputs, secrets=kwargs, sql=task_template.sql.statement)
+        if inputs and inputs.get("word") == "refused":
+            raise ValueError("the batch system takes no such word")
+        job = JOBS / key
+        if not job.exists():
+            job.write_text(json.dumps({"phase": "RUNNING", "word": (inputs or {}).get("word", "")}))
+        return BatchMeta(job_id=key)
+
+    async def get(self, resource_meta: BatchMeta, **kwargs) -> Resource:
+        job = json.loads((JOBS / resource_meta.job_id).read_text())
+        links = [TaskLog(uri=f"https://batch.example/{resource_meta.job_id}", name="Batch console")]
+        outputs = {"result": job["word"].upper()} if job["phase"] == "SUCCEEDED" else None
+        return Resource(phase=TaskExecution.Phase.Value(job["phase"]), message="in the directory", log_links=links, outputs=outputs)
+
+    async def delete(self, resource_meta: BatchMeta, **kwargs) -> None:
+        note("delete", key=resource_meta.job_id)
+
+
+ConnectorRegistry.register(BatchConnector())

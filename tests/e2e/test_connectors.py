@@ -1,0 +1,155 @@
+"""Tasks that another system runs, through the SDK's own connector server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import flyte
+import flyte.remote as remote
+import pytest
+
+from conftest import connect
+from flows import batch_tasks
+from server import Server, eventually, free_port
+
+FLOWS = pathlib.Path(__file__).resolve().parent / "flows"
+
+
+class Batch:
+    """The connector's process, and the directory that is the batch system."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.jobs, self.port, self.log = folder / "jobs", free_port(), folder / "connector.log"
+        self.jobs.mkdir()
+        self.process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        command = [str(pathlib.Path(sys.executable).parent / "c0"), "--port", str(self.port), "--prometheus_port", str(free_port()),
+                   "--modules", "batch_connector"]
+        out = self.log.open("ab")
+        self.process = subprocess.Popen(
+            command, cwd=FLOWS, env=dict(os.environ, BATCH_JOBS=str(self.jobs)), stdout=out, stderr=out, start_new_session=True,
+        )
+
+    def stop(self) -> None:
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def calls(self, what: str) -> list[dict]:
+        log = self.jobs / "calls"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [call for call in map(json.loads, lines) if call["what"] == what]
+
+    def becomes(self, key: str, phase: str) -> None:
+        job = json.loads((self.jobs / key).read_text())
+        (self.jobs / f"{key}.new").write_text(json.dumps({**job, "phase": phase}))
+        (self.jobs / f"{key}.new").rename(self.jobs / key)
+
+
+@pytest.fixture(scope="module")
+def batch(tmp_path_factory: pytest.TempPathFactory):
+    instance = Batch(tmp_path_factory.mktemp("batch"))
+    instance.start()
+    yield instance
+    instance.stop()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, batch: Batch):
+    endpoint = json.dumps([{"name": "batch", "url": f"http://127.0.0.1:{batch.port}"}])
+    instance = Server(tmp_path_factory.mktemp("served"), "--set", f"connectors.endpoints={endpoint}")
+    instance.start()
+    yield instance
+    instance.stop()
+
+
+@pytest.fixture(autouse=True)
+def connected(served: Server, tmp_path: pathlib.Path):
+    connect(served)
+    with contextlib.suppress(Exception):  # it exists since the test before
+        remote.Secret.create("batch-token", "hush", type="regular")
+
+
+def phase_of(name: str) -> str:
+    return str(remote.Run.get(name).phase).rsplit(".", 1)[-1].lower()
+
+
+def begin(batch: Batch, task, word: str):
+    """Starts a run, and waits until its job exists."""
+    before = len(batch.calls("create"))
+    run = eventually(lambda: submitted(task, word), what="the type is served")
+    eventually(lambda: len(batch.calls("create")) > before, what="the job is created")
+    return run, batch.calls("create")[-1]
+
+
+def submitted(task, word: str):
+    """The run; None while the server has not asked the connector yet what it serves."""
+    try:
+        return flyte.run(task, word=word)
+    except Exception as e:
+        if "no connector serves" in str(e):
+            return None
+        raise
+
+
+def test_a_job_runs_in_the_batch_system(batch: Batch):
+    run, create = begin(batch, batch_tasks.batch, "hello")
+    assert create["inputs"] == {"word": "hello"} and create["secrets"]["token"] == "hush"
+    eventually(lambda: phase_of(run.name) == "running", what="the action runs")
+    batch.becomes(create["key"], "SUCCEEDED")
+    run.wait(quiet=True)
+    assert phase_of(run.name) == "succeeded", remote.RunDetails.get(run.name).action_details.error_info
+    assert run.outputs()[0] == "HELLO"
+    attempt = remote.RunDetails.get(run.name).action_details.pb2.attempts[0]
+    assert attempt.log_info[0].uri == f"https://batch.example/{create['key']}"
+
+
+def test_statements_are_filled_in(batch: Batch):
+    run, create = begin(batch, batch_tasks.query, "rows")
+    assert create["sql"] == "SELECT 'rows'"
+    batch.becomes(create["key"], "SUCCEEDED")
+    run.wait(quiet=True)
+    assert run.outputs()[0] == "ROWS"
+
+
+def test_an_abort_reaches_the_batch_system(batch: Batch):
+    run, create = begin(batch, batch_tasks.batch, "long")
+    run.abort()
+    eventually(lambda: create["key"] in [call["key"] for call in batch.calls("delete")], what="the job is deleted")
+    assert phase_of(run.name) == "aborted"
+
+
+def test_what_the_connector_refuses_is_the_tasks_failure(batch: Batch):
+    run, _ = begin(batch, batch_tasks.batch, "refused")
+    run.wait(quiet=True)
+    error = remote.RunDetails.get(run.name).action_details.error_info
+    assert phase_of(run.name) == "failed"
+    assert "JobNotStarted" in str(error) and "takes no such word" in str(error)
+
+
+def test_neither_the_connector_nor_the_server_may_stop_a_job(batch: Batch, served: Server):
+    run, create = begin(batch, batch_tasks.batch, "patient")
+    eventually(lambda: phase_of(run.name) == "running", what="the action runs")
+    batch.stop()
+    served.kill()
+    batch.becomes(create["key"], "SUCCEEDED")
+    served.start()
+    connect(served)
+    batch.start()
+    eventually(lambda: phase_of(run.name) == "succeeded", what="the run succeeds")
+    assert [call["key"] for call in batch.calls("create")].count(create["key"]) == 1
+    assert len(remote.RunDetails.get(run.name).action_details.pb2.attempts) == 1
+
+
+def test_a_type_that_no_connector_serves_is_refused():
+    with pytest.raises(Exception, match="no connector serves tasks of type.*no_such_batch"):
+        flyte.run(batch_tasks.nowhere, word="x")
