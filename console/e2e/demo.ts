@@ -33,7 +33,7 @@ export class Demo {
 
   private constructor(
     private readonly port: number,
-    private readonly settings: readonly string[],
+    private settings: readonly string[],
   ) {
     this.folder = mkdtempSync(join(tmpdir(), "flyte-console-"));
     chmodSync(this.folder, 0o711); // Postgres runs as another user when we are root
@@ -43,6 +43,11 @@ export class Demo {
   /** Settings are of the server's configuration, as key=value. */
   static async make(settings: readonly string[] = []): Promise<Demo> {
     return new Demo(await freePort(), settings);
+  }
+
+  /** Adds settings before the start. */
+  configure(...settings: readonly string[]): void {
+    this.settings = [...this.settings, ...settings];
   }
 
   /** Where its data are. */
