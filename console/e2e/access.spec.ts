@@ -211,14 +211,16 @@ test("a role of one's own is made, given, explained, and deleted when no member 
   await expect(page.getByTestId("member-row").filter({ hasText: "otto" })).toBeVisible();
 
   await page.getByRole("link", { name: "Explain access" }).click();
-  await expect(page.getByLabel("Project")).toHaveValue("flytesnacks");
-  await page.getByLabel("Member").fill("otto");
-  await page.getByLabel("Permission").selectOption("run.create");
-  await page.getByRole("button", { name: "Explain" }).click();
-  await expect(page.getByTestId("explanation")).toContainText("user otto may run.create in flytesnacks/development: the role starter in flytesnacks/development.");
-  await page.getByLabel("Permission").selectOption("run.abort");
-  await page.getByRole("button", { name: "Explain" }).click();
-  await expect(page.getByTestId("explanation")).toHaveAttribute("data-allowed", "false");
+  const question = page.getByRole("form", { name: "Question" });
+  await expect(question.getByLabel("Project")).toHaveValue("flytesnacks");
+  await question.getByLabel("Member").fill("otto");
+  await question.getByLabel("Permission").selectOption("run.create");
+  await question.getByRole("button", { name: "Explain" }).click();
+  const answer = page.getByTestId("explanation");
+  await expect(answer).toContainText("user otto may run.create in flytesnacks/development: the role starter in flytesnacks/development.");
+  await question.getByLabel("Permission").selectOption("run.abort");
+  await question.getByRole("button", { name: "Explain" }).click();
+  await expect(answer).toHaveAttribute("data-allowed", "false");
 
   await page.goto(`${place}/members`);
   await role.locator("summary").click();
