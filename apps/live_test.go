@@ -2,6 +2,7 @@ package apps_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +16,7 @@ func TestLiveAppsAreKnownByUid(t *testing.T) {
 	d := f.deployer("", false)
 	uid := func(name string) string {
 		t.Helper()
-		require.Eventually(t, func() bool { return d.of(name) != nil }, wait, 1)
+		require.Eventually(t, func() bool { return d.of(name) != nil }, wait, time.Millisecond)
 		return d.of(name).GetUid()
 	}
 	live := func(uids ...string) map[string]uint64 {

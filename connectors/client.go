@@ -93,7 +93,7 @@ func (b bearer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.
 // away reports whether an error says nothing about the job, only that the connector cannot be asked now: it is not reachable, does
 // not accept the server's credential, is too busy, or does not serve the type, as one that is being replaced.
 func away(err error) bool {
-	switch connect.CodeOf(err) {
+	switch connect.CodeOf(err) { //nolint:exhaustive // all others are about the job
 	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled, connect.CodeUnauthenticated, connect.CodePermissionDenied,
 		connect.CodeResourceExhausted, connect.CodeNotFound, connect.CodeUnimplemented, connect.CodeAborted:
 		return true

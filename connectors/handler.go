@@ -26,12 +26,12 @@ func (h *handler) FindConnector(ctx context.Context, r *enginev1.FindConnectorRe
 	}
 	answer := &enginev1.FindConnectorResponse{}
 	for i := range all {
-		answer.TaskTypes = append(answer.TaskTypes, all[i].Types...)
+		answer.TaskTypes = append(answer.GetTaskTypes(), all[i].Types...)
 		if all[i].AnsweredAt == nil {
 			answer.Silent = append(answer.Silent, all[i].Name)
 		}
 	}
-	slices.Sort(answer.TaskTypes)
+	slices.Sort(answer.GetTaskTypes())
 	answer.TaskTypes = slices.Compact(answer.GetTaskTypes())
 	return answer, nil
 }
@@ -51,7 +51,7 @@ func (h *handler) ExplainConnectorWait(ctx context.Context, r *enginev1.ExplainC
 // words say how far a job is.
 func words(at *store.Standing) string {
 	j, c := &at.Job, &at.Connector
-	text := ""
+	var text string
 	switch {
 	case j.Connector == "":
 		return fmt.Sprintf("no connector serves tasks of type %q now", j.TaskType)

@@ -90,7 +90,7 @@ func (w *worker) found(ctx context.Context, j *store.Job, assigned *enginev1.Ass
 		return next{pause: w.config.MinPoll}, err
 	}
 	failpoint.Here("connectors: phase is reported")
-	j.Phase, j.Told = int16(phase), told
+	j.Phase, j.Told = int16(phase), told //nolint:gosec // a phase has one digit or two
 	limit := assigned.GetTask().GetSpec().GetTaskTemplate().GetMetadata().GetTimeout().AsDuration()
 	return next{pause: w.pause(j)}, w.store.Told(ctx, j, phase == common.ActionPhase_ACTION_PHASE_RUNNING, limit)
 }

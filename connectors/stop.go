@@ -16,10 +16,10 @@ import (
 
 // stop has the connector delete a job until it acknowledges that. Then the attempt is over.
 func (w *worker) stop(ctx context.Context, j *store.Job) (next, error) {
-	switch {
-	case j.Stage == store.Waiting:
+	switch j.Stage { //nolint:exhaustive // a created job is deleted below
+	case store.Waiting:
 		return done(), w.store.Done(ctx, j)
-	case j.Stage == store.Intended:
+	case store.Intended:
 		if what, err := w.named(ctx, j); err != nil || j.Stage == store.Intended {
 			return what, err
 		}

@@ -127,7 +127,7 @@ func BenchmarkAccessCosts(b *testing.B) {
 			}
 			var offs, ons, ratios []float64
 			for b.Loop() {
-				without, with := 0.0, 0.0
+				var without, with float64
 				if len(offs)%2 == 0 {
 					without, with = round(off), round(on)
 				} else {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
 	cachev2connect "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
@@ -139,10 +138,6 @@ func (p peers) artifacts() artifactconnect.ArtifactServiceClient {
 
 func (p peers) artifactEvents() enginev1connect.ArtifactEventServiceClient {
 	return client(p, p.api, enginev1connect.NewArtifactEventServiceClient)
-}
-
-func (p peers) apps() appconnect.AppServiceClient {
-	return client(p, p.api, appconnect.NewAppServiceClient)
 }
 
 func (p peers) appFleet() enginev1connect.AppFleetServiceClient {

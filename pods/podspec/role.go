@@ -44,8 +44,8 @@ func RoleOf(task *core.TaskTemplate, name string, different Different) Role {
 			own.Fields["image"] = structpb.NewStringValue(different.Image)
 		}
 		if different.NoProgram {
-			delete(own.Fields, "command")
-			delete(own.Fields, "args")
+			delete(own.GetFields(), "command")
+			delete(own.GetFields(), "args")
 		}
 	}
 	if different.Extended != nil || different.Resources != nil {

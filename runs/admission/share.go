@@ -71,7 +71,7 @@ func (c *candidate) compare(other *candidate) int {
 	return cmp.Or(cmp.Compare(c.places, other.places), cmp.Compare(c.head(), other.head()))
 }
 
-func (c *candidate) before(other *candidate) bool { return c.compare(other) < 0 }
+func (c *candidate) before(other *candidate) bool { return c.compare(other) < 0 } //nolint:unused // ordered calls it
 
 // ordered is a heap.
 type ordered[T interface{ before(other T) bool }] []T

@@ -151,7 +151,7 @@ func (d *driver) watchRuns(ctx context.Context, c *client, in string) {
 		if err != nil {
 			continue
 		}
-		for stream.Receive() { //nolint:revive // the guard reads the answers
+		for stream.Receive() { // the guard reads the answers
 		}
 		_ = stream.Close() // it has ended
 	}

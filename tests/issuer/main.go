@@ -37,7 +37,7 @@ func serve(listen, installation string) error {
 		_ = server.Close()                   // it ends anyway
 	}()
 	fmt.Fprintln(os.Stdout, url)
-	if err := server.Serve(listener); err != http.ErrServerClosed { //nolint:errorlint // it is never wrapped
+	if err := server.Serve(listener); err != http.ErrServerClosed {
 		return err
 	}
 	return nil

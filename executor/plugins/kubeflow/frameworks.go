@@ -20,7 +20,7 @@ func pytorch(ctx context.Context, draft *operated.Draft) (map[string]any, error)
 		if err := draft.Custom(flat); err != nil {
 			return nil, err
 		}
-		task.WorkerReplicas = &kubeflow.DistributedPyTorchTrainingReplicaSpec{Replicas: flat.GetWorkers()}
+		task.WorkerReplicas = &kubeflow.DistributedPyTorchTrainingReplicaSpec{Common: count(flat.GetWorkers())}
 		if elastic := flat.GetElasticConfig(); elastic != nil {
 			task.ElasticConfig = &kubeflow.ElasticConfig{
 				RdzvBackend: elastic.GetRdzvBackend(), MinReplicas: elastic.GetMinReplicas(), MaxReplicas: elastic.GetMaxReplicas(),
@@ -46,13 +46,14 @@ func pytorch(ctx context.Context, draft *operated.Draft) (map[string]any, error)
 	}
 	spec := map[string]any{"pytorchReplicaSpecs": pods, "runPolicy": runPolicy(task.GetRunPolicy())}
 	if elastic != nil {
-		spec["elasticPolicy"] = map[string]any{
+		policy := map[string]any{
 			"rdzvBackend": elastic.GetRdzvBackend(), "maxRestarts": int64(elastic.GetMaxRestarts()),
 			"minReplicas": int64(elastic.GetMinReplicas()), "maxReplicas": int64(elastic.GetMaxReplicas()),
 		}
 		if processes := elastic.GetNprocPerNode(); processes > 0 {
-			spec["elasticPolicy"].(map[string]any)["nProcPerNode"] = int64(processes)
+			policy["nProcPerNode"] = int64(processes)
 		}
+		spec["elasticPolicy"] = policy
 	}
 	return spec, nil
 }
@@ -65,8 +66,8 @@ func mpi(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 		if err := draft.Custom(flat); err != nil {
 			return nil, err
 		}
-		task.WorkerReplicas = &kubeflow.DistributedMPITrainingReplicaSpec{Replicas: flat.GetNumWorkers()}
-		task.LauncherReplicas = &kubeflow.DistributedMPITrainingReplicaSpec{Replicas: flat.GetNumLauncherReplicas()}
+		task.WorkerReplicas = &kubeflow.DistributedMPITrainingReplicaSpec{Common: count(flat.GetNumWorkers())}
+		task.LauncherReplicas = &kubeflow.DistributedMPITrainingReplicaSpec{Common: count(flat.GetNumLauncherReplicas())}
 		task.Slots = flat.GetSlots()
 	} else if err := draft.Custom(task); err != nil {
 		return nil, err
@@ -98,8 +99,8 @@ func tensorflow(ctx context.Context, draft *operated.Draft) (map[string]any, err
 		if err := draft.Custom(flat); err != nil {
 			return nil, err
 		}
-		pods := func(count int32) *kubeflow.DistributedTensorflowTrainingReplicaSpec {
-			return &kubeflow.DistributedTensorflowTrainingReplicaSpec{Replicas: count}
+		pods := func(number int32) *kubeflow.DistributedTensorflowTrainingReplicaSpec {
+			return &kubeflow.DistributedTensorflowTrainingReplicaSpec{Common: count(number)}
 		}
 		task.WorkerReplicas, task.PsReplicas = pods(flat.GetWorkers()), pods(flat.GetPsReplicas())
 		task.ChiefReplicas, task.EvaluatorReplicas = pods(flat.GetChiefReplicas()), pods(flat.GetEvaluatorReplicas())
@@ -116,4 +117,9 @@ func tensorflow(ctx context.Context, draft *operated.Draft) (map[string]any, err
 		return nil, err
 	}
 	return map[string]any{"tfReplicaSpecs": pods, "runPolicy": runPolicy(task.GetRunPolicy())}, nil
+}
+
+// count is what older clients say of a role.
+func count(replicas int32) *plugins.CommonReplicaSpec {
+	return &plugins.CommonReplicaSpec{Replicas: replicas}
 }
