@@ -217,7 +217,7 @@ test("a role of one's own is made, given, explained, and deleted when no member 
   await question.getByLabel("Permission").selectOption("run.create");
   await question.getByRole("button", { name: "Explain" }).click();
   const answer = page.getByTestId("explanation");
-  await expect(answer).toContainText("user otto may run.create in flytesnacks/development: the role starter in flytesnacks/development.");
+  await expect(answer).toContainText("user otto may run.create in flytesnacks/development: the role starter in flytesnacks/development (binding ");
   await question.getByLabel("Permission").selectOption("run.abort");
   await question.getByRole("button", { name: "Explain" }).click();
   await expect(answer).toHaveAttribute("data-allowed", "false");
