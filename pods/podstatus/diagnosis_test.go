@@ -128,6 +128,7 @@ func elsewhere() []failure.Reason {
 		failure.CopilotFailed, failure.ObjectRefused, failure.ObjectForbidden, failure.ObjectTooLarge, failure.TaskFailed,
 		failure.DeadlineExceeded, failure.QueuedTooLong, failure.PodNotAllowed,
 		failure.SecretMissing, failure.SecretUnusable, failure.NoRoom, failure.NotListening, failure.WorkerLost, failure.WorkerOOM, failure.OperatorMissing,
+		failure.OperatorFailed, failure.GangFailed, failure.JobNotStarted, failure.JobFailed, failure.JobAborted, failure.JobLost,
 	}
 }
 

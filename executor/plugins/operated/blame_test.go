@@ -1,0 +1,47 @@
+package operated
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/pods/members"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
+)
+
+func TestWhoIsToBlame(t *testing.T) {
+	p := &Plugin{kind: Kind{Object: schema.GroupVersionKind{Kind: "RayJob"}, Followers: []string{"submitter"}}}
+	object := p.kind.Blank()
+	object.SetName("j")
+	member := func(role string, reason failure.Reason) members.Member {
+		return members.Member{
+			Role: role, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p-" + role}}, State: plugin.Lost(failure.New(reason, "")),
+		}
+	}
+	submits := member("submitter", failure.ContainerFailed)
+	for name, tc := range map[string]struct {
+		reading Reading
+		members []members.Member
+		reason  failure.Reason
+		words   string
+	}{
+		"the head was lost, and who submits with it": {
+			members: []members.Member{submits, member("head", failure.NodeLost)}, reason: failure.NodeLost, words: "head pod p-head: ",
+		},
+		"the program failed, and its cluster was deleted": {
+			reading: Reading{Program: true}, members: []members.Member{submits, member("head", failure.UnexpectedDeletion)},
+			reason: failure.ContainerFailed, words: "submitter pod p-submitter: ",
+		},
+		"only who submits failed": {members: []members.Member{submits}, reason: failure.ContainerFailed},
+		"no pod, by the task":     {reading: Reading{ByUser: true, Reason: "Failed"}, reason: failure.GangFailed, words: "RayJob j: Failed"},
+		"no pod, by the operator": {reading: Reading{Reason: "SubmissionFailed", Message: "m"}, reason: failure.OperatorFailed, words: "RayJob j: SubmissionFailed: m"},
+	} {
+		why := p.blame(object, tc.reading, tc.members)
+		require.Equal(t, tc.reason, why.Reason, name)
+		require.Contains(t, why.Message, tc.words, name)
+	}
+}
