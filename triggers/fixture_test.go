@@ -303,14 +303,14 @@ func (f *fixture) eventually(of string, want ...string) {
 	require.Eventually(f.t, func() bool {
 		got, _ = f.started(of)
 		return len(got) == len(want)
-	}, 5*time.Second, 5*time.Millisecond, "want %v", want)
+	}, 30*time.Second, 5*time.Millisecond, "want %v", want)
 	require.Equal(f.t, want, got)
 }
 
 // step moves the clock once the scheduler waits, its loop for versions, and its lease.
 func (f *fixture) step(d time.Duration) {
 	f.t.Helper()
-	require.Eventually(f.t, func() bool { return f.clock.Timers() >= waiting }, 5*time.Second, time.Millisecond, "the scheduler and its lease wait")
+	require.Eventually(f.t, func() bool { return f.clock.Timers() >= waiting }, 30*time.Second, time.Millisecond, "the scheduler and its lease wait")
 	f.clock.Step(d)
 }
 
