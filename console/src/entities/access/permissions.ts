@@ -84,6 +84,7 @@ export const permissionGroups: readonly PermissionGroup[] = [
     title: "Access and audit",
     permissions: {
       "identity.view": "See who they are themselves",
+      "identity.update": "Replace their own password",
       "role.view": "See roles",
       "role.update": "Create and change roles",
       "role.delete": "Delete roles",
@@ -95,6 +96,10 @@ export const permissionGroups: readonly PermissionGroup[] = [
       "key.create": "Create API keys of their own",
       "key.revoke": "Revoke their own API keys",
       "key.administer": "See and revoke the API keys of everyone",
+      "account.view": "See local accounts",
+      "account.create": "Create local accounts",
+      "account.update": "Replace passwords, unlock accounts and end their sessions",
+      "account.delete": "Remove local accounts",
       "audit.view": "Read what was done and refused",
       "audit.verify": "Check that no audit event was changed or removed",
     },
