@@ -26,7 +26,7 @@ export function Verify() {
           <ProblemNotice error={error} retry={() => mutate()} />
         </div>
       )}
-      {data && !error && (
+      {data && (
         <div style={{ flexBasis: "100%" }}>
           <Result {...data} />
         </div>
