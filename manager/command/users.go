@@ -191,7 +191,7 @@ is what flyte whoami shows. The person can sign in again, unless the account was
 func readPassword(command *cobra.Command, prompt string) (string, error) {
 	in := command.InOrStdin()
 	file, ok := in.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) { //nolint:gosec // descriptors are small
+	if !ok || !term.IsTerminal(int(file.Fd())) {
 		line, err := bufio.NewReader(in).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("read the password from the standard input: %w", err)
@@ -200,7 +200,7 @@ func readPassword(command *cobra.Command, prompt string) (string, error) {
 	}
 	ask := func(prompt string) (string, error) {
 		fmt.Fprint(command.ErrOrStderr(), prompt+": ")
-		password, err := term.ReadPassword(int(file.Fd())) //nolint:gosec // descriptors are small
+		password, err := term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(command.ErrOrStderr())
 		if err != nil {
 			return "", fmt.Errorf("read the password: %w", err)
