@@ -85,7 +85,7 @@ func TestNoDeviceIsGivenTwice(t *testing.T) {
 	var pods sync.WaitGroup
 	for i := range 8 {
 		pods.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(i), 1)) //nolint:gosec // a test
+			random := rand.New(rand.NewPCG(uint64(i), 1))
 			pod := fmt.Sprint("pod ", i)
 			for range 500 {
 				if !table.Take(pod, pod, devices.Wish{Maker: devices.NVIDIA, Count: 1 + random.IntN(2)}) {
