@@ -73,6 +73,18 @@ func (f *fake) serve(listener net.Listener) {
 	go func() { _ = f.server.Serve(listener) }()
 }
 
+// losesAnswers makes each new job exist without the caller's knowledge, until the returned function is called.
+func (f *fake) losesAnswers() (answers func()) {
+	lost := true
+	f.create = func(*fakeJob) error {
+		if lost {
+			return connect.NewError(connect.CodeUnavailable, nil)
+		}
+		return nil
+	}
+	return func() { f.with(func() { lost = false }) }
+}
+
 // down takes the connector away; up brings it back at the same address.
 func (f *fake) down() { _ = f.server.Close() }
 

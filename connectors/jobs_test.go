@@ -126,19 +126,13 @@ func TestARestartContinuesTheJob(t *testing.T) {
 // TestARestartWhileTheJobIsRequested: the first process asked for the job and stopped before the answer came.
 func TestARestartWhileTheJobIsRequested(t *testing.T) {
 	fake := newFake(t, "batch_job")
-	away := true
-	fake.create = func(*fakeJob) error {
-		if away {
-			return connect.NewError(connect.CodeUnavailable, nil)
-		}
-		return nil
-	}
+	answers := fake.losesAnswers()
 	f := newFixture(t, fake.endpoint("batch"))
 	f.serves("batch_job")
 	f.run("r", job())
 	fake.has(1)
 	f.stop()
-	fake.with(func() { away = false })
+	answers()
 	fake.becomes(success())
 	f.replica()
 	f.reaches("r", succeeded)
@@ -174,13 +168,7 @@ func TestAnAbortDeletesTheJob(t *testing.T) {
 // TestAnAbortWhileTheJobIsRequested: the job exists, its name is not known, and it must not stay.
 func TestAnAbortWhileTheJobIsRequested(t *testing.T) {
 	fake := newFake(t, "batch_job")
-	away := true
-	fake.create = func(*fakeJob) error {
-		if away {
-			return connect.NewError(connect.CodeUnavailable, nil)
-		}
-		return nil
-	}
+	answers := fake.losesAnswers()
 	f := newFixture(t, fake.endpoint("batch"))
 	f.serves("batch_job")
 	f.run("r", job())
@@ -189,7 +177,7 @@ func TestAnAbortWhileTheJobIsRequested(t *testing.T) {
 	require.NoError(t, err)
 	f.reaches("r", aborted)
 	f.stop()
-	fake.with(func() { away = false })
+	answers()
 	f.replica()
 	f.forgotten()
 	require.True(t, fake.has(1)[0].deleted)

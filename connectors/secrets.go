@@ -45,7 +45,8 @@ func secretsOf(template *core.TaskTemplate) map[string]string {
 	return names
 }
 
-// connection has the values of a job's secrets. One that does not exist is a *failure.Failure if all are needed; otherwise it is left out.
+// connection returns the values of a job's secrets. If a secret does not exist, it returns a *failure.Failure where all are
+// required, and leaves the secret out otherwise.
 func (w *worker) connection(ctx context.Context, j *store.Job, secrets map[string]string, all bool) (*core.Connection, error) {
 	connection := &core.Connection{TaskType: j.TaskType}
 	if len(secrets) == 0 {

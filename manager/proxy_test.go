@@ -101,7 +101,7 @@ func TestAProxyProvesWhoItIsByACertificate(t *testing.T) {
 	request.Header = foreign
 	require.Equal(t, http.StatusUnauthorized, proxy.send(request).status, "a page of another site makes the browser send what the proxy knows it by")
 
-	// Who comes through the proxy gets a session where one is needed, and a client that waits is asked about.
+	// A person whom the proxy authenticates gets a session where one is required, and confirms a client that waits for a sign-in.
 	waiting := proxy.commandLine()
 	request, err = http.NewRequestWithContext(t.Context(), http.MethodGet, waiting.meta.GetAuthorizationEndpoint()+"?"+waiting.parameters().Encode(), nil)
 	require.NoError(t, err)

@@ -78,7 +78,7 @@ func (s *appServer) serve(t *testing.T, name string, handler http.HandlerFunc) s
 	fleet := enginev1connect.NewAppFleetServiceClient(s.browser(t).http, s.url, rpc.WithInternalToken("internal"))
 	watched, err := fleet.WatchApps(t.Context(), &enginev1.WatchAppsRequest{})
 	require.NoError(t, err)
-	defer watched.Close() //nolint:errcheck // it has what is needed
+	defer watched.Close() //nolint:errcheck // the test has read all that it reads
 	for watched.Receive() {
 		desired := watched.Msg().GetApp()
 		if desired.GetId().GetName() != name {
@@ -224,7 +224,7 @@ func TestACodeIsForOneBrowserAndOnce(t *testing.T) {
 	require.Equal(t, http.StatusOK, grace.visit(one, nil, false).status)
 
 	denied := eve.visit(one, opened(), true)
-	require.Equal(t, http.StatusNotFound, denied.status, "who has no role is told, and not sent around: %s", denied.body)
+	require.Equal(t, http.StatusNotFound, denied.status, "a caller without a role gets an answer, not another redirect: %s", denied.body)
 	ticket := grace.visit(server.url+"/access/app?ticket=made-up", opened(), false)
 	require.Equal(t, http.StatusGone, ticket.status)
 }

@@ -162,6 +162,26 @@ func (t *Tokens) Authenticate(ctx context.Context, request authz.Request) (authz
 	return identityOf(said), nil
 }
 
+// Ended implements authz.Lasting: the token of a task ends with its attempt, that of an app with its revision.
+func (t *Tokens) Ended(ctx context.Context, identity authz.Identity) error {
+	var said claims
+	switch attempt, app := identity.Attempt, identity.App; {
+	case attempt != nil && attempt.UID != "":
+		said = claims{
+			kind: ofAttempt, uid: attempt.UID, project: attempt.Project, domain: attempt.Domain, name: attempt.Run, action: attempt.Action,
+			number: uint64(attempt.Number),
+		}
+	case app != nil && app.UID != "":
+		said = claims{kind: ofApp, uid: app.UID, project: app.Project, domain: app.Domain, name: app.Name, number: app.Revision}
+	default:
+		return nil
+	}
+	if err := t.alive(ctx, said); rpc.KindOf(err) == rpc.KindUnauthenticated {
+		return err
+	}
+	return nil // also while no one can tell
+}
+
 // verified returns what a token says.
 func (t *Tokens) verified(ctx context.Context, token string) (claims, error) {
 	read, ok := open(token)
@@ -207,11 +227,14 @@ func identityOf(said claims) authz.Identity {
 	if said.kind == ofApp {
 		return authz.Identity{
 			Kind: authz.Task, Subject: "app:" + place, Name: place, Credential: "revision " + strconv.FormatUint(said.number, 10),
-			App: &authz.App{Project: said.project, Domain: said.domain, Name: said.name, Revision: said.number},
+			App: &authz.App{Project: said.project, Domain: said.domain, Name: said.name, UID: said.uid, Revision: said.number},
 		}
 	}
 	return authz.Identity{
 		Kind: authz.Task, Subject: "task:" + place + "/" + said.action, Credential: "attempt " + strconv.FormatUint(said.number, 10),
-		Attempt: &authz.Attempt{Project: said.project, Domain: said.domain, Run: said.name, Action: said.action, Number: uint32(said.number)}, //nolint:gosec // an attempt was issued
+		Attempt: &authz.Attempt{
+			Project: said.project, Domain: said.domain, Run: said.name, Action: said.action, UID: said.uid,
+			Number: uint32(said.number), //nolint:gosec // an attempt was issued
+		},
 	}
 }

@@ -94,7 +94,7 @@ func TestATaskIsKnownByItsToken(t *testing.T) {
 	require.Equal(t, token, b.issue(t, attempt(7, 1)), "a Secret that is written twice has the same")
 	want := authz.Identity{
 		Kind: authz.Task, Subject: "task:p/d/r/a0", Credential: "attempt 1",
-		Attempt: &authz.Attempt{Project: "p", Domain: "d", Run: "r", Action: "a0", Number: 1},
+		Attempt: &authz.Attempt{Project: "p", Domain: "d", Run: "r", Action: "a0", UID: "7", Number: 1},
 		Name:    "",
 	}
 	got, err := b.enter(t, token)
@@ -166,6 +166,26 @@ func TestATokenEndsWithItsAttempt(t *testing.T) {
 	require.Equal(t, rpc.KindUnauthenticated, rpc.KindOf(err), "an action of the same name before it")
 }
 
+// TestOpenStreamsEndWithTheirAttempt: what is asked about the caller of an open stream says the same as its next call would.
+func TestOpenStreamsEndWithTheirAttempt(t *testing.T) {
+	b := newBench(t)
+	caller, err := b.enter(t, b.issue(t, attempt(7, 1)))
+	require.NoError(t, err)
+	require.NoError(t, b.Ended(t.Context(), caller))
+	b.runs.away.Store(true)
+	b.clock.Step(time.Hour)
+	require.NoError(t, b.Ended(t.Context(), caller), "no one can tell")
+	b.runs.away.Store(false)
+	b.clock.Step(time.Minute)
+	require.NoError(t, b.Ended(t.Context(), caller))
+	b.runs.attempt.Store(2)
+	b.clock.Step(time.Minute)
+	err = b.Ended(t.Context(), caller)
+	require.Equal(t, rpc.KindUnauthenticated, rpc.KindOf(err))
+	require.ErrorContains(t, err, "attempt 1 of p/d/r/a0 has ended")
+	require.NoError(t, b.Ended(t.Context(), authz.Identity{Kind: authz.User, Subject: "u"}), "a caller of others")
+}
+
 func TestAnOutageEndsNoTaskThatWasLive(t *testing.T) {
 	b := newBench(t)
 	token, unseen := b.issue(t, attempt(7, 1)), b.issue(t, attempt(9, 1))
@@ -228,7 +248,7 @@ func TestAnAppIsKnownByItsToken(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, authz.Task, identity.Kind)
 		require.Nil(t, identity.Attempt)
-		require.Equal(t, &authz.App{Project: "p", Domain: "d", Name: "web", Revision: c.number}, identity.App)
+		require.Equal(t, &authz.App{Project: "p", Domain: "d", Name: "web", UID: "u-1", Revision: c.number}, identity.App)
 	}
 }
 

@@ -1,6 +1,8 @@
 package podspec
 
 import (
+	"slices"
+
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -18,6 +20,8 @@ type Different struct {
 	// Pod replaces the pod of the task; nil keeps it. Its primary container gets the image and the variables of the
 	// task where it has none of its own.
 	Pod *core.K8SPod
+	// Container is the name that clients give the container of the task in Pod where it names no primary container.
+	Container string
 	// NoProgram removes command and arguments: the operator sets them.
 	NoProgram bool
 }
@@ -27,7 +31,7 @@ type Different struct {
 func RoleOf(task *core.TaskTemplate, name string, different Different) Role {
 	template := proto.CloneOf(task)
 	if different.Pod != nil {
-		template.Target = &core.TaskTemplate_K8SPod{K8SPod: overlay(task, different.Pod, name)}
+		template.Target = &core.TaskTemplate_K8SPod{K8SPod: overlay(task, different.Pod, different.Container)}
 	}
 	if container := template.GetContainer(); container != nil {
 		if different.Image != "" {
@@ -54,14 +58,13 @@ func RoleOf(task *core.TaskTemplate, name string, different Different) Role {
 	return Role{Name: name, Template: template}
 }
 
-// overlay returns the pod of a role, completed from the task. Clients name the container of the task after its pod's
-// role, or leave one container without a meaning of its name.
-func overlay(task *core.TaskTemplate, pod *core.K8SPod, role string) *core.K8SPod {
+// overlay returns the pod of a role, completed from the task. The container of the task is the one that the pod calls
+// primary, else the one with the given name, else the only one.
+func overlay(task *core.TaskTemplate, pod *core.K8SPod, named string) *core.K8SPod {
 	result := proto.CloneOf(pod)
-	name := PrimaryName(task)
 	own := primaryOf(result.GetPodSpec(), result.GetPrimaryContainerName())
 	if own == nil {
-		own = primaryOf(result.GetPodSpec(), "ray-"+role)
+		own = primaryOf(result.GetPodSpec(), named)
 	}
 	if containers := result.GetPodSpec().GetFields()["containers"].GetListValue().GetValues(); own == nil && len(containers) == 1 {
 		own = containers[0].GetStructValue()
@@ -69,42 +72,38 @@ func overlay(task *core.TaskTemplate, pod *core.K8SPod, role string) *core.K8SPo
 	if own == nil {
 		return result // it has no container for the task, which the builder refuses in words
 	}
+	name := PrimaryName(task)
 	own.Fields["name"] = structpb.NewStringValue(name)
 	result.PrimaryContainerName = name
-	image, env := task.GetContainer().GetImage(), map[string]string{}
+	image, env := task.GetContainer().GetImage(), []*structpb.Value(nil)
 	for _, pair := range task.GetContainer().GetEnv() {
-		env[pair.GetKey()] = pair.GetValue()
+		variable := Variable(pair.GetKey(), pair.GetValue())
+		env = append(env, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+			"name": structpb.NewStringValue(variable.Name), "value": structpb.NewStringValue(variable.Value),
+		}}))
 	}
 	if theirs := primaryOf(task.GetK8SPod().GetPodSpec(), name); theirs != nil {
-		image = theirs.GetFields()["image"].GetStringValue()
-		for _, one := range theirs.GetFields()["env"].GetListValue().GetValues() {
-			fields := one.GetStructValue().GetFields()
-			if value, plain := fields["value"]; plain {
-				env[fields["name"].GetStringValue()] = value.GetStringValue()
-			}
-		}
+		image, env = theirs.GetFields()["image"].GetStringValue(), theirs.GetFields()["env"].GetListValue().GetValues()
 	}
 	if own.GetFields()["image"].GetStringValue() == "" && image != "" {
 		own.Fields["image"] = structpb.NewStringValue(image)
 	}
-	addEnv(own, env)
+	own.Fields["env"] = structpb.NewListValue(&structpb.ListValue{Values: mergedEnv(own.GetFields()["env"].GetListValue().GetValues(), env)})
 	return result
 }
 
-func addEnv(container *structpb.Struct, env map[string]string) {
-	list := container.GetFields()["env"].GetListValue()
-	if list == nil {
-		list = &structpb.ListValue{}
+// mergedEnv adds the variables of the task that a container does not have.
+func mergedEnv(own, task []*structpb.Value) []*structpb.Value {
+	nameOf := func(variable *structpb.Value) string {
+		return variable.GetStructValue().GetFields()["name"].GetStringValue()
 	}
-	for _, one := range list.GetValues() {
-		delete(env, one.GetStructValue().GetFields()["name"].GetStringValue())
+	result := slices.Clone(own)
+	for _, variable := range task {
+		if !slices.ContainsFunc(own, func(has *structpb.Value) bool { return nameOf(has) == nameOf(variable) }) {
+			result = append(result, variable)
+		}
 	}
-	for name, value := range env {
-		list.Values = append(list.Values, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
-			"name": structpb.NewStringValue(name), "value": structpb.NewStringValue(value),
-		}}))
-	}
-	container.Fields["env"] = structpb.NewListValue(list)
+	return result
 }
 
 // primaryOf returns the container with this name of an encoded pod spec, or nil.

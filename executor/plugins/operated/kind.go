@@ -74,7 +74,7 @@ func strip(object any) (any, error) {
 	found.SetAnnotations(nil)
 	if spec, ok := found.Object["spec"].(map[string]any); ok {
 		kept := map[string]any{}
-		for _, name := range []string{"suspend", "failurePolicy"} {
+		for _, name := range []string{"suspend", "runPolicy"} { // what Suspended is asked for
 			if value, has := spec[name]; has {
 				kept[name] = value
 			}

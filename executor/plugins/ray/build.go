@@ -38,8 +38,8 @@ func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 	result := map[string]any{
 		"entrypoint": entrypoint, "submissionMode": "K8sJobMode", "backoffLimit": int64(0),
 		"submitterPodTemplate": submits, "rayClusterSpec": cluster,
-		// The attempt ends with its process, so its cluster is of no more use. Pods that ended are read before.
-		"shutdownAfterJobFinishes": true, "ttlSecondsAfterFinished": int64(max(wanted.GetTtlSecondsAfterFinished(), 0)),
+		// The executor deletes the job, and its cluster with it, after it has read the pods and their logs.
+		"shutdownAfterJobFinishes": false,
 	}
 	if env := wanted.GetRuntimeEnvYaml(); env != "" {
 		result["runtimeEnvYAML"] = env
@@ -65,7 +65,7 @@ func special(r rune) bool {
 
 func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCluster) (map[string]any, error) {
 	headPod, err := draft.Pods(ctx, draft.Role(head, podspec.Different{
-		Pod: wanted.GetHeadGroupSpec().GetK8SPod(), Extended: wanted.GetHeadGroupSpec().GetExtendedResources(), NoProgram: true,
+		Pod: wanted.GetHeadGroupSpec().GetK8SPod(), Container: "ray-head", Extended: wanted.GetHeadGroupSpec().GetExtendedResources(), NoProgram: true,
 	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
 		own.Ports = append(own.Ports, []corev1.ContainerPort{
 			{Name: "gcs-server", ContainerPort: 6379}, {Name: "dashboard", ContainerPort: 8265}, {Name: "client", ContainerPort: 10001},
@@ -106,7 +106,7 @@ func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCl
 
 func groupOf(ctx context.Context, draft *operated.Draft, group *plugins.WorkerGroupSpec) (map[string]any, error) {
 	pod, err := draft.Pods(ctx, draft.Role(worker, podspec.Different{
-		Pod: group.GetK8SPod(), Extended: group.GetExtendedResources(), NoProgram: true,
+		Pod: group.GetK8SPod(), Container: "ray-worker", Extended: group.GetExtendedResources(), NoProgram: true,
 	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) { node(own) })
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, request Request) (Identity, error)
 }
 
-// Lasting is an authenticator whose credentials may end before a call does, such as sessions and keys. It is asked about the callers of
+// Lasting is an authenticator whose credentials may end before a call does, such as sessions, keys and the tokens of tasks. It is asked about the callers of
 // open streams.
 type Lasting interface {
 	// Ended returns an Unauthenticated error once the credential of a caller has ended; nil for callers of other authenticators, and

@@ -61,6 +61,8 @@ type Identity struct {
 // Attempt is what the process of a task acts for.
 type Attempt struct {
 	Project, Domain, Run, Action string
+	// UID tells the action from those that had its name before; empty if it is not known.
+	UID string
 	// Number counts from 1.
 	Number uint32
 }
@@ -68,7 +70,9 @@ type Attempt struct {
 // App is what a replica of an app acts for.
 type App struct {
 	Project, Domain, Name string
-	Revision              uint64
+	// UID tells the app from those that had its name before; empty if it is not known.
+	UID      string
+	Revision uint64
 }
 
 // Pool is what a worker works for.

@@ -105,9 +105,6 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		if lasting := a.lasting(ctx); lasting != nil || changed != nil {
 			watch.Go(func() { authorised.watchRights(lasting, after, changed, end) })
 		}
-		if request, ok := ends(ctx); ok {
-			watch.Go(func() { a.watchCaller(ctx, request, end) })
-		}
 		err = next(authz.WithCell(ctx, cell), authorised)
 		if reason := taken(ctx); reason != nil && err == nil {
 			return answer(ctx, reason) // of a handler to which the end of its context is not a failure

@@ -20,18 +20,22 @@ func (a *authorisation) changes() (after func() <-chan struct{}, changed <-chan 
 	return func() <-chan struct{} { return nil }, nil
 }
 
-// lasting knows when the credential of a caller ends; nil for one without an end. See watchCaller for tasks.
+// lasting knows when the credential of a caller ends; nil for one without an end. Calls within the process end with the call that
+// they are made for.
 func (a *authorisation) lasting(ctx context.Context) authz.Lasting {
 	lasting, _ := a.gate.authenticator.(authz.Lasting)
-	if kind := authz.IdentityFrom(ctx).Kind; kind != authz.User && kind != authz.Key {
-		return nil
+	switch authz.IdentityFrom(ctx).Kind { //nolint:exhaustive // the credentials of all others have no end
+	case authz.User, authz.Key, authz.Task:
+		if !isInternal(ctx) {
+			return lasting
+		}
 	}
-	return lasting
+	return nil
 }
 
 // watchRights asks again about everything that an open stream has named, each time the answers of the authoriser may have
 // changed. It ends the stream when its caller has lost the right, and when the caller may see something else than before: the
-// client subscribes again and gets what it may see now. It also ends the stream of a caller whose session or key has ended. changed is
+// client subscribes again and gets what it may see now. It also ends the stream of a caller whose session, key or attempt has ended. changed is
 // from before the first answer, and after returns what follows it.
 func (c *authorisedConn) watchRights(lasting authz.Lasting, after func() <-chan struct{}, changed <-chan struct{}, end context.CancelCauseFunc) {
 	for {

@@ -100,14 +100,15 @@ func TestAStreamEndsWhenItsRightGoes(t *testing.T) {
 	}
 }
 
-// sessions is an authenticator of one person, whose session can be ended.
+// sessions is an authenticator of one caller, whose session can be ended.
 type sessions struct {
+	kind  authz.Kind
 	over  atomic.Bool
 	asked atomic.Int32
 }
 
-func (*sessions) Authenticate(context.Context, authz.Request) (authz.Identity, error) {
-	return authz.Identity{Kind: authz.User, Subject: "ada", Credential: "s_1"}, nil
+func (s *sessions) Authenticate(context.Context, authz.Request) (authz.Identity, error) {
+	return authz.Identity{Kind: s.kind, Subject: "ada", Credential: "s_1"}, nil
 }
 
 func (s *sessions) Ended(_ context.Context, identity authz.Identity) error {
@@ -120,7 +121,14 @@ func (s *sessions) Ended(_ context.Context, identity authz.Identity) error {
 
 // TestAStreamEndsWithItsSession: the rights of its caller stay as they are.
 func TestAStreamEndsWithItsSession(t *testing.T) {
-	people, clk := &sessions{}, clock.NewFake(time.Now())
+	for _, kind := range []authz.Kind{authz.User, authz.Key, authz.Task} {
+		t.Run(kind.String(), func(t *testing.T) { testEndOfSession(t, kind) })
+	}
+}
+
+func testEndOfSession(t *testing.T, kind authz.Kind) {
+	t.Helper()
+	people, clk := &sessions{kind: kind}, clock.NewFake(time.Now())
 	h := watching{handle: func(ctx context.Context, send func() error) error {
 		if err := send(); err != nil {
 			return err

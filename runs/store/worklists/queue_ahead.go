@@ -46,8 +46,8 @@ const (
 		) AS w LIMIT $4) AS counted`
 )
 
-// Ahead says where a queued action stands in its queue. For the default queue, others names all other queues and the name
-// is ignored.
+// Ahead returns the position of a queued action in its queue. For the default queue, others has the names of all other queues,
+// and the name is ignored.
 func (q *QueueReader) Ahead(ctx context.Context, queue string, others []string, a *schema.Action) (Standing, error) {
 	within, argument := `a.queue = $1`, any(queue)
 	if others != nil {
