@@ -30,6 +30,7 @@ func (d *demo) startServer(ctx context.Context) error {
 	server, err := manager.Complete(ctx, d.config, manager.Options{
 		Logger: d.log, LogLevel: d.level, Clock: d.clock, REST: d.cluster.RESTConfig(), Pace: d.pace, Listener: d.listener, Version: command.Version, Metrics: metrics,
 		MachineParts: d.gpuParts, MachineNames: machineNames(), Images: machineImages{store: node.Made, node: node},
+		Nodes: d.node,
 		RunDeleted: func(_ context.Context, project, domain, run string) error {
 			return d.node.RemoveRun(project, domain, run)
 		},
@@ -59,7 +60,9 @@ func (d *demo) configure() error {
 			"secrets.backends=local", "gateway.domain=localhost",
 			// More than a laptop runs at once. The rest of a large fan-out waits in Postgres, and not as objects of an API server
 			// that shares the cores with the tasks.
-			"runs.admission.maxLive=500"},
+			"runs.admission.maxLive=500",
+			// The node measures when it is asked, and most tasks of a laptop are short.
+			"executor.measure.interval=2s", "executor.measure.report=4s"},
 		d.opts.Set,
 		// The demo's own parts come last: neither the environment nor --set may replace them.
 		[]string{

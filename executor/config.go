@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/flyte-binary/flyte-binary/executor/measure"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/pods/logs"
@@ -21,6 +22,8 @@ type Config struct {
 	Pod podspec.Config `config:"pod"`
 	// Logs says how logs are read and stored.
 	Logs logs.Config `config:"logs"`
+	// Measure says how often what tasks use is measured.
+	Measure measure.Config `config:"measure"`
 	// Namespaces limits the executor to some namespaces; empty means all.
 	Namespaces []string `config:"namespaces"`
 	// InstallCRD installs the definition of TaskActions at startup. Default true; false where a chart does it.
@@ -37,6 +40,7 @@ func DefaultConfig() Config {
 		Plugins:     DefaultPlugins(),
 		Pod:         podspec.DefaultConfig(),
 		Logs:        logs.DefaultConfig(),
+		Measure:     measure.DefaultConfig(),
 		InstallCRD:  true,
 		StartupWait: 10 * time.Second,
 	}
@@ -49,6 +53,7 @@ func (c Config) Validate() error {
 	found.Section("plugins", c.Plugins.Validate())
 	found.Section("pod", c.Pod.Validate())
 	found.Section("logs", c.Logs.Validate())
+	found.Section("measure", c.Measure.Validate())
 	found.If(c.StartupWait < 0, "startupWait: must not be negative, got %s", c.StartupWait)
 	return found.Err()
 }

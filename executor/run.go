@@ -82,6 +82,8 @@ func (s *Service) runOnce(ctx context.Context, shard int, ready func()) error {
 	}
 	s.current.set(shard, one)
 	defer s.current.set(shard, nil)
+	s.caches.set(shard, mgr.GetClient())
+	defer s.caches.set(shard, nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watchers sync.WaitGroup
 	defer watchers.Wait()

@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/attempts"
 	"github.com/flyte-binary/flyte-binary/attempts/verdict"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/measure"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
@@ -65,6 +66,10 @@ type Deps struct {
 	Installation string
 	// Cluster is the id of the cluster, for reports; empty means the default one.
 	Cluster string
+	// Usage takes what attempts use; nil measures nothing.
+	Usage measure.Recorder
+	// Nodes reads what the pods of a node use; nil means its kubelet, or else the metrics API.
+	Nodes measure.Source
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 	// Tracer records spans of attempts; nil means none.
@@ -87,6 +92,8 @@ type Service struct {
 
 	finished func(*v1.TaskAction) // set before the start
 	current  current
+	caches   caches         // of the managers that run
+	meter    *measure.Meter // nil measures nothing
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -141,6 +148,9 @@ func newService(config Config, deps Deps, definitions []plugin.Definition) (*Ser
 	s.presence = &presence{probe: types, interval: config.Plugins.Probe, clock: deps.Clock}
 	if err := s.measure(); err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
+	}
+	if deps.Usage != nil {
+		s.meter = s.newMeter()
 	}
 	return s, nil
 }
@@ -238,6 +248,11 @@ func (s *Service) Start(ctx context.Context) error {
 	isReady := sync.OnceFunc(func() { close(ready) })
 	go func(done chan struct{}) {
 		defer close(done)
+		var beside sync.WaitGroup
+		defer beside.Wait()
+		if s.meter != nil {
+			beside.Go(func() { s.meter.Run(running) })
+		}
 		if s.deps.Leader == nil {
 			s.supervise(running, ident.AllShards, isReady)
 			return

@@ -161,6 +161,7 @@ func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 	deps := executor.Deps{
 		Kube: p.owned, Sink: p.events.Sink(), Assignments: p.peers.engine(), Store: p.blobs, Secrets: p.peers.secretValues(), Tokens: p.peers.taskTokens(), Clock: p.clock, Logger: p.log,
 		Installation: p.owner(), Cluster: p.config.Cluster.ID, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer,
+		Usage: p.peers.engine(), Nodes: p.options.Nodes,
 	}
 	if p.leader != nil {
 		deps.Leader = p.leader

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/flyte-binary/flyte-binary/executor/measure"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/kube/apipace"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
@@ -59,6 +60,8 @@ type Options struct {
 	MachineNames []string
 	// MachineParts describes parts of the machine, such as its GPUs, for the page of the system; nil means none.
 	MachineParts func(context.Context) []*insightv1.Component
+	// Nodes reads what the pods of a node use; nil means its kubelet, or else the metrics API.
+	Nodes measure.Source
 	// Metrics are those of parts around the server, which are served with its own. nil means none.
 	Metrics prometheus.Gatherer
 }

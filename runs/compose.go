@@ -20,8 +20,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	"github.com/flyte-binary/flyte-binary/runs/store/usages"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
+	"github.com/flyte-binary/flyte-binary/runs/usage"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
@@ -55,6 +57,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{
 		Reader: l.live, Feed: l.feed, Precedence: calls, Clock: deps.Clock, Logger: logger, Waits: l.meters.waits, Tracer: tracer(deps.Tracer),
 	})
+	used := usages.New(deps.Pool)
 	return &handlers{
 		started: launched.Creator,
 		run: runHandler{
@@ -72,13 +75,14 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Updater:  &change.Updater{Cache: l.cache, Conditions: conditions, Writer: l.writer},
 		},
 		states: &actionstate.Handler{States: catalog.NewActionStates(deps.Pool), Clock: deps.Clock},
-		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Streams: streams},
+		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Recorder: &usage.Recorder{Store: used}, Streams: streams},
 		insight: insightHandler{
 			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{
 				Reader: l.lists, Tracked: l.trackedIndex(), Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs,
 				Keeper: l.retention, Clock: deps.Clock,
 			}),
+			Viewer:    &usage.Viewer{Store: used},
 			Previewer: launched.Previewer,
 			Streams:   streams,
 		},

@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
+	"github.com/flyte-binary/flyte-binary/runs/usage"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
@@ -46,6 +47,7 @@ type engineHandler struct {
 	tracked *tracked.Service // may be nil
 	*dispatch.Handler
 	*change.Reporter
+	*usage.Recorder
 	*watch.Streams
 }
 
@@ -53,6 +55,7 @@ type engineHandler struct {
 type insightHandler struct {
 	tracked *tracked.Service // may be nil
 	*insight.Questions
+	*usage.Viewer
 	*launch.Previewer
 	*watch.Streams
 }

@@ -317,6 +317,7 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 		"action_states.action_id", // deleted by the database with their action
 		"actions.run_id", "actions.run_spec_digest", "actions.spec_digest",
 		"artifact_uses.run_id",                                        // deleted when the run is hidden
+		"attempt_usage.action_id",                                     // deleted by the database with their action
 		"built_images.action_id",                                      // stays: the image outlives the run that built it
 		"event_backlog.run_id",                                        // deleted when the events are published, or counted as a gap
 		"notification_outbox.action_id", "notification_outbox.run_id", // deleted when their deliveries are stored

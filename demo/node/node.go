@@ -49,6 +49,7 @@ type Node struct {
 	resolver podenv.Resolver
 	capacity corev1.ResourceList
 	devices  *devices.Table
+	usage    meter
 	apiURL   string
 	binder   *binder
 	server   *server

@@ -20,7 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 )
 
-// server is the part of a kubelet's API that the API server needs: logs of containers. Callers must have a certificate.
+// server is the part of a kubelet's API that is asked for here: logs of containers, and what pods use. Callers must have a certificate.
 type server struct {
 	n    *Node
 	http *http.Server
@@ -44,6 +44,7 @@ func startServer(n *Node, certificates pki.Certificates) (*server, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.containerLogs)
+	mux.HandleFunc("GET /stats/summary", s.summary)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/executor"
+	"github.com/flyte-binary/flyte-binary/executor/measure"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/pods/logs"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
@@ -20,6 +21,8 @@ type ExecutorConfig struct {
 	Pod podspec.Config `config:"pod"`
 	// Logs says how logs are read and stored.
 	Logs logs.Config `config:"logs"`
+	// Measure says how often what tasks use is measured.
+	Measure measure.Config `config:"measure"`
 	// Workers says how the pods of workers look, in addition to what Pod says.
 	Workers workerpods.Config `config:"workers"`
 	// Namespaces limits the executor to some namespaces; empty means all.
@@ -35,7 +38,7 @@ type ExecutorConfig struct {
 func DefaultExecutorConfig() ExecutorConfig {
 	own := executor.DefaultConfig()
 	return ExecutorConfig{
-		Reconciler: own.Reconciler, Plugins: own.Plugins, Pod: own.Pod, Logs: own.Logs, Namespaces: own.Namespaces,
+		Reconciler: own.Reconciler, Plugins: own.Plugins, Pod: own.Pod, Logs: own.Logs, Measure: own.Measure, Namespaces: own.Namespaces,
 		InstallCRD: own.InstallCRD, StartupWait: own.StartupWait,
 	}
 }
@@ -43,7 +46,7 @@ func DefaultExecutorConfig() ExecutorConfig {
 // Service is the part that the executor reads.
 func (c ExecutorConfig) Service() executor.Config {
 	return executor.Config{
-		Reconciler: c.Reconciler, Plugins: c.Plugins, Pod: c.Pod, Logs: c.Logs, Namespaces: c.Namespaces,
+		Reconciler: c.Reconciler, Plugins: c.Plugins, Pod: c.Pod, Logs: c.Logs, Measure: c.Measure, Namespaces: c.Namespaces,
 		InstallCRD: c.InstallCRD, StartupWait: c.StartupWait,
 	}
 }

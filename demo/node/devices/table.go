@@ -45,6 +45,18 @@ func (t *Table) Has(maker Maker) bool {
 	return slices.ContainsFunc(t.all, func(d Device) bool { return d.Maker == maker })
 }
 
+// Makers are those of whose devices the machine has any.
+func (t *Table) Makers() []Maker {
+	return slices.DeleteFunc(Makers(), func(m Maker) bool { return !t.Has(m) })
+}
+
+// Used reports whether any pod has a device.
+func (t *Table) Used() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.held) > 0
+}
+
 // Fitting are the devices that could satisfy a wish if no one held any, whole ones first.
 func (t *Table) Fitting(w Wish) []Device {
 	fitting := slices.DeleteFunc(slices.Clone(t.all), func(d Device) bool { return !w.fits(d) })

@@ -43,6 +43,15 @@ func imageOf(pid int) string {
 	return string(raw)
 }
 
+// HeldBytes is the memory of a process that only its end gives back. With shared, each page is divided among the processes that have it,
+// for which the kernel walks all pages. 0 when the process is gone.
+func HeldBytes(pid int, shared bool) int64 {
+	if shared {
+		return shareBytes(pid)
+	}
+	return heldBytes(pid)
+}
+
 // sumKiB adds the values of some fields of a file with lines `<name> <number> kB`, in bytes.
 func sumKiB(path string, names ...string) int64 {
 	raw, err := os.ReadFile(path)

@@ -123,6 +123,7 @@ func seams() []seam {
 		{module + "attempts", []string{"attempts", "pods", "executor", "pools", "connectors", "apps/deployer", "demo/imagebuild", "demo/node", "inpod/worker", "manager", "tests/bench"}, nil, "attempts fail and are judged alike, wherever they run, and reach the server by the same variables; nothing else knows them"},
 		{module + "pods/namespaces", []string{"pods", "executor", "actions", "apps/deployer", "pools/workerpods", "manager"}, nil, "the pods of a project share a namespace, whatever creates them"},
 		{module + "pods/podsecret", []string{"pods", "executor", "apps/deployer", "pools/workerpods", "manager", "demo"}, nil, "the values that a container was given are kept out of messages, wherever it runs"},
+		{module + "pods/nodestats", []string{"pods", "executor", "manager", "demo"}, nil, "nodes say what their pods use in one form"},
 		{module + "pods", []string{"pods", "executor", "apps/deployer", "pools/workerpods", "manager", "tests/bench"}, nil, "only what runs next to a cluster builds and reads pods"},
 		{module + "inpod/copilot", []string{"inpod/copilot", "manager"}, nil, "the co-pilot runs in the pods of tasks; services know its arguments only"},
 		{module + "inpod/worker", []string{"inpod/worker", "manager"}, nil, "workers run in the pods of reusable environments; services know their messages and variables only"},

@@ -69,6 +69,7 @@ var procedures = map[string]map[string]Row{
 		"GetActionStorage":  {controllers, "action.view", on("action_id")},
 		"GetAssignments":    {controllers, "action.assign", nothing("uids of the caller's own objects")},
 		"GetLiveAttempts":   {services, "action.view", nothing("attempts by the uids of their actions, for who checks their tokens")},
+		"RecordUsage":       {controllers, "action.record", large("the measurements of a batch of attempts", nothing("uids of the caller's own objects"))},
 		"RecordTransitions": {controllers, "action.record", large("a batch of reports, each with the whole error of a task", on("transitions.event.id"))},
 		"WatchAssignments":  {controllers, "action.assign", nothing("everything that was admitted")},
 		"WatchChildren":     {controllers, "action.view", on("parent")},
@@ -117,6 +118,7 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.insight.v1.InsightService": {
 		"ExplainAction":     {people, "action.view", on("action_id")},
 		"GetActivity":       {people, "run.view", listing(nothing("every place of the installation"))},
+		"GetAttemptUsage":   {people, "action.view", on("action_id")},
 		"GetTaskHistory":    {people, "task.view", on(self)},
 		"ListDataFlow":      {people, "action.view", on("action_id")},
 		"ListErrors":        {people, "action.view", on("run_id")},
@@ -126,6 +128,7 @@ var procedures = map[string]map[string]Row{
 		"PreviewRecovery":   {people, "run.view", on("run_id")},
 		"PreviewRetention":  {people, "retention.view", nothing("retention is of the installation")},
 		"Search":            {people, "run.view", listing(nothing("every place of the installation"))},
+		"SuggestResources":  {people, "task.view", on(self)},
 		"WatchRunActions":   {people, "run.view", on("run_id")},
 	},
 	"flytebinary.insight.v1.NotificationService": {

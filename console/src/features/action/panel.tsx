@@ -25,6 +25,7 @@ const Data = lazy(() => chunk(() => import("./io/data")).then((m) => ({ default:
 const Logs = lazy(() => chunk(() => import("./logs/logs")).then((m) => ({ default: m.LogsTab })));
 const Code = lazy(() => chunk(() => import("./code/code")).then((m) => ({ default: m.CodeView })));
 const Report = lazy(() => chunk(() => import("./report/report")).then((m) => ({ default: m.ReportView })));
+const Resources = lazy(() => chunk(() => import("./resources/resources")).then((m) => ({ default: m.ResourcesTab })));
 const Pod = lazy(() => chunk(() => import("./pod/pod")).then((m) => ({ default: m.PodTab })));
 
 export interface ActionPanelProps {
@@ -106,7 +107,7 @@ function Header({ run, action, attempt, details, onChange, onClose }: ActionPane
   );
 }
 
-const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", code: "Code", report: "Report", pod: "Pod" };
+const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", code: "Code", report: "Report", resources: "Resources", pod: "Pod" };
 
 /** The tabs of an action. Only tasks run code in pods, and those of tracked runs have neither here. */
 function tabsOf(details: ActionDetails, tracked: boolean | undefined): readonly PanelTab[] {
@@ -116,7 +117,7 @@ function tabsOf(details: ActionDetails, tracked: boolean | undefined): readonly 
     case ActionType.TRACE:
       return ["summary", "io"];
     default:
-      return hasReport(details) ? ["summary", "io", "logs", "report", "code", "pod"] : ["summary", "io", "logs", "code", "pod"];
+      return hasReport(details) ? ["summary", "io", "logs", "report", "code", "resources", "pod"] : ["summary", "io", "logs", "code", "resources", "pod"];
   }
 }
 
@@ -151,6 +152,7 @@ function Content({
         live={isLive(attemptOf(details, attempt)?.phase ?? ActionPhase.UNSPECIFIED)}
       />
     ),
+    resources: () => <Resources key={props.attempt} {...props} />,
     pod: () => <Pod {...props} />,
   };
   return (

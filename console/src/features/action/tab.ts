@@ -1,7 +1,7 @@
 import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import type { ActionName } from "@/entities/action/name";
 
-export type PanelTab = "summary" | "io" | "logs" | "code" | "report" | "pod";
+export type PanelTab = "summary" | "io" | "logs" | "code" | "report" | "resources" | "pod";
 
 /** A change of the panel, as it is written to the address; undefined removes a key. */
 export interface PanelChange {

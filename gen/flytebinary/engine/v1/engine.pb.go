@@ -12,6 +12,7 @@ package enginev1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	actions "github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	common "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	core "github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -1233,6 +1234,180 @@ func (x *LiveAttempt) GetAttempt() uint32 {
 	return 0
 }
 
+// RecordUsageRequest has the measurements of some attempts.
+type RecordUsageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most one for each attempt.
+	Usages        []*AttemptUsage `protobuf:"bytes,1,rep,name=usages,proto3" json:"usages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordUsageRequest) Reset() {
+	*x = RecordUsageRequest{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordUsageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordUsageRequest) ProtoMessage() {}
+
+func (x *RecordUsageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordUsageRequest.ProtoReflect.Descriptor instead.
+func (*RecordUsageRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RecordUsageRequest) GetUsages() []*AttemptUsage {
+	if x != nil {
+		return x.Usages
+	}
+	return nil
+}
+
+// RecordUsageResponse is empty: measurements that are ignored are not missed.
+type RecordUsageResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordUsageResponse) Reset() {
+	*x = RecordUsageResponse{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordUsageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordUsageResponse) ProtoMessage() {}
+
+func (x *RecordUsageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordUsageResponse.ProtoReflect.Descriptor instead.
+func (*RecordUsageResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{18}
+}
+
+// AttemptUsage is what one attempt used, summed over its pods.
+type AttemptUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in ActionRef.
+	Uid int64 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
+	// From 1.
+	Attempt uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// What its pods request; an amount is unset where they request none.
+	Requests *v1.Amounts `protobuf:"bytes,3,opt,name=requests,proto3" json:"requests,omitempty"`
+	// Their limits; an amount is unset where a container has none.
+	Limits *v1.Amounts `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
+	// How many GPUs its pods request.
+	Gpus uint32 `protobuf:"varint,5,opt,name=gpus,proto3" json:"gpus,omitempty"`
+	// The measurements, oldest first.
+	Points        []*v1.UsagePoint `protobuf:"bytes,6,rep,name=points,proto3" json:"points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttemptUsage) Reset() {
+	*x = AttemptUsage{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttemptUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttemptUsage) ProtoMessage() {}
+
+func (x *AttemptUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttemptUsage.ProtoReflect.Descriptor instead.
+func (*AttemptUsage) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *AttemptUsage) GetUid() int64 {
+	if x != nil {
+		return x.Uid
+	}
+	return 0
+}
+
+func (x *AttemptUsage) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *AttemptUsage) GetRequests() *v1.Amounts {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *AttemptUsage) GetLimits() *v1.Amounts {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *AttemptUsage) GetGpus() uint32 {
+	if x != nil {
+		return x.Gpus
+	}
+	return 0
+}
+
+func (x *AttemptUsage) GetPoints() []*v1.UsagePoint {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
 // GetActionStorageRequest names an action.
 type GetActionStorageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1246,7 +1421,7 @@ type GetActionStorageRequest struct {
 
 func (x *GetActionStorageRequest) Reset() {
 	*x = GetActionStorageRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1258,7 +1433,7 @@ func (x *GetActionStorageRequest) String() string {
 func (*GetActionStorageRequest) ProtoMessage() {}
 
 func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1271,7 +1446,7 @@ func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageRequest.ProtoReflect.Descriptor instead.
 func (*GetActionStorageRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{17}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetActionStorageRequest) GetActionId() *common.ActionIdentifier {
@@ -1309,7 +1484,7 @@ type GetActionStorageResponse struct {
 
 func (x *GetActionStorageResponse) Reset() {
 	*x = GetActionStorageResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +1496,7 @@ func (x *GetActionStorageResponse) String() string {
 func (*GetActionStorageResponse) ProtoMessage() {}
 
 func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +1509,7 @@ func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageResponse.ProtoReflect.Descriptor instead.
 func (*GetActionStorageResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{18}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetActionStorageResponse) GetInputUri() string {
@@ -1398,7 +1573,7 @@ type TailContainerRequest struct {
 
 func (x *TailContainerRequest) Reset() {
 	*x = TailContainerRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1410,7 +1585,7 @@ func (x *TailContainerRequest) String() string {
 func (*TailContainerRequest) ProtoMessage() {}
 
 func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1423,7 +1598,7 @@ func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerRequest.ProtoReflect.Descriptor instead.
 func (*TailContainerRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{19}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TailContainerRequest) GetNamespace() string {
@@ -1472,7 +1647,7 @@ type TailContainerResponse struct {
 
 func (x *TailContainerResponse) Reset() {
 	*x = TailContainerResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1659,7 @@ func (x *TailContainerResponse) String() string {
 func (*TailContainerResponse) ProtoMessage() {}
 
 func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1672,7 @@ func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerResponse.ProtoReflect.Descriptor instead.
 func (*TailContainerResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{20}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TailContainerResponse) GetLines() []*dataplane.LogLine {
@@ -1511,7 +1686,7 @@ var File_flytebinary_engine_v1_engine_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x01\n" +
+	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/insight/v1/usage.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x01\n" +
 	"\n" +
 	"Transition\x12=\n" +
 	"\x05event\x18\x01 \x01(\v2\x1f.flyteidl2.workflow.ActionEventB\x06\xbaH\x03\xc8\x01\x01R\x05event\x124\n" +
@@ -1581,7 +1756,18 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\battempts\x18\x01 \x03(\v2\".flytebinary.engine.v1.LiveAttemptR\battempts\"9\n" +
 	"\vLiveAttempt\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x03R\x03uid\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\rR\aattempt\"\xa0\x01\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\"^\n" +
+	"\x12RecordUsageRequest\x12H\n" +
+	"\x06usages\x18\x01 \x03(\v2#.flytebinary.engine.v1.AttemptUsageB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x06usages\"\x15\n" +
+	"\x13RecordUsageResponse\"\x9a\x02\n" +
+	"\fAttemptUsage\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\x03R\x03uid\x12'\n" +
+	"\aattempt\x18\x02 \x01(\rB\r\xbaH\n" +
+	"*\b\x18\xff\xff\xff\xff\a(\x01R\aattempt\x12;\n" +
+	"\brequests\x18\x03 \x01(\v2\x1f.flytebinary.insight.v1.AmountsR\brequests\x127\n" +
+	"\x06limits\x18\x04 \x01(\v2\x1f.flytebinary.insight.v1.AmountsR\x06limits\x12\x12\n" +
+	"\x04gpus\x18\x05 \x01(\rR\x04gpus\x12E\n" +
+	"\x06points\x18\x06 \x03(\v2\".flytebinary.insight.v1.UsagePointB\t\xbaH\x06\x92\x01\x03\x10\xf0\x01R\x06points\"\xa0\x01\n" +
 	"\x17GetActionStorageRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12<\n" +
 	"\n" +
@@ -1614,13 +1800,14 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x12RUNNER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fRUNNER_EXECUTOR\x10\x01\x12\x0f\n" +
 	"\vRUNNER_POOL\x10\x02\x12\x14\n" +
-	"\x10RUNNER_CONNECTOR\x10\x032\xc2\x05\n" +
+	"\x10RUNNER_CONNECTOR\x10\x032\xa8\x06\n" +
 	"\rEngineService\x12v\n" +
 	"\x11RecordTransitions\x12/.flytebinary.engine.v1.RecordTransitionsRequest\x1a0.flytebinary.engine.v1.RecordTransitionsResponse\x12l\n" +
 	"\rWatchChildren\x12+.flytebinary.engine.v1.WatchChildrenRequest\x1a,.flytebinary.engine.v1.WatchChildrenResponse0\x01\x12u\n" +
 	"\x10WatchAssignments\x12..flytebinary.engine.v1.WatchAssignmentsRequest\x1a/.flytebinary.engine.v1.WatchAssignmentsResponse0\x01\x12m\n" +
 	"\x0eGetAssignments\x12,.flytebinary.engine.v1.GetAssignmentsRequest\x1a-.flytebinary.engine.v1.GetAssignmentsResponse\x12p\n" +
-	"\x0fGetLiveAttempts\x12-.flytebinary.engine.v1.GetLiveAttemptsRequest\x1a..flytebinary.engine.v1.GetLiveAttemptsResponse\x12s\n" +
+	"\x0fGetLiveAttempts\x12-.flytebinary.engine.v1.GetLiveAttemptsRequest\x1a..flytebinary.engine.v1.GetLiveAttemptsResponse\x12d\n" +
+	"\vRecordUsage\x12).flytebinary.engine.v1.RecordUsageRequest\x1a*.flytebinary.engine.v1.RecordUsageResponse\x12s\n" +
 	"\x10GetActionStorage\x12..flytebinary.engine.v1.GetActionStorageRequest\x1a/.flytebinary.engine.v1.GetActionStorageResponse2}\n" +
 	"\rPodLogService\x12l\n" +
 	"\rTailContainer\x12+.flytebinary.engine.v1.TailContainerRequest\x1a,.flytebinary.engine.v1.TailContainerResponse0\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
@@ -1638,7 +1825,7 @@ func file_flytebinary_engine_v1_engine_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_engine_v1_engine_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(TransitionOutcome)(0),                  // 0: flytebinary.engine.v1.TransitionOutcome
 	(Runner)(0),                             // 1: flytebinary.engine.v1.Runner
@@ -1659,35 +1846,40 @@ var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(*GetLiveAttemptsRequest)(nil),          // 16: flytebinary.engine.v1.GetLiveAttemptsRequest
 	(*GetLiveAttemptsResponse)(nil),         // 17: flytebinary.engine.v1.GetLiveAttemptsResponse
 	(*LiveAttempt)(nil),                     // 18: flytebinary.engine.v1.LiveAttempt
-	(*GetActionStorageRequest)(nil),         // 19: flytebinary.engine.v1.GetActionStorageRequest
-	(*GetActionStorageResponse)(nil),        // 20: flytebinary.engine.v1.GetActionStorageResponse
-	(*TailContainerRequest)(nil),            // 21: flytebinary.engine.v1.TailContainerRequest
-	(*TailContainerResponse)(nil),           // 22: flytebinary.engine.v1.TailContainerResponse
-	(*workflow.ActionEvent)(nil),            // 23: flyteidl2.workflow.ActionEvent
-	(*core.ExecutionError)(nil),             // 24: flyteidl2.core.ExecutionError
-	(*timestamppb.Timestamp)(nil),           // 25: google.protobuf.Timestamp
-	(*common.ActionIdentifier)(nil),         // 26: flyteidl2.common.ActionIdentifier
-	(*actions.WatchForUpdatesResponse)(nil), // 27: flyteidl2.actions.WatchForUpdatesResponse
-	(*workflow.TaskAction)(nil),             // 28: flyteidl2.workflow.TaskAction
-	(*task.RunSpec)(nil),                    // 29: flyteidl2.task.RunSpec
-	(workflow.RunSource)(0),                 // 30: flyteidl2.workflow.RunSource
-	(common.ActionPhase)(0),                 // 31: flyteidl2.common.ActionPhase
-	(*dataplane.LogLine)(nil),               // 32: flyteidl2.logs.dataplane.LogLine
+	(*RecordUsageRequest)(nil),              // 19: flytebinary.engine.v1.RecordUsageRequest
+	(*RecordUsageResponse)(nil),             // 20: flytebinary.engine.v1.RecordUsageResponse
+	(*AttemptUsage)(nil),                    // 21: flytebinary.engine.v1.AttemptUsage
+	(*GetActionStorageRequest)(nil),         // 22: flytebinary.engine.v1.GetActionStorageRequest
+	(*GetActionStorageResponse)(nil),        // 23: flytebinary.engine.v1.GetActionStorageResponse
+	(*TailContainerRequest)(nil),            // 24: flytebinary.engine.v1.TailContainerRequest
+	(*TailContainerResponse)(nil),           // 25: flytebinary.engine.v1.TailContainerResponse
+	(*workflow.ActionEvent)(nil),            // 26: flyteidl2.workflow.ActionEvent
+	(*core.ExecutionError)(nil),             // 27: flyteidl2.core.ExecutionError
+	(*timestamppb.Timestamp)(nil),           // 28: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil),         // 29: flyteidl2.common.ActionIdentifier
+	(*actions.WatchForUpdatesResponse)(nil), // 30: flyteidl2.actions.WatchForUpdatesResponse
+	(*workflow.TaskAction)(nil),             // 31: flyteidl2.workflow.TaskAction
+	(*task.RunSpec)(nil),                    // 32: flyteidl2.task.RunSpec
+	(*v1.Amounts)(nil),                      // 33: flytebinary.insight.v1.Amounts
+	(*v1.UsagePoint)(nil),                   // 34: flytebinary.insight.v1.UsagePoint
+	(workflow.RunSource)(0),                 // 35: flyteidl2.workflow.RunSource
+	(common.ActionPhase)(0),                 // 36: flyteidl2.common.ActionPhase
+	(*dataplane.LogLine)(nil),               // 37: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
-	23, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
-	24, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
-	25, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
+	26, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
+	27, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
+	28, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
 	2,  // 3: flytebinary.engine.v1.RecordTransitionsRequest.transitions:type_name -> flytebinary.engine.v1.Transition
 	0,  // 4: flytebinary.engine.v1.RecordTransitionsResponse.outcomes:type_name -> flytebinary.engine.v1.TransitionOutcome
-	26, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
-	27, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
-	26, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
+	29, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
+	30, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
+	29, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
 	7,  // 8: flytebinary.engine.v1.Assignment.ref:type_name -> flytebinary.engine.v1.ActionRef
-	28, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
-	29, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
-	25, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
-	25, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
+	31, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
+	32, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
+	28, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
+	28, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
 	7,  // 13: flytebinary.engine.v1.Release.ref:type_name -> flytebinary.engine.v1.ActionRef
 	1,  // 14: flytebinary.engine.v1.WatchAssignmentsRequest.runner:type_name -> flytebinary.engine.v1.Runner
 	7,  // 15: flytebinary.engine.v1.LiveActions.refs:type_name -> flytebinary.engine.v1.ActionRef
@@ -1697,29 +1889,35 @@ var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	9,  // 19: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
 	8,  // 20: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
 	18, // 21: flytebinary.engine.v1.GetLiveAttemptsResponse.attempts:type_name -> flytebinary.engine.v1.LiveAttempt
-	26, // 22: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	30, // 23: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	31, // 24: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	32, // 25: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	3,  // 26: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	5,  // 27: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	10, // 28: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	14, // 29: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	16, // 30: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
-	19, // 31: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	21, // 32: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	4,  // 33: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	6,  // 34: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	13, // 35: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	15, // 36: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	17, // 37: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
-	20, // 38: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	22, // 39: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	33, // [33:40] is the sub-list for method output_type
-	26, // [26:33] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	21, // 22: flytebinary.engine.v1.RecordUsageRequest.usages:type_name -> flytebinary.engine.v1.AttemptUsage
+	33, // 23: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
+	33, // 24: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
+	34, // 25: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
+	29, // 26: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	35, // 27: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	36, // 28: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	37, // 29: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	3,  // 30: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	5,  // 31: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	10, // 32: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	14, // 33: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	16, // 34: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
+	19, // 35: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
+	22, // 36: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	24, // 37: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	4,  // 38: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	6,  // 39: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	13, // 40: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	15, // 41: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	17, // 42: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
+	20, // 43: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
+	23, // 44: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	25, // 45: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	38, // [38:46] is the sub-list for method output_type
+	30, // [30:38] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }
@@ -1740,7 +1938,7 @@ func file_flytebinary_engine_v1_engine_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_engine_proto_rawDesc), len(file_flytebinary_engine_v1_engine_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   21,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -1038,7 +1038,7 @@ var File_flytebinary_insight_v1_insight_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\n" +
-	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
+	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a\"flytebinary/insight/v1/usage.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
 	"\x14ExplainActionRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\xba\x01\n" +
 	"\x15ExplainActionResponse\x123\n" +
@@ -1120,8 +1120,7 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x17WAIT_CAUSE_WORKER_SLOTS\x10\v\x12\x1b\n" +
 	"\x17WAIT_CAUSE_WORKER_START\x10\f\x12\x1d\n" +
 	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r\x12\x18\n" +
-	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e2\xeb\n" +
-	"\n" +
+	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e2\xe0\f\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
@@ -1135,7 +1134,9 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\fListDataFlow\x12+.flytebinary.insight.v1.ListDataFlowRequest\x1a,.flytebinary.insight.v1.ListDataFlowResponse\"\x03\x90\x02\x01\x12}\n" +
 	"\x11ListPausedActions\x120.flytebinary.insight.v1.ListPausedActionsRequest\x1a1.flytebinary.insight.v1.ListPausedActionsResponse\"\x03\x90\x02\x01\x12t\n" +
 	"\x0eGetTaskHistory\x12-.flytebinary.insight.v1.GetTaskHistoryRequest\x1a..flytebinary.insight.v1.GetTaskHistoryResponse\"\x03\x90\x02\x01\x12k\n" +
-	"\vGetActivity\x12*.flytebinary.insight.v1.GetActivityRequest\x1a+.flytebinary.insight.v1.GetActivityResponse\"\x03\x90\x02\x01\x12\\\n" +
+	"\vGetActivity\x12*.flytebinary.insight.v1.GetActivityRequest\x1a+.flytebinary.insight.v1.GetActivityResponse\"\x03\x90\x02\x01\x12w\n" +
+	"\x0fGetAttemptUsage\x12..flytebinary.insight.v1.GetAttemptUsageRequest\x1a/.flytebinary.insight.v1.GetAttemptUsageResponse\"\x03\x90\x02\x01\x12z\n" +
+	"\x10SuggestResources\x12/.flytebinary.insight.v1.SuggestResourcesRequest\x1a0.flytebinary.insight.v1.SuggestResourcesResponse\"\x03\x90\x02\x01\x12\\\n" +
 	"\x06Search\x12%.flytebinary.insight.v1.SearchRequest\x1a&.flytebinary.insight.v1.SearchResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
 
 var (
@@ -1180,15 +1181,19 @@ var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(*ListPausedActionsRequest)(nil),  // 24: flytebinary.insight.v1.ListPausedActionsRequest
 	(*GetTaskHistoryRequest)(nil),     // 25: flytebinary.insight.v1.GetTaskHistoryRequest
 	(*GetActivityRequest)(nil),        // 26: flytebinary.insight.v1.GetActivityRequest
-	(*SearchRequest)(nil),             // 27: flytebinary.insight.v1.SearchRequest
-	(*WatchRunActionsResponse)(nil),   // 28: flytebinary.insight.v1.WatchRunActionsResponse
-	(*ListTransitionsResponse)(nil),   // 29: flytebinary.insight.v1.ListTransitionsResponse
-	(*ListErrorsResponse)(nil),        // 30: flytebinary.insight.v1.ListErrorsResponse
-	(*ListDataFlowResponse)(nil),      // 31: flytebinary.insight.v1.ListDataFlowResponse
-	(*ListPausedActionsResponse)(nil), // 32: flytebinary.insight.v1.ListPausedActionsResponse
-	(*GetTaskHistoryResponse)(nil),    // 33: flytebinary.insight.v1.GetTaskHistoryResponse
-	(*GetActivityResponse)(nil),       // 34: flytebinary.insight.v1.GetActivityResponse
-	(*SearchResponse)(nil),            // 35: flytebinary.insight.v1.SearchResponse
+	(*GetAttemptUsageRequest)(nil),    // 27: flytebinary.insight.v1.GetAttemptUsageRequest
+	(*SuggestResourcesRequest)(nil),   // 28: flytebinary.insight.v1.SuggestResourcesRequest
+	(*SearchRequest)(nil),             // 29: flytebinary.insight.v1.SearchRequest
+	(*WatchRunActionsResponse)(nil),   // 30: flytebinary.insight.v1.WatchRunActionsResponse
+	(*ListTransitionsResponse)(nil),   // 31: flytebinary.insight.v1.ListTransitionsResponse
+	(*ListErrorsResponse)(nil),        // 32: flytebinary.insight.v1.ListErrorsResponse
+	(*ListDataFlowResponse)(nil),      // 33: flytebinary.insight.v1.ListDataFlowResponse
+	(*ListPausedActionsResponse)(nil), // 34: flytebinary.insight.v1.ListPausedActionsResponse
+	(*GetTaskHistoryResponse)(nil),    // 35: flytebinary.insight.v1.GetTaskHistoryResponse
+	(*GetActivityResponse)(nil),       // 36: flytebinary.insight.v1.GetActivityResponse
+	(*GetAttemptUsageResponse)(nil),   // 37: flytebinary.insight.v1.GetAttemptUsageResponse
+	(*SuggestResourcesResponse)(nil),  // 38: flytebinary.insight.v1.SuggestResourcesResponse
+	(*SearchResponse)(nil),            // 39: flytebinary.insight.v1.SearchResponse
 }
 var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	14, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
@@ -1219,21 +1224,25 @@ var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	24, // 25: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
 	25, // 26: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
 	26, // 27: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
-	27, // 28: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
-	2,  // 29: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
-	6,  // 30: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
-	9,  // 31: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
-	12, // 32: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
-	28, // 33: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
-	29, // 34: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
-	30, // 35: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
-	31, // 36: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
-	32, // 37: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
-	33, // 38: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
-	34, // 39: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
-	35, // 40: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
-	29, // [29:41] is the sub-list for method output_type
-	17, // [17:29] is the sub-list for method input_type
+	27, // 28: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
+	28, // 29: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
+	29, // 30: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
+	2,  // 31: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
+	6,  // 32: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
+	9,  // 33: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
+	12, // 34: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
+	30, // 35: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
+	31, // 36: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
+	32, // 37: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
+	33, // 38: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
+	34, // 39: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
+	35, // 40: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
+	36, // 41: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
+	37, // 42: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
+	38, // 43: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
+	39, // 44: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
+	31, // [31:45] is the sub-list for method output_type
+	17, // [17:31] is the sub-list for method input_type
 	17, // [17:17] is the sub-list for extension type_name
 	17, // [17:17] is the sub-list for extension extendee
 	0,  // [0:17] is the sub-list for field type_name
@@ -1246,6 +1255,7 @@ func file_flytebinary_insight_v1_insight_proto_init() {
 	}
 	file_flytebinary_insight_v1_overview_proto_init()
 	file_flytebinary_insight_v1_run_actions_proto_init()
+	file_flytebinary_insight_v1_usage_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -7,13 +7,13 @@ export interface Advice {
   /** What to do, most likely fix first. */
   readonly steps: readonly string[];
   /** The tab with more information. */
-  readonly look?: "logs" | "pod";
+  readonly look?: "logs" | "pod" | "resources";
 }
 
 const memory: Advice = {
   title: "Out of memory",
   steps: ["Request more memory in the resources of the task environment.", "Or process less at once: use smaller batches, or stream the data."],
-  look: "pod",
+  look: "resources",
 };
 const image: Advice = {
   title: "Image pull failed",

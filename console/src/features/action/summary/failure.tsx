@@ -7,7 +7,7 @@ import type { PanelTab } from "../tab";
 import { adviceOf, causeOf, kindOf } from "./advice";
 import css from "./summary.module.css";
 
-const looks = { logs: "Show log", pod: "Show pod" } as const;
+const looks = { logs: "Show log", pod: "Show pod", resources: "Show resources" } as const;
 
 /** An error with its code, kind and suggested fix. */
 export function Failure({ error, onLook }: { readonly error: ErrorInfo; readonly onLook?: (tab: PanelTab) => void }) {

@@ -13,7 +13,7 @@ import { segmentsOf } from "./segments";
 describe("advice", () => {
   const user = ErrorInfo_Kind.USER;
   it.each([
-    ["OOMKilled", "pod", /memory/],
+    ["OOMKilled", "resources", /memory/],
     ["ImagePullBackOff", "pod", /registry/],
     ["MAX_RUNTIME_EXCEEDED", "logs", /max_runtime/],
     ["QUEUED_TIMEOUT_EXCEEDED", undefined, /max_queued_time/],

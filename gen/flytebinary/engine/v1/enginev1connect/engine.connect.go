@@ -53,6 +53,9 @@ const (
 	// EngineServiceGetLiveAttemptsProcedure is the fully-qualified name of the EngineService's
 	// GetLiveAttempts RPC.
 	EngineServiceGetLiveAttemptsProcedure = "/flytebinary.engine.v1.EngineService/GetLiveAttempts"
+	// EngineServiceRecordUsageProcedure is the fully-qualified name of the EngineService's RecordUsage
+	// RPC.
+	EngineServiceRecordUsageProcedure = "/flytebinary.engine.v1.EngineService/RecordUsage"
 	// EngineServiceGetActionStorageProcedure is the fully-qualified name of the EngineService's
 	// GetActionStorage RPC.
 	EngineServiceGetActionStorageProcedure = "/flytebinary.engine.v1.EngineService/GetActionStorage"
@@ -78,6 +81,9 @@ type EngineServiceClient interface {
 	GetAssignments(context.Context, *v1.GetAssignmentsRequest) (*v1.GetAssignmentsResponse, error)
 	// GetLiveAttempts tells which attempts of some actions may run now.
 	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
+	// RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
+	// are ignored, so repeating a call does no harm; so are those of actions that do not exist.
+	RecordUsage(context.Context, *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error)
 	// GetActionStorage tells where an action's inputs and attempts are in the object store.
 	GetActionStorage(context.Context, *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error)
 }
@@ -123,6 +129,12 @@ func NewEngineServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(engineServiceMethods.ByName("GetLiveAttempts")),
 			connect.WithClientOptions(opts...),
 		),
+		recordUsage: connect.NewClient[v1.RecordUsageRequest, v1.RecordUsageResponse](
+			httpClient,
+			baseURL+EngineServiceRecordUsageProcedure,
+			connect.WithSchema(engineServiceMethods.ByName("RecordUsage")),
+			connect.WithClientOptions(opts...),
+		),
 		getActionStorage: connect.NewClient[v1.GetActionStorageRequest, v1.GetActionStorageResponse](
 			httpClient,
 			baseURL+EngineServiceGetActionStorageProcedure,
@@ -139,6 +151,7 @@ type engineServiceClient struct {
 	watchAssignments  *connect.Client[v1.WatchAssignmentsRequest, v1.WatchAssignmentsResponse]
 	getAssignments    *connect.Client[v1.GetAssignmentsRequest, v1.GetAssignmentsResponse]
 	getLiveAttempts   *connect.Client[v1.GetLiveAttemptsRequest, v1.GetLiveAttemptsResponse]
+	recordUsage       *connect.Client[v1.RecordUsageRequest, v1.RecordUsageResponse]
 	getActionStorage  *connect.Client[v1.GetActionStorageRequest, v1.GetActionStorageResponse]
 }
 
@@ -179,6 +192,15 @@ func (c *engineServiceClient) GetLiveAttempts(ctx context.Context, req *v1.GetLi
 	return nil, err
 }
 
+// RecordUsage calls flytebinary.engine.v1.EngineService.RecordUsage.
+func (c *engineServiceClient) RecordUsage(ctx context.Context, req *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error) {
+	response, err := c.recordUsage.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // GetActionStorage calls flytebinary.engine.v1.EngineService.GetActionStorage.
 func (c *engineServiceClient) GetActionStorage(ctx context.Context, req *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error) {
 	response, err := c.getActionStorage.CallUnary(ctx, connect.NewRequest(req))
@@ -205,6 +227,9 @@ type EngineServiceHandler interface {
 	GetAssignments(context.Context, *v1.GetAssignmentsRequest) (*v1.GetAssignmentsResponse, error)
 	// GetLiveAttempts tells which attempts of some actions may run now.
 	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
+	// RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
+	// are ignored, so repeating a call does no harm; so are those of actions that do not exist.
+	RecordUsage(context.Context, *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error)
 	// GetActionStorage tells where an action's inputs and attempts are in the object store.
 	GetActionStorage(context.Context, *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error)
 }
@@ -246,6 +271,12 @@ func NewEngineServiceHandler(svc EngineServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(engineServiceMethods.ByName("GetLiveAttempts")),
 		connect.WithHandlerOptions(opts...),
 	)
+	engineServiceRecordUsageHandler := connect.NewUnaryHandlerSimple(
+		EngineServiceRecordUsageProcedure,
+		svc.RecordUsage,
+		connect.WithSchema(engineServiceMethods.ByName("RecordUsage")),
+		connect.WithHandlerOptions(opts...),
+	)
 	engineServiceGetActionStorageHandler := connect.NewUnaryHandlerSimple(
 		EngineServiceGetActionStorageProcedure,
 		svc.GetActionStorage,
@@ -264,6 +295,8 @@ func NewEngineServiceHandler(svc EngineServiceHandler, opts ...connect.HandlerOp
 			engineServiceGetAssignmentsHandler.ServeHTTP(w, r)
 		case EngineServiceGetLiveAttemptsProcedure:
 			engineServiceGetLiveAttemptsHandler.ServeHTTP(w, r)
+		case EngineServiceRecordUsageProcedure:
+			engineServiceRecordUsageHandler.ServeHTTP(w, r)
 		case EngineServiceGetActionStorageProcedure:
 			engineServiceGetActionStorageHandler.ServeHTTP(w, r)
 		default:
@@ -293,6 +326,10 @@ func (UnimplementedEngineServiceHandler) GetAssignments(context.Context, *v1.Get
 
 func (UnimplementedEngineServiceHandler) GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.GetLiveAttempts is not implemented"))
+}
+
+func (UnimplementedEngineServiceHandler) RecordUsage(context.Context, *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.RecordUsage is not implemented"))
 }
 
 func (UnimplementedEngineServiceHandler) GetActionStorage(context.Context, *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error) {

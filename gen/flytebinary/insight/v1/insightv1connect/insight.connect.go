@@ -69,6 +69,12 @@ const (
 	// InsightServiceGetActivityProcedure is the fully-qualified name of the InsightService's
 	// GetActivity RPC.
 	InsightServiceGetActivityProcedure = "/flytebinary.insight.v1.InsightService/GetActivity"
+	// InsightServiceGetAttemptUsageProcedure is the fully-qualified name of the InsightService's
+	// GetAttemptUsage RPC.
+	InsightServiceGetAttemptUsageProcedure = "/flytebinary.insight.v1.InsightService/GetAttemptUsage"
+	// InsightServiceSuggestResourcesProcedure is the fully-qualified name of the InsightService's
+	// SuggestResources RPC.
+	InsightServiceSuggestResourcesProcedure = "/flytebinary.insight.v1.InsightService/SuggestResources"
 	// InsightServiceSearchProcedure is the fully-qualified name of the InsightService's Search RPC.
 	InsightServiceSearchProcedure = "/flytebinary.insight.v1.InsightService/Search"
 )
@@ -97,6 +103,10 @@ type InsightServiceClient interface {
 	GetTaskHistory(context.Context, *v1.GetTaskHistoryRequest) (*v1.GetTaskHistoryResponse, error)
 	// GetActivity says in which projects and domains there were runs, and how they went.
 	GetActivity(context.Context, *v1.GetActivityRequest) (*v1.GetActivityResponse, error)
+	// GetAttemptUsage says what an attempt used of processors, memory, disk and GPUs, over time.
+	GetAttemptUsage(context.Context, *v1.GetAttemptUsageRequest) (*v1.GetAttemptUsageResponse, error)
+	// SuggestResources says what a task could request, by what its last attempts used.
+	SuggestResources(context.Context, *v1.SuggestResourcesRequest) (*v1.SuggestResourcesResponse, error)
 	// Search finds runs, tasks and projects by name.
 	Search(context.Context, *v1.SearchRequest) (*v1.SearchResponse, error)
 }
@@ -188,6 +198,20 @@ func NewInsightServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		getAttemptUsage: connect.NewClient[v1.GetAttemptUsageRequest, v1.GetAttemptUsageResponse](
+			httpClient,
+			baseURL+InsightServiceGetAttemptUsageProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("GetAttemptUsage")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		suggestResources: connect.NewClient[v1.SuggestResourcesRequest, v1.SuggestResourcesResponse](
+			httpClient,
+			baseURL+InsightServiceSuggestResourcesProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("SuggestResources")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		search: connect.NewClient[v1.SearchRequest, v1.SearchResponse](
 			httpClient,
 			baseURL+InsightServiceSearchProcedure,
@@ -211,6 +235,8 @@ type insightServiceClient struct {
 	listPausedActions *connect.Client[v1.ListPausedActionsRequest, v1.ListPausedActionsResponse]
 	getTaskHistory    *connect.Client[v1.GetTaskHistoryRequest, v1.GetTaskHistoryResponse]
 	getActivity       *connect.Client[v1.GetActivityRequest, v1.GetActivityResponse]
+	getAttemptUsage   *connect.Client[v1.GetAttemptUsageRequest, v1.GetAttemptUsageResponse]
+	suggestResources  *connect.Client[v1.SuggestResourcesRequest, v1.SuggestResourcesResponse]
 	search            *connect.Client[v1.SearchRequest, v1.SearchResponse]
 }
 
@@ -309,6 +335,24 @@ func (c *insightServiceClient) GetActivity(ctx context.Context, req *v1.GetActiv
 	return nil, err
 }
 
+// GetAttemptUsage calls flytebinary.insight.v1.InsightService.GetAttemptUsage.
+func (c *insightServiceClient) GetAttemptUsage(ctx context.Context, req *v1.GetAttemptUsageRequest) (*v1.GetAttemptUsageResponse, error) {
+	response, err := c.getAttemptUsage.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// SuggestResources calls flytebinary.insight.v1.InsightService.SuggestResources.
+func (c *insightServiceClient) SuggestResources(ctx context.Context, req *v1.SuggestResourcesRequest) (*v1.SuggestResourcesResponse, error) {
+	response, err := c.suggestResources.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // Search calls flytebinary.insight.v1.InsightService.Search.
 func (c *insightServiceClient) Search(ctx context.Context, req *v1.SearchRequest) (*v1.SearchResponse, error) {
 	response, err := c.search.CallUnary(ctx, connect.NewRequest(req))
@@ -342,6 +386,10 @@ type InsightServiceHandler interface {
 	GetTaskHistory(context.Context, *v1.GetTaskHistoryRequest) (*v1.GetTaskHistoryResponse, error)
 	// GetActivity says in which projects and domains there were runs, and how they went.
 	GetActivity(context.Context, *v1.GetActivityRequest) (*v1.GetActivityResponse, error)
+	// GetAttemptUsage says what an attempt used of processors, memory, disk and GPUs, over time.
+	GetAttemptUsage(context.Context, *v1.GetAttemptUsageRequest) (*v1.GetAttemptUsageResponse, error)
+	// SuggestResources says what a task could request, by what its last attempts used.
+	SuggestResources(context.Context, *v1.SuggestResourcesRequest) (*v1.SuggestResourcesResponse, error)
 	// Search finds runs, tasks and projects by name.
 	Search(context.Context, *v1.SearchRequest) (*v1.SearchResponse, error)
 }
@@ -429,6 +477,20 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	insightServiceGetAttemptUsageHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceGetAttemptUsageProcedure,
+		svc.GetAttemptUsage,
+		connect.WithSchema(insightServiceMethods.ByName("GetAttemptUsage")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceSuggestResourcesHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceSuggestResourcesProcedure,
+		svc.SuggestResources,
+		connect.WithSchema(insightServiceMethods.ByName("SuggestResources")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	insightServiceSearchHandler := connect.NewUnaryHandlerSimple(
 		InsightServiceSearchProcedure,
 		svc.Search,
@@ -460,6 +522,10 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 			insightServiceGetTaskHistoryHandler.ServeHTTP(w, r)
 		case InsightServiceGetActivityProcedure:
 			insightServiceGetActivityHandler.ServeHTTP(w, r)
+		case InsightServiceGetAttemptUsageProcedure:
+			insightServiceGetAttemptUsageHandler.ServeHTTP(w, r)
+		case InsightServiceSuggestResourcesProcedure:
+			insightServiceSuggestResourcesHandler.ServeHTTP(w, r)
 		case InsightServiceSearchProcedure:
 			insightServiceSearchHandler.ServeHTTP(w, r)
 		default:
@@ -513,6 +579,14 @@ func (UnimplementedInsightServiceHandler) GetTaskHistory(context.Context, *v1.Ge
 
 func (UnimplementedInsightServiceHandler) GetActivity(context.Context, *v1.GetActivityRequest) (*v1.GetActivityResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.GetActivity is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) GetAttemptUsage(context.Context, *v1.GetAttemptUsageRequest) (*v1.GetAttemptUsageResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.GetAttemptUsage is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) SuggestResources(context.Context, *v1.SuggestResourcesRequest) (*v1.SuggestResourcesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.SuggestResources is not implemented"))
 }
 
 func (UnimplementedInsightServiceHandler) Search(context.Context, *v1.SearchRequest) (*v1.SearchResponse, error) {

@@ -9,6 +9,8 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
+import type { Amounts, UsagePoint } from "../../insight/v1/usage_pb.js";
+import { file_flytebinary_insight_v1_usage } from "../../insight/v1/usage_pb.js";
 import type { WatchForUpdatesResponse } from "../../../flyteidl2/actions/actions_service_pb.js";
 import { file_flyteidl2_actions_actions_service } from "../../../flyteidl2/actions/actions_service_pb.js";
 import type { ActionIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
@@ -31,7 +33,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/engine.proto.
  */
 export const file_flytebinary_engine_v1_engine: GenFile = /*@__PURE__*/
-  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvZW5naW5lLnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEiugEKClRyYW5zaXRpb24SNgoFZXZlbnQYASABKAsyHy5mbHl0ZWlkbDIud29ya2Zsb3cuQWN0aW9uRXZlbnRCBrpIA8gBARItCgVlcnJvchgCIAEoCzIeLmZseXRlaWRsMi5jb3JlLkV4ZWN1dGlvbkVycm9yEi4KCm5vdF9iZWZvcmUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWJlZ2luc19yZXBvcnQYBCABKAgiXAoYUmVjb3JkVHJhbnNpdGlvbnNSZXF1ZXN0EkAKC3RyYW5zaXRpb25zGAEgAygLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRyYW5zaXRpb25CCLpIBZIBAggBIlcKGVJlY29yZFRyYW5zaXRpb25zUmVzcG9uc2USOgoIb3V0Y29tZXMYASADKA4yKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVHJhbnNpdGlvbk91dGNvbWUiUgoUV2F0Y2hDaGlsZHJlblJlcXVlc3QSOgoGcGFyZW50GAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEiVAoVV2F0Y2hDaGlsZHJlblJlc3BvbnNlEjsKB21lc3NhZ2UYASABKAsyKi5mbHl0ZWlkbDIuYWN0aW9ucy5XYXRjaEZvclVwZGF0ZXNSZXNwb25zZSJICglBY3Rpb25SZWYSCwoDdWlkGAEgASgDEi4KAmlkGAIgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyIsgDCgpBc3NpZ25tZW50Ei0KA3JlZhgBIAEoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYSDgoGcGFyZW50GAIgASgJEg0KBWdyb3VwGAMgASgJEiwKBHRhc2sYBCABKAsyHi5mbHl0ZWlkbDIud29ya2Zsb3cuVGFza0FjdGlvbhIpCghydW5fc3BlYxgFIAEoCzIXLmZseXRlaWRsMi50YXNrLlJ1blNwZWMSEQoJaW5wdXRfdXJpGAYgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgHIAEoCRIPCgdhdHRlbXB0GAggASgNEjIKDnJ1bl9zdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglxdWV1ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzZXJfZmFpbHVyZXMYCyABKA0SFwoPc3lzdGVtX2ZhaWx1cmVzGAwgASgNEg0KBWJlZ3VuGA0gASgIEhAKCHByaW9yaXR5GA4gASgFEhEKCWFuY2VzdG9ycxgPIAMoCRIPCgdjbHVzdGVyGBAgASgJIjgKB1JlbGVhc2USLQoDcmVmGAEgASgLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFjdGlvblJlZiKmAQoXV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIbCgVzaGFyZBgCIAEoDUIHukgEKgIQEEgAiAEBEhEKBXBvb2xzGAMgASgIQgIYARI3CgZydW5uZXIYBCABKA4yHS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUnVubmVyQgi6SAWCAQIQAUIICgZfc2hhcmQiPQoLTGl2ZUFjdGlvbnMSLgoEcmVmcxgBIAMoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYiCgoIU2VudGluZWwi+gEKGFdhdGNoQXNzaWdubWVudHNSZXNwb25zZRIyCgRsaXZlGAEgASgLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBY3Rpb25zSAASMwoIc2VudGluZWwYAiABKAsyHy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VudGluZWxIABI3Cgphc3NpZ25tZW50GAMgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFzc2lnbm1lbnRIABIxCgdyZWxlYXNlGAQgASgLMh4uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbGVhc2VIAEIJCgdtZXNzYWdlIlsKFUdldEFzc2lnbm1lbnRzUmVxdWVzdBIZCgR1aWRzGAEgAygDQgu6SAiSAQUIARD0AxIYCgdjbHVzdGVyGAIgASgJQge6SARyAhggEg0KBWVuZGVkGAMgASgIIlAKFkdldEFzc2lnbm1lbnRzUmVzcG9uc2USNgoLYXNzaWdubWVudHMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIzChZHZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0EhkKBHVpZHMYASADKANCC7pICJIBBQgBEPQDIk8KF0dldExpdmVBdHRlbXB0c1Jlc3BvbnNlEjQKCGF0dGVtcHRzGAEgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBdHRlbXB0IisKC0xpdmVBdHRlbXB0EgsKA3VpZBgBIAEoAxIPCgdhdHRlbXB0GAIgASgNIosBChdHZXRBY3Rpb25TdG9yYWdlUmVxdWVzdBI9CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXJCBrpIA8gBARIxCgpydW5fc291cmNlGAIgASgOMh0uZmx5dGVpZGwyLndvcmtmbG93LlJ1blNvdXJjZSKsAQoYR2V0QWN0aW9uU3RvcmFnZVJlc3BvbnNlEhEKCWlucHV0X3VyaRgBIAEoCRIXCg9ydW5fb3V0cHV0X2Jhc2UYAiABKAkSEAoIYXR0ZW1wdHMYAyABKA0SEAoIZmluaXNoZWQYBCABKAgSLAoFcGhhc2UYBSABKA4yHS5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvblBoYXNlEhIKCm91dHB1dF91cmkYBiABKAkifwoUVGFpbENvbnRhaW5lclJlcXVlc3QSGgoJbmFtZXNwYWNlGAEgASgJQge6SARyAhABEhQKA3BvZBgCIAEoCUIHukgEcgIQARIRCgljb250YWluZXIYAyABKAkSDgoGZm9sbG93GAQgASgIEhIKCnRhaWxfbGluZXMYBSABKAMiSQoVVGFpbENvbnRhaW5lclJlc3BvbnNlEjAKBWxpbmVzGAEgAygLMiEuZmx5dGVpZGwyLmxvZ3MuZGF0YXBsYW5lLkxvZ0xpbmUq3QEKEVRyYW5zaXRpb25PdXRjb21lEiIKHlRSQU5TSVRJT05fT1VUQ09NRV9VTlNQRUNJRklFRBAAEh4KGlRSQU5TSVRJT05fT1VUQ09NRV9BUFBMSUVEEAESHAoYVFJBTlNJVElPTl9PVVRDT01FX1NUQUxFEAISHwobVFJBTlNJVElPTl9PVVRDT01FX1RFUk1JTkFMEAMSJQohVFJBTlNJVElPTl9PVVRDT01FX1VOS05PV05fQUNUSU9OEAQSHgoaVFJBTlNJVElPTl9PVVRDT01FX1JFRlVTRUQQBSpcCgZSdW5uZXISFgoSUlVOTkVSX1VOU1BFQ0lGSUVEEAASEwoPUlVOTkVSX0VYRUNVVE9SEAESDwoLUlVOTkVSX1BPT0wQAhIUChBSVU5ORVJfQ09OTkVDVE9SEAMywgUKDUVuZ2luZVNlcnZpY2USdgoRUmVjb3JkVHJhbnNpdGlvbnMSLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVHJhbnNpdGlvbnNSZXF1ZXN0GjAuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFRyYW5zaXRpb25zUmVzcG9uc2USbAoNV2F0Y2hDaGlsZHJlbhIrLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaENoaWxkcmVuUmVxdWVzdBosLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaENoaWxkcmVuUmVzcG9uc2UwARJ1ChBXYXRjaEFzc2lnbm1lbnRzEi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXNzaWdubWVudHNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXNzaWdubWVudHNSZXNwb25zZTABEm0KDkdldEFzc2lnbm1lbnRzEiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFzc2lnbm1lbnRzUmVxdWVzdBotLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBc3NpZ25tZW50c1Jlc3BvbnNlEnAKD0dldExpdmVBdHRlbXB0cxItLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldExpdmVBdHRlbXB0c1Jlc3BvbnNlEnMKEEdldEFjdGlvblN0b3JhZ2USLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QWN0aW9uU3RvcmFnZVJlcXVlc3QaLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QWN0aW9uU3RvcmFnZVJlc3BvbnNlMn0KDVBvZExvZ1NlcnZpY2USbAoNVGFpbENvbnRhaW5lchIrLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsQ29udGFpbmVyUmVxdWVzdBosLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsQ29udGFpbmVyUmVzcG9uc2UwAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flyteidl2_actions_actions_service, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_execution, file_flyteidl2_logs_dataplane_payload, file_flyteidl2_task_run, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
+  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvZW5naW5lLnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEiugEKClRyYW5zaXRpb24SNgoFZXZlbnQYASABKAsyHy5mbHl0ZWlkbDIud29ya2Zsb3cuQWN0aW9uRXZlbnRCBrpIA8gBARItCgVlcnJvchgCIAEoCzIeLmZseXRlaWRsMi5jb3JlLkV4ZWN1dGlvbkVycm9yEi4KCm5vdF9iZWZvcmUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWJlZ2luc19yZXBvcnQYBCABKAgiXAoYUmVjb3JkVHJhbnNpdGlvbnNSZXF1ZXN0EkAKC3RyYW5zaXRpb25zGAEgAygLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRyYW5zaXRpb25CCLpIBZIBAggBIlcKGVJlY29yZFRyYW5zaXRpb25zUmVzcG9uc2USOgoIb3V0Y29tZXMYASADKA4yKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVHJhbnNpdGlvbk91dGNvbWUiUgoUV2F0Y2hDaGlsZHJlblJlcXVlc3QSOgoGcGFyZW50GAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEiVAoVV2F0Y2hDaGlsZHJlblJlc3BvbnNlEjsKB21lc3NhZ2UYASABKAsyKi5mbHl0ZWlkbDIuYWN0aW9ucy5XYXRjaEZvclVwZGF0ZXNSZXNwb25zZSJICglBY3Rpb25SZWYSCwoDdWlkGAEgASgDEi4KAmlkGAIgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyIsgDCgpBc3NpZ25tZW50Ei0KA3JlZhgBIAEoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYSDgoGcGFyZW50GAIgASgJEg0KBWdyb3VwGAMgASgJEiwKBHRhc2sYBCABKAsyHi5mbHl0ZWlkbDIud29ya2Zsb3cuVGFza0FjdGlvbhIpCghydW5fc3BlYxgFIAEoCzIXLmZseXRlaWRsMi50YXNrLlJ1blNwZWMSEQoJaW5wdXRfdXJpGAYgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgHIAEoCRIPCgdhdHRlbXB0GAggASgNEjIKDnJ1bl9zdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglxdWV1ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzZXJfZmFpbHVyZXMYCyABKA0SFwoPc3lzdGVtX2ZhaWx1cmVzGAwgASgNEg0KBWJlZ3VuGA0gASgIEhAKCHByaW9yaXR5GA4gASgFEhEKCWFuY2VzdG9ycxgPIAMoCRIPCgdjbHVzdGVyGBAgASgJIjgKB1JlbGVhc2USLQoDcmVmGAEgASgLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFjdGlvblJlZiKmAQoXV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIbCgVzaGFyZBgCIAEoDUIHukgEKgIQEEgAiAEBEhEKBXBvb2xzGAMgASgIQgIYARI3CgZydW5uZXIYBCABKA4yHS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUnVubmVyQgi6SAWCAQIQAUIICgZfc2hhcmQiPQoLTGl2ZUFjdGlvbnMSLgoEcmVmcxgBIAMoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYiCgoIU2VudGluZWwi+gEKGFdhdGNoQXNzaWdubWVudHNSZXNwb25zZRIyCgRsaXZlGAEgASgLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBY3Rpb25zSAASMwoIc2VudGluZWwYAiABKAsyHy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VudGluZWxIABI3Cgphc3NpZ25tZW50GAMgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFzc2lnbm1lbnRIABIxCgdyZWxlYXNlGAQgASgLMh4uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbGVhc2VIAEIJCgdtZXNzYWdlIlsKFUdldEFzc2lnbm1lbnRzUmVxdWVzdBIZCgR1aWRzGAEgAygDQgu6SAiSAQUIARD0AxIYCgdjbHVzdGVyGAIgASgJQge6SARyAhggEg0KBWVuZGVkGAMgASgIIlAKFkdldEFzc2lnbm1lbnRzUmVzcG9uc2USNgoLYXNzaWdubWVudHMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIzChZHZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0EhkKBHVpZHMYASADKANCC7pICJIBBQgBEPQDIk8KF0dldExpdmVBdHRlbXB0c1Jlc3BvbnNlEjQKCGF0dGVtcHRzGAEgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBdHRlbXB0IisKC0xpdmVBdHRlbXB0EgsKA3VpZBgBIAEoAxIPCgdhdHRlbXB0GAIgASgNIlYKElJlY29yZFVzYWdlUmVxdWVzdBJACgZ1c2FnZXMYASADKAsyIy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXR0ZW1wdFVzYWdlQgu6SAiSAQUIARDoByIVChNSZWNvcmRVc2FnZVJlc3BvbnNlIuwBCgxBdHRlbXB0VXNhZ2USCwoDdWlkGAEgASgDEh4KB2F0dGVtcHQYAiABKA1CDbpICioIGP////8HKAESMQoIcmVxdWVzdHMYAyABKAsyHy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFtb3VudHMSLwoGbGltaXRzGAQgASgLMh8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5BbW91bnRzEgwKBGdwdXMYBSABKA0SPQoGcG9pbnRzGAYgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Vc2FnZVBvaW50Qgm6SAaSAQMQ8AEiiwEKF0dldEFjdGlvblN0b3JhZ2VSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIqwBChhHZXRBY3Rpb25TdG9yYWdlUmVzcG9uc2USEQoJaW5wdXRfdXJpGAEgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoDRIQCghmaW5pc2hlZBgEIAEoCBIsCgVwaGFzZRgFIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USEgoKb3V0cHV0X3VyaRgGIAEoCSJ/ChRUYWlsQ29udGFpbmVyUmVxdWVzdBIaCgluYW1lc3BhY2UYASABKAlCB7pIBHICEAESFAoDcG9kGAIgASgJQge6SARyAhABEhEKCWNvbnRhaW5lchgDIAEoCRIOCgZmb2xsb3cYBCABKAgSEgoKdGFpbF9saW5lcxgFIAEoAyJJChVUYWlsQ29udGFpbmVyUmVzcG9uc2USMAoFbGluZXMYASADKAsyIS5mbHl0ZWlkbDIubG9ncy5kYXRhcGxhbmUuTG9nTGluZSrdAQoRVHJhbnNpdGlvbk91dGNvbWUSIgoeVFJBTlNJVElPTl9PVVRDT01FX1VOU1BFQ0lGSUVEEAASHgoaVFJBTlNJVElPTl9PVVRDT01FX0FQUExJRUQQARIcChhUUkFOU0lUSU9OX09VVENPTUVfU1RBTEUQAhIfChtUUkFOU0lUSU9OX09VVENPTUVfVEVSTUlOQUwQAxIlCiFUUkFOU0lUSU9OX09VVENPTUVfVU5LTk9XTl9BQ1RJT04QBBIeChpUUkFOU0lUSU9OX09VVENPTUVfUkVGVVNFRBAFKlwKBlJ1bm5lchIWChJSVU5ORVJfVU5TUEVDSUZJRUQQABITCg9SVU5ORVJfRVhFQ1VUT1IQARIPCgtSVU5ORVJfUE9PTBACEhQKEFJVTk5FUl9DT05ORUNUT1IQAzKoBgoNRW5naW5lU2VydmljZRJ2ChFSZWNvcmRUcmFuc2l0aW9ucxIvLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZWNvcmRUcmFuc2l0aW9uc1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVHJhbnNpdGlvbnNSZXNwb25zZRJsCg1XYXRjaENoaWxkcmVuEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQ2hpbGRyZW5SZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQ2hpbGRyZW5SZXNwb25zZTABEnUKEFdhdGNoQXNzaWdubWVudHMSLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QaLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hBc3NpZ25tZW50c1Jlc3BvbnNlMAESbQoOR2V0QXNzaWdubWVudHMSLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QXNzaWdubWVudHNSZXF1ZXN0Gi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFzc2lnbm1lbnRzUmVzcG9uc2UScAoPR2V0TGl2ZUF0dGVtcHRzEi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldExpdmVBdHRlbXB0c1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0TGl2ZUF0dGVtcHRzUmVzcG9uc2USZAoLUmVjb3JkVXNhZ2USKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiouZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFVzYWdlUmVzcG9uc2UScwoQR2V0QWN0aW9uU3RvcmFnZRIuLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBY3Rpb25TdG9yYWdlUmVxdWVzdBovLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBY3Rpb25TdG9yYWdlUmVzcG9uc2UyfQoNUG9kTG9nU2VydmljZRJsCg1UYWlsQ29udGFpbmVyEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXNwb25zZTABQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flytebinary_insight_v1_usage, file_flyteidl2_actions_actions_service, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_execution, file_flyteidl2_logs_dataplane_payload, file_flyteidl2_task_run, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
 
 /**
  * Transition is one observation of one attempt of an action.
@@ -595,6 +597,98 @@ export const LiveAttemptSchema: GenMessage<LiveAttempt> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_engine, 16);
 
 /**
+ * RecordUsageRequest has the measurements of some attempts.
+ *
+ * @generated from message flytebinary.engine.v1.RecordUsageRequest
+ */
+export type RecordUsageRequest = Message<"flytebinary.engine.v1.RecordUsageRequest"> & {
+  /**
+   * At most one for each attempt.
+   *
+   * @generated from field: repeated flytebinary.engine.v1.AttemptUsage usages = 1;
+   */
+  usages: AttemptUsage[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.RecordUsageRequest.
+ * Use `create(RecordUsageRequestSchema)` to create a new message.
+ */
+export const RecordUsageRequestSchema: GenMessage<RecordUsageRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 17);
+
+/**
+ * RecordUsageResponse is empty: measurements that are ignored are not missed.
+ *
+ * @generated from message flytebinary.engine.v1.RecordUsageResponse
+ */
+export type RecordUsageResponse = Message<"flytebinary.engine.v1.RecordUsageResponse"> & {
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.RecordUsageResponse.
+ * Use `create(RecordUsageResponseSchema)` to create a new message.
+ */
+export const RecordUsageResponseSchema: GenMessage<RecordUsageResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 18);
+
+/**
+ * AttemptUsage is what one attempt used, summed over its pods.
+ *
+ * @generated from message flytebinary.engine.v1.AttemptUsage
+ */
+export type AttemptUsage = Message<"flytebinary.engine.v1.AttemptUsage"> & {
+  /**
+   * As in ActionRef.
+   *
+   * @generated from field: int64 uid = 1;
+   */
+  uid: bigint;
+
+  /**
+   * From 1.
+   *
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+
+  /**
+   * What its pods request; an amount is unset where they request none.
+   *
+   * @generated from field: flytebinary.insight.v1.Amounts requests = 3;
+   */
+  requests?: Amounts | undefined;
+
+  /**
+   * Their limits; an amount is unset where a container has none.
+   *
+   * @generated from field: flytebinary.insight.v1.Amounts limits = 4;
+   */
+  limits?: Amounts | undefined;
+
+  /**
+   * How many GPUs its pods request.
+   *
+   * @generated from field: uint32 gpus = 5;
+   */
+  gpus: number;
+
+  /**
+   * The measurements, oldest first.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.UsagePoint points = 6;
+   */
+  points: UsagePoint[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.AttemptUsage.
+ * Use `create(AttemptUsageSchema)` to create a new message.
+ */
+export const AttemptUsageSchema: GenMessage<AttemptUsage> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 19);
+
+/**
  * GetActionStorageRequest names an action.
  *
  * @generated from message flytebinary.engine.v1.GetActionStorageRequest
@@ -620,7 +714,7 @@ export type GetActionStorageRequest = Message<"flytebinary.engine.v1.GetActionSt
  * Use `create(GetActionStorageRequestSchema)` to create a new message.
  */
 export const GetActionStorageRequestSchema: GenMessage<GetActionStorageRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 17);
+  messageDesc(file_flytebinary_engine_v1_engine, 20);
 
 /**
  * GetActionStorageResponse tells where an action's data lie.
@@ -676,7 +770,7 @@ export type GetActionStorageResponse = Message<"flytebinary.engine.v1.GetActionS
  * Use `create(GetActionStorageResponseSchema)` to create a new message.
  */
 export const GetActionStorageResponseSchema: GenMessage<GetActionStorageResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 18);
+  messageDesc(file_flytebinary_engine_v1_engine, 21);
 
 /**
  * TailContainerRequest names a container of a pod.
@@ -725,7 +819,7 @@ export type TailContainerRequest = Message<"flytebinary.engine.v1.TailContainerR
  * Use `create(TailContainerRequestSchema)` to create a new message.
  */
 export const TailContainerRequestSchema: GenMessage<TailContainerRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 19);
+  messageDesc(file_flytebinary_engine_v1_engine, 22);
 
 /**
  * TailContainerResponse carries lines in order.
@@ -746,7 +840,7 @@ export type TailContainerResponse = Message<"flytebinary.engine.v1.TailContainer
  * Use `create(TailContainerResponseSchema)` to create a new message.
  */
 export const TailContainerResponseSchema: GenMessage<TailContainerResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 20);
+  messageDesc(file_flytebinary_engine_v1_engine, 23);
 
 /**
  * TransitionOutcome says the outcome of one observation.
@@ -904,6 +998,17 @@ export const EngineService: GenService<{
     methodKind: "unary";
     input: typeof GetLiveAttemptsRequestSchema;
     output: typeof GetLiveAttemptsResponseSchema;
+  },
+  /**
+   * RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
+   * are ignored, so repeating a call does no harm; so are those of actions that do not exist.
+   *
+   * @generated from rpc flytebinary.engine.v1.EngineService.RecordUsage
+   */
+  recordUsage: {
+    methodKind: "unary";
+    input: typeof RecordUsageRequestSchema;
+    output: typeof RecordUsageResponseSchema;
   },
   /**
    * GetActionStorage tells where an action's inputs and attempts are in the object store.

@@ -1,0 +1,2 @@
+// Package usages has the SQL of what attempts used of the machine.
+package usages
