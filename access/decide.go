@@ -71,6 +71,9 @@ func (s *Service) Authoriser() authz.Authoriser { return s.policy }
 // Auditor records what callers do.
 func (s *Service) Auditor() authz.Auditor { return s.audit }
 
+// Records are the records of calls that are committed with what they are of.
+func (s *Service) Records() *audit.Recorder { return s.audit }
+
 // Limiter bounds what callers ask for.
 func (s *Service) Limiter() authz.Limiter { return s.limits }
 

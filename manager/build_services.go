@@ -73,6 +73,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		},
 		Outbox:    runs.Outbox{NotifyPhases: reviewer.Everywhere(), EventSinks: p.config.EventStream.Names()},
 		Retention: runs.Retention{Namespace: namespace, InUse: inUse(namespace), RunDeleted: p.options.runDeleted},
+		Records:   p.access.Records(),
 	})
 	if err != nil {
 		return nil, err

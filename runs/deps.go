@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
+	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
 )
@@ -68,6 +69,8 @@ type Deps struct {
 	Launch    Launch
 	Outbox    Outbox
 	Retention Retention
+	// Records are the audit records of calls; nil means that none is committed with what it is of.
+	Records store.Records
 }
 
 // Peers are the clients of other services. Each may be missing.

@@ -43,6 +43,7 @@ func call(t *testing.T, procedure, run string) authz.Entry {
 
 const (
 	create = "/flyteidl2.workflow.RunService/CreateRun"
+	deploy = "/flyteidl2.task.TaskService/DeployTask"
 	view   = "/flyteidl2.workflow.RunService/GetRunDetails"
 )
 
@@ -71,14 +72,14 @@ func found(t *testing.T, s *store.Store, filter store.AuditFilter) (texts []stri
 
 func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 	s, recorder, stop := started(t)
-	end, err := recorder.Begin(as(t, "ada"), call(t, create, "r1"))
+	_, end, err := recorder.Begin(as(t, "ada"), call(t, deploy, "r1"))
 	require.NoError(t, err)
-	_, err = recorder.Begin(as(t, "ada"), call(t, create, "lost"))
+	_, _, err = recorder.Begin(as(t, "ada"), call(t, deploy, "lost"))
 	require.NoError(t, err)
 	require.Empty(t, found(t, s, store.AuditFilter{}), "not before they end")
 	end(authz.Failed, rpc.NotFound("no such task"))
 	stop()
-	require.Equal(t, []string{"ada run.create failed"}, found(t, s, store.AuditFilter{}))
+	require.Equal(t, []string{"ada task.deploy failed"}, found(t, s, store.AuditFilter{}))
 
 	handler := &audit.Handler{Store: s, Clock: clock.System{}}
 	page, err := handler.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{})
@@ -90,7 +91,7 @@ func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 		shown   int
 	}{
 		{&accessv1.SearchAuditRequest{}, 1},
-		{&accessv1.SearchAuditRequest{Subject: "ada", Permission: "run.create", Scope: &accessv1.Scope{Project: "p"}, Outcome: "unknown"}, 1},
+		{&accessv1.SearchAuditRequest{Subject: "ada", Permission: "task.deploy", Scope: &accessv1.Scope{Project: "p"}, Outcome: "unknown"}, 1},
 		{&accessv1.SearchAuditRequest{Scope: &accessv1.Scope{Project: "q"}}, 0},
 		{&accessv1.SearchAuditRequest{Subject: "bob"}, 0},
 		{&accessv1.SearchAuditRequest{Outcome: "failed"}, 0},
@@ -106,13 +107,13 @@ func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 	}
 
 	unknown := store.AuditEvent{Outcome: "unknown", Error: "its process died"}
-	lost, err := s.EndLostAudit(t.Context(), time.Now().Add(-time.Minute), unknown, 10, audit.Seal)
+	lost, err := s.EndLostAudit(t.Context(), store.LostAudit{Begun: time.Now().Add(-time.Minute), End: unknown}, 10, audit.Seal)
 	require.NoError(t, err)
 	require.Zero(t, lost, "it is not old enough")
-	lost, err = s.EndLostAudit(t.Context(), time.Now().Add(time.Minute), unknown, 10, audit.Seal)
+	lost, err = s.EndLostAudit(t.Context(), store.LostAudit{Begun: time.Now().Add(time.Minute), End: unknown}, 10, audit.Seal)
 	require.NoError(t, err)
 	require.Equal(t, 1, lost, "its process died")
-	require.Equal(t, []string{"ada run.create failed", "ada run.create unknown"}, found(t, s, store.AuditFilter{}))
+	require.Equal(t, []string{"ada task.deploy failed", "ada task.deploy unknown"}, found(t, s, store.AuditFilter{}))
 
 	events, err := s.SearchAudit(t.Context(), store.AuditFilter{Limit: 1})
 	require.NoError(t, err)
@@ -138,8 +139,8 @@ func TestChangesOutsideOfTheDatabaseWaitForTheDisk(t *testing.T) {
 	w := &waits{}
 	recorder := audit.NewRecorder(w, false, clock.System{}, zerolog.Nop())
 	require.NoError(t, recorder.Start(t.Context()))
-	for _, procedure := range []string{create, "/flyteidl2.secret.SecretService/CreateSecret"} {
-		_, err := recorder.Begin(as(t, "ada"), call(t, procedure, "r1"))
+	for _, procedure := range []string{deploy, "/flyteidl2.secret.SecretService/CreateSecret"} {
+		_, _, err := recorder.Begin(as(t, "ada"), call(t, procedure, "r1"))
 		require.NoError(t, err)
 	}
 	require.NoError(t, recorder.Stop(t.Context()))
@@ -159,9 +160,9 @@ func (broken) AppendAudit(context.Context, []store.AuditEnd, store.Seal) error {
 func TestAChangeThatCannotBeRecordedIsNotMade(t *testing.T) {
 	recorder := audit.NewRecorder(broken{}, false, clock.System{}, zerolog.Nop())
 	require.NoError(t, recorder.Start(t.Context()))
-	_, err := recorder.Begin(as(t, "ada"), call(t, create, "r1"))
+	_, _, err := recorder.Begin(as(t, "ada"), call(t, deploy, "r1"))
 	require.Equal(t, rpc.KindUnavailable, rpc.KindOf(err))
-	end, err := recorder.Begin(as(t, "ada"), call(t, view, "r1"))
+	_, end, err := recorder.Begin(as(t, "ada"), call(t, view, "r1"))
 	require.NoError(t, err)
 	require.Nil(t, end, "what only reads is not recorded before")
 	require.NoError(t, recorder.Stop(t.Context()))
@@ -212,7 +213,7 @@ func TestChangesAreRecordedWhereAccessIsOpen(t *testing.T) {
 	} {
 		entry := call(t, procedure, "r1")
 		entry.Request.Header.Set("User-Agent", "flyte-sdk 2.5")
-		end, err := recorder.Begin(t.Context(), entry)
+		_, end, err := recorder.Begin(t.Context(), entry)
 		require.NoError(t, err)
 		require.Nil(t, end, procedure)
 		entry.Outcome = authz.Succeeded
@@ -301,7 +302,7 @@ func TestReplicasShareTheChain(t *testing.T) {
 	for i := range 200 {
 		recorder := []*audit.Recorder{one, two}[i%2]
 		calls.Go(func() {
-			end, err := recorder.Begin(as(t, "ada"), call(t, create, fmt.Sprint("r", i)))
+			_, end, err := recorder.Begin(as(t, "ada"), call(t, deploy, fmt.Sprint("r", i)))
 			if err == nil {
 				end(authz.Succeeded, nil)
 			}

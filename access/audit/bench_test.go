@@ -21,11 +21,11 @@ func BenchmarkRecordedChange(b *testing.B) {
 	recorder := audit.NewRecorder(s, false, clock.System{}, zerolog.Nop())
 	require.NoError(b, recorder.Start(b.Context()))
 	b.Cleanup(func() { require.NoError(b, recorder.Stop(context.WithoutCancel(b.Context()))) })
-	rule, _ := authz.RuleOf(create)
-	entry := authz.Entry{Request: authz.Request{Procedure: create, Header: http.Header{}}, Rule: rule, Resources: []authz.Resource{{Kind: "run", Project: "p", Domain: "d", Name: "r"}}}
+	rule, _ := authz.RuleOf(deploy)
+	entry := authz.Entry{Request: authz.Request{Procedure: deploy, Header: http.Header{}}, Rule: rule, Resources: []authz.Resource{{Kind: "run", Project: "p", Domain: "d", Name: "r"}}}
 	ctx := authz.WithIdentity(b.Context(), authz.Identity{Kind: authz.User, Subject: "ada"})
 	change := func() {
-		end, err := recorder.Begin(ctx, entry)
+		_, end, err := recorder.Begin(ctx, entry)
 		if err == nil {
 			end(authz.Succeeded, nil)
 		}

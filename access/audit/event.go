@@ -22,7 +22,15 @@ const (
 	after
 	// around the call: durable before it is handled, so that no change that was acknowledged lacks its event.
 	around
+	// within the transaction of the change.
+	within
 )
+
+// carrying are procedures that make their change by one operation of the writer of runs, whose transaction carries the record.
+var carrying = []string{
+	"/flyteidl2.workflow.RunService/AbortAction", "/flyteidl2.workflow.RunService/AbortRun",
+	"/flyteidl2.workflow.RunService/CreateRun", "/flyteidl2.workflow.RunService/SignalEvent",
+}
 
 // reading are the verbs that change nothing.
 var reading = []string{"view", "use", "call", "select", "discover", "verify"}
@@ -54,6 +62,8 @@ func (r *Recorder) mannerOf(kind authz.Kind, entry authz.Entry) manner {
 		return after
 	case slices.Contains(reading, verb):
 		return never
+	case slices.Contains(carrying, entry.Request.Procedure):
+		return within
 	default:
 		return around
 	}

@@ -17,6 +17,8 @@ const (
 	keepEvery = time.Minute
 	// lostAfter is after how long a call that was begun counts as lost with its process. Changes end within seconds.
 	lostAfter = 10 * time.Minute
+	// madeAfter is after how long the record of a change that was made counts as forgotten: its process adds it to the chain at once.
+	madeAfter = time.Minute
 	// step bounds a transaction of the keeper.
 	step = 1000
 	// leaseName and leaseLength are those of the lease of the keeper.
@@ -48,7 +50,7 @@ func NewKeeper(s *store.Store, leases leased.Leases, keepFor time.Duration, clk 
 func (k *keeper) pass(ctx context.Context) error {
 	now := k.clock.Now()
 	_, err := leased.Drain(step, func(size int) (int, error) {
-		return k.store.EndLostAudit(ctx, now.Add(-lostAfter), lost, size, Seal)
+		return k.store.EndLostAudit(ctx, store.LostAudit{Made: now.Add(-madeAfter), Begun: now.Add(-lostAfter), End: lost}, size, Seal)
 	})
 	if err != nil {
 		return err

@@ -91,17 +91,22 @@ func (r *Recorder) Stop(ctx context.Context) error {
 }
 
 // Begin implements authz.Beginning.
-func (r *Recorder) Begin(ctx context.Context, entry authz.Entry) (func(authz.Outcome, error), error) {
-	if r.mannerOf(authz.IdentityFrom(ctx).Kind, entry) != around {
-		return nil, nil //nolint:nilnil // documented
+func (r *Recorder) Begin(ctx context.Context, entry authz.Entry) (context.Context, func(authz.Outcome, error), error) {
+	manner := r.mannerOf(authz.IdentityFrom(ctx).Kind, entry)
+	if manner != around && manner != within {
+		return ctx, nil, nil
 	}
 	event := eventOf(ctx, entry)
 	event.At = r.clock.Now()
 	id := rand.Text()
-	if _, err := r.begun.Submit(ctx, store.AuditEnd{ID: id, Event: event}); err != nil {
-		return nil, rpc.Unavailable(err, "the call cannot be recorded, so it is not made; try again")
+	if manner == within {
+		handled, end := r.carry(ctx, store.AuditEnd{ID: id, Event: event})
+		return handled, end, nil
 	}
-	return func(outcome authz.Outcome, err error) {
+	if _, err := r.begun.Submit(ctx, store.AuditEnd{ID: id, Event: event}); err != nil {
+		return ctx, nil, rpc.Unavailable(err, "the call cannot be recorded, so it is not made; try again")
+	}
+	return ctx, func(outcome authz.Outcome, err error) {
 		event.Outcome, event.Error = outcome.String(), errorText(err)
 		r.add(store.AuditEnd{ID: id, Event: event})
 	}, nil

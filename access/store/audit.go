@@ -39,23 +39,32 @@ type Seal func(before []byte, event AuditEvent) []byte
 // BeginAudit records calls that are about to be handled. Unless wait is set, it returns before the record is on disk: Postgres
 // writes its log in order, so that a later change of its tables is never there without the record.
 func (s *Store) BeginAudit(ctx context.Context, begun []AuditEnd, wait bool) error {
-	ids, times, events := make([]string, len(begun)), make([]time.Time, len(begun)), make([]string, len(begun))
-	for i, one := range begun {
-		text, err := json.Marshal(one.Event)
-		if err != nil {
-			return fmt.Errorf("record the beginning of calls: %w", err)
-		}
-		ids[i], times[i], events[i] = one.ID, one.Event.At, string(text)
-	}
 	var statements pgx.Batch
 	if !wait {
 		statements.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
 	}
-	statements.Queue(`INSERT INTO access_audit_open (id, begun, event)
-		SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[])`, ids, times, events)
+	if err := QueueAudit(&statements, begun); err != nil {
+		return err
+	}
 	if err := s.pool.SendBatch(ctx, &statements).Close(); err != nil {
 		return fmt.Errorf("record the beginning of calls: %w", err)
 	}
+	return nil
+}
+
+// QueueAudit adds the statement that records calls which are not part of the chain yet: those that are about to be handled, whose
+// outcome is unknown, and those whose change the same transaction makes, with their outcome.
+func QueueAudit(statements *pgx.Batch, open []AuditEnd) error {
+	ids, times, events := make([]string, len(open)), make([]time.Time, len(open)), make([]string, len(open))
+	for i, one := range open {
+		text, err := json.Marshal(one.Event)
+		if err != nil {
+			return fmt.Errorf("record calls that are not part of the chain: %w", err)
+		}
+		ids[i], times[i], events[i] = one.ID, one.Event.At, string(text)
+	}
+	statements.Queue(`INSERT INTO access_audit_open (id, begun, event)
+		SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[])`, ids, times, events)
 	return nil
 }
 
@@ -91,12 +100,21 @@ func (s *Store) AppendAudit(ctx context.Context, ends []AuditEnd, seal Seal) err
 	return nil
 }
 
-// EndLostAudit ends calls that were begun before a time and have no end: the processes that handled them died. They get the outcome and
-// the error of end. It returns how many there were.
-func (s *Store) EndLostAudit(ctx context.Context, before time.Time, end AuditEvent, limit int, seal Seal) (ended int, err error) {
+// LostAudit says which calls of processes that died are added to the chain.
+type LostAudit struct {
+	// Made are calls whose record was committed with their change before this time.
+	Made time.Time
+	// Begun are calls that began before this time and have no end. They get the outcome and the error of End.
+	Begun time.Time
+	End   AuditEvent
+}
+
+// EndLostAudit adds calls to the chain whose processes died before they did it. It returns how many there were.
+func (s *Store) EndLostAudit(ctx context.Context, lost LostAudit, limit int, seal Seal) (ended int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `DELETE FROM access_audit_open WHERE id IN (
-			SELECT id FROM access_audit_open WHERE begun < $1 ORDER BY begun LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING event`, before, limit)
+		rows, err := tx.Query(ctx, `WITH lost AS (DELETE FROM access_audit_open WHERE id IN (
+			SELECT id FROM access_audit_open WHERE begun < CASE WHEN `+unknownOutcome+` THEN $1::timestamptz ELSE $2 END
+			ORDER BY begun LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING begun, event) SELECT event FROM lost ORDER BY begun`, lost.Begun, lost.Made, limit)
 		if err != nil {
 			return err
 		}
@@ -107,7 +125,9 @@ func (s *Store) EndLostAudit(ctx context.Context, before time.Time, end AuditEve
 			return err
 		}
 		for i := range events {
-			events[i].Outcome, events[i].Error = end.Outcome, end.Error
+			if events[i].Outcome == "unknown" {
+				events[i].Outcome, events[i].Error = lost.End.Outcome, lost.End.Error
+			}
 		}
 		ended = len(events)
 		return chain(ctx, tx, events, seal)
@@ -118,9 +138,13 @@ func (s *Store) EndLostAudit(ctx context.Context, before time.Time, end AuditEve
 	return ended, nil
 }
 
+// unknownOutcome is true for rows of access_audit_open whose change may have been made or not. The others were committed with their
+// change, and become part of the chain in a moment.
+const unknownOutcome = `event->>'Outcome' = 'unknown'`
+
 // OpenAudit are calls that pass a filter, were begun before a time and have no end, oldest first.
 func (s *Store) OpenAudit(ctx context.Context, filter AuditFilter, before time.Time) ([]AuditEvent, error) {
-	const read = `SELECT event FROM access_audit_open WHERE begun < $1 AND ($2 = '' OR event->>'Subject' = $2) AND ($3 = '' OR event->>'Permission' = $3)
+	const read = `SELECT event FROM access_audit_open WHERE begun < $1 AND ` + unknownOutcome + ` AND ($2 = '' OR event->>'Subject' = $2) AND ($3 = '' OR event->>'Permission' = $3)
 		AND ($4 = '' OR event->>'Project' = $4) AND ($5 = '' OR event->>'Domain' = $5) ORDER BY begun LIMIT $6`
 	rows, err := s.pool.Query(ctx, read, before, filter.Subject, filter.Permission, filter.Project, filter.Domain, filter.Limit)
 	if err != nil {

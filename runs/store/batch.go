@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -63,7 +64,9 @@ type batch struct {
 	uses       []artifactUse
 	reads      []*row // new actions whose inputs are to be read for artifacts
 	errs       []error
-	report     state.Report // the report that is decided now
+	changes    int               // the events of the batch so far
+	changing   []context.Context // of the operations that changed something
+	report     state.Report      // the report that is decided now
 	// portion is the largest number of actions that may be swept, or aborted with the tops of their subtrees.
 	portion int
 	// portions are the children to sweep now, by their parent; swept is how many of them each parent may have.
@@ -132,7 +135,10 @@ func (b *batch) decide(requests []*request) {
 	b.errs = make([]error, len(requests))
 	for i, r := range requests {
 		b.report++ // An operation is a report, or begins with one.
-		b.errs[i] = r.Value.apply(b)
+		before := b.changes
+		if b.errs[i] = r.Value.apply(b); b.changes > before {
+			b.changing = append(b.changing, r.Ctx)
+		}
 	}
 	b.report = state.Committed // what follows is no one's report
 	for _, run := range b.order {
@@ -237,6 +243,7 @@ func (b *batch) record(r *row, event, failure []byte) {
 	root.LastSeq++
 	r.LastSeq = root.LastSeq
 	r.UpdatedAt = b.now
+	b.changes++
 	b.touch(root)
 	b.touch(r)
 	r.run.events = append(r.run.events, schema.Event{

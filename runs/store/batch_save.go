@@ -103,6 +103,11 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 			statements.Queue(notices.Notify, w.deps.Channels.Live, payload)
 		}
 	}
+	if w.deps.Records != nil {
+		if err := w.deps.Records.Queue(&statements, b.changing); err != nil {
+			return err
+		}
+	}
 	statements.Queue(commit)
 	if err := tx.SendBatch(ctx, &statements).Close(); err != nil {
 		return fmt.Errorf("save changes: %w", err)

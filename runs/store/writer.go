@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
@@ -27,6 +28,15 @@ type LiveObserver interface {
 	LiveChanged(LiveChange)
 }
 
+// Records are the audit records of calls, which are committed with what the calls change.
+type Records interface {
+	// Queue adds the statement that stores the records of calls, by the contexts of their operations. Calls without a record are left
+	// out.
+	Queue(statements *pgx.Batch, calls []context.Context) error
+	// Committed is called after the commit. It must not block.
+	Committed(calls []context.Context)
+}
+
 // LiveChange is what one commit did to the set of actions that are admitted and unfinished.
 type LiveChange struct {
 	Admitted []schema.Ref // became live
@@ -36,13 +46,15 @@ type LiveChange struct {
 	Due      time.Time    // the earliest time at which one of the actions that changed is due; zero when none is
 }
 
-// WriterDeps are the dependencies of a Writer. Waker and Live may be nil.
+// WriterDeps are the dependencies of a Writer. Waker, Live and Records may be nil.
 type WriterDeps struct {
 	Pool   *pgxpool.Pool
 	Clock  clock.Clock
 	Waker  Waker
 	Live   LiveObserver
 	Logger zerolog.Logger
+	// Records get the calls of operations that changed something.
+	Records Records
 	// Queues are the queues of the installation; nil means the default queue alone.
 	Queues *queues.Set
 	// Notify has a bit for each phase that the installation's own notification rules name: 1<<phase.

@@ -137,6 +137,9 @@ func (w *Writer) committed(b *batch) {
 	for _, digest := range b.newSpecs {
 		w.specs.add(digest.digest)
 	}
+	if w.deps.Records != nil {
+		w.deps.Records.Committed(b.changing)
+	}
 	change := b.liveChange()
 	w.gate.add(b.placesFreed())
 	if ids := b.changedRuns(); len(ids) > 0 && w.deps.Waker != nil {

@@ -36,9 +36,9 @@ type Entry struct {
 type Beginning interface {
 	Auditor
 	// Begin is called once a call is allowed, before it is handled. If it returns a function, the call is recorded, and the
-	// function is called at the end in place of Record; it must not wait. Otherwise Record is called as for other calls. A call
-	// that cannot be recorded is not handled: its client gets the error.
-	Begin(ctx context.Context, entry Entry) (end func(Outcome, error), err error)
+	// function is called at the end in place of Record; it must not wait. Otherwise Record is called as for other calls. The call
+	// is handled with the context that is returned. A call that cannot be recorded is not handled: its client gets the error.
+	Begin(ctx context.Context, entry Entry) (handled context.Context, end func(Outcome, error), err error)
 }
 
 // Auditor records what callers do.

@@ -11,11 +11,12 @@ import (
 // recorded, or of no call.
 type audit struct{ auditor authz.Auditor }
 
-// begin is called before an allowed call is handled. end is nil if the call is recorded at its end alone.
-func (a audit) begin(ctx context.Context, entry authz.Entry) (end func(authz.Outcome, error), err error) {
+// begin is called before an allowed call is handled, with the context that it returns. end is nil if the call is recorded at its
+// end alone.
+func (a audit) begin(ctx context.Context, entry authz.Entry) (handled context.Context, end func(authz.Outcome, error), err error) {
 	auditor, ok := a.auditor.(authz.Beginning)
 	if !ok || isInProcess(ctx) {
-		return nil, nil //nolint:nilnil // documented
+		return ctx, nil, nil
 	}
 	return auditor.Begin(ctx, entry)
 }

@@ -77,10 +77,11 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 				return nil, answer(ctx, err)
 			}
 		}
-		if err = done.begin(ctx); err != nil {
+		var handled context.Context
+		if handled, err = done.begin(ctx); err != nil {
 			return nil, answer(ctx, err)
 		}
-		return next(authz.WithScope(ctx, scope), request)
+		return next(authz.WithScope(handled, scope), request)
 	}
 }
 

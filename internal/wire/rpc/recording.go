@@ -25,15 +25,14 @@ func (r *recording) entry(ctx context.Context) (entry authz.Entry, ok bool) {
 	return authz.Entry{Request: call.request, Rule: r.rule, Resources: r.resources, Outcome: r.outcome}, true
 }
 
-// begin is called before an allowed call is handled; a call that cannot be recorded is not.
-func (r *recording) begin(ctx context.Context) error {
+// begin is called before an allowed call is handled, with the context that it returns; a call that cannot be recorded is not.
+func (r *recording) begin(ctx context.Context) (handled context.Context, err error) {
 	entry, ok := r.entry(ctx)
 	if !ok {
-		return nil
+		return ctx, nil
 	}
-	var err error
-	r.ended, err = r.authorisation.audit.begin(ctx, entry)
-	return err
+	handled, r.ended, err = r.authorisation.audit.begin(ctx, entry)
+	return handled, err
 }
 
 // end is called once, with the error for the client.

@@ -1,0 +1,65 @@
+package audit
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+)
+
+// carried is the record of a call that the transaction of its change writes.
+type carried struct {
+	end    store.AuditEnd // of the call, if the change is made
+	queued atomic.Bool    // a transaction was given the record
+	made   atomic.Bool    // the change and the record are committed
+}
+
+type carriedKey struct{}
+
+// carry returns the context in which a call is handled, and what is called at its end. Once the change is committed, the record says
+// so, whatever the client is told: it may not have waited for the answer. A call that changed nothing is recorded at its end.
+func (r *Recorder) carry(ctx context.Context, call store.AuditEnd) (context.Context, func(authz.Outcome, error)) {
+	c := &carried{end: call}
+	c.end.Event.Outcome = authz.Succeeded.String()
+	return context.WithValue(ctx, carriedKey{}, c), func(outcome authz.Outcome, err error) {
+		if c.made.Load() {
+			return
+		}
+		if outcome == authz.Succeeded && c.queued.Load() {
+			// The connection was lost during the commit, and the repetition found the change made. The record is there.
+			r.add(c.end)
+			return
+		}
+		event := call.Event
+		event.Outcome, event.Error = outcome.String(), errorText(err)
+		r.add(store.AuditEnd{Event: event})
+	}
+}
+
+// Queue adds the statement that stores the records of calls, which their contexts carry, to the transaction of their changes. Calls
+// without such a record are left out.
+func (*Recorder) Queue(statements *pgx.Batch, calls []context.Context) error {
+	var made []store.AuditEnd
+	for _, call := range calls {
+		if c, ok := call.Value(carriedKey{}).(*carried); ok && !c.made.Load() {
+			c.queued.Store(true)
+			made = append(made, c.end)
+		}
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	return store.QueueAudit(statements, made)
+}
+
+// Committed has the records of calls added to the chain. Should the process die first, the keeper does it.
+func (r *Recorder) Committed(calls []context.Context) {
+	for _, call := range calls {
+		if c, ok := call.Value(carriedKey{}).(*carried); ok && c.made.CompareAndSwap(false, true) {
+			r.add(c.end)
+		}
+	}
+}
