@@ -1,6 +1,7 @@
 package access
 
 import (
+	"github.com/flyte-binary/flyte-binary/access/audit"
 	"github.com/flyte-binary/flyte-binary/access/policy"
 	"github.com/flyte-binary/flyte-binary/access/store"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"

@@ -55,15 +55,15 @@ func TestDemoSurvivesTheDeathOfEachProcess(t *testing.T) {
 		victim := first.Child(child)
 		require.NotZero(t, victim, child)
 		require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
-		require.Eventually(t, func() bool { now := first.Child(child); return now != 0 && now != victim }, time.Minute, 20*time.Millisecond,
+		require.Eventually(t, func() bool { now := first.Child(child); return now != 0 && now != victim }, demotest.Patience, 20*time.Millisecond,
 			"%s comes back", child)
-		require.Eventually(t, func() bool { return ready(first.URL) }, time.Minute, 50*time.Millisecond, "ready after the death of %s", child)
+		require.Eventually(t, func() bool { return ready(first.URL) }, demotest.Patience, 50*time.Millisecond, "ready after the death of %s", child)
 		require.False(t, first.Exited(), "the server outlives %s", child)
 	}
 
 	kube, postgres := first.Child("internal-kube"), first.Child("postgres")
 	first.Kill()
-	require.Eventually(t, func() bool { return !demotest.Alive(kube) && !demotest.Alive(postgres) }, time.Minute, 20*time.Millisecond,
+	require.Eventually(t, func() bool { return !demotest.Alive(kube) && !demotest.Alive(postgres) }, demotest.Patience, 20*time.Millisecond,
 		"children die with their parent")
 
 	second := demotest.Start(t, "--data-dir", dir)
@@ -90,7 +90,7 @@ func TestCtrlCLeavesNothingBehind(t *testing.T) {
 func TestSecondCtrlCStopsAtOnce(t *testing.T) {
 	demo := demotest.Start(t, "--ephemeral")
 	children := demo.Children()
-	require.Eventually(t, func() bool { demo.Interrupt(); return demo.Exited() }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { demo.Interrupt(); return demo.Exited() }, demotest.Patience, 50*time.Millisecond)
 	require.Equal(t, 130, demo.Wait(), "it does not wait for a graceful stop")
 	require.Eventually(t, func() bool {
 		for _, pid := range children {
@@ -99,7 +99,7 @@ func TestSecondCtrlCStopsAtOnce(t *testing.T) {
 			}
 		}
 		return true
-	}, time.Minute, 20*time.Millisecond)
+	}, demotest.Patience, 20*time.Millisecond)
 	t.Cleanup(func() { _ = os.RemoveAll(demo.DataDir) })
 }
 
@@ -185,7 +185,7 @@ func TestDemoRunsASampleThroughTheSDK(t *testing.T) {
 	sample, err := filepath.Abs("../examples/fanout.py")
 	require.NoError(t, err)
 	demo := demotest.Start(t, "--ephemeral", "--sample", sample)
-	require.Eventually(t, func() bool { return strings.Contains(demo.Output(), "stays up until Ctrl-C") }, 5*time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(demo.Output(), "stays up until Ctrl-C") }, demotest.Patience, 100*time.Millisecond)
 	require.Contains(t, demo.Output(), "7837", "the number of primes below 80,000")
 	require.Contains(t, demo.Output(), "primes.csv")
 	require.Contains(t, demo.Output(), "Try next")

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,7 +41,7 @@ func TestADemoStartsWhateverTheShellHolds(t *testing.T) {
 		t.Run("umask "+umask, func(t *testing.T) {
 			dir := demotest.DataDir(t)
 			demo := demotest.StartIn(t, demotest.Shell{Umask: umask, Env: hostile(t)}, "--data-dir", dir)
-			require.True(t, ready(demo.URL))
+			require.Eventually(t, func() bool { return ready(demo.URL) }, demotest.Patience, 50*time.Millisecond)
 			call(t, demo.URL, "flyteidl2.project.ProjectService/CreateProject", `{"project": {"id": "made", "name": "made"}}`)
 
 			kube, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", demo.Child("internal-kube")))

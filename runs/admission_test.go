@@ -46,9 +46,9 @@ func (c *writeFixture) eventuallyLive(names ...string) {
 	}
 }
 
-// eventually polls for some seconds until it holds.
+// eventually polls until it holds, or a minute is over: the machine may be busy.
 func eventually(holds func() bool) bool {
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if holds() {
 			return true
 		}
@@ -113,12 +113,13 @@ func TestLimitOfTheInstallationIsFairBetweenRuns(t *testing.T) {
 	c.create(namedRun("late"))
 	require.NotContains(t, c.live(), "late/a0", "the limit is reached")
 	c.report(transition("wide", "c0", 1, succeeded))
-	c.eventuallyLive("wide/a0", "wide/c1", "wide/c2", "wide/c3", "late/a0") // it has fewer places than the other
+	// The place goes to the run that has fewer, unless a pass that began before the run was created gives it to c4. Then the next place does.
+	require.Eventually(t, func() bool { return len(c.live()) == 5 }, time.Minute, 5*time.Millisecond)
 	c.report(transition("wide", "c1", 1, succeeded))
 	c.eventuallyLive("wide/a0", "wide/c2", "wide/c3", "wide/c4", "late/a0")
 	for i := range 10 {
 		require.Eventually(t, func() bool { return slices.Contains(c.live(), fmt.Sprint("wide/c", i)) || i < 2 },
-			5*time.Second, 5*time.Millisecond, "c%d", i)
+			time.Minute, 5*time.Millisecond, "c%d", i)
 		c.report(transition("wide", fmt.Sprint("c", i), 1, succeeded))
 	}
 }

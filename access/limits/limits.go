@@ -1,6 +1,6 @@
-// Package limits bounds what one caller, and one project, asks of the installation: requests a second, open streams, and runs
-// created and uploads requested a minute. It decides in the memory of the process. How much a project has under way is limited by the runs service,
-// which knows it.
+// Package limits bounds what one caller, and one project, asks of the installation: requests a second, open streams, sizes of requests,
+// and runs created and uploads requested a minute. It decides in the memory of the process. How much a person and a project have under
+// way is limited by the runs service, which knows it.
 package limits
 
 import (
@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
-	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
@@ -23,36 +21,19 @@ const (
 	streamWait = 5 * time.Second
 )
 
-// created is what certain calls create, whose number a minute is limited for a caller and for a project.
-type created struct {
-	things, does, done        string // "runs", "creates", "created"
-	callerField, projectField string
-	callerMost, projectMost   int
-	callers, projects         *rate
-}
-
-func newCreated(things, does, done, callerField string, callerMost int, projectField string, projectMost int) created {
-	return created{
-		things: things, does: does, done: done, callerField: callerField, projectField: projectField, callerMost: callerMost, projectMost: projectMost,
-		callers: newRate(callerMost, time.Minute, callerMost), projects: newRate(projectMost, time.Minute, projectMost),
-	}
-}
-
 // Limiter is the limits of one process.
 type Limiter struct {
-	config  Config
 	clock   clock.Clock
 	refused metric.Int64Counter
 
-	requests *rate
-	streams  *places
-	created  map[string]created // by the permission of the calls that create it
+	requests, streams, sizes pair
+	created                  map[string]pair // by the permission of the calls that create something
 }
 
 var _ authz.Limiter = (*Limiter)(nil)
 
 // New returns a limiter. meter gets the metric flyte.limits.refused.
-func New(config Config, clk clock.Clock, meter metric.MeterProvider) (*Limiter, error) {
+func New(c Config, clk clock.Clock, meter metric.MeterProvider) (*Limiter, error) {
 	const name = "flyte.limits.refused"
 	refused, err := meter.Meter("github.com/flyte-binary/flyte-binary/access/limits").Int64Counter(name,
 		metric.WithDescription("calls and streams that were refused because a caller or a project has reached a limit, by limit"))
@@ -60,82 +41,83 @@ func New(config Config, clk clock.Clock, meter metric.MeterProvider) (*Limiter, 
 		return nil, fmt.Errorf("make metric %s: %w", name, err)
 	}
 	return &Limiter{
-		config: config, clock: clk, refused: refused,
-		requests: newRate(config.RequestsPerSecond, time.Second, burst*config.RequestsPerSecond),
-		streams:  newPlaces(config.Streams),
-		created: map[string]created{
-			"run.create": newCreated("runs", "creates", "created",
-				"runsPerMinute", config.RunsPerMinute, "projectRunsPerMinute", config.ProjectRunsPerMinute),
-			"data.upload": newCreated("uploads", "requests", "requested",
-				"uploadsPerMinute", config.UploadsPerMinute, "projectUploadsPerMinute", config.ProjectUploadsPerMinute),
+		clock: clk, refused: refused,
+		requests: pair{
+			caller:  perSecond("requests", "requestsPerSecond", c.RequestsPerSecond, "%s makes more than %d requests a second"),
+			project: perSecond("project requests", "projectRequestsPerSecond", c.ProjectRequestsPerSecond, "project %s gets more than %d requests a second"),
+		},
+		streams: pair{
+			caller:  atOnce("streams", "streams", c.Streams, "%s has %d open streams"),
+			project: atOnce("project streams", "projectStreams", c.ProjectStreams, "project %s has %d open streams"),
+		},
+		sizes: pair{
+			caller:  atMost("request bytes", "requestBytes", c.RequestBytes, "the request of %s has more than %d bytes"),
+			project: atMost("project request bytes", "projectRequestBytes", c.ProjectRequestBytes, "the request in project %s has more than %d bytes"),
+		},
+		created: map[string]pair{
+			"run.create": {
+				caller:  perMinute("runs", "runsPerMinute", c.RunsPerMinute, "%s creates more than %d runs a minute"),
+				project: perMinute("project runs", "projectRunsPerMinute", c.ProjectRunsPerMinute, "more than %[2]d runs a minute are created in project %[1]s"),
+			},
+			"data.upload": {
+				caller:  perMinute("uploads", "uploadsPerMinute", c.UploadsPerMinute, "%s requests more than %d uploads a minute"),
+				project: perMinute("project uploads", "projectUploadsPerMinute", c.ProjectUploadsPerMinute, "more than %[2]d uploads a minute are requested in project %[1]s"),
+			},
 		},
 	}, nil
 }
 
 // Request implements authz.Limiter.
 func (l *Limiter) Request(ctx context.Context, identity authz.Identity) error {
-	key, limited := person(identity)
-	if !limited {
-		return nil
-	}
-	if wait := l.requests.take(key, l.clock.Now()); wait > 0 {
-		return l.refuse(ctx, "requests", wait, "%s makes more than %d requests a second, which is the limit (access.limits.requestsPerSecond)",
-			key, l.config.RequestsPerSecond)
+	if key, limited := person(identity); limited {
+		return l.take(ctx, l.requests.caller, key)
 	}
 	return nil
 }
 
 // Stream implements authz.Limiter.
 func (l *Limiter) Stream(ctx context.Context, identity authz.Identity) (release func(), err error) {
-	key, limited := person(identity)
-	if !limited {
+	if key, limited := person(identity); limited {
+		return l.enter(ctx, l.streams.caller, key)
+	}
+	return func() {}, nil
+}
+
+// Names implements authz.Limiter.
+func (l *Limiter) Names(ctx context.Context, identity authz.Identity, project string) (release func(), err error) {
+	if !ofProjects(identity) {
 		return func() {}, nil
 	}
-	leave, ok := l.streams.enter(key)
-	if !ok {
-		return nil, l.refuse(ctx, "streams", streamWait, "%s has %d open streams, which is the limit (access.limits.streams); end some",
-			key, l.config.Streams)
+	if err := l.take(ctx, l.requests.project, project); err != nil {
+		return nil, err
 	}
-	return leave, nil
+	return l.enter(ctx, l.streams.project, project)
 }
 
-// Call implements authz.Limiter. Only calls that create runs and that request uploads count.
-func (l *Limiter) Call(ctx context.Context, identity authz.Identity, rule authz.Rule, resources []authz.Resource) error {
-	c, counts := l.created[rule.Action]
-	if !counts {
-		return nil
-	}
-	now := l.clock.Now()
+// Call implements authz.Limiter. What it creates counts if it is runs or uploads.
+func (l *Limiter) Call(ctx context.Context, identity authz.Identity, call authz.Call) error {
+	created := l.created[call.Rule.Action]
 	if key, limited := person(identity); limited {
-		if wait := c.callers.take(key, now); wait > 0 {
-			return l.refuse(ctx, c.things, wait, "%s %s more than %d %s a minute, which is the limit (access.limits.%s)",
-				key, c.does, c.callerMost, c.things, c.callerField)
+		if err := l.measure(ctx, l.sizes.caller, key, call.Size); err != nil {
+			return err
+		}
+		if created.caller.rate != nil {
+			if err := l.take(ctx, created.caller, key); err != nil {
+				return err
+			}
 		}
 	}
-	project, named := place(resources)
-	if !named {
+	project, named := authz.ProjectOf(call.Resources)
+	if !named || !ofProjects(identity) {
 		return nil
 	}
-	if wait := c.projects.take(project, now); wait > 0 {
-		return l.refuse(ctx, "project "+c.things, wait, "more than %d %s a minute are %s in project %s, which is the limit (access.limits.%s)",
-			c.projectMost, c.things, c.done, project, c.projectField)
+	if err := l.measure(ctx, l.sizes.project, project, call.Size); err != nil {
+		return err
 	}
-	return nil
-}
-
-// refuse counts a refusal and returns its error.
-func (l *Limiter) refuse(ctx context.Context, limit string, wait time.Duration, format string, args ...any) error {
-	l.refused.Add(ctx, 1, metric.WithAttributes(attribute.String("limit", limit)))
-	return rpc.TryLater(wait, format+"; try again in %s", append(args, inWords(wait))...)
-}
-
-// inWords is a wait for people: in milliseconds below a second, else in seconds.
-func inWords(wait time.Duration) time.Duration {
-	unit := time.Second
-	if wait < unit {
-		unit = time.Millisecond
+	if err := l.take(ctx, l.requests.project, project); err != nil || created.project.rate == nil {
+		return err
 	}
-	return (wait + unit - 1).Truncate(unit)
+	return l.take(ctx, created.project, project)
 }
 
 // person is the name of a caller who has limits of its own. Anonymous callers look the same, tasks count for their
@@ -149,12 +131,12 @@ func person(identity authz.Identity) (name string, limited bool) {
 	}
 }
 
-// place is the project in which a call does what its rule says.
-func place(resources []authz.Resource) (project string, named bool) {
-	for _, resource := range resources {
-		if resource.Permission == "" && resource.Project != "" {
-			return resource.Project, true
-		}
+// ofProjects reports whether calls of a caller count for the projects that they name. Those of parts of the installation do not.
+func ofProjects(identity authz.Identity) bool {
+	switch identity.Kind {
+	case authz.User, authz.Key, authz.Task, authz.Anonymous:
+		return true
+	default:
+		return false
 	}
-	return "", false
 }

@@ -29,6 +29,15 @@ func limiter(t *testing.T, config limits.Config) (*limits.Limiter, *clock.Fake) 
 	return l, clk
 }
 
+// inP is something in project p.
+var inP = authz.Resource{Project: "p"}
+
+// call makes a call of 100 bytes.
+func call(t *testing.T, l *limits.Limiter, identity authz.Identity, permission string, resources ...authz.Resource) error {
+	t.Helper()
+	return l.Call(t.Context(), identity, authz.Call{Rule: authz.Rule{Action: permission}, Resources: resources, Size: func() int { return 100 }})
+}
+
 // refused checks that err says what is reached, and returns when to try again.
 func refused(t *testing.T, err error, words ...string) time.Duration {
 	t.Helper()
@@ -79,9 +88,7 @@ func TestStreamsAreCountedWhileTheyAreOpen(t *testing.T) {
 func TestRunsAreCountedByCallerAndByProject(t *testing.T) {
 	l, clk := limiter(t, limits.Config{RunsPerMinute: 2, ProjectRunsPerMinute: 3})
 	create := func(identity authz.Identity, project string) error {
-		return l.Call(t.Context(), identity, authz.Rule{Action: "run.create"}, []authz.Resource{
-			{Project: "library", Permission: "task.view"}, {Project: project},
-		})
+		return call(t, l, identity, "run.create", authz.Resource{Project: "library", Permission: "task.view"}, authz.Resource{Project: project})
 	}
 	require.NoError(t, create(ada, "p"))
 	require.NoError(t, create(ada, "p"))
@@ -92,7 +99,7 @@ func TestRunsAreCountedByCallerAndByProject(t *testing.T) {
 	require.Equal(t, 20*time.Second, wait)
 	refused(t, create(authz.Identity{}, "p"), "project p")
 	require.NoError(t, create(bob, "other"))
-	require.NoError(t, l.Call(t.Context(), ada, authz.Rule{Action: "run.view"}, []authz.Resource{{Project: "p"}}), "only new runs count")
+	require.NoError(t, call(t, l, ada, "run.view", inP), "only new runs count")
 	clk.Step(wait)
 	require.NoError(t, create(task, "p"))
 }
@@ -100,11 +107,11 @@ func TestRunsAreCountedByCallerAndByProject(t *testing.T) {
 func TestUploadsAreCountedByCallerAndByProject(t *testing.T) {
 	l, clk := limiter(t, limits.Config{RunsPerMinute: 1, UploadsPerMinute: 2, ProjectUploadsPerMinute: 3})
 	upload := func(identity authz.Identity, project string) error {
-		return l.Call(t.Context(), identity, authz.Rule{Action: "data.upload"}, []authz.Resource{{Project: project}})
+		return call(t, l, identity, "data.upload", authz.Resource{Project: project})
 	}
 	require.NoError(t, upload(ada, "p"))
 	require.NoError(t, upload(ada, "p"))
-	require.NoError(t, l.Call(t.Context(), ada, authz.Rule{Action: "run.create"}, []authz.Resource{{Project: "p"}}), "runs are counted by themselves")
+	require.NoError(t, call(t, l, ada, "run.create", inP), "runs are counted by themselves")
 	wait := refused(t, upload(ada, "other"), "user ada requests more than 2 uploads a minute", "access.limits.uploadsPerMinute", "try again in 30s")
 	require.Equal(t, 30*time.Second, wait)
 	require.NoError(t, upload(task, "p"))
@@ -114,13 +121,61 @@ func TestUploadsAreCountedByCallerAndByProject(t *testing.T) {
 	require.NoError(t, upload(task, "p"))
 }
 
+func TestRequestsAreCountedByProject(t *testing.T) {
+	l, clk := limiter(t, limits.Config{ProjectRequestsPerSecond: 1})
+	for i := range 10 {
+		require.NoError(t, call(t, l, []authz.Identity{ada, bob, key, task, {}}[i%5], "run.view", inP), "all callers have the limit together")
+	}
+	wait := refused(t, call(t, l, task, "run.view", inP), "project p gets more than 1 requests a second", "access.limits.projectRequestsPerSecond", "try again in 1s")
+	require.Equal(t, time.Second, wait)
+	_, err := l.Names(t.Context(), ada, "p")
+	refused(t, err, "project p gets more than 1 requests a second")
+	require.NoError(t, call(t, l, ada, "run.view", authz.Resource{Project: "other"}))
+	require.NoError(t, call(t, l, ada, "run.view", authz.Resource{}), "a list over projects")
+	require.NoError(t, call(t, l, ada, "run.view", authz.Resource{Project: "p", Permission: "task.view"}), "a task of p that is used elsewhere")
+	clk.Step(wait)
+	require.NoError(t, call(t, l, bob, "run.view", inP))
+}
+
+func TestStreamsAreCountedByProject(t *testing.T) {
+	l, _ := limiter(t, limits.Config{ProjectStreams: 2})
+	first, err := l.Names(t.Context(), ada, "p")
+	require.NoError(t, err)
+	_, err = l.Names(t.Context(), task, "p")
+	require.NoError(t, err)
+	_, err = l.Names(t.Context(), bob, "p")
+	require.Positive(t, refused(t, err, "project p has 2 open streams", "access.limits.projectStreams", "end some, or try again in 5s"))
+	_, err = l.Names(t.Context(), bob, "other")
+	require.NoError(t, err)
+	first()
+	_, err = l.Names(t.Context(), bob, "p")
+	require.NoError(t, err)
+}
+
+func TestRequestsHaveASize(t *testing.T) {
+	l, _ := limiter(t, limits.Config{RequestBytes: 99, ProjectRequestBytes: 99})
+	require.Zero(t, refused(t, call(t, l, ada, "run.view"), "the request of user ada has more than 99 bytes", "access.limits.requestBytes"), "later it is as large")
+	require.Zero(t, refused(t, call(t, l, task, "run.view", inP), "the request in project p has more than 99 bytes", "access.limits.projectRequestBytes"))
+	require.NoError(t, call(t, l, task, "run.view"))
+	l, _ = limiter(t, limits.Config{RequestBytes: 100, ProjectRequestBytes: 100})
+	require.NoError(t, call(t, l, ada, "run.view", inP))
+}
+
 func TestPartsOfTheInstallationHaveNoLimits(t *testing.T) {
-	l, _ := limiter(t, limits.Config{RequestsPerSecond: 1, Streams: 1, RunsPerMinute: 1})
+	l, _ := limiter(t, limits.Config{RequestsPerSecond: 1, Streams: 1, RequestBytes: 1, RunsPerMinute: 1})
+	none, _ := limiter(t, limits.Config{ProjectRequestsPerSecond: 1, ProjectStreams: 1, ProjectRequestBytes: 1, ProjectRunsPerMinute: 1})
+	for _, kind := range []authz.Kind{authz.Worker, authz.Cluster, authz.Service} {
+		for range 100 {
+			require.NoError(t, call(t, none, authz.Identity{Kind: kind}, "run.create", inP))
+			_, err := none.Names(t.Context(), authz.Identity{Kind: kind}, "p")
+			require.NoError(t, err)
+		}
+	}
 	for _, kind := range []authz.Kind{authz.Anonymous, authz.Task, authz.Worker, authz.Cluster, authz.Service} {
 		for range 100 {
 			identity := authz.Identity{Kind: kind, Subject: "one"}
 			require.NoError(t, l.Request(t.Context(), identity))
-			require.NoError(t, l.Call(t.Context(), identity, authz.Rule{Action: "run.create"}, []authz.Resource{{Project: "p"}}))
+			require.NoError(t, call(t, l, identity, "run.create", inP))
 			_, err := l.Stream(t.Context(), identity)
 			require.NoError(t, err)
 		}
@@ -131,7 +186,7 @@ func TestZeroIsNoLimit(t *testing.T) {
 	l, _ := limiter(t, limits.Config{})
 	for range 10_000 {
 		require.NoError(t, l.Request(t.Context(), ada))
-		require.NoError(t, l.Call(t.Context(), ada, authz.Rule{Action: "run.create"}, []authz.Resource{{Project: "p"}}))
+		require.NoError(t, call(t, l, ada, "run.create", inP))
 	}
 }
 

@@ -35,6 +35,9 @@ type Demo struct {
 // startLimit bounds a start. A demo that fails or makes no progress exits earlier.
 const startLimit = 20 * time.Minute
 
+// Patience bounds what takes a demo seconds, on a machine that does much else.
+const Patience = 5 * time.Minute
+
 var (
 	readyLine = regexp.MustCompile(`Ready in \S+: (http://\S+)`)
 	dataLine  = regexp.MustCompile(`data in (\S+)`)
@@ -114,7 +117,7 @@ func (d *Demo) Wait() int {
 	d.t.Helper()
 	select {
 	case <-d.exited:
-	case <-time.After(time.Minute):
+	case <-time.After(Patience):
 		_ = d.cmd.Process.Kill()
 		require.Fail(d.t, "the demo did not end", d.Output())
 	}
@@ -168,7 +171,7 @@ func stat(pid int) (state string, parent int) {
 // Run runs the program until it ends.
 func Run(t testing.TB, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, Program(t), args...).CombinedOutput()
 	return string(out), err

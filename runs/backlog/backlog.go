@@ -1,5 +1,5 @@
-// Package backlog refuses new runs of a project that has more under way than its limits allow, so that CreateRun does not accept
-// runs much faster than the cluster starts them. Children of actions that run are never refused here: parents that wait
+// Package backlog refuses new runs of a project, or of a caller, that has more under way than its limits allow, so that CreateRun does not
+// accept runs much faster than the cluster starts them. Children of actions that run are never refused here: parents that wait
 // for each other's children to end would wait forever. Queues and runs have limits for them.
 package backlog
 
@@ -20,94 +20,121 @@ const (
 	stale = 10 * time.Second
 	// retryAfter is when a refused caller may try again.
 	retryAfter = 5 * time.Second
-	// maxProjects bounds the projects that are remembered.
-	maxProjects = 10_000
+	// maxOwners bounds the projects and callers that are remembered.
+	maxOwners = 10_000
 )
 
 // Counter counts what a project has under way; worklists.QueueReader is one.
 type Counter interface {
 	// UnderWay counts up to the given numbers; 0 means that it is not counted.
 	UnderWay(ctx context.Context, project string, runs, actions int) (worklists.UnderWay, error)
+	// UnderWayOf counts the unfinished actions in runs that a caller has created, up to a number.
+	UnderWayOf(ctx context.Context, caller string, actions int) (worklists.UnderWay, error)
 }
 
-// Backlog knows about how much each project has under way. It is safe for concurrent use. Its counts are at most a second old, or ten
-// seconds where other processes create runs, so a limit may be exceeded by what is created meanwhile.
+// owner is a project or a caller.
+type owner struct{ project, caller string }
+
+// Backlog knows about how much each project and each caller has under way. It is safe for concurrent use. Its counts are at most a second
+// old, or ten seconds where other processes create runs, so a limit may be exceeded by what is created meanwhile.
 type Backlog struct {
 	config  Config
 	counter Counter
 	clock   clock.Clock
 
-	mu       sync.Mutex
-	projects map[string]*project // GUARDED_BY(mu)
+	mu     sync.Mutex
+	owners map[owner]*count // GUARDED_BY(mu)
 }
 
 // New returns a backlog that has counted nothing.
 func New(config Config, counter Counter, clk clock.Clock) *Backlog {
-	return &Backlog{config: config, counter: counter, clock: clk, projects: map[string]*project{}}
+	return &Backlog{config: config, counter: counter, clock: clk, owners: map[owner]*count{}}
 }
 
-// project is the last count, and what was created since.
-type project struct {
+// count is the last count, and what was created since.
+type count struct {
 	mu      sync.Mutex
 	counted worklists.UnderWay // GUARDED_BY(mu)
 	created int                // GUARDED_BY(mu)
 	at      time.Time          // GUARDED_BY(mu)
 }
 
-// Enter counts a run that is about to be created, or returns an error when the project is at a limit.
-func (b *Backlog) Enter(ctx context.Context, name string) error {
-	if b.config == (Config{}) {
-		return nil
-	}
-	p := b.of(name)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if age := b.clock.Now().Sub(p.at); age >= stale || age >= recount && b.reached(name, p) != nil {
-		if err := b.count(ctx, name, p); err != nil {
+// Enter counts a run that is about to be created, or returns an error when the project or the caller is at a limit. A caller without
+// a name counts for the project alone.
+func (b *Backlog) Enter(ctx context.Context, project, caller string) error {
+	if caller != "" && b.config.CallerActions > 0 {
+		if err := b.enter(ctx, owner{caller: caller}); err != nil {
 			return err
 		}
 	}
-	if err := b.reached(name, p); err != nil {
+	if b.config.WaitingRuns == 0 && b.config.Actions == 0 {
+		return nil
+	}
+	return b.enter(ctx, owner{project: project})
+}
+
+func (b *Backlog) enter(ctx context.Context, who owner) error {
+	c := b.of(who)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if age := b.clock.Now().Sub(c.at); age >= stale || age >= recount && b.reached(who, c) != nil {
+		if err := b.count(ctx, who, c); err != nil {
+			return err
+		}
+	}
+	if err := b.reached(who, c); err != nil {
 		return err
 	}
-	p.created++
+	c.created++
 	return nil
 }
 
-func (b *Backlog) of(name string) *project {
+func (b *Backlog) of(who owner) *count {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := b.projects[name]
-	if p == nil {
-		if len(b.projects) >= maxProjects {
-			clear(b.projects)
+	c := b.owners[who]
+	if c == nil {
+		if len(b.owners) >= maxOwners {
+			clear(b.owners)
 		}
-		p = &project{}
-		b.projects[name] = p
+		c = &count{}
+		b.owners[who] = c
 	}
-	return p
+	return c
 }
 
-// count counts a project again. GUARDED_BY(p.mu).
-func (b *Backlog) count(ctx context.Context, name string, p *project) error {
+// count counts again what an owner has under way. GUARDED_BY(c.mu).
+func (b *Backlog) count(ctx context.Context, who owner, c *count) (err error) {
 	at := b.clock.Now()
-	counted, err := b.counter.UnderWay(ctx, name, b.config.WaitingRuns, b.config.Actions)
+	var counted worklists.UnderWay
+	if who.caller != "" {
+		counted, err = b.counter.UnderWayOf(ctx, who.caller, b.config.CallerActions)
+	} else {
+		counted, err = b.counter.UnderWay(ctx, who.project, b.config.WaitingRuns, b.config.Actions)
+	}
 	if err != nil {
 		return err
 	}
-	p.counted, p.created, p.at = counted, 0, at
+	c.counted, c.created, c.at = counted, 0, at
 	return nil
 }
 
-// reached returns the error for a project that is at a limit as far as is known. GUARDED_BY(p.mu).
-func (b *Backlog) reached(name string, p *project) error {
-	if most := b.config.WaitingRuns; most > 0 && p.counted.WaitingRuns+p.created >= most {
-		return rpc.TryLater(retryAfter, "project %s has %d runs that wait to start, which is the limit (runs.backlog.waitingRuns); try again in %s",
-			name, most, retryAfter)
+// reached returns the error for an owner that is at a limit as far as is known. GUARDED_BY(c.mu).
+func (b *Backlog) reached(who owner, c *count) error {
+	if who.caller != "" {
+		if most := b.config.CallerActions; c.counted.Actions+c.created >= most {
+			return rpc.TryLater(retryAfter, "the runs of %s have %d unfinished actions, which is the limit (runs.backlog.callerActions); try again in %s",
+				who.caller, most, retryAfter)
+		}
+		return nil
 	}
-	if most := b.config.Actions; most > 0 && p.counted.Actions+p.created >= most {
+	if most := b.config.WaitingRuns; most > 0 && c.counted.WaitingRuns+c.created >= most {
+		return rpc.TryLater(retryAfter, "project %s has %d runs that wait to start, which is the limit (runs.backlog.waitingRuns); try again in %s",
+			who.project, most, retryAfter)
+	}
+	if most := b.config.Actions; most > 0 && c.counted.Actions+c.created >= most {
 		return rpc.TryLater(retryAfter, "project %s has %d unfinished actions, which is the limit (runs.backlog.actions); try again in %s",
-			name, most, retryAfter)
+			who.project, most, retryAfter)
 	}
 	return nil
 }

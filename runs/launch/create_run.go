@@ -65,10 +65,11 @@ type Calls interface {
 	Begin() (end func())
 }
 
-// Backlog knows how much projects have under way; backlog.Backlog does.
+// Backlog knows how much projects and callers have under way; backlog.Backlog does.
 type Backlog interface {
-	// Enter counts a run that is about to be created, or returns an error when the project is at a limit.
-	Enter(ctx context.Context, project string) error
+	// Enter counts a run that is about to be created, or returns an error when the project or the caller is at a limit. A caller
+	// without a limit of its own has no name.
+	Enter(ctx context.Context, project, caller string) error
 }
 
 // Creator creates runs. All fields but Pods, Notifications, Triggers and Backlog are required.

@@ -173,8 +173,12 @@ func (c *Creator) stepBacklog(ctx context.Context, p *preparedRun) error {
 	if c.Backlog == nil || p.from.checkOnly {
 		return nil
 	}
-	err := c.Backlog.Enter(ctx, p.id.Project)
-	if err == nil || authz.IdentityFrom(ctx).Kind == authz.Service {
+	identity, caller := authz.IdentityFrom(ctx), ""
+	if identity.Kind == authz.User || identity.Kind == authz.Key {
+		caller = identity.Subject
+	}
+	err := c.Backlog.Enter(ctx, p.id.Project, caller)
+	if err == nil || identity.Kind == authz.Service {
 		return nil
 	}
 	if _, missing := c.Roots.ActionRow(ctx, p.id.Root()); missing == nil {

@@ -10,8 +10,28 @@ type Limiter interface {
 	Request(ctx context.Context, identity Identity) error
 	// Stream takes a place for a stream of the caller until release is called.
 	Stream(ctx context.Context, identity Identity) (release func(), err error)
-	// Call counts a call that is allowed, by its rule and the resources that it names.
-	Call(ctx context.Context, identity Identity, rule Rule, resources []Resource) error
+	// Names counts a stream that is allowed and names a project, and takes a place in the project until release is called.
+	Names(ctx context.Context, identity Identity, project string) (release func(), err error)
+	// Call counts a call that is allowed. Streams are none.
+	Call(ctx context.Context, identity Identity, call Call) error
+}
+
+// Call is a call that is allowed.
+type Call struct {
+	Rule      Rule
+	Resources []Resource
+	// Size computes the size of its message in bytes, unpacked.
+	Size func() int
+}
+
+// ProjectOf is the project in which a call does what its rule says.
+func ProjectOf(resources []Resource) (project string, named bool) {
+	for _, resource := range resources {
+		if resource.Permission == "" && resource.Project != "" {
+			return resource.Project, true
+		}
+	}
+	return "", false
 }
 
 // Unlimited is the limiter of an installation without limits.
@@ -27,5 +47,10 @@ func (Unlimited) Stream(context.Context, Identity) (release func(), err error) {
 	return func() {}, nil
 }
 
+// Names implements Limiter.
+func (Unlimited) Names(context.Context, Identity, string) (release func(), err error) {
+	return func() {}, nil
+}
+
 // Call implements Limiter.
-func (Unlimited) Call(context.Context, Identity, Rule, []Resource) error { return nil }
+func (Unlimited) Call(context.Context, Identity, Call) error { return nil }

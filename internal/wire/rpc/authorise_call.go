@@ -73,7 +73,7 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 				done.outcome = refusalIn(err)
 				return nil, answer(ctx, err)
 			}
-			if err = a.limiter.call(ctx, row.Rule(), done.resources); err != nil {
+			if err = a.limiter.call(ctx, row.Rule(), done.resources, request.Any()); err != nil {
 				return nil, answer(ctx, err)
 			}
 		}
@@ -99,6 +99,7 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 			StreamingHandlerConn: conn, ctx: ctx, authorisation: a, row: row, cell: cell, decided: map[authz.Resource]authz.Scope{},
 		}
 		defer func() { authorised.record(ctx, err) }()
+		defer authorised.leave()
 		var watch sync.WaitGroup
 		defer watch.Wait()
 		defer end(nil)
@@ -135,6 +136,7 @@ type authorisedConn struct {
 	decided map[authz.Resource]authz.Scope // GUARDED_BY(mu)
 	denied  []authz.Resource               // GUARDED_BY(mu): what ended the stream
 	refused authz.Outcome                  // GUARDED_BY(mu): Refused once a question was answered with a denial
+	places  map[string]func()              // GUARDED_BY(mu): what gives back the places of the stream in projects
 }
 
 // Receive implements connect.StreamingHandlerConn.
@@ -173,7 +175,34 @@ func (c *authorisedConn) decide(message any) (authz.Scope, error) {
 		}
 		all = all.And(scope)
 	}
-	return all, nil
+	return all, c.enter(resources)
+}
+
+// enter takes a place in the project that a message names, unless the stream has one. GUARDED_BY(mu).
+func (c *authorisedConn) enter(resources []authz.Resource) error {
+	project, named := authz.ProjectOf(resources)
+	if _, has := c.places[project]; has || !named {
+		return nil
+	}
+	release, err := c.authorisation.limiter.names(c.ctx, project)
+	if err != nil {
+		return err
+	}
+	if c.places == nil {
+		c.places = map[string]func(){}
+	}
+	c.places[project] = release
+	return nil
+}
+
+// leave gives back the places of the stream.
+func (c *authorisedConn) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, release := range c.places {
+		release()
+	}
+	c.places = nil
 }
 
 // record records the stream at its end, with what it has named, in no order.

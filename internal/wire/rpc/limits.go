@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
@@ -76,11 +77,22 @@ func (l *limiter) request(ctx context.Context, rule authz.Rule) error {
 }
 
 // call counts a call that is allowed.
-func (l *limiter) call(ctx context.Context, rule authz.Rule, resources []authz.Resource) error {
+func (l *limiter) call(ctx context.Context, rule authz.Rule, resources []authz.Resource, message any) error {
 	if isInternal(ctx) {
 		return nil
 	}
-	return l.Call(ctx, authz.IdentityFrom(ctx), rule, resources)
+	return l.Call(ctx, authz.IdentityFrom(ctx), authz.Call{Rule: rule, Resources: resources, Size: func() int {
+		encoded, _ := message.(proto.Message)
+		return proto.Size(encoded)
+	}})
+}
+
+// names counts a stream that is allowed and names a project.
+func (l *limiter) names(ctx context.Context, project string) (release func(), err error) {
+	if isInternal(ctx) {
+		return func() {}, nil
+	}
+	return l.Names(ctx, authz.IdentityFrom(ctx), project)
 }
 
 // WrapUnary implements connect.Interceptor.

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
@@ -21,6 +22,7 @@ import (
 type scarce struct {
 	refuses string
 	asked   []string
+	sizes   []int
 }
 
 func (s *scarce) ask(question string, identity authz.Identity) error {
@@ -39,8 +41,13 @@ func (s *scarce) Stream(_ context.Context, identity authz.Identity) (func(), err
 	return func() { s.asked = append(s.asked, "release "+identity.Subject) }, s.ask("stream", identity)
 }
 
-func (s *scarce) Call(_ context.Context, identity authz.Identity, rule authz.Rule, resources []authz.Resource) error {
-	return s.ask("call "+rule.Action+" "+resources[0].Project, identity)
+func (s *scarce) Names(_ context.Context, identity authz.Identity, project string) (func(), error) {
+	return func() { s.asked = append(s.asked, "leave "+project) }, s.ask("names "+project, identity)
+}
+
+func (s *scarce) Call(_ context.Context, identity authz.Identity, call authz.Call) error {
+	s.sizes = append(s.sizes, call.Size())
+	return s.ask("call "+call.Rule.Action+" "+call.Resources[0].Project, identity)
 }
 
 // limited is a server whose only caller is ada, and its client.
@@ -78,13 +85,14 @@ func TestTheChainAsksTheLimiterOncePerCall(t *testing.T) {
 	_, err := client.GetRunDetails(asAda(t), someRun)
 	require.NoError(t, err)
 	require.Equal(t, []string{"request ada", "call run.view p ada"}, limits.asked)
+	require.Equal(t, []int{proto.Size(someRun)}, limits.sizes)
 
 	limits.asked = nil
 	stream, err := client.WatchRunDetails(asAda(t), &workflow.WatchRunDetailsRequest{RunId: someRun.RunId})
 	require.NoError(t, err)
 	require.False(t, stream.Receive())
 	require.NoError(t, stream.Err())
-	require.Equal(t, []string{"request ada", "stream ada", "release ada"}, limits.asked)
+	require.Equal(t, []string{"request ada", "stream ada", "names p ada", "leave p", "release ada"}, limits.asked)
 
 	limits.asked = nil
 	ctx := authz.WithIdentity(t.Context(), authz.Identity{Kind: authz.User, Subject: "ada"})
@@ -99,7 +107,15 @@ func TestLimitsAnswerWithTheTimeToRetry(t *testing.T) {
 		_, err := client.GetRunDetails(asAda(t), someRun)
 		requireLater(t, err)
 	}
-	_, client, url := limited(t, &scarce{refuses: "stream"})
+	for _, question := range []string{"stream", "names p"} {
+		streamsAnswer(t, question)
+	}
+}
+
+// streamsAnswer checks what a stream gets whose place is refused.
+func streamsAnswer(t *testing.T, question string) {
+	t.Helper()
+	_, client, url := limited(t, &scarce{refuses: question})
 	stream, err := client.WatchRunDetails(asAda(t), &workflow.WatchRunDetailsRequest{RunId: someRun.RunId})
 	require.NoError(t, err)
 	require.False(t, stream.Receive())

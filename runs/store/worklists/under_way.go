@@ -24,6 +24,21 @@ const underWay = `SELECT
 	(SELECT count(*) FROM (SELECT 1 FROM actions a JOIN actions c ON c.run_id = a.id AND c.ended_at IS NULL
 		WHERE a.project = $1 AND ` + isUnfinishedRoot + ` LIMIT $3) AS u)`
 
+const underWayOf = `SELECT count(*) FROM (SELECT 1 FROM actions a JOIN actions c ON c.run_id = a.id AND c.ended_at IS NULL
+	WHERE a.created_by_subject = $1 AND ` + isUnfinishedRoot + ` LIMIT $2) AS u`
+
+// UnderWayOf counts the unfinished actions in runs that a caller has created, up to a number. It reads all unfinished runs.
+func (q *QueueReader) UnderWayOf(ctx context.Context, caller string, actions int) (UnderWay, error) {
+	var found UnderWay
+	err := q.send(ctx, func(statements *pgx.Batch) {
+		statements.Queue(underWayOf, caller, actions).QueryRow(func(row pgx.Row) error { return row.Scan(&found.Actions) })
+	})
+	if err != nil {
+		return UnderWay{}, fmt.Errorf("count what the runs of %s have under way: %w", caller, err)
+	}
+	return found, nil
+}
+
 // UnderWay counts what a project has under way, up to the given numbers; 0 means that it is not counted.
 func (q *QueueReader) UnderWay(ctx context.Context, project string, runs, actions int) (UnderWay, error) {
 	var found UnderWay
