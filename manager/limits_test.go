@@ -15,7 +15,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/access/limits"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -110,7 +109,7 @@ func TestLimitsOfProjects(t *testing.T) {
 	}
 	refusedForNow(t, details("eve", "flytesnacks"), "project flytesnacks gets more than 1 requests a second")
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(details("eve", "other")))
-	_, err = runs("eve").ListRuns(t.Context(), &workflow.ListRunsRequest{Request: &common.ListRequest{}})
+	_, err = runs("eve").ListRuns(t.Context(), &workflow.ListRunsRequest{ScopeBy: &workflow.ListRunsRequest_Org{Org: "o"}})
 	require.NoError(t, err, "a list over all projects")
 	clk.Step(time.Second)
 	require.NoError(t, details("eve", "flytesnacks"), "after the time that the answer named")

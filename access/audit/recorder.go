@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/batch"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 )
 
@@ -217,9 +218,11 @@ func (r *Recorder) flush(ctx context.Context) error {
 				Error: fmt.Sprintf("%d more events were not recorded: there were too many at once", lost),
 			}})
 		}
+		failpoint.Here("audit.before-chain")
 		if err := r.store.AppendAudit(ctx, ends, Seal); err != nil {
 			return err
 		}
+		failpoint.Here("audit.after-chain")
 		r.mu.Lock()
 		r.waiting = r.waiting[len(some):]
 		if len(r.waiting) == 0 {

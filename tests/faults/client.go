@@ -38,6 +38,7 @@ type client struct {
 	projects  projectconnect.ProjectServiceClient
 	access    accessv1connect.AccessServiceClient
 	keys      accessv1connect.KeyServiceClient
+	audit     accessv1connect.AuditServiceClient
 }
 
 // newClient returns a client of a server whose requests have a header that says who calls. A guard searches the answers.
@@ -64,6 +65,7 @@ func newClient(url, header, value string, search *guard) *client {
 		projects:  projectconnect.NewProjectServiceClient(over, url, plain),
 		access:    accessv1connect.NewAccessServiceClient(over, url, plain),
 		keys:      accessv1connect.NewKeyServiceClient(over, url, plain),
+		audit:     accessv1connect.NewAuditServiceClient(over, url, plain),
 		events:    workflowconnect.NewEventsProxyServiceClient(over, url, rpc.WithInternalToken(stack.InternalToken), plain),
 	}
 }

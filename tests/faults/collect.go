@@ -66,6 +66,9 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 		}
 	}
 	e.Runs = append(e.Runs, triggered...)
+	if e.Audit, err = c.audit(ctx, conn); err != nil {
+		return nil, err
+	}
 	e.Cached, err = c.cached(ctx, conn)
 	return e, err
 }

@@ -25,6 +25,7 @@ type driver struct {
 	// visitors have no role but the one that they are given and lose.
 	visitors []*visitor
 	plan     plan
+	audited  int64 // the newest audit event from before the storm
 	runs     []*drivenRun
 	work     sync.WaitGroup
 
@@ -50,6 +51,10 @@ func newDriver(ctx context.Context, s *stack.Stack, p plan) (*driver, error) {
 	if err := d.admit(ctx); err != nil {
 		d.close()
 		return nil, fmt.Errorf("let the tenants in: %w", err)
+	}
+	if err := d.record(ctx); err != nil {
+		d.close()
+		return nil, err
 	}
 	for _, run := range p.runs {
 		one := &drivenRun{plannedRun: run}

@@ -107,6 +107,7 @@ func busyPoints() []string {
 		"create-run.after-inputs", "writer.before-commit", "writer.after-commit", "taskactions.before-create", "taskactions.after-create",
 		"taskactions.before-delete", "taskactions.after-delete", "attempt.after-create", "reconciler.after-report", "reconciler.before-status", "reconciler.after-status",
 		"seal.before-write", "seal.after-write", "record.after-publish", "events.after-publish",
+		"audit.before-chain", "audit.after-chain",
 	}
 }
 

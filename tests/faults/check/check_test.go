@@ -70,7 +70,18 @@ func good() *check.Evidence {
 		}},
 	}
 	publish(&e.Runs[0])
+	record(e)
 	return e
+}
+
+// record puts it on record that the run was created and answered, and has the sink take the record, a part of it twice.
+func record(e *check.Evidence) {
+	run := "run " + e.Runs[0].Script.Tenant.Project() + "/" + script.Domain + "/r"
+	e.Audit.Events = []check.AuditEvent{
+		{Sequence: 5, Hash: "e5", Permission: "run.create", Outcome: "succeeded", Resources: []string{run}},
+		{Sequence: 6, Hash: "e6", Permission: "action.signal", Outcome: "succeeded"}, {Sequence: 7, Hash: "e7", Permission: "run.view", Outcome: "refused"},
+	}
+	e.Audit.Sent = []check.AuditSent{{4, "e4"}, {5, "e5"}, {6, "e6"}, {5, "e5"}, {6, "e6"}, {7, "e7"}}
 }
 
 // publish lets the sink of events take all of a run.

@@ -60,6 +60,8 @@ type Evidence struct {
 	Shown  []Shown
 	Visits []Visit
 	Asked  []Asked
+	// Audit is the record of what callers did.
+	Audit Audit
 	// Clashes are moments at which more than one pod of an attempt was alive.
 	Clashes []string
 }

@@ -216,6 +216,22 @@ func TestEveryBrokenPromiseToOthersIsFound(t *testing.T) {
 			r.Artifacts = append(r.Artifacts, check.Artifact{Name: "model", Action: "n2", Version: "r-n2-1"})
 		}},
 		{"I20", "0 actions are known to have used an artifact, want 1", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Users = nil }},
+		{"I24", "run r exists and there is no record of who created it", func(e *check.Evidence, _ *check.Trigger, _ *check.Run) {
+			e.Audit.Events[0].Outcome = "failed"
+		}},
+		{"I24", "run r is recorded as created and does not exist", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Rows = nil }},
+		{"I24", "the record is damaged: event 6 was changed", func(e *check.Evidence, _ *check.Trigger, _ *check.Run) {
+			e.Audit.Problem = "event 6 was changed"
+		}},
+		{"I24", "the audit event 7 (run.view of []) was not sent", func(e *check.Evidence, _ *check.Trigger, _ *check.Run) {
+			e.Audit.Sent = e.Audit.Sent[:5]
+		}},
+		{"I24", "the audit event 6 came when 5 was next", func(e *check.Evidence, _ *check.Trigger, _ *check.Run) {
+			e.Audit.Sent[1], e.Audit.Sent[2] = e.Audit.Sent[2], e.Audit.Sent[1]
+		}},
+		{"I24", "was sent with the hash e6 and has other", func(e *check.Evidence, _ *check.Trigger, _ *check.Run) { e.Audit.Events[1].Hash = "other" }},
+		{"I24", "was sent with the hash e5 and then with other", func(e *check.Evidence, _ *check.Trigger, _ *check.Run) { e.Audit.Sent[3].Hash = "other" }},
+
 		{"I20", "n2 is said to have used an artifact", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Users = []string{"n2"} }},
 	} {
 		t.Run(tc.promise+" "+tc.words, func(t *testing.T) {

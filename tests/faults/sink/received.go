@@ -41,7 +41,7 @@ type Note struct {
 
 // Change is an event that was taken.
 type Change struct {
-	ID       string
+	ID       string `json:"-"`
 	Run      string `json:"run"`
 	Action   string `json:"action"`
 	Attempt  int32  `json:"attempt"`
@@ -65,18 +65,49 @@ func (s *Server) keep(note Note) {
 	s.notes[note.Run] = append(s.notes[note.Run], note)
 }
 
+// Audited is an audit event that was taken.
+type Audited struct {
+	Sequence int64  `json:"sequence"`
+	Hash     string `json:"hash"`
+}
+
+// auditType is the type of audit events.
+const auditType = "org.flyte.audit"
+
 func (s *Server) takeEvent(_ *http.Request, body []byte) error {
 	var event struct {
-		ID   string `json:"id"`
-		Data Change `json:"data"`
+		ID   string          `json:"id"`
+		Type string          `json:"type"`
+		Data json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(body, &event); err != nil {
 		return fmt.Errorf("an event cannot be read: %w", err)
 	}
-	event.Data.ID = event.ID
+	if event.Type == auditType {
+		return s.takeAudited(event.Data)
+	}
+	return s.takeChange(event.ID, event.Data)
+}
+
+func (s *Server) takeAudited(body []byte) error {
+	var audited Audited
+	if err := json.Unmarshal(body, &audited); err != nil {
+		return fmt.Errorf("an audit event cannot be read: %w", err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.events[event.Data.Run] = append(s.events[event.Data.Run], event.Data)
+	s.audited = append(s.audited, audited)
+	return nil
+}
+
+func (s *Server) takeChange(id string, body []byte) error {
+	change := Change{ID: id}
+	if err := json.Unmarshal(body, &change); err != nil {
+		return fmt.Errorf("an event cannot be read: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events[change.Run] = append(s.events[change.Run], change)
 	return nil
 }
 
@@ -94,10 +125,18 @@ func (s *Server) Changes(run string) []Change {
 	return slices.Clone(s.events[run])
 }
 
-// Forget drops everything that was taken.
+// Audited are the audit events in the order of their arrival, repetitions too.
+func (s *Server) Audited() []Audited {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.audited)
+}
+
+// Forget drops everything that was taken, except the last audit event: the next one follows it.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.notes)
 	clear(s.events)
+	s.audited = s.audited[max(0, len(s.audited)-1):]
 }

@@ -43,10 +43,11 @@ type Server struct {
 	mails    *smtp.Server
 	mailPort int
 
-	mu     sync.Mutex
-	mode   Mode                // GUARDED_BY(mu)
-	notes  map[string][]Note   // GUARDED_BY(mu): by run
-	events map[string][]Change // GUARDED_BY(mu): by run, in the order of their arrival
+	mu      sync.Mutex
+	mode    Mode                // GUARDED_BY(mu)
+	notes   map[string][]Note   // GUARDED_BY(mu): by run
+	events  map[string][]Change // GUARDED_BY(mu): by run, in the order of their arrival
+	audited []Audited           // GUARDED_BY(mu): in the order of their arrival
 }
 
 // New starts a server on a free port of this machine.

@@ -88,5 +88,8 @@ func TestASinkKeepsWhatItTakes(t *testing.T) {
 	require.Equal(t, http.StatusGone, code)
 	_, err = post(s.EventURL(), `{"id": "1-7", "data": {"run": "r", "action": "a0", "attempt": 1, "phase": "RUNNING", "version": 2, "sequence": 7}}`)
 	require.NoError(t, err)
+	_, err = post(s.EventURL(), `{"id": "audit-3", "type": "org.flyte.audit", "data": {"sequence": 3, "hash": "ab"}}`)
+	require.NoError(t, err)
+	require.Equal(t, []sink.Audited{{Sequence: 3, Hash: "ab"}}, s.Audited())
 	require.Equal(t, []sink.Change{{ID: "1-7", Run: "r", Action: "a0", Attempt: 1, Phase: "RUNNING", Version: 2, Sequence: 7}}, s.Changes("r"))
 }

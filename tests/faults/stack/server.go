@@ -51,7 +51,7 @@ secrets:
   backends: [vault]
   vault: {address: %q, mount: %q, prefix: %q, auth: {method: token, token: %q}}
 eventStream:
-  sinks: [{name: storm, type: http, url: %q}]
+  sinks: [{name: storm, type: http, url: %q, events: [runs, audit]}]
   timeout: 5s
   backoff: {first: 50ms, max: 500ms}
   poll: 200ms
