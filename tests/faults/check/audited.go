@@ -84,4 +84,6 @@ func recordIsSent(e *Evidence, f *findings) {
 }
 
 // resource is the run as the record names it.
-func (r *Run) resource() string { return "run " + r.Script.Tenant.Project() + "/" + script.Domain + "/" + r.Name }
+func (r *Run) resource() string {
+	return "run " + r.Script.Tenant.Project() + "/" + script.Domain + "/" + r.Name
+}
