@@ -20,7 +20,7 @@ type Config struct {
 	// RequestBytes is the size of the largest message that a person or an API key sends, unpacked. No message is larger than
 	// server.maxRequestBytes. Defaults to 0.
 	RequestBytes int `config:"requestBytes"`
-	// ProjectRequestBytes is the size of the largest message about a project, unpacked, whoever of its callers sends it. Defaults to 0.
+	// ProjectRequestBytes is the size of the largest message about a project, unpacked, from any of its callers. Defaults to 0.
 	ProjectRequestBytes int `config:"projectRequestBytes"`
 	// RunsPerMinute is how many runs a person or an API key creates. Runs that tasks create count for their project alone.
 	// Defaults to 6000.
