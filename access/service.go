@@ -93,20 +93,17 @@ func New(config Config, deps Deps) (*Service, error) {
 	s := &Service{config: config, clock: deps.Clock, store: store.New(deps.Pool, deps.Clock)}
 	s.keys = keys.New(s.store, deps.Clock, deps.Logger)
 	s.policy = policy.New(config.policy(), policy.Deps{Source: s.store, Changed: s.keys.Forget, Clock: deps.Clock, Logger: deps.Logger, Idle: deps.Open})
-	s.rights = rights.NewHandler(
-		rights.Config{Open: deps.Open, Keys: rights.KeyConfig{MaxLifetime: config.Keys.MaxLifetime, PublicURL: config.PublicURL}},
-		rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Clock: deps.Clock},
-	)
+	var err error
+	if s.limits, err = limits.New(config.Limits, deps.Clock, deps.Meter); err != nil {
+		return nil, fmt.Errorf("access: %w", err)
+	}
+	s.rights = rights.NewHandler(config.rights(deps.Open), rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Limits: s.limits, Clock: deps.Clock})
 	s.tasks = tasks.New(deps.Tokens, tasks.Deps{
 		Keys: signing.NewRing(tasks.Keys(), s.store, deps.Clock), Attempts: deps.Attempts, Apps: deps.Apps, Clock: deps.Clock,
 	})
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
 		store.Channel: func(pgdb.Notification) { s.policy.Notice() },
 	})
-	var err error
-	if s.limits, err = limits.New(config.Limits, deps.Clock, deps.Meter); err != nil {
-		return nil, fmt.Errorf("access: %w", err)
-	}
 	s.audit = audit.NewRecorder(s.store, deps.Open, deps.Clock, deps.Logger)
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
 	keeper := audit.NewKeeper(s.store, leases, config.Audit.KeepFor, deps.Clock, deps.Logger)
@@ -127,6 +124,13 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	s.parts = lifecycle.NewGroup(parts...)
 	return s, nil
+}
+
+func (c Config) rights(open bool) rights.Config {
+	return rights.Config{
+		Open: open, LocalAccounts: c.Local.Enabled, LocalPrefix: c.localPrefix(),
+		Keys: rights.KeyConfig{MaxLifetime: c.Keys.MaxLifetime, PublicURL: c.PublicURL},
+	}
 }
 
 // Mount registers the handlers.

@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -202,4 +203,126 @@ func TestAKeyLosesWhatItsOwnerLoses(t *testing.T) {
 	_, err = server.whoami(t, program.http, byGroup)
 	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%v", err)
 	require.True(t, may(service, "ships"))
+}
+
+// TestAnAccountIsUpdated: a role of a group that an operator gives an account holds in the sessions and for the keys that it has, and ends
+// with the group.
+func TestAnAccountIsUpdated(t *testing.T) {
+	server := startSignIn(t, func(c *configuration.Config) {
+		c.Access.Bindings = []access.BindingConfig{{Group: "navy", Role: "admin", Project: "ships"}, {Group: "army", Role: "viewer", Project: "tanks"}}
+	})
+	admin, grace, program := server.browser(t), server.browser(t), server.browser(t)
+	admin.signIn("admin")
+	grace.signIn("grace")
+	me := func(client connect.HTTPClient) *accessv1.GetMeResponse {
+		me, err := accessv1connect.NewAccessServiceClient(client, server.url).GetMe(t.Context(), &accessv1.GetMeRequest{})
+		require.NoError(t, err)
+		return me
+	}
+	projects := func(client connect.HTTPClient) (projects []string) {
+		for _, grant := range me(client).GetGrants() {
+			projects = append(projects, grant.GetScope().GetProject())
+		}
+		return projects
+	}
+	require.Equal(t, "grace", me(grace.http).GetAccount())
+	key, err := accessv1connect.NewKeyServiceClient(grace.http, server.url).CreateKey(t.Context(), &accessv1.CreateKeyRequest{
+		Name: "ci", Roles: []*accessv1.KeyRole{{Role: "viewer", Scope: &accessv1.Scope{Project: "ships"}}},
+	})
+	require.NoError(t, err)
+	holder := bearerClient{program.http, key.GetSecret()}
+	require.Empty(t, me(holder).GetAccount())
+	require.Equal(t, []string{"ships"}, projects(holder))
+
+	accounts := accessv1connect.NewAccountServiceClient(admin.http, server.url)
+	updated, err := accounts.UpdateAccount(t.Context(), &accessv1.UpdateAccountRequest{
+		Account: &accessv1.Account{Name: "grace", DisplayName: "Rear Admiral", Email: "g@example.com", Groups: []string{"army", "army"}},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"army"}, updated.GetAccount().GetGroups())
+	now := me(grace.http)
+	require.Equal(t, "Rear Admiral g@example.com [army]", fmt.Sprintf("%s %s %v", now.GetName(), now.GetEmail(), now.GetGroups()))
+	require.Equal(t, []string{"tanks"}, projects(grace.http))
+	require.Empty(t, projects(holder), "a key may do no more than its owner")
+	require.Equal(t, http.StatusOK, grace.signIn("grace").status, "with the password from before")
+
+	_, err = accounts.UpdateAccount(t.Context(), &accessv1.UpdateAccountRequest{Account: &accessv1.Account{Name: "eve"}})
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "%v", err)
+	_, err = accessv1connect.NewAccountServiceClient(grace.http, server.url).UpdateAccount(t.Context(), &accessv1.UpdateAccountRequest{
+		Account: &accessv1.Account{Name: "grace", Groups: []string{"navy"}},
+	})
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "%v", err)
+}
+
+// TestGiversAreNamed: who lacks a permission learns who may give it, and nothing of projects that it may not see.
+func TestGiversAreNamed(t *testing.T) {
+	server := startSignIn(t, func(c *configuration.Config) {
+		c.Access.Roles = []access.RoleConfig{{Name: "clerk", Permissions: []string{"binding.*"}}}
+		c.Access.Bindings = []access.BindingConfig{
+			{Group: "navy", Role: "admin", Project: "ships"}, {User: "ada", Role: "admin", Project: "ships", Domain: "production"},
+			{User: "clara", Role: "clerk", Project: "ships"}, {User: "eve", Role: "runner", Project: "ships"}, {User: "vera", Role: "viewer", Project: "ships"},
+		}
+		for _, name := range []string{"ada", "vera", "nobody"} {
+			c.Access.Local.Accounts = append(c.Access.Local.Accounts, access.AccountConfig{Name: name, Password: password, Email: name + "@example.com"})
+		}
+	})
+	ask := func(name, permission, project, domain string) *accessv1.ListGiversResponse {
+		who := server.browser(t)
+		who.signIn(name)
+		answer, err := accessv1connect.NewAccessServiceClient(who.http, server.url).ListGivers(t.Context(), &accessv1.ListGiversRequest{
+			Permission: permission, Scope: &accessv1.Scope{Project: project, Domain: domain},
+		})
+		require.NoError(t, err)
+		return answer
+	}
+	named := func(answer *accessv1.ListGiversResponse) (names []string) {
+		for _, giver := range answer.GetGivers() {
+			names = append(names, strings.TrimSpace(giver.GetMember().GetName()+" "+giver.GetName()+" "+giver.GetEmail()))
+		}
+		return names
+	}
+	admins := []string{"navy", "grace Grace Hopper grace@example.com", "admin Administrator"}
+	answer := ask("vera", "run.create", "ships", "development")
+	require.Equal(t, admins, named(answer), "neither who has the role elsewhere, nor who has it without the right to give it, nor a clerk without it")
+	require.Equal(t, []string{"runner", "contributor", "admin", "operator"}, answer.GetRoles())
+	require.Equal(t, append([]string{"ada ada ada@example.com"}, admins...), named(ask("vera", "run.create", "ships", "production")), "the nearest first")
+	require.Equal(t, append([]string{"navy", "grace Grace Hopper grace@example.com", "clara"}, "admin Administrator"),
+		named(ask("vera", "binding.view", "ships", "development")), "a person without an account is named by the subject")
+	require.Equal(t, []string{"admin Administrator"}, named(ask("vera", "account.view", "", "")))
+	for _, project := range []string{"ships", "flytesnacks", "no-such-project"} {
+		require.Equal(t, []string{"admin Administrator"}, named(ask("nobody", "run.create", project, "development")), project)
+	}
+
+	who := server.browser(t)
+	_, err := accessv1connect.NewAccessServiceClient(who.http, server.url).ListGivers(t.Context(), &accessv1.ListGiversRequest{Permission: "run.create"})
+	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%v", err)
+	who.signIn("vera")
+	_, err = accessv1connect.NewAccessServiceClient(who.http, server.url).ListGivers(t.Context(), &accessv1.ListGiversRequest{Permission: "run.fly"})
+	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "%v", err)
+}
+
+// TestLimitsAreTold to everyone about themselves, and about projects to those who see them.
+func TestLimitsAreTold(t *testing.T) {
+	server := startSignIn(t, func(c *configuration.Config) {
+		c.Access.Limits.RunsPerMinute, c.Access.Limits.ProjectRunsPerMinute = 7, 0
+		c.Access.Bindings = []access.BindingConfig{{User: "grace", Role: "viewer", Project: "flytesnacks", Domain: "development"}}
+	})
+	grace := server.browser(t)
+	grace.signIn("grace")
+	client := accessv1connect.NewAccessServiceClient(grace.http, server.url)
+	told, err := client.GetLimits(t.Context(), &accessv1.GetLimitsRequest{Project: "flytesnacks"})
+	require.NoError(t, err)
+	limits := map[string]*accessv1.Limit{}
+	for _, limit := range told.GetLimits() {
+		limits[limit.GetSetting()] = limit
+	}
+	require.EqualValues(t, 7, limits["access.limits.runsPerMinute"].GetLeft())
+	require.EqualValues(t, 60, limits["access.limits.runsPerMinute"].GetPer().GetSeconds())
+	require.Nil(t, limits["access.limits.streams"].GetPer())
+	requests := limits["access.limits.requestsPerSecond"]
+	require.Less(t, requests.GetLeft(), requests.GetBurst(), "this call counts")
+	require.Equal(t, "flytesnacks", limits["access.limits.projectRunsPerMinute"].GetProject())
+	require.Zero(t, limits["access.limits.projectRunsPerMinute"].GetMost())
+	_, err = client.GetLimits(t.Context(), &accessv1.GetLimitsRequest{Project: "no-such-project"})
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "%v", err)
 }

@@ -25,6 +25,11 @@ func (a *Accounts) Create(ctx context.Context, account store.Account, password s
 	return a.store.CreateAccount(ctx, account)
 }
 
+// Update replaces what is known of an account but its password. It fails with store.ErrNone.
+func (a *Accounts) Update(ctx context.Context, account store.Account) error {
+	return a.store.UpdateAccount(ctx, account, a.Subject(account.Name))
+}
+
 // Remove ends an account with its sessions, keys and bindings. It fails with store.ErrNone.
 func (a *Accounts) Remove(ctx context.Context, name string) error {
 	return a.store.RemoveAccount(ctx, name, a.Subject(name))

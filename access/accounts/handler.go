@@ -97,16 +97,38 @@ func (h *Handler) CreateAccount(ctx context.Context, request *accessv1.CreateAcc
 	if err := accounts.Create(ctx, account, request.GetPassword()); err != nil {
 		return nil, failure(err, account.Name)
 	}
-	all, err := accounts.List(ctx)
+	made, err := accounts.stored(ctx, account.Name)
+	return &accessv1.CreateAccountResponse{Account: made}, err
+}
+
+// stored is an account as it is stored.
+func (a *Accounts) stored(ctx context.Context, name string) (*accessv1.Account, error) {
+	all, err := a.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, made := range all {
-		if made.Name == account.Name {
-			account = made
+	for _, account := range all {
+		if account.Name == name {
+			return a.message(account), nil
 		}
 	}
-	return &accessv1.CreateAccountResponse{Account: accounts.message(account)}, nil
+	return nil, failure(store.ErrNone, name)
+}
+
+// UpdateAccount implements AccountServiceHandler.
+func (h *Handler) UpdateAccount(ctx context.Context, request *accessv1.UpdateAccountRequest) (*accessv1.UpdateAccountResponse, error) {
+	accounts, err := h.local()
+	if err != nil {
+		return nil, err
+	}
+	asked := request.GetAccount()
+	account := store.Account{Name: asked.GetName(), DisplayName: asked.GetDisplayName(), Email: asked.GetEmail(), Groups: asked.GetGroups()}
+	if err := accounts.Update(ctx, account); err != nil {
+		return nil, failure(err, account.Name)
+	}
+	h.forget(ctx, accounts.Subject(account.Name))
+	made, err := accounts.stored(ctx, account.Name)
+	return &accessv1.UpdateAccountResponse{Account: made}, err
 }
 
 // RemoveAccount implements AccountServiceHandler.

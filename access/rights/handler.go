@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/access/keys"
+	"github.com/flyte-binary/flyte-binary/access/limits"
 	"github.com/flyte-binary/flyte-binary/access/policy"
 	"github.com/flyte-binary/flyte-binary/access/store"
 	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
@@ -26,7 +27,10 @@ import (
 type Config struct {
 	// Open means that the installation lets everybody do everything, so that a caller may give everything.
 	Open bool
-	Keys KeyConfig
+	// LocalAccounts means that there are some. LocalPrefix and the name of one is its subject.
+	LocalAccounts bool
+	LocalPrefix   string
+	Keys          KeyConfig
 }
 
 // Deps are the dependencies of a Handler. All are required.
@@ -34,6 +38,7 @@ type Deps struct {
 	Store  *store.Store
 	Policy *policy.Policy
 	Keys   *keys.Keys
+	Limits *limits.Limiter
 	Clock  clock.Clock
 }
 
@@ -84,6 +89,9 @@ func (h *Handler) GetMe(ctx context.Context, _ *accessv1.GetMeRequest) (*accessv
 	if h.config.Open {
 		me.Grants = []*accessv1.Grant{{Scope: &accessv1.Scope{}, Roles: []string{policy.Operator}, Permissions: policy.Permissions()}}
 		return me, nil
+	}
+	if name, ok := h.account(identity.Subject); ok && identity.Kind == authz.User {
+		me.Account = name
 	}
 	if identity.Kind == authz.Key {
 		key, err := h.Store.Key(ctx, identity.Subject)
@@ -190,14 +198,18 @@ func scopeOf(place authz.Place) *accessv1.Scope {
 	return &accessv1.Scope{Project: place.Project, Domain: place.Domain}
 }
 
-func bindingsOf(all []store.Binding) (bindings []*accessv1.Binding) {
+func memberMessage(m store.Member) *accessv1.Member {
 	kinds := map[store.MemberKind]accessv1.MemberKind{
 		store.UserMember: accessv1.MemberKind_MEMBER_KIND_USER, store.GroupMember: accessv1.MemberKind_MEMBER_KIND_GROUP,
 		store.KeyMember: accessv1.MemberKind_MEMBER_KIND_KEY,
 	}
+	return &accessv1.Member{Kind: kinds[m.Kind], Name: m.Name}
+}
+
+func bindingsOf(all []store.Binding) (bindings []*accessv1.Binding) {
 	for _, b := range all {
 		binding := &accessv1.Binding{
-			Id: b.ID, Member: &accessv1.Member{Kind: kinds[b.Member.Kind], Name: b.Member.Name}, Role: b.Role,
+			Id: b.ID, Member: memberMessage(b.Member), Role: b.Role,
 			Scope: &accessv1.Scope{Project: b.Project, Domain: b.Domain}, CreatedBy: b.CreatedBy,
 		}
 		if !b.CreatedAt.IsZero() {

@@ -4,14 +4,14 @@ import { sizes, themes } from "./screens";
 import { expectAccessible, place } from "./test";
 
 /** The people of these tests. The role of vera is in the configuration. */
-const passwords = { admin: "a-long-first-password", vera: "the-password-of-vera" } as const;
+const passwords = { admin: "a-long-first-password", vera: "the-password-of-vera", gina: "the-first-password-of-gina" } as const;
 type Name = keyof typeof passwords;
 
 const settings = [
   "access.local.enabled=true",
   `access.local.adminPassword=${passwords.admin}`,
   `access.local.accounts=${JSON.stringify([{ name: "vera", password: passwords.vera, displayName: "Vera Viewer" }])}`,
-  `access.bindings=${JSON.stringify([{ user: "vera", role: "viewer", project: "flytesnacks" }])}`,
+  `access.bindings=${JSON.stringify([{ user: "vera", role: "viewer", project: "flytesnacks" }, { group: "bakers", role: "contributor", project: "flytesnacks" }])}`,
   "access.ask=Ask in the channel of the platform team.",
 ];
 
@@ -92,20 +92,27 @@ test("what a role may not do is said in words, by buttons and by pages", async (
   const create = page.getByRole("button", { name: "Create secret" });
   await expect(create).toHaveAttribute("aria-disabled", "true");
   await create.click({ force: true }); // it can be pressed, and says why it does nothing
-  await expect(page.getByRole("tooltip")).toContainText("Takes the role contributor in flytesnacks/development. Ask in the channel of the platform team.");
+  const why = page.getByRole("dialog", { name: "Why you may not do this" });
+  await expect(why).toContainText("Takes the role contributor in flytesnacks/development, for the permission secret.create. Ask in the channel of the platform team.");
+  await expect(why).toContainText("Who can give you this:Administrator (the whole installation)");
+  await expect(why).toContainText(`Please give me the role contributor in flytesnacks/development. I need secret.create (Create secrets) for ${page.url()}. My subject is Vera Viewer, vera.`);
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await expect(page.getByText("You may not see the secrets here")).toBeVisible();
-  await expect(page.getByRole("status").filter({ hasText: "Takes the role contributor in flytesnacks/development. Ask in the channel" })).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: "Takes the role contributor in flytesnacks/development, for the permission secret.view. Ask in the channel" })).toBeVisible();
   await expect(page.getByRole("alert")).toHaveCount(0);
   await page.goto("/v2/system");
-  await expect(page.getByText("Takes the role operator in the whole installation. Ask in the channel")).toBeVisible();
+  await expect(page.getByText("Takes the role operator in the whole installation, for the permission system.view. Ask in the channel")).toBeVisible();
   await page.goto(`${place}/members`);
   await expect(page.getByText("You may not see the members here")).toBeVisible();
   await expect(page.getByTestId("role")).toHaveCount(5);
   await page.goto("/v2/audit");
   await expect(page.getByText("You may not see the events here")).toBeVisible();
   await page.getByRole("button", { name: "Verify" }).click({ force: true });
-  await expect(page.getByRole("tooltip")).toContainText("Takes the role operator");
+  await expect(why).toContainText("Takes the role operator in the whole installation, for the permission audit.verify.");
+  await page.goto("/v2/accounts");
+  await expect(page.getByText("You may not see the accounts here")).toBeVisible();
   await page.goto("/v2/explain?permission=run.create&project=flytesnacks");
   await expect(page.getByTestId("explanation")).toContainText("One of the roles runner, contributor, admin, operator in flytesnacks allows it. Ask in the channel");
   await page.goto("/v2/explain?permission=run.create&project=flytesnacks&member=admin");
@@ -243,7 +250,74 @@ test("the audit is verified", async ({ page }) => {
   await expect(page.getByText(/^No event was changed or removed: \d+ checked/)).toBeVisible();
 });
 
+test("an operator keeps the accounts, and a group of an account gives its role at once", async ({ page, browser, demo }) => {
+  await openAs(page, "admin", "/v2/accounts");
+  const dialog = page.getByRole("dialog");
+  const row = page.getByTestId("account-row").filter({ hasText: "gina" });
+  await page.getByRole("button", { name: "Create account" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("gina");
+  await dialog.getByLabel("Display name").fill("Gina Baker");
+  await dialog.getByLabel("First password").fill(passwords.gina);
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await expect(row).toContainText("Gina Baker");
+
+  const theirs = await (await browser.newContext({ baseURL: demo.url })).newPage();
+  await openAs(theirs, "gina", `${place}/secrets`);
+  const note = theirs.getByRole("status").filter({ hasText: "You have no role in flytesnacks/development, or it does not exist" });
+  await expect(note).toContainText("Administrator (the whole installation)");
+  await expect(note).toContainText("Please give me the role viewer in flytesnacks/development.");
+  await expectAccessible(theirs);
+
+  await page.getByRole("button", { name: "Edit gina" }).click();
+  await dialog.getByLabel("Groups").fill("bakers");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(row).toContainText("bakers");
+  await expect(theirs.getByRole("button", { name: "Create secret" })).not.toHaveAttribute("aria-disabled", "true");
+  await expect(note).toHaveCount(0);
+
+  await theirs.goto("/v2/me");
+  await expect(theirs.getByTestId("limit-row").first()).toContainText("access.limits.requestsPerSecond");
+  const change = async (current: string, next: string) => {
+    await theirs.getByLabel("Current password").fill(current);
+    await theirs.getByLabel("New password", { exact: true }).fill(next);
+    await theirs.getByLabel("New password again").fill(next);
+    await theirs.getByRole("button", { name: "Change password" }).click();
+  };
+  await change("a wrong password", "the-second-password");
+  await expect(theirs.getByRole("alert")).toContainText("is wrong");
+  await change(passwords.gina, "the-second-password");
+  await expect(theirs.getByText("Password changed")).toBeVisible();
+
+  await page.getByRole("button", { name: "Sign gina out" }).click();
+  await dialog.getByRole("button", { name: "Sign out" }).click();
+  await expect(sessionEnded(theirs)).toBeVisible();
+  await theirs.goto("/v2/");
+  for (let wrong = 0; wrong < 5; wrong++) await enter(theirs, "gina", "a wrong password");
+  await enter(theirs, "gina", "the-second-password");
+  await expect(theirs.getByRole("alert")).toBeVisible();
+  await page.reload();
+  await expect(row).toContainText("locked");
+  await page.getByRole("button", { name: "Unlock gina" }).click();
+  await dialog.getByRole("button", { name: "Unlock" }).click();
+  await expect(row).toContainText("Active");
+  await enter(theirs, "gina", "the-second-password");
+  await theirs.waitForURL("**/v2/**");
+
+  await page.getByRole("button", { name: "Set the password of gina" }).click();
+  await dialog.getByLabel("New password").fill("the-third-password");
+  await dialog.getByRole("button", { name: "Set password" }).click();
+  await expect(sessionEnded(theirs)).toBeVisible();
+  await page.getByRole("button", { name: "Remove gina" }).click();
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await expect(row).toHaveCount(0);
+  await page.getByLabel("Include removed").check();
+  await expect(row).toContainText("removed");
+  await theirs.context().close();
+});
+
 const screens: readonly { readonly name: string; readonly path: string; readonly shows: string }[] = [
+  { name: "me", path: "/v2/me", shows: "Change password" },
+  { name: "accounts", path: "/v2/accounts", shows: "Local accounts" },
   { name: "keys", path: "/v2/keys", shows: "API keys" },
   { name: "members", path: `${place}/members`, shows: "What each role may do" },
   { name: "audit", path: "/v2/audit", shows: "Audit" },
@@ -282,6 +356,9 @@ test("the pages are accessible in every theme and width", async ({ page }) => {
       await page.getByRole("button", { name: "Create role" }).click();
       await expect(page.getByRole("dialog").getByLabel("Patterns")).toBeVisible();
       await check(`role-${size}-${colorScheme}`);
+      await page.goto("/v2/accounts");
+      await page.getByRole("button", { name: "Edit vera" }).click();
+      await check(`account-edit-${size}-${colorScheme}`);
     }
   }
 });

@@ -22,7 +22,9 @@ const known: readonly (readonly [title: string, keys: string, routes: readonly s
   ["Inbox: pending approvals", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
   ["Notifications", "g n", ["/notifications"]],
   ["Members and roles", "g m", ["/domain/$domain/project/$project/members"]],
+  ["My account and limits", "g o", ["/me"]],
   ["My API keys", "g k", ["/keys"]],
+  ["Local accounts", "g c", ["/accounts"]],
   ["Audit", "g u", ["/audit"]],
   ["System", "g s", ["/system"]],
 ];

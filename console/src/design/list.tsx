@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { Button } from "./button";
-import { Loading, Notice, ProblemNotice } from "./notice";
+import type { Denial } from "./denial";
+import { DenialNotice, Loading, ProblemNotice } from "./notice";
 import { Table, type TableProps } from "./table";
 
 /** The state of a query for a list, of which further pages may exist. */
@@ -21,7 +22,7 @@ export interface ListProps<Row> extends TableProps<Row> {
   /** Shown if there are no rows. */
   readonly empty?: ReactNode;
   /** Why the reader may not see the list, and whom to ask. Shown instead of the list. */
-  readonly denied?: string | undefined;
+  readonly denied?: Denial | undefined;
   /** The label of the button that loads the next page. */
   readonly more?: string;
 }
@@ -29,11 +30,7 @@ export interface ListProps<Row> extends TableProps<Row> {
 /** A table of what a query returns, with its loading, error and empty states, and a button for the next page. */
 export function List<Row>({ what, answer, empty, denied, more = `More ${what}`, ...table }: ListProps<Row>) {
   if (denied !== undefined) {
-    return (
-      <Notice title={`You may not see the ${what} here`} role="status">
-        <p>{denied}</p>
-      </Notice>
-    );
+    return <DenialNotice title={`You may not see the ${what} here`} denial={denied} />;
   }
   return (
     <>

@@ -1,5 +1,6 @@
 import { DropdownMenu as Radix } from "radix-ui";
 import type { ReactNode } from "react";
+import type { Denial } from "./denial";
 import css from "./parts.module.css";
 
 /** A menu with the button that opens it. */
@@ -26,17 +27,17 @@ export function MenuItem({
   readonly onSelect: () => void;
   readonly disabled?: boolean;
   /** Why the reader may not choose it; shown below its text. */
-  readonly denied?: string | undefined;
+  readonly denied?: Denial | undefined;
   readonly children: ReactNode;
 }) {
   return (
-    <Radix.Item className={css["menu-item"]} disabled={disabled || denied !== undefined} onSelect={onSelect}>
+    <Radix.Item className={css["menu-item"]} data-denied={denied?.call} disabled={disabled || denied !== undefined} onSelect={onSelect}>
       {denied === undefined ? (
         children
       ) : (
         <span className={css["refused"]}>
           <span>{children}</span>
-          <small>{denied}</small>
+          <small>{denied.why}</small>
         </span>
       )}
     </Radix.Item>

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { problemOf, type Problem } from "@/api/problem";
 import { Button } from "./button";
 import { CopyButton } from "./copy";
+import type { Denial } from "./denial";
 import css from "./parts.module.css";
 
 export type Tone = "plain" | "danger" | "warning" | "good";
@@ -22,6 +23,18 @@ export function Notice({
     <div className={`${css["notice"] ?? ""} ${tone === "plain" ? "" : (css[`${tone}-notice`] ?? "")}`} role={role}>
       {title !== undefined && <strong>{title}</strong>}
       {children}
+    </div>
+  );
+}
+
+/** What a page shows in place of what the reader may not see. */
+export function DenialNotice({ title, denial }: { readonly title: string; readonly denial: Denial }) {
+  return (
+    <div data-denied={denial.call}>
+      <Notice title={title} role="status">
+        <p>{denial.why}</p>
+        {denial.more}
+      </Notice>
     </div>
   );
 }

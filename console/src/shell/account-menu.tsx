@@ -80,7 +80,10 @@ const Roles = ({ me }: { readonly me: GetMeResponse }) => (
 
 function Pages({ me, onGo }: { readonly me: GetMeResponse; readonly onGo: () => void }) {
   const here = useHere();
-  const links: readonly (ReactNode | false)[] = [
+  const links: (ReactNode | false)[] = [
+    <Link key="me" to="/me" onClick={onGo}>
+      My account and limits
+    </Link>,
     <Link key="keys" to="/keys" onClick={onGo}>
       My API keys
     </Link>,
@@ -98,5 +101,12 @@ function Pages({ me, onGo }: { readonly me: GetMeResponse; readonly onGo: () => 
       </Link>
     ),
   ];
+  if (!me.open && can(me, "account.view", everywhere)) {
+    links.push(
+      <Link key="accounts" to="/accounts" onClick={onGo}>
+        Local accounts
+      </Link>,
+    );
+  }
   return <nav aria-label="Access">{links}</nav>;
 }

@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { chunk } from "@/api/chunk";
-import { AuditSearch, ExplainSearch, KeysSearch, MembersSearch } from "@/features/access/search";
+import { AccountsSearch, AuditSearch, ExplainSearch, KeysSearch, MembersSearch } from "@/features/access/search";
 import { AppSearch, AppsSearch } from "@/features/apps/search";
 import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { CompareSearch } from "@/features/compare/search";
@@ -57,6 +57,17 @@ const keys = createRoute({
   path: "/keys",
   validateSearch: KeysSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/access/keys-page")), "KeysPage"),
+});
+const me = createRoute({
+  getParentRoute: () => root,
+  path: "/me",
+  component: lazyRouteComponent(() => chunk(() => import("@/features/access/me-page")), "MePage"),
+});
+const accounts = createRoute({
+  getParentRoute: () => root,
+  path: "/accounts",
+  validateSearch: AccountsSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/access/accounts-page")), "AccountsPage"),
 });
 const audit = createRoute({
   getParentRoute: () => root,
@@ -203,6 +214,8 @@ const tree = root.addChildren([
   notifications,
   system,
   signedIn,
+  me,
+  accounts,
   keys,
   audit,
   explain,

@@ -8,6 +8,7 @@ import { When } from "@/design/time";
 import { Tooltip } from "@/design/tooltip";
 import { InboxLink } from "@/features/inbox/link";
 import { AccountMenu } from "./account-menu";
+import { NoRole } from "./no-role";
 import { OpenBanner } from "./open-banner";
 import { Palette } from "./palette";
 import { PlaceMenu } from "./place-menu";
@@ -66,6 +67,7 @@ export function Shell() {
         <LostConnection />
       </div>
       <main id="main" className={css["main"]} tabIndex={-1}>
+        <NoRole />
         <Outlet />
       </main>
       {destinations.map((destination) => (

@@ -9,8 +9,10 @@ var procedures = map[string]map[string]Row{
 		"DeleteBinding": {people, "binding.delete", on(self)},
 		"DeleteRole":    {people, "role.delete", on(self)},
 		"Explain":       {people, "identity.view", members(on("scope"))},
+		"GetLimits":     {people, "identity.view", members(on(self))}, // the caller's own; the handler checks the project
 		"GetMe":         {people, "identity.view", members(nothing("the caller itself"))},
 		"ListBindings":  {people, "binding.view", listing(on("scope"))},
+		"ListGivers":    {people, "identity.view", members(on("scope"))}, // the handler names no one of a place that the caller does not see
 		"ListRoles":     {people, "role.view", members(nothing("roles belong to the installation"))},
 		"PutRole":       {people, "role.update", on(self)},
 	},
@@ -22,6 +24,7 @@ var procedures = map[string]map[string]Row{
 		"RemoveAccount":  {people, "account.delete", on(self)},
 		"SetPassword":    {people, "account.update", on(self)},
 		"UnlockAccount":  {people, "account.update", on(self)},
+		"UpdateAccount":  {people, "account.update", on(self)},
 	},
 	"flytebinary.access.v1.AuditService": {
 		"SearchAudit": {people, "audit.view", on("scope")},

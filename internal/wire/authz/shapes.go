@@ -50,11 +50,13 @@ var shapes = map[protoreflect.FullName]shape{
 	"flytebinary.access.v1.DeleteBindingRequest": {kind: "binding", project: "scope.project", domain: "scope.domain", name: "id"},
 	"flytebinary.access.v1.DeleteRoleRequest":    {kind: "role", name: "name"},
 	"flytebinary.access.v1.EndSessionsRequest":   {kind: "person", name: "subject"},
+	"flytebinary.access.v1.GetLimitsRequest":     {kind: "project", project: "project"},
 	"flytebinary.access.v1.PutRoleRequest":       {kind: "role", name: "role.name"},
 	"flytebinary.access.v1.RemoveAccountRequest": {kind: "account", name: "name"},
 	"flytebinary.access.v1.RevokeKeyRequest":     {kind: "key", name: "id"},
 	"flytebinary.access.v1.SetPasswordRequest":   {kind: "account", name: "name"},
 	"flytebinary.access.v1.UnlockAccountRequest": {kind: "account", name: "name"},
+	"flytebinary.access.v1.UpdateAccountRequest": {kind: "account", name: "account.name"},
 
 	"flytebinary.access.v1.Scope":                     {project: "project", domain: "domain"},
 	"flytebinary.engine.v1.GetSecretValuesRequest":    {kind: "secret", project: "project", domain: "domain"},

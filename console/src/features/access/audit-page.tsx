@@ -58,7 +58,7 @@ export function AuditPage() {
         </>
       }
       empty={<Empty title="No events match these filters" />}
-      denied={denied === undefined ? undefined : `${denied} If you have that role in a project, filter by this project.`}
+      denied={denied && { ...denied, why: `${denied.why} If you have that role in a project, filter by this project.` }}
       answer={answer}
       rows={rows}
       columns={columns}

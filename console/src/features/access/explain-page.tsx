@@ -5,8 +5,9 @@ import { AccessService, MemberKind } from "@gen/flytebinary/access/v1/access_pb.
 import { client } from "@/api/transport";
 import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
+import type { Denial } from "@/design/denial";
 import { Field, Input, Select } from "@/design/field";
-import { Loading, Notice, ProblemNotice } from "@/design/notice";
+import { DenialNotice, Loading, ProblemNotice } from "@/design/notice";
 import { permissionGroups } from "@/entities/access/permissions";
 import { useLacking } from "@/entities/access/use-denied";
 import { Explanation } from "./explanation";
@@ -45,19 +46,15 @@ export function ExplainPage() {
       <h1>Explain access</h1>
       <p className={page["muted"]}>Why someone may or may not do something. Leave the member empty to ask about yourself.</p>
       <Question key={JSON.stringify(search)} search={search} noOthers={noOthers} />
-      {denied !== undefined && (
-        <Notice title="You may ask only about yourself here" role="status">
-          <p>{denied}</p>
-        </Notice>
-      )}
+      {denied !== undefined && <DenialNotice title="You may ask only about yourself here" denial={denied} />}
       {isLoading && <Loading what="the answer" />}
       {error && <ProblemNotice error={error} retry={() => void refetch()} />}
-      {data && denied === undefined && <Explanation answer={data} place={place} own={member === ""} />}
+      {data && denied === undefined && <Explanation answer={data} permission={permission} place={place} own={member === ""} />}
     </div>
   );
 }
 
-function Question({ search, noOthers }: { readonly search: ExplainSearch; readonly noOthers: string | undefined }) {
+function Question({ search, noOthers }: { readonly search: ExplainSearch; readonly noOthers: Denial | undefined }) {
   const navigate = useNavigate();
   const [kind, setKind] = useState<(typeof explainedKinds)[number]>(search.kind ?? "user");
   const text = (name: "member" | "groups" | "project" | "domain", label: string, hint: string) => (
@@ -86,7 +83,7 @@ function Question({ search, noOthers }: { readonly search: ExplainSearch; readon
           </Select>
         )}
       </Field>
-      {text("member", "Member", noOthers ?? (kind === "key" ? "The ID of the key. Empty means you." : "The subject or the group. Empty means you."))}
+      {text("member", "Member", noOthers?.why ?? (kind === "key" ? "The ID of the key. Empty means you." : "The subject or the group. Empty means you."))}
       {kind === "user" && text("groups", "Groups", "Of the user at the identity provider, with commas between them.")}
       <Field label="Permission" hint="What it is about.">
         {(control) => (

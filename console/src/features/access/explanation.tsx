@@ -1,6 +1,7 @@
 import type { ExplainResponse } from "@gen/flytebinary/access/v1/access_pb.js";
 import { Notice } from "@/design/notice";
 import { Note, Table } from "@/design/table";
+import { AskWhom } from "@/entities/access/ask-whom";
 import { askWords, placeWords, whereOf, type Where } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
 import { kindWords } from "./words";
@@ -8,13 +9,14 @@ import page from "@/design/page.module.css";
 
 interface ExplanationProps {
   readonly answer: ExplainResponse;
+  readonly permission: string;
   readonly place: Where;
   /** Whether the reader asked about itself. */
   readonly own: boolean;
 }
 
 /** The decision, the bindings behind it, and what would change it. */
-export function Explanation({ answer: { allowed, reason, bindings, roles }, place, own }: ExplanationProps) {
+export function Explanation({ answer: { allowed, reason, bindings, roles }, permission, place, own }: ExplanationProps) {
   const me = useMe();
   return (
     <section className={page["section"]} aria-label="Answer" data-testid="explanation" data-allowed={allowed}>
@@ -25,6 +27,7 @@ export function Explanation({ answer: { allowed, reason, bindings, roles }, plac
             One of the roles {roles.join(", ")} in {placeWords(place)} allows it.{own && ` ${askWords(me, place)}`}
           </p>
         )}
+        {!allowed && own && <AskWhom permission={permission} place={place} />}
       </Notice>
       {bindings.length > 0 && (
         <>

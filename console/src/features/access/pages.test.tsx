@@ -9,6 +9,7 @@ import {
   GetMeResponseSchema,
   KeySchema,
   ListBindingsResponseSchema,
+  ListGiversResponseSchema,
   ListKeysResponseSchema,
   ListRolesResponseSchema,
   MemberKind,
@@ -23,6 +24,7 @@ import { MembersPage } from "./members-page";
 const server = vi.hoisted(() => ({
   getMe: vi.fn(),
   listRoles: vi.fn(),
+  listGivers: vi.fn(),
   listKeys: vi.fn(),
   createKey: vi.fn(),
   revokeKey: vi.fn(),
@@ -78,6 +80,15 @@ beforeEach(() => {
     }),
   );
   server.searchAudit.mockResolvedValue(create(SearchAuditResponseSchema, { events: [{ sequence: 4n, subject: "bob", permission: "run.abort", outcome: "refused" }] }));
+  server.listGivers.mockResolvedValue(
+    create(ListGiversResponseSchema, {
+      givers: [
+        { member: { kind: MemberKind.USER, name: "00u1" }, name: "Ada Lovelace", email: "ada@example.com", scope: { project: "p" } },
+        { member: { kind: MemberKind.GROUP, name: "platform" }, scope: {} },
+      ],
+      roles: ["admin", "operator"],
+    }),
+  );
   for (const change of [server.revokeKey, server.createBinding, server.deleteBinding]) change.mockResolvedValue({});
 });
 afterEach(() => {
@@ -142,12 +153,19 @@ it("says in words who may see the members, and whom to ask", async () => {
   server.getMe.mockResolvedValue(meWith(viewer));
   open(<MembersPage />);
   expect(await screen.findByText("You may not see the members here")).toBeTruthy();
-  expect(await screen.findByText("Takes the role admin in p/d. Ask an admin of p.")).toBeTruthy();
+  expect(await screen.findByText("Takes the role admin in p/d, for the permission binding.view. Ask an admin of p.")).toBeTruthy();
+  const whom = within((await screen.findAllByTestId("ask-whom"))[0] ?? document.body);
+  expect(whom.getByText("the group platform (the whole installation)")).toBeTruthy();
+  expect(whom.getByText(/^Ada Lovelace/).textContent).toBe("Ada Lovelace, ada@example.com (p)");
+  expect(whom.getByRole("link", { name: "ada@example.com" }).getAttribute("href")).toMatch(/^mailto:ada%40example.com\?subject=Access%20to%20Flyte&body=Please%20give%20me%20the%20role%20admin%20in%20p%2Fd/);
+  expect(whom.getByRole("button", { name: "Copy the request" })).toBeTruthy();
   const add = screen.getByRole("button", { name: "Add member" });
   expect(add.getAttribute("aria-disabled")).toBe("true");
   fireEvent.click(add);
-  expect(screen.queryByRole("dialog")).toBeNull();
-  expect((await screen.findByRole("tooltip")).textContent).toContain("Takes the role admin in p/d.");
+  const why = within(await screen.findByRole("dialog", { name: "Why you may not do this" }));
+  expect(why.getByText("Takes the role admin in p/d, for the permission binding.create. Ask an admin of p.")).toBeTruthy();
+  expect(await why.findByText(/^Please give me the role admin in p\/d. I need binding.create/)).toBeTruthy();
+  expect(screen.queryByText("You can give only what you have yourself.")).toBeNull();
 });
 
 it("searches the audit as the URL says, and writes the filters to the URL", async () => {
@@ -196,6 +214,6 @@ it("does not offer to verify the audit to those who may not", async () => {
   open(<AuditPage />);
   await screen.findByTestId("audit-row");
   fireEvent.click(screen.getByRole("button", { name: "Verify" }));
-  expect((await screen.findByRole("tooltip")).textContent).toContain("Takes the role operator in the whole installation.");
+  expect((await screen.findByRole("dialog")).textContent).toContain("Takes the role operator in the whole installation, for the permission audit.verify.");
   expect(server.verifyAudit).not.toHaveBeenCalled();
 });

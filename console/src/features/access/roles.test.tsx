@@ -4,12 +4,12 @@ import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-li
 import { Tooltip } from "radix-ui";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { ExplainResponseSchema, GetMeResponseSchema, ListRolesResponseSchema, MemberKind } from "@gen/flytebinary/access/v1/access_pb.js";
+import { ExplainResponseSchema, ListGiversResponseSchema, GetMeResponseSchema, ListRolesResponseSchema, MemberKind } from "@gen/flytebinary/access/v1/access_pb.js";
 import { Toasts } from "@/design/toast";
 import { ExplainPage } from "./explain-page";
 import { Roles } from "./roles";
 
-const server = vi.hoisted(() => ({ getMe: vi.fn(), listRoles: vi.fn(), putRole: vi.fn(), deleteRole: vi.fn(), explain: vi.fn() }));
+const server = vi.hoisted(() => ({ getMe: vi.fn(), listRoles: vi.fn(), putRole: vi.fn(), deleteRole: vi.fn(), explain: vi.fn(), listGivers: vi.fn() }));
 const at = vi.hoisted((): { search: Record<string, unknown> } => ({ search: {} }));
 const navigate = vi.hoisted(() => vi.fn());
 vi.mock("@/api/transport", () => ({ client: () => server }));
@@ -42,6 +42,7 @@ beforeEach(() => {
   server.putRole.mockResolvedValue({});
   server.deleteRole.mockResolvedValue({});
   server.explain.mockResolvedValue(create(ExplainResponseSchema, {}));
+  server.listGivers.mockResolvedValue(create(ListGiversResponseSchema, { roles: ["runner"] }));
 });
 afterEach(() => {
   cleanup();

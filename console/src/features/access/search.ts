@@ -18,6 +18,14 @@ export const KeysSearch = (search: Record<string, unknown>): KeysSearch => ({
   ...(search["all"] === true && { all: true as const }),
 });
 
+/** The URL parameters of the page of local accounts. */
+export interface AccountsSearch {
+  /** Also lists accounts that were removed. */
+  readonly removed?: true;
+}
+
+export const AccountsSearch = (search: Record<string, unknown>): AccountsSearch => (search["removed"] === true ? { removed: true } : {});
+
 export const memberScopes = ["domain", "project", "installation"] as const;
 /** Whose bindings are listed: those that reach a domain of the project, the whole project, or the installation. */
 export type MemberScope = (typeof memberScopes)[number];

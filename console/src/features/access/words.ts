@@ -1,4 +1,4 @@
-import { MemberKind, type AuditEvent, type Key, type Member, type Role } from "@gen/flytebinary/access/v1/access_pb.js";
+import { MemberKind, type Account, type AuditEvent, type Key, type Limit, type Member, type Role } from "@gen/flytebinary/access/v1/access_pb.js";
 import { msOf } from "@/design/format";
 import { isForPeople, permissionGroups, permissionWords } from "@/entities/access/permissions";
 import { gives } from "@/entities/access/rights";
@@ -18,6 +18,39 @@ export function keyState(key: Pick<Key, "revokedAt" | "expiresAt">, now: number)
   const ends = msOf(key.expiresAt);
   return ends !== undefined && ends <= now ? "expired" : "active";
 }
+
+/** The state of a local account, from its times. */
+export function accountState({ removedAt, lockedUntil }: Pick<Account, "removedAt" | "lockedUntil">, now: number): "active" | "locked" | "removed" {
+  if (removedAt) return "removed";
+  return (msOf(lockedUntil) ?? 0) > now ? "locked" : "active";
+}
+
+/** What is wrong with the name of a new account; empty if nothing is. */
+export const accountNameError = (name: string): string => (/^[^|\s]+$/.test(name) ? "" : "A name is required, without spaces and |.");
+
+/** What is wrong with a new password; empty if nothing is. */
+export function passwordError(password: string): string {
+  const bytes = new TextEncoder().encode(password).length;
+  return bytes < 8 || bytes > 1024 ? "A password has 8 to 1024 bytes." : "";
+}
+
+/** The groups of a text with commas between them. */
+export const groupsOf = (text: string): string[] => [...new Set(text.split(",").map((group) => group.trim()))].filter((group) => group !== "");
+
+const count = (n: bigint): string => n.toLocaleString("en-US");
+const units: Readonly<Record<string, string>> = { "1": "a second", "60": "a minute", "3600": "an hour", "86400": "a day" };
+
+/** A limit in words. */
+export function limitWords({ most, per, burst }: Pick<Limit, "most" | "per" | "burst">): string {
+  if (most === 0n) return "No limit";
+  if (!per) return `${count(most)} at the same time`;
+  const words = `${count(most)} ${units[per.seconds.toString()] ?? `in ${per.seconds} s`}`;
+  return burst > most ? `${words}, ${count(burst)} at once after a pause` : words;
+}
+
+/** What is left of a limit, in words. */
+export const leftWords = ({ most, burst, left }: Pick<Limit, "most" | "burst" | "left">): string =>
+  most === 0n ? "" : left <= 0n ? "None" : `${count(left)} of ${count(burst)}`;
 
 /** What a role may do, in words, by group. Permissions that are not for people are shown as they are. */
 export function abilities(role: Pick<Role, "permissions">): readonly (readonly [group: string, words: readonly string[]])[] {

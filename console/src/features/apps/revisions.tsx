@@ -13,6 +13,7 @@ import { More } from "@/design/list";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";
+import type { Denial } from "@/design/denial";
 import { useDenied } from "@/entities/access/use-denied";
 import { whoIs } from "@/entities/person/who-is";
 import type { AppId } from "./id";
@@ -81,7 +82,7 @@ interface RevisionProps {
   /** The one before it, as far as it is loaded. */
   readonly before: AppRevision | undefined;
   /** Why the reader may not roll back; undefined if it may. */
-  readonly denied: string | undefined;
+  readonly denied: Denial | undefined;
   readonly onRollBack: (() => void) | undefined;
 }
 

@@ -6,6 +6,7 @@ import { Button } from "@/design/button";
 import { Field, Input, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
+import type { Denial } from "@/design/denial";
 import { useDenied } from "@/entities/access/use-denied";
 import type { RunName } from "@/entities/run/kind";
 import { answerKind, payloadOf, type AnswerKind } from "./signal-value";
@@ -95,7 +96,7 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
 const hints = { integer: "A whole number.", float: "A number.", text: undefined, boolean: undefined } as const;
 
 interface YesNoProps {
-  readonly denied: string | undefined;
+  readonly denied: Denial | undefined;
   readonly disabled: boolean;
   readonly onAnswer: (given: string) => void;
 }

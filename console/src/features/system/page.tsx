@@ -5,7 +5,7 @@ import { useTitle } from "@/app/title";
 import { IconButton } from "@/design/button";
 import { Facts } from "@/design/facts";
 import { bytes, dateOf } from "@/design/format";
-import { Loading, Notice, ProblemNotice } from "@/design/notice";
+import { DenialNotice, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
@@ -44,11 +44,7 @@ export function SystemPage() {
           </p>
         </Notice>
       )}
-      {denied !== undefined && (
-        <Notice title="You may not see the system here" role="status">
-          <p>{denied}</p>
-        </Notice>
-      )}
+      {denied !== undefined && <DenialNotice title="You may not see the system here" denial={denied} />}
       {error && denied === undefined && <ProblemNotice error={error} retry={refetch} />}
       {!system && !error && denied === undefined && <Loading what="system status" />}
       {system && (

@@ -423,7 +423,9 @@ type GetMeResponse struct {
 	// Whether the installation lets everybody do everything.
 	Open bool `protobuf:"varint,9,opt,name=open,proto3" json:"open,omitempty"`
 	// Whom to ask for more rights, in words of the administrators; may be empty.
-	Ask           string `protobuf:"bytes,10,opt,name=ask,proto3" json:"ask,omitempty"`
+	Ask string `protobuf:"bytes,10,opt,name=ask,proto3" json:"ask,omitempty"`
+	// The name of the caller's local account; empty for those who have none.
+	Account       string `protobuf:"bytes,11,opt,name=account,proto3" json:"account,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -524,6 +526,13 @@ func (x *GetMeResponse) GetOpen() bool {
 func (x *GetMeResponse) GetAsk() string {
 	if x != nil {
 		return x.Ask
+	}
+	return ""
+}
+
+func (x *GetMeResponse) GetAccount() string {
+	if x != nil {
+		return x.Account
 	}
 	return ""
 }
@@ -1326,6 +1335,390 @@ func (x *ExplainResponse) GetRoles() []string {
 	return nil
 }
 
+// ListGiversRequest asks who may give a permission.
+type ListGiversRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The permission, as noun.verb.
+	Permission string `protobuf:"bytes,1,opt,name=permission,proto3" json:"permission,omitempty"`
+	// Where.
+	Scope         *Scope `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGiversRequest) Reset() {
+	*x = ListGiversRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGiversRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGiversRequest) ProtoMessage() {}
+
+func (x *ListGiversRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGiversRequest.ProtoReflect.Descriptor instead.
+func (*ListGiversRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListGiversRequest) GetPermission() string {
+	if x != nil {
+		return x.Permission
+	}
+	return ""
+}
+
+func (x *ListGiversRequest) GetScope() *Scope {
+	if x != nil {
+		return x.Scope
+	}
+	return nil
+}
+
+// ListGiversResponse has those who may give a permission.
+type ListGiversResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 20, those with the narrowest scope first.
+	Givers []*Giver `protobuf:"bytes,1,rep,name=givers,proto3" json:"givers,omitempty"`
+	// Whether there are more.
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// The roles that would give the permission, the smaller ones first.
+	Roles         []string `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGiversResponse) Reset() {
+	*x = ListGiversResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGiversResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGiversResponse) ProtoMessage() {}
+
+func (x *ListGiversResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGiversResponse.ProtoReflect.Descriptor instead.
+func (*ListGiversResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListGiversResponse) GetGivers() []*Giver {
+	if x != nil {
+		return x.Givers
+	}
+	return nil
+}
+
+func (x *ListGiversResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *ListGiversResponse) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+// Giver is a person or a group that may give a permission to others.
+type Giver struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The person or the group.
+	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
+	// The name of a person, if it is known; empty for groups.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The e-mail of a person, if it is known; empty for groups.
+	Email string `protobuf:"bytes,3,opt,name=email,proto3" json:"email,omitempty"`
+	// The scope in which the giver may give it.
+	Scope         *Scope `protobuf:"bytes,4,opt,name=scope,proto3" json:"scope,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Giver) Reset() {
+	*x = Giver{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Giver) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Giver) ProtoMessage() {}
+
+func (x *Giver) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Giver.ProtoReflect.Descriptor instead.
+func (*Giver) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Giver) GetMember() *Member {
+	if x != nil {
+		return x.Member
+	}
+	return nil
+}
+
+func (x *Giver) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Giver) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *Giver) GetScope() *Scope {
+	if x != nil {
+		return x.Scope
+	}
+	return nil
+}
+
+// GetLimitsRequest asks for limits.
+type GetLimitsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Also those of this project; empty for none. Takes run.view there.
+	Project       string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLimitsRequest) Reset() {
+	*x = GetLimitsRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLimitsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLimitsRequest) ProtoMessage() {}
+
+func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLimitsRequest.ProtoReflect.Descriptor instead.
+func (*GetLimitsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *GetLimitsRequest) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+// GetLimitsResponse has limits.
+type GetLimitsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those of the caller first.
+	Limits        []*Limit `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLimitsResponse) Reset() {
+	*x = GetLimitsResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLimitsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLimitsResponse) ProtoMessage() {}
+
+func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLimitsResponse.ProtoReflect.Descriptor instead.
+func (*GetLimitsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *GetLimitsResponse) GetLimits() []*Limit {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// Limit bounds what a caller, or a project, asks of the installation.
+type Limit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is counted, in lower case and in the plural, such as requests or streams.
+	Things string `protobuf:"bytes,1,opt,name=things,proto3" json:"things,omitempty"`
+	// The project whose limit it is; empty for that of the caller.
+	Project string `protobuf:"bytes,2,opt,name=project,proto3" json:"project,omitempty"`
+	// The setting that has it.
+	Setting string `protobuf:"bytes,3,opt,name=setting,proto3" json:"setting,omitempty"`
+	// The most; 0 means that there is no limit.
+	Most int64 `protobuf:"varint,4,opt,name=most,proto3" json:"most,omitempty"`
+	// The time for which most is; unset means that it counts what there is at the same time.
+	Per *durationpb.Duration `protobuf:"bytes,5,opt,name=per,proto3" json:"per,omitempty"`
+	// How many can be asked for at once after a pause.
+	Burst int64 `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
+	// How many can be asked for now.
+	Left          int64 `protobuf:"varint,7,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Limit) Reset() {
+	*x = Limit{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Limit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Limit) ProtoMessage() {}
+
+func (x *Limit) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Limit.ProtoReflect.Descriptor instead.
+func (*Limit) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Limit) GetThings() string {
+	if x != nil {
+		return x.Things
+	}
+	return ""
+}
+
+func (x *Limit) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *Limit) GetSetting() string {
+	if x != nil {
+		return x.Setting
+	}
+	return ""
+}
+
+func (x *Limit) GetMost() int64 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
+func (x *Limit) GetPer() *durationpb.Duration {
+	if x != nil {
+		return x.Per
+	}
+	return nil
+}
+
+func (x *Limit) GetBurst() int64 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
+func (x *Limit) GetLeft() int64 {
+	if x != nil {
+		return x.Left
+	}
+	return 0
+}
+
 // Key is an API key without its secret.
 type Key struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1355,7 +1748,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[21]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1367,7 +1760,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[21]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1380,7 +1773,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{21}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Key) GetId() string {
@@ -1466,7 +1859,7 @@ type KeyRole struct {
 
 func (x *KeyRole) Reset() {
 	*x = KeyRole{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[22]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1871,7 @@ func (x *KeyRole) String() string {
 func (*KeyRole) ProtoMessage() {}
 
 func (x *KeyRole) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[22]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1884,7 @@ func (x *KeyRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyRole.ProtoReflect.Descriptor instead.
 func (*KeyRole) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{22}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *KeyRole) GetRole() string {
@@ -1525,7 +1918,7 @@ type CreateKeyRequest struct {
 
 func (x *CreateKeyRequest) Reset() {
 	*x = CreateKeyRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[23]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1930,7 @@ func (x *CreateKeyRequest) String() string {
 func (*CreateKeyRequest) ProtoMessage() {}
 
 func (x *CreateKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[23]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1943,7 @@ func (x *CreateKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateKeyRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{23}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CreateKeyRequest) GetName() string {
@@ -1596,7 +1989,7 @@ type CreateKeyResponse struct {
 
 func (x *CreateKeyResponse) Reset() {
 	*x = CreateKeyResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[24]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +2001,7 @@ func (x *CreateKeyResponse) String() string {
 func (*CreateKeyResponse) ProtoMessage() {}
 
 func (x *CreateKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[24]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +2014,7 @@ func (x *CreateKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateKeyResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{24}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CreateKeyResponse) GetKey() *Key {
@@ -1662,7 +2055,7 @@ type ListKeysRequest struct {
 
 func (x *ListKeysRequest) Reset() {
 	*x = ListKeysRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[25]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +2067,7 @@ func (x *ListKeysRequest) String() string {
 func (*ListKeysRequest) ProtoMessage() {}
 
 func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[25]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +2080,7 @@ func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListKeysRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{25}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListKeysRequest) GetAll() bool {
@@ -1731,7 +2124,7 @@ type ListKeysResponse struct {
 
 func (x *ListKeysResponse) Reset() {
 	*x = ListKeysResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[26]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1743,7 +2136,7 @@ func (x *ListKeysResponse) String() string {
 func (*ListKeysResponse) ProtoMessage() {}
 
 func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[26]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +2149,7 @@ func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListKeysResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{26}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListKeysResponse) GetKeys() []*Key {
@@ -1784,7 +2177,7 @@ type RevokeKeyRequest struct {
 
 func (x *RevokeKeyRequest) Reset() {
 	*x = RevokeKeyRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[27]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1796,7 +2189,7 @@ func (x *RevokeKeyRequest) String() string {
 func (*RevokeKeyRequest) ProtoMessage() {}
 
 func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[27]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1809,7 +2202,7 @@ func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{27}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RevokeKeyRequest) GetId() string {
@@ -1830,7 +2223,7 @@ type RevokeKeyResponse struct {
 
 func (x *RevokeKeyResponse) Reset() {
 	*x = RevokeKeyResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[28]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +2235,7 @@ func (x *RevokeKeyResponse) String() string {
 func (*RevokeKeyResponse) ProtoMessage() {}
 
 func (x *RevokeKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[28]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,7 +2248,7 @@ func (x *RevokeKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeKeyResponse.ProtoReflect.Descriptor instead.
 func (*RevokeKeyResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{28}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RevokeKeyResponse) GetKey() *Key {
@@ -1902,7 +2295,7 @@ type AuditEvent struct {
 
 func (x *AuditEvent) Reset() {
 	*x = AuditEvent{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[29]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1914,7 +2307,7 @@ func (x *AuditEvent) String() string {
 func (*AuditEvent) ProtoMessage() {}
 
 func (x *AuditEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[29]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1927,7 +2320,7 @@ func (x *AuditEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditEvent.ProtoReflect.Descriptor instead.
 func (*AuditEvent) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{29}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AuditEvent) GetSequence() int64 {
@@ -2056,7 +2449,7 @@ type SearchAuditRequest struct {
 
 func (x *SearchAuditRequest) Reset() {
 	*x = SearchAuditRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[30]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2461,7 @@ func (x *SearchAuditRequest) String() string {
 func (*SearchAuditRequest) ProtoMessage() {}
 
 func (x *SearchAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[30]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2474,7 @@ func (x *SearchAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchAuditRequest.ProtoReflect.Descriptor instead.
 func (*SearchAuditRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{30}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SearchAuditRequest) GetFrom() *timestamppb.Timestamp {
@@ -2163,7 +2556,7 @@ type SearchAuditResponse struct {
 
 func (x *SearchAuditResponse) Reset() {
 	*x = SearchAuditResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[31]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2175,7 +2568,7 @@ func (x *SearchAuditResponse) String() string {
 func (*SearchAuditResponse) ProtoMessage() {}
 
 func (x *SearchAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[31]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2188,7 +2581,7 @@ func (x *SearchAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchAuditResponse.ProtoReflect.Descriptor instead.
 func (*SearchAuditResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{31}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SearchAuditResponse) GetEvents() []*AuditEvent {
@@ -2221,7 +2614,7 @@ type VerifyAuditRequest struct {
 
 func (x *VerifyAuditRequest) Reset() {
 	*x = VerifyAuditRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[32]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2233,7 +2626,7 @@ func (x *VerifyAuditRequest) String() string {
 func (*VerifyAuditRequest) ProtoMessage() {}
 
 func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[32]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2246,7 +2639,7 @@ func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditRequest.ProtoReflect.Descriptor instead.
 func (*VerifyAuditRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{32}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{38}
 }
 
 // VerifyAuditResponse is the result of the check.
@@ -2268,7 +2661,7 @@ type VerifyAuditResponse struct {
 
 func (x *VerifyAuditResponse) Reset() {
 	*x = VerifyAuditResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[33]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2673,7 @@ func (x *VerifyAuditResponse) String() string {
 func (*VerifyAuditResponse) ProtoMessage() {}
 
 func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[33]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2686,7 @@ func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditResponse.ProtoReflect.Descriptor instead.
 func (*VerifyAuditResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{33}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *VerifyAuditResponse) GetChecked() int64 {
@@ -2356,7 +2749,7 @@ type Account struct {
 
 func (x *Account) Reset() {
 	*x = Account{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2368,7 +2761,7 @@ func (x *Account) String() string {
 func (*Account) ProtoMessage() {}
 
 func (x *Account) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2381,7 +2774,7 @@ func (x *Account) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Account.ProtoReflect.Descriptor instead.
 func (*Account) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{34}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Account) GetName() string {
@@ -2449,7 +2842,7 @@ type ListAccountsRequest struct {
 
 func (x *ListAccountsRequest) Reset() {
 	*x = ListAccountsRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2854,7 @@ func (x *ListAccountsRequest) String() string {
 func (*ListAccountsRequest) ProtoMessage() {}
 
 func (x *ListAccountsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2867,7 @@ func (x *ListAccountsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAccountsRequest.ProtoReflect.Descriptor instead.
 func (*ListAccountsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{35}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{41}
 }
 
 // ListAccountsResponse has all local accounts.
@@ -2488,7 +2881,7 @@ type ListAccountsResponse struct {
 
 func (x *ListAccountsResponse) Reset() {
 	*x = ListAccountsResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2500,7 +2893,7 @@ func (x *ListAccountsResponse) String() string {
 func (*ListAccountsResponse) ProtoMessage() {}
 
 func (x *ListAccountsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2513,7 +2906,7 @@ func (x *ListAccountsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAccountsResponse.ProtoReflect.Descriptor instead.
 func (*ListAccountsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{36}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListAccountsResponse) GetAccounts() []*Account {
@@ -2536,7 +2929,7 @@ type CreateAccountRequest struct {
 
 func (x *CreateAccountRequest) Reset() {
 	*x = CreateAccountRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2548,7 +2941,7 @@ func (x *CreateAccountRequest) String() string {
 func (*CreateAccountRequest) ProtoMessage() {}
 
 func (x *CreateAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2561,7 +2954,7 @@ func (x *CreateAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateAccountRequest.ProtoReflect.Descriptor instead.
 func (*CreateAccountRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{37}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *CreateAccountRequest) GetAccount() *Account {
@@ -2589,7 +2982,7 @@ type CreateAccountResponse struct {
 
 func (x *CreateAccountResponse) Reset() {
 	*x = CreateAccountResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2601,7 +2994,7 @@ func (x *CreateAccountResponse) String() string {
 func (*CreateAccountResponse) ProtoMessage() {}
 
 func (x *CreateAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,10 +3007,102 @@ func (x *CreateAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateAccountResponse.ProtoReflect.Descriptor instead.
 func (*CreateAccountResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{38}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *CreateAccountResponse) GetAccount() *Account {
+	if x != nil {
+		return x.Account
+	}
+	return nil
+}
+
+// UpdateAccountRequest changes a local account.
+type UpdateAccountRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The account. Its name says which one it is.
+	Account       *Account `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateAccountRequest) Reset() {
+	*x = UpdateAccountRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateAccountRequest) ProtoMessage() {}
+
+func (x *UpdateAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateAccountRequest.ProtoReflect.Descriptor instead.
+func (*UpdateAccountRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *UpdateAccountRequest) GetAccount() *Account {
+	if x != nil {
+		return x.Account
+	}
+	return nil
+}
+
+// UpdateAccountResponse has the account.
+type UpdateAccountResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The account as stored.
+	Account       *Account `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateAccountResponse) Reset() {
+	*x = UpdateAccountResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateAccountResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateAccountResponse) ProtoMessage() {}
+
+func (x *UpdateAccountResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateAccountResponse.ProtoReflect.Descriptor instead.
+func (*UpdateAccountResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *UpdateAccountResponse) GetAccount() *Account {
 	if x != nil {
 		return x.Account
 	}
@@ -2635,7 +3120,7 @@ type RemoveAccountRequest struct {
 
 func (x *RemoveAccountRequest) Reset() {
 	*x = RemoveAccountRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2647,7 +3132,7 @@ func (x *RemoveAccountRequest) String() string {
 func (*RemoveAccountRequest) ProtoMessage() {}
 
 func (x *RemoveAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2660,7 +3145,7 @@ func (x *RemoveAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveAccountRequest.ProtoReflect.Descriptor instead.
 func (*RemoveAccountRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{39}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RemoveAccountRequest) GetName() string {
@@ -2679,7 +3164,7 @@ type RemoveAccountResponse struct {
 
 func (x *RemoveAccountResponse) Reset() {
 	*x = RemoveAccountResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2691,7 +3176,7 @@ func (x *RemoveAccountResponse) String() string {
 func (*RemoveAccountResponse) ProtoMessage() {}
 
 func (x *RemoveAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2704,7 +3189,7 @@ func (x *RemoveAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveAccountResponse.ProtoReflect.Descriptor instead.
 func (*RemoveAccountResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{40}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{48}
 }
 
 // SetPasswordRequest replaces a password.
@@ -2720,7 +3205,7 @@ type SetPasswordRequest struct {
 
 func (x *SetPasswordRequest) Reset() {
 	*x = SetPasswordRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2732,7 +3217,7 @@ func (x *SetPasswordRequest) String() string {
 func (*SetPasswordRequest) ProtoMessage() {}
 
 func (x *SetPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2745,7 +3230,7 @@ func (x *SetPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPasswordRequest.ProtoReflect.Descriptor instead.
 func (*SetPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{41}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SetPasswordRequest) GetName() string {
@@ -2771,7 +3256,7 @@ type SetPasswordResponse struct {
 
 func (x *SetPasswordResponse) Reset() {
 	*x = SetPasswordResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2783,7 +3268,7 @@ func (x *SetPasswordResponse) String() string {
 func (*SetPasswordResponse) ProtoMessage() {}
 
 func (x *SetPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2796,7 +3281,7 @@ func (x *SetPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPasswordResponse.ProtoReflect.Descriptor instead.
 func (*SetPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{42}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{50}
 }
 
 // ChangePasswordRequest replaces the caller's own password.
@@ -2812,7 +3297,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2824,7 +3309,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2837,7 +3322,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{43}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ChangePasswordRequest) GetCurrent() string {
@@ -2863,7 +3348,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +3360,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +3373,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{44}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{52}
 }
 
 // UnlockAccountRequest forgets wrong passwords.
@@ -2902,7 +3387,7 @@ type UnlockAccountRequest struct {
 
 func (x *UnlockAccountRequest) Reset() {
 	*x = UnlockAccountRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2914,7 +3399,7 @@ func (x *UnlockAccountRequest) String() string {
 func (*UnlockAccountRequest) ProtoMessage() {}
 
 func (x *UnlockAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2927,7 +3412,7 @@ func (x *UnlockAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockAccountRequest.ProtoReflect.Descriptor instead.
 func (*UnlockAccountRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{45}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *UnlockAccountRequest) GetName() string {
@@ -2946,7 +3431,7 @@ type UnlockAccountResponse struct {
 
 func (x *UnlockAccountResponse) Reset() {
 	*x = UnlockAccountResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2958,7 +3443,7 @@ func (x *UnlockAccountResponse) String() string {
 func (*UnlockAccountResponse) ProtoMessage() {}
 
 func (x *UnlockAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2971,7 +3456,7 @@ func (x *UnlockAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockAccountResponse.ProtoReflect.Descriptor instead.
 func (*UnlockAccountResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{46}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{54}
 }
 
 // EndSessionsRequest signs a person out.
@@ -2987,7 +3472,7 @@ type EndSessionsRequest struct {
 
 func (x *EndSessionsRequest) Reset() {
 	*x = EndSessionsRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2999,7 +3484,7 @@ func (x *EndSessionsRequest) String() string {
 func (*EndSessionsRequest) ProtoMessage() {}
 
 func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3012,7 +3497,7 @@ func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{47}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *EndSessionsRequest) GetSubject() string {
@@ -3042,7 +3527,7 @@ type EndSessionsResponse struct {
 
 func (x *EndSessionsResponse) Reset() {
 	*x = EndSessionsResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3054,7 +3539,7 @@ func (x *EndSessionsResponse) String() string {
 func (*EndSessionsResponse) ProtoMessage() {}
 
 func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3067,7 +3552,7 @@ func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{48}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *EndSessionsResponse) GetSessions() int64 {
@@ -3114,7 +3599,7 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"created_by\x18\x05 \x01(\tR\tcreatedBy\x129\n" +
 	"\n" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\x0e\n" +
-	"\fGetMeRequest\"\xb6\x02\n" +
+	"\fGetMeRequest\"\xd0\x02\n" +
 	"\rGetMeResponse\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
 	"\asubject\x18\x02 \x01(\tR\asubject\x12\x12\n" +
@@ -3129,7 +3614,8 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x06grants\x18\b \x03(\v2\x1c.flytebinary.access.v1.GrantR\x06grants\x12\x12\n" +
 	"\x04open\x18\t \x01(\bR\x04open\x12\x10\n" +
 	"\x03ask\x18\n" +
-	" \x01(\tR\x03ask\"s\n" +
+	" \x01(\tR\x03ask\x12\x18\n" +
+	"\aaccount\x18\v \x01(\tR\aaccount\"s\n" +
 	"\x05Grant\x122\n" +
 	"\x05scope\x18\x01 \x01(\v2\x1c.flytebinary.access.v1.ScopeR\x05scope\x12\x14\n" +
 	"\x05roles\x18\x02 \x03(\tR\x05roles\x12 \n" +
@@ -3173,7 +3659,33 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12:\n" +
 	"\bbindings\x18\x02 \x03(\v2\x1e.flytebinary.access.v1.BindingR\bbindings\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05roles\x18\x04 \x03(\tR\x05roles\"\x92\x03\n" +
+	"\x05roles\x18\x04 \x03(\tR\x05roles\"r\n" +
+	"\x11ListGiversRequest\x12)\n" +
+	"\n" +
+	"permission\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x03\x18?R\n" +
+	"permission\x122\n" +
+	"\x05scope\x18\x02 \x01(\v2\x1c.flytebinary.access.v1.ScopeR\x05scope\"t\n" +
+	"\x12ListGiversResponse\x124\n" +
+	"\x06givers\x18\x01 \x03(\v2\x1c.flytebinary.access.v1.GiverR\x06givers\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12\x14\n" +
+	"\x05roles\x18\x03 \x03(\tR\x05roles\"\x9c\x01\n" +
+	"\x05Giver\x125\n" +
+	"\x06member\x18\x01 \x01(\v2\x1d.flytebinary.access.v1.MemberR\x06member\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
+	"\x05email\x18\x03 \x01(\tR\x05email\x122\n" +
+	"\x05scope\x18\x04 \x01(\v2\x1c.flytebinary.access.v1.ScopeR\x05scope\"5\n" +
+	"\x10GetLimitsRequest\x12!\n" +
+	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\"I\n" +
+	"\x11GetLimitsResponse\x124\n" +
+	"\x06limits\x18\x01 \x03(\v2\x1c.flytebinary.access.v1.LimitR\x06limits\"\xbe\x01\n" +
+	"\x05Limit\x12\x16\n" +
+	"\x06things\x18\x01 \x01(\tR\x06things\x12\x18\n" +
+	"\aproject\x18\x02 \x01(\tR\aproject\x12\x18\n" +
+	"\asetting\x18\x03 \x01(\tR\asetting\x12\x12\n" +
+	"\x04most\x18\x04 \x01(\x03R\x04most\x12+\n" +
+	"\x03per\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03per\x12\x14\n" +
+	"\x05burst\x18\x06 \x01(\x03R\x05burst\x12\x12\n" +
+	"\x04left\x18\a \x01(\x03R\x04left\"\x92\x03\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -3283,6 +3795,10 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\bpassword\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05 \b(\x80\bR\bpassword\"Q\n" +
 	"\x15CreateAccountResponse\x128\n" +
+	"\aaccount\x18\x01 \x01(\v2\x1e.flytebinary.access.v1.AccountR\aaccount\"X\n" +
+	"\x14UpdateAccountRequest\x12@\n" +
+	"\aaccount\x18\x01 \x01(\v2\x1e.flytebinary.access.v1.AccountB\x06\xbaH\x03\xc8\x01\x01R\aaccount\"Q\n" +
+	"\x15UpdateAccountResponse\x128\n" +
 	"\aaccount\x18\x01 \x01(\v2\x1e.flytebinary.access.v1.AccountR\aaccount\"6\n" +
 	"\x14RemoveAccountRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
@@ -3316,7 +3832,7 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x17MEMBER_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10MEMBER_KIND_USER\x10\x01\x12\x15\n" +
 	"\x11MEMBER_KIND_GROUP\x10\x02\x12\x13\n" +
-	"\x0fMEMBER_KIND_KEY\x10\x032\xaf\x06\n" +
+	"\x0fMEMBER_KIND_KEY\x10\x032\xfc\a\n" +
 	"\rAccessService\x12W\n" +
 	"\x05GetMe\x12#.flytebinary.access.v1.GetMeRequest\x1a$.flytebinary.access.v1.GetMeResponse\"\x03\x90\x02\x01\x12c\n" +
 	"\tListRoles\x12'.flytebinary.access.v1.ListRolesRequest\x1a(.flytebinary.access.v1.ListRolesResponse\"\x03\x90\x02\x01\x12X\n" +
@@ -3326,15 +3842,19 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\fListBindings\x12*.flytebinary.access.v1.ListBindingsRequest\x1a+.flytebinary.access.v1.ListBindingsResponse\"\x03\x90\x02\x01\x12j\n" +
 	"\rCreateBinding\x12+.flytebinary.access.v1.CreateBindingRequest\x1a,.flytebinary.access.v1.CreateBindingResponse\x12j\n" +
 	"\rDeleteBinding\x12+.flytebinary.access.v1.DeleteBindingRequest\x1a,.flytebinary.access.v1.DeleteBindingResponse\x12]\n" +
-	"\aExplain\x12%.flytebinary.access.v1.ExplainRequest\x1a&.flytebinary.access.v1.ExplainResponse\"\x03\x90\x02\x012\xae\x02\n" +
+	"\aExplain\x12%.flytebinary.access.v1.ExplainRequest\x1a&.flytebinary.access.v1.ExplainResponse\"\x03\x90\x02\x01\x12f\n" +
+	"\n" +
+	"ListGivers\x12(.flytebinary.access.v1.ListGiversRequest\x1a).flytebinary.access.v1.ListGiversResponse\"\x03\x90\x02\x01\x12c\n" +
+	"\tGetLimits\x12'.flytebinary.access.v1.GetLimitsRequest\x1a(.flytebinary.access.v1.GetLimitsResponse\"\x03\x90\x02\x012\xae\x02\n" +
 	"\n" +
 	"KeyService\x12^\n" +
 	"\tCreateKey\x12'.flytebinary.access.v1.CreateKeyRequest\x1a(.flytebinary.access.v1.CreateKeyResponse\x12`\n" +
 	"\bListKeys\x12&.flytebinary.access.v1.ListKeysRequest\x1a'.flytebinary.access.v1.ListKeysResponse\"\x03\x90\x02\x01\x12^\n" +
-	"\tRevokeKey\x12'.flytebinary.access.v1.RevokeKeyRequest\x1a(.flytebinary.access.v1.RevokeKeyResponse2\xfd\x05\n" +
+	"\tRevokeKey\x12'.flytebinary.access.v1.RevokeKeyRequest\x1a(.flytebinary.access.v1.RevokeKeyResponse2\xe9\x06\n" +
 	"\x0eAccountService\x12l\n" +
 	"\fListAccounts\x12*.flytebinary.access.v1.ListAccountsRequest\x1a+.flytebinary.access.v1.ListAccountsResponse\"\x03\x90\x02\x01\x12j\n" +
 	"\rCreateAccount\x12+.flytebinary.access.v1.CreateAccountRequest\x1a,.flytebinary.access.v1.CreateAccountResponse\x12j\n" +
+	"\rUpdateAccount\x12+.flytebinary.access.v1.UpdateAccountRequest\x1a,.flytebinary.access.v1.UpdateAccountResponse\x12j\n" +
 	"\rRemoveAccount\x12+.flytebinary.access.v1.RemoveAccountRequest\x1a,.flytebinary.access.v1.RemoveAccountResponse\x12d\n" +
 	"\vSetPassword\x12).flytebinary.access.v1.SetPasswordRequest\x1a*.flytebinary.access.v1.SetPasswordResponse\x12m\n" +
 	"\x0eChangePassword\x12,.flytebinary.access.v1.ChangePasswordRequest\x1a-.flytebinary.access.v1.ChangePasswordResponse\x12j\n" +
@@ -3357,7 +3877,7 @@ func file_flytebinary_access_v1_access_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_access_v1_access_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_flytebinary_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_flytebinary_access_v1_access_proto_goTypes = []any{
 	(MemberKind)(0),                // 0: flytebinary.access.v1.MemberKind
 	(*Scope)(nil),                  // 1: flytebinary.access.v1.Scope
@@ -3381,43 +3901,51 @@ var file_flytebinary_access_v1_access_proto_goTypes = []any{
 	(*DeleteBindingResponse)(nil),  // 19: flytebinary.access.v1.DeleteBindingResponse
 	(*ExplainRequest)(nil),         // 20: flytebinary.access.v1.ExplainRequest
 	(*ExplainResponse)(nil),        // 21: flytebinary.access.v1.ExplainResponse
-	(*Key)(nil),                    // 22: flytebinary.access.v1.Key
-	(*KeyRole)(nil),                // 23: flytebinary.access.v1.KeyRole
-	(*CreateKeyRequest)(nil),       // 24: flytebinary.access.v1.CreateKeyRequest
-	(*CreateKeyResponse)(nil),      // 25: flytebinary.access.v1.CreateKeyResponse
-	(*ListKeysRequest)(nil),        // 26: flytebinary.access.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),       // 27: flytebinary.access.v1.ListKeysResponse
-	(*RevokeKeyRequest)(nil),       // 28: flytebinary.access.v1.RevokeKeyRequest
-	(*RevokeKeyResponse)(nil),      // 29: flytebinary.access.v1.RevokeKeyResponse
-	(*AuditEvent)(nil),             // 30: flytebinary.access.v1.AuditEvent
-	(*SearchAuditRequest)(nil),     // 31: flytebinary.access.v1.SearchAuditRequest
-	(*SearchAuditResponse)(nil),    // 32: flytebinary.access.v1.SearchAuditResponse
-	(*VerifyAuditRequest)(nil),     // 33: flytebinary.access.v1.VerifyAuditRequest
-	(*VerifyAuditResponse)(nil),    // 34: flytebinary.access.v1.VerifyAuditResponse
-	(*Account)(nil),                // 35: flytebinary.access.v1.Account
-	(*ListAccountsRequest)(nil),    // 36: flytebinary.access.v1.ListAccountsRequest
-	(*ListAccountsResponse)(nil),   // 37: flytebinary.access.v1.ListAccountsResponse
-	(*CreateAccountRequest)(nil),   // 38: flytebinary.access.v1.CreateAccountRequest
-	(*CreateAccountResponse)(nil),  // 39: flytebinary.access.v1.CreateAccountResponse
-	(*RemoveAccountRequest)(nil),   // 40: flytebinary.access.v1.RemoveAccountRequest
-	(*RemoveAccountResponse)(nil),  // 41: flytebinary.access.v1.RemoveAccountResponse
-	(*SetPasswordRequest)(nil),     // 42: flytebinary.access.v1.SetPasswordRequest
-	(*SetPasswordResponse)(nil),    // 43: flytebinary.access.v1.SetPasswordResponse
-	(*ChangePasswordRequest)(nil),  // 44: flytebinary.access.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil), // 45: flytebinary.access.v1.ChangePasswordResponse
-	(*UnlockAccountRequest)(nil),   // 46: flytebinary.access.v1.UnlockAccountRequest
-	(*UnlockAccountResponse)(nil),  // 47: flytebinary.access.v1.UnlockAccountResponse
-	(*EndSessionsRequest)(nil),     // 48: flytebinary.access.v1.EndSessionsRequest
-	(*EndSessionsResponse)(nil),    // 49: flytebinary.access.v1.EndSessionsResponse
-	(*timestamppb.Timestamp)(nil),  // 50: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 51: google.protobuf.Duration
+	(*ListGiversRequest)(nil),      // 22: flytebinary.access.v1.ListGiversRequest
+	(*ListGiversResponse)(nil),     // 23: flytebinary.access.v1.ListGiversResponse
+	(*Giver)(nil),                  // 24: flytebinary.access.v1.Giver
+	(*GetLimitsRequest)(nil),       // 25: flytebinary.access.v1.GetLimitsRequest
+	(*GetLimitsResponse)(nil),      // 26: flytebinary.access.v1.GetLimitsResponse
+	(*Limit)(nil),                  // 27: flytebinary.access.v1.Limit
+	(*Key)(nil),                    // 28: flytebinary.access.v1.Key
+	(*KeyRole)(nil),                // 29: flytebinary.access.v1.KeyRole
+	(*CreateKeyRequest)(nil),       // 30: flytebinary.access.v1.CreateKeyRequest
+	(*CreateKeyResponse)(nil),      // 31: flytebinary.access.v1.CreateKeyResponse
+	(*ListKeysRequest)(nil),        // 32: flytebinary.access.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),       // 33: flytebinary.access.v1.ListKeysResponse
+	(*RevokeKeyRequest)(nil),       // 34: flytebinary.access.v1.RevokeKeyRequest
+	(*RevokeKeyResponse)(nil),      // 35: flytebinary.access.v1.RevokeKeyResponse
+	(*AuditEvent)(nil),             // 36: flytebinary.access.v1.AuditEvent
+	(*SearchAuditRequest)(nil),     // 37: flytebinary.access.v1.SearchAuditRequest
+	(*SearchAuditResponse)(nil),    // 38: flytebinary.access.v1.SearchAuditResponse
+	(*VerifyAuditRequest)(nil),     // 39: flytebinary.access.v1.VerifyAuditRequest
+	(*VerifyAuditResponse)(nil),    // 40: flytebinary.access.v1.VerifyAuditResponse
+	(*Account)(nil),                // 41: flytebinary.access.v1.Account
+	(*ListAccountsRequest)(nil),    // 42: flytebinary.access.v1.ListAccountsRequest
+	(*ListAccountsResponse)(nil),   // 43: flytebinary.access.v1.ListAccountsResponse
+	(*CreateAccountRequest)(nil),   // 44: flytebinary.access.v1.CreateAccountRequest
+	(*CreateAccountResponse)(nil),  // 45: flytebinary.access.v1.CreateAccountResponse
+	(*UpdateAccountRequest)(nil),   // 46: flytebinary.access.v1.UpdateAccountRequest
+	(*UpdateAccountResponse)(nil),  // 47: flytebinary.access.v1.UpdateAccountResponse
+	(*RemoveAccountRequest)(nil),   // 48: flytebinary.access.v1.RemoveAccountRequest
+	(*RemoveAccountResponse)(nil),  // 49: flytebinary.access.v1.RemoveAccountResponse
+	(*SetPasswordRequest)(nil),     // 50: flytebinary.access.v1.SetPasswordRequest
+	(*SetPasswordResponse)(nil),    // 51: flytebinary.access.v1.SetPasswordResponse
+	(*ChangePasswordRequest)(nil),  // 52: flytebinary.access.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil), // 53: flytebinary.access.v1.ChangePasswordResponse
+	(*UnlockAccountRequest)(nil),   // 54: flytebinary.access.v1.UnlockAccountRequest
+	(*UnlockAccountResponse)(nil),  // 55: flytebinary.access.v1.UnlockAccountResponse
+	(*EndSessionsRequest)(nil),     // 56: flytebinary.access.v1.EndSessionsRequest
+	(*EndSessionsResponse)(nil),    // 57: flytebinary.access.v1.EndSessionsResponse
+	(*timestamppb.Timestamp)(nil),  // 58: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 59: google.protobuf.Duration
 }
 var file_flytebinary_access_v1_access_proto_depIdxs = []int32{
 	0,  // 0: flytebinary.access.v1.Member.kind:type_name -> flytebinary.access.v1.MemberKind
 	2,  // 1: flytebinary.access.v1.Binding.member:type_name -> flytebinary.access.v1.Member
 	1,  // 2: flytebinary.access.v1.Binding.scope:type_name -> flytebinary.access.v1.Scope
-	50, // 3: flytebinary.access.v1.Binding.created_at:type_name -> google.protobuf.Timestamp
-	50, // 4: flytebinary.access.v1.GetMeResponse.expires_at:type_name -> google.protobuf.Timestamp
+	58, // 3: flytebinary.access.v1.Binding.created_at:type_name -> google.protobuf.Timestamp
+	58, // 4: flytebinary.access.v1.GetMeResponse.expires_at:type_name -> google.protobuf.Timestamp
 	7,  // 5: flytebinary.access.v1.GetMeResponse.grants:type_name -> flytebinary.access.v1.Grant
 	1,  // 6: flytebinary.access.v1.Grant.scope:type_name -> flytebinary.access.v1.Scope
 	3,  // 7: flytebinary.access.v1.ListRolesResponse.roles:type_name -> flytebinary.access.v1.Role
@@ -3433,74 +3961,88 @@ var file_flytebinary_access_v1_access_proto_depIdxs = []int32{
 	2,  // 17: flytebinary.access.v1.ExplainRequest.member:type_name -> flytebinary.access.v1.Member
 	1,  // 18: flytebinary.access.v1.ExplainRequest.scope:type_name -> flytebinary.access.v1.Scope
 	4,  // 19: flytebinary.access.v1.ExplainResponse.bindings:type_name -> flytebinary.access.v1.Binding
-	50, // 20: flytebinary.access.v1.Key.created_at:type_name -> google.protobuf.Timestamp
-	50, // 21: flytebinary.access.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
-	50, // 22: flytebinary.access.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
-	50, // 23: flytebinary.access.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
-	23, // 24: flytebinary.access.v1.Key.roles:type_name -> flytebinary.access.v1.KeyRole
-	1,  // 25: flytebinary.access.v1.KeyRole.scope:type_name -> flytebinary.access.v1.Scope
-	51, // 26: flytebinary.access.v1.CreateKeyRequest.lifetime:type_name -> google.protobuf.Duration
-	23, // 27: flytebinary.access.v1.CreateKeyRequest.roles:type_name -> flytebinary.access.v1.KeyRole
-	22, // 28: flytebinary.access.v1.CreateKeyResponse.key:type_name -> flytebinary.access.v1.Key
-	22, // 29: flytebinary.access.v1.ListKeysResponse.keys:type_name -> flytebinary.access.v1.Key
-	22, // 30: flytebinary.access.v1.RevokeKeyResponse.key:type_name -> flytebinary.access.v1.Key
-	50, // 31: flytebinary.access.v1.AuditEvent.at:type_name -> google.protobuf.Timestamp
-	50, // 32: flytebinary.access.v1.SearchAuditRequest.from:type_name -> google.protobuf.Timestamp
-	50, // 33: flytebinary.access.v1.SearchAuditRequest.until:type_name -> google.protobuf.Timestamp
-	1,  // 34: flytebinary.access.v1.SearchAuditRequest.scope:type_name -> flytebinary.access.v1.Scope
-	30, // 35: flytebinary.access.v1.SearchAuditResponse.events:type_name -> flytebinary.access.v1.AuditEvent
-	30, // 36: flytebinary.access.v1.SearchAuditResponse.unfinished:type_name -> flytebinary.access.v1.AuditEvent
-	50, // 37: flytebinary.access.v1.Account.created_at:type_name -> google.protobuf.Timestamp
-	50, // 38: flytebinary.access.v1.Account.locked_until:type_name -> google.protobuf.Timestamp
-	50, // 39: flytebinary.access.v1.Account.removed_at:type_name -> google.protobuf.Timestamp
-	35, // 40: flytebinary.access.v1.ListAccountsResponse.accounts:type_name -> flytebinary.access.v1.Account
-	35, // 41: flytebinary.access.v1.CreateAccountRequest.account:type_name -> flytebinary.access.v1.Account
-	35, // 42: flytebinary.access.v1.CreateAccountResponse.account:type_name -> flytebinary.access.v1.Account
-	5,  // 43: flytebinary.access.v1.AccessService.GetMe:input_type -> flytebinary.access.v1.GetMeRequest
-	8,  // 44: flytebinary.access.v1.AccessService.ListRoles:input_type -> flytebinary.access.v1.ListRolesRequest
-	10, // 45: flytebinary.access.v1.AccessService.PutRole:input_type -> flytebinary.access.v1.PutRoleRequest
-	12, // 46: flytebinary.access.v1.AccessService.DeleteRole:input_type -> flytebinary.access.v1.DeleteRoleRequest
-	14, // 47: flytebinary.access.v1.AccessService.ListBindings:input_type -> flytebinary.access.v1.ListBindingsRequest
-	16, // 48: flytebinary.access.v1.AccessService.CreateBinding:input_type -> flytebinary.access.v1.CreateBindingRequest
-	18, // 49: flytebinary.access.v1.AccessService.DeleteBinding:input_type -> flytebinary.access.v1.DeleteBindingRequest
-	20, // 50: flytebinary.access.v1.AccessService.Explain:input_type -> flytebinary.access.v1.ExplainRequest
-	24, // 51: flytebinary.access.v1.KeyService.CreateKey:input_type -> flytebinary.access.v1.CreateKeyRequest
-	26, // 52: flytebinary.access.v1.KeyService.ListKeys:input_type -> flytebinary.access.v1.ListKeysRequest
-	28, // 53: flytebinary.access.v1.KeyService.RevokeKey:input_type -> flytebinary.access.v1.RevokeKeyRequest
-	36, // 54: flytebinary.access.v1.AccountService.ListAccounts:input_type -> flytebinary.access.v1.ListAccountsRequest
-	38, // 55: flytebinary.access.v1.AccountService.CreateAccount:input_type -> flytebinary.access.v1.CreateAccountRequest
-	40, // 56: flytebinary.access.v1.AccountService.RemoveAccount:input_type -> flytebinary.access.v1.RemoveAccountRequest
-	42, // 57: flytebinary.access.v1.AccountService.SetPassword:input_type -> flytebinary.access.v1.SetPasswordRequest
-	44, // 58: flytebinary.access.v1.AccountService.ChangePassword:input_type -> flytebinary.access.v1.ChangePasswordRequest
-	46, // 59: flytebinary.access.v1.AccountService.UnlockAccount:input_type -> flytebinary.access.v1.UnlockAccountRequest
-	48, // 60: flytebinary.access.v1.AccountService.EndSessions:input_type -> flytebinary.access.v1.EndSessionsRequest
-	31, // 61: flytebinary.access.v1.AuditService.SearchAudit:input_type -> flytebinary.access.v1.SearchAuditRequest
-	33, // 62: flytebinary.access.v1.AuditService.VerifyAudit:input_type -> flytebinary.access.v1.VerifyAuditRequest
-	6,  // 63: flytebinary.access.v1.AccessService.GetMe:output_type -> flytebinary.access.v1.GetMeResponse
-	9,  // 64: flytebinary.access.v1.AccessService.ListRoles:output_type -> flytebinary.access.v1.ListRolesResponse
-	11, // 65: flytebinary.access.v1.AccessService.PutRole:output_type -> flytebinary.access.v1.PutRoleResponse
-	13, // 66: flytebinary.access.v1.AccessService.DeleteRole:output_type -> flytebinary.access.v1.DeleteRoleResponse
-	15, // 67: flytebinary.access.v1.AccessService.ListBindings:output_type -> flytebinary.access.v1.ListBindingsResponse
-	17, // 68: flytebinary.access.v1.AccessService.CreateBinding:output_type -> flytebinary.access.v1.CreateBindingResponse
-	19, // 69: flytebinary.access.v1.AccessService.DeleteBinding:output_type -> flytebinary.access.v1.DeleteBindingResponse
-	21, // 70: flytebinary.access.v1.AccessService.Explain:output_type -> flytebinary.access.v1.ExplainResponse
-	25, // 71: flytebinary.access.v1.KeyService.CreateKey:output_type -> flytebinary.access.v1.CreateKeyResponse
-	27, // 72: flytebinary.access.v1.KeyService.ListKeys:output_type -> flytebinary.access.v1.ListKeysResponse
-	29, // 73: flytebinary.access.v1.KeyService.RevokeKey:output_type -> flytebinary.access.v1.RevokeKeyResponse
-	37, // 74: flytebinary.access.v1.AccountService.ListAccounts:output_type -> flytebinary.access.v1.ListAccountsResponse
-	39, // 75: flytebinary.access.v1.AccountService.CreateAccount:output_type -> flytebinary.access.v1.CreateAccountResponse
-	41, // 76: flytebinary.access.v1.AccountService.RemoveAccount:output_type -> flytebinary.access.v1.RemoveAccountResponse
-	43, // 77: flytebinary.access.v1.AccountService.SetPassword:output_type -> flytebinary.access.v1.SetPasswordResponse
-	45, // 78: flytebinary.access.v1.AccountService.ChangePassword:output_type -> flytebinary.access.v1.ChangePasswordResponse
-	47, // 79: flytebinary.access.v1.AccountService.UnlockAccount:output_type -> flytebinary.access.v1.UnlockAccountResponse
-	49, // 80: flytebinary.access.v1.AccountService.EndSessions:output_type -> flytebinary.access.v1.EndSessionsResponse
-	32, // 81: flytebinary.access.v1.AuditService.SearchAudit:output_type -> flytebinary.access.v1.SearchAuditResponse
-	34, // 82: flytebinary.access.v1.AuditService.VerifyAudit:output_type -> flytebinary.access.v1.VerifyAuditResponse
-	63, // [63:83] is the sub-list for method output_type
-	43, // [43:63] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	1,  // 20: flytebinary.access.v1.ListGiversRequest.scope:type_name -> flytebinary.access.v1.Scope
+	24, // 21: flytebinary.access.v1.ListGiversResponse.givers:type_name -> flytebinary.access.v1.Giver
+	2,  // 22: flytebinary.access.v1.Giver.member:type_name -> flytebinary.access.v1.Member
+	1,  // 23: flytebinary.access.v1.Giver.scope:type_name -> flytebinary.access.v1.Scope
+	27, // 24: flytebinary.access.v1.GetLimitsResponse.limits:type_name -> flytebinary.access.v1.Limit
+	59, // 25: flytebinary.access.v1.Limit.per:type_name -> google.protobuf.Duration
+	58, // 26: flytebinary.access.v1.Key.created_at:type_name -> google.protobuf.Timestamp
+	58, // 27: flytebinary.access.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
+	58, // 28: flytebinary.access.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
+	58, // 29: flytebinary.access.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
+	29, // 30: flytebinary.access.v1.Key.roles:type_name -> flytebinary.access.v1.KeyRole
+	1,  // 31: flytebinary.access.v1.KeyRole.scope:type_name -> flytebinary.access.v1.Scope
+	59, // 32: flytebinary.access.v1.CreateKeyRequest.lifetime:type_name -> google.protobuf.Duration
+	29, // 33: flytebinary.access.v1.CreateKeyRequest.roles:type_name -> flytebinary.access.v1.KeyRole
+	28, // 34: flytebinary.access.v1.CreateKeyResponse.key:type_name -> flytebinary.access.v1.Key
+	28, // 35: flytebinary.access.v1.ListKeysResponse.keys:type_name -> flytebinary.access.v1.Key
+	28, // 36: flytebinary.access.v1.RevokeKeyResponse.key:type_name -> flytebinary.access.v1.Key
+	58, // 37: flytebinary.access.v1.AuditEvent.at:type_name -> google.protobuf.Timestamp
+	58, // 38: flytebinary.access.v1.SearchAuditRequest.from:type_name -> google.protobuf.Timestamp
+	58, // 39: flytebinary.access.v1.SearchAuditRequest.until:type_name -> google.protobuf.Timestamp
+	1,  // 40: flytebinary.access.v1.SearchAuditRequest.scope:type_name -> flytebinary.access.v1.Scope
+	36, // 41: flytebinary.access.v1.SearchAuditResponse.events:type_name -> flytebinary.access.v1.AuditEvent
+	36, // 42: flytebinary.access.v1.SearchAuditResponse.unfinished:type_name -> flytebinary.access.v1.AuditEvent
+	58, // 43: flytebinary.access.v1.Account.created_at:type_name -> google.protobuf.Timestamp
+	58, // 44: flytebinary.access.v1.Account.locked_until:type_name -> google.protobuf.Timestamp
+	58, // 45: flytebinary.access.v1.Account.removed_at:type_name -> google.protobuf.Timestamp
+	41, // 46: flytebinary.access.v1.ListAccountsResponse.accounts:type_name -> flytebinary.access.v1.Account
+	41, // 47: flytebinary.access.v1.CreateAccountRequest.account:type_name -> flytebinary.access.v1.Account
+	41, // 48: flytebinary.access.v1.CreateAccountResponse.account:type_name -> flytebinary.access.v1.Account
+	41, // 49: flytebinary.access.v1.UpdateAccountRequest.account:type_name -> flytebinary.access.v1.Account
+	41, // 50: flytebinary.access.v1.UpdateAccountResponse.account:type_name -> flytebinary.access.v1.Account
+	5,  // 51: flytebinary.access.v1.AccessService.GetMe:input_type -> flytebinary.access.v1.GetMeRequest
+	8,  // 52: flytebinary.access.v1.AccessService.ListRoles:input_type -> flytebinary.access.v1.ListRolesRequest
+	10, // 53: flytebinary.access.v1.AccessService.PutRole:input_type -> flytebinary.access.v1.PutRoleRequest
+	12, // 54: flytebinary.access.v1.AccessService.DeleteRole:input_type -> flytebinary.access.v1.DeleteRoleRequest
+	14, // 55: flytebinary.access.v1.AccessService.ListBindings:input_type -> flytebinary.access.v1.ListBindingsRequest
+	16, // 56: flytebinary.access.v1.AccessService.CreateBinding:input_type -> flytebinary.access.v1.CreateBindingRequest
+	18, // 57: flytebinary.access.v1.AccessService.DeleteBinding:input_type -> flytebinary.access.v1.DeleteBindingRequest
+	20, // 58: flytebinary.access.v1.AccessService.Explain:input_type -> flytebinary.access.v1.ExplainRequest
+	22, // 59: flytebinary.access.v1.AccessService.ListGivers:input_type -> flytebinary.access.v1.ListGiversRequest
+	25, // 60: flytebinary.access.v1.AccessService.GetLimits:input_type -> flytebinary.access.v1.GetLimitsRequest
+	30, // 61: flytebinary.access.v1.KeyService.CreateKey:input_type -> flytebinary.access.v1.CreateKeyRequest
+	32, // 62: flytebinary.access.v1.KeyService.ListKeys:input_type -> flytebinary.access.v1.ListKeysRequest
+	34, // 63: flytebinary.access.v1.KeyService.RevokeKey:input_type -> flytebinary.access.v1.RevokeKeyRequest
+	42, // 64: flytebinary.access.v1.AccountService.ListAccounts:input_type -> flytebinary.access.v1.ListAccountsRequest
+	44, // 65: flytebinary.access.v1.AccountService.CreateAccount:input_type -> flytebinary.access.v1.CreateAccountRequest
+	46, // 66: flytebinary.access.v1.AccountService.UpdateAccount:input_type -> flytebinary.access.v1.UpdateAccountRequest
+	48, // 67: flytebinary.access.v1.AccountService.RemoveAccount:input_type -> flytebinary.access.v1.RemoveAccountRequest
+	50, // 68: flytebinary.access.v1.AccountService.SetPassword:input_type -> flytebinary.access.v1.SetPasswordRequest
+	52, // 69: flytebinary.access.v1.AccountService.ChangePassword:input_type -> flytebinary.access.v1.ChangePasswordRequest
+	54, // 70: flytebinary.access.v1.AccountService.UnlockAccount:input_type -> flytebinary.access.v1.UnlockAccountRequest
+	56, // 71: flytebinary.access.v1.AccountService.EndSessions:input_type -> flytebinary.access.v1.EndSessionsRequest
+	37, // 72: flytebinary.access.v1.AuditService.SearchAudit:input_type -> flytebinary.access.v1.SearchAuditRequest
+	39, // 73: flytebinary.access.v1.AuditService.VerifyAudit:input_type -> flytebinary.access.v1.VerifyAuditRequest
+	6,  // 74: flytebinary.access.v1.AccessService.GetMe:output_type -> flytebinary.access.v1.GetMeResponse
+	9,  // 75: flytebinary.access.v1.AccessService.ListRoles:output_type -> flytebinary.access.v1.ListRolesResponse
+	11, // 76: flytebinary.access.v1.AccessService.PutRole:output_type -> flytebinary.access.v1.PutRoleResponse
+	13, // 77: flytebinary.access.v1.AccessService.DeleteRole:output_type -> flytebinary.access.v1.DeleteRoleResponse
+	15, // 78: flytebinary.access.v1.AccessService.ListBindings:output_type -> flytebinary.access.v1.ListBindingsResponse
+	17, // 79: flytebinary.access.v1.AccessService.CreateBinding:output_type -> flytebinary.access.v1.CreateBindingResponse
+	19, // 80: flytebinary.access.v1.AccessService.DeleteBinding:output_type -> flytebinary.access.v1.DeleteBindingResponse
+	21, // 81: flytebinary.access.v1.AccessService.Explain:output_type -> flytebinary.access.v1.ExplainResponse
+	23, // 82: flytebinary.access.v1.AccessService.ListGivers:output_type -> flytebinary.access.v1.ListGiversResponse
+	26, // 83: flytebinary.access.v1.AccessService.GetLimits:output_type -> flytebinary.access.v1.GetLimitsResponse
+	31, // 84: flytebinary.access.v1.KeyService.CreateKey:output_type -> flytebinary.access.v1.CreateKeyResponse
+	33, // 85: flytebinary.access.v1.KeyService.ListKeys:output_type -> flytebinary.access.v1.ListKeysResponse
+	35, // 86: flytebinary.access.v1.KeyService.RevokeKey:output_type -> flytebinary.access.v1.RevokeKeyResponse
+	43, // 87: flytebinary.access.v1.AccountService.ListAccounts:output_type -> flytebinary.access.v1.ListAccountsResponse
+	45, // 88: flytebinary.access.v1.AccountService.CreateAccount:output_type -> flytebinary.access.v1.CreateAccountResponse
+	47, // 89: flytebinary.access.v1.AccountService.UpdateAccount:output_type -> flytebinary.access.v1.UpdateAccountResponse
+	49, // 90: flytebinary.access.v1.AccountService.RemoveAccount:output_type -> flytebinary.access.v1.RemoveAccountResponse
+	51, // 91: flytebinary.access.v1.AccountService.SetPassword:output_type -> flytebinary.access.v1.SetPasswordResponse
+	53, // 92: flytebinary.access.v1.AccountService.ChangePassword:output_type -> flytebinary.access.v1.ChangePasswordResponse
+	55, // 93: flytebinary.access.v1.AccountService.UnlockAccount:output_type -> flytebinary.access.v1.UnlockAccountResponse
+	57, // 94: flytebinary.access.v1.AccountService.EndSessions:output_type -> flytebinary.access.v1.EndSessionsResponse
+	38, // 95: flytebinary.access.v1.AuditService.SearchAudit:output_type -> flytebinary.access.v1.SearchAuditResponse
+	40, // 96: flytebinary.access.v1.AuditService.VerifyAudit:output_type -> flytebinary.access.v1.VerifyAuditResponse
+	74, // [74:97] is the sub-list for method output_type
+	51, // [51:74] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_access_v1_access_proto_init() }
@@ -3508,14 +4050,14 @@ func file_flytebinary_access_v1_access_proto_init() {
 	if File_flytebinary_access_v1_access_proto != nil {
 		return
 	}
-	file_flytebinary_access_v1_access_proto_msgTypes[30].OneofWrappers = []any{}
+	file_flytebinary_access_v1_access_proto_msgTypes[36].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_access_v1_access_proto_rawDesc), len(file_flytebinary_access_v1_access_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   49,
+			NumMessages:   57,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

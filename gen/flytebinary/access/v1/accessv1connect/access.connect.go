@@ -59,6 +59,11 @@ const (
 	AccessServiceDeleteBindingProcedure = "/flytebinary.access.v1.AccessService/DeleteBinding"
 	// AccessServiceExplainProcedure is the fully-qualified name of the AccessService's Explain RPC.
 	AccessServiceExplainProcedure = "/flytebinary.access.v1.AccessService/Explain"
+	// AccessServiceListGiversProcedure is the fully-qualified name of the AccessService's ListGivers
+	// RPC.
+	AccessServiceListGiversProcedure = "/flytebinary.access.v1.AccessService/ListGivers"
+	// AccessServiceGetLimitsProcedure is the fully-qualified name of the AccessService's GetLimits RPC.
+	AccessServiceGetLimitsProcedure = "/flytebinary.access.v1.AccessService/GetLimits"
 	// KeyServiceCreateKeyProcedure is the fully-qualified name of the KeyService's CreateKey RPC.
 	KeyServiceCreateKeyProcedure = "/flytebinary.access.v1.KeyService/CreateKey"
 	// KeyServiceListKeysProcedure is the fully-qualified name of the KeyService's ListKeys RPC.
@@ -71,6 +76,9 @@ const (
 	// AccountServiceCreateAccountProcedure is the fully-qualified name of the AccountService's
 	// CreateAccount RPC.
 	AccountServiceCreateAccountProcedure = "/flytebinary.access.v1.AccountService/CreateAccount"
+	// AccountServiceUpdateAccountProcedure is the fully-qualified name of the AccountService's
+	// UpdateAccount RPC.
+	AccountServiceUpdateAccountProcedure = "/flytebinary.access.v1.AccountService/UpdateAccount"
 	// AccountServiceRemoveAccountProcedure is the fully-qualified name of the AccountService's
 	// RemoveAccount RPC.
 	AccountServiceRemoveAccountProcedure = "/flytebinary.access.v1.AccountService/RemoveAccount"
@@ -112,6 +120,11 @@ type AccessServiceClient interface {
 	DeleteBinding(context.Context, *v1.DeleteBindingRequest) (*v1.DeleteBindingResponse, error)
 	// Explain says whether a member may do something, and by which bindings, or what is missing.
 	Explain(context.Context, *v1.ExplainRequest) (*v1.ExplainResponse, error)
+	// ListGivers names those who may give a permission in a scope, so that the caller knows whom to ask for it. Those of a project that the
+	// caller may not see are not named.
+	ListGivers(context.Context, *v1.ListGiversRequest) (*v1.ListGiversResponse, error)
+	// GetLimits returns the limits of the caller, and those of a project, with what is left of each in the process that answers.
+	GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error)
 }
 
 // NewAccessServiceClient constructs a client for the flytebinary.access.v1.AccessService service.
@@ -177,6 +190,20 @@ func NewAccessServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listGivers: connect.NewClient[v1.ListGiversRequest, v1.ListGiversResponse](
+			httpClient,
+			baseURL+AccessServiceListGiversProcedure,
+			connect.WithSchema(accessServiceMethods.ByName("ListGivers")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getLimits: connect.NewClient[v1.GetLimitsRequest, v1.GetLimitsResponse](
+			httpClient,
+			baseURL+AccessServiceGetLimitsProcedure,
+			connect.WithSchema(accessServiceMethods.ByName("GetLimits")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -190,6 +217,8 @@ type accessServiceClient struct {
 	createBinding *connect.Client[v1.CreateBindingRequest, v1.CreateBindingResponse]
 	deleteBinding *connect.Client[v1.DeleteBindingRequest, v1.DeleteBindingResponse]
 	explain       *connect.Client[v1.ExplainRequest, v1.ExplainResponse]
+	listGivers    *connect.Client[v1.ListGiversRequest, v1.ListGiversResponse]
+	getLimits     *connect.Client[v1.GetLimitsRequest, v1.GetLimitsResponse]
 }
 
 // GetMe calls flytebinary.access.v1.AccessService.GetMe.
@@ -264,6 +293,24 @@ func (c *accessServiceClient) Explain(ctx context.Context, req *v1.ExplainReques
 	return nil, err
 }
 
+// ListGivers calls flytebinary.access.v1.AccessService.ListGivers.
+func (c *accessServiceClient) ListGivers(ctx context.Context, req *v1.ListGiversRequest) (*v1.ListGiversResponse, error) {
+	response, err := c.listGivers.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetLimits calls flytebinary.access.v1.AccessService.GetLimits.
+func (c *accessServiceClient) GetLimits(ctx context.Context, req *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error) {
+	response, err := c.getLimits.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // AccessServiceHandler is an implementation of the flytebinary.access.v1.AccessService service.
 type AccessServiceHandler interface {
 	// GetMe describes the caller: who it is, how it proved it, and what it may do where.
@@ -282,6 +329,11 @@ type AccessServiceHandler interface {
 	DeleteBinding(context.Context, *v1.DeleteBindingRequest) (*v1.DeleteBindingResponse, error)
 	// Explain says whether a member may do something, and by which bindings, or what is missing.
 	Explain(context.Context, *v1.ExplainRequest) (*v1.ExplainResponse, error)
+	// ListGivers names those who may give a permission in a scope, so that the caller knows whom to ask for it. Those of a project that the
+	// caller may not see are not named.
+	ListGivers(context.Context, *v1.ListGiversRequest) (*v1.ListGiversResponse, error)
+	// GetLimits returns the limits of the caller, and those of a project, with what is left of each in the process that answers.
+	GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error)
 }
 
 // NewAccessServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -343,6 +395,20 @@ func NewAccessServiceHandler(svc AccessServiceHandler, opts ...connect.HandlerOp
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	accessServiceListGiversHandler := connect.NewUnaryHandlerSimple(
+		AccessServiceListGiversProcedure,
+		svc.ListGivers,
+		connect.WithSchema(accessServiceMethods.ByName("ListGivers")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	accessServiceGetLimitsHandler := connect.NewUnaryHandlerSimple(
+		AccessServiceGetLimitsProcedure,
+		svc.GetLimits,
+		connect.WithSchema(accessServiceMethods.ByName("GetLimits")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.access.v1.AccessService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AccessServiceGetMeProcedure:
@@ -361,6 +427,10 @@ func NewAccessServiceHandler(svc AccessServiceHandler, opts ...connect.HandlerOp
 			accessServiceDeleteBindingHandler.ServeHTTP(w, r)
 		case AccessServiceExplainProcedure:
 			accessServiceExplainHandler.ServeHTTP(w, r)
+		case AccessServiceListGiversProcedure:
+			accessServiceListGiversHandler.ServeHTTP(w, r)
+		case AccessServiceGetLimitsProcedure:
+			accessServiceGetLimitsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -400,6 +470,14 @@ func (UnimplementedAccessServiceHandler) DeleteBinding(context.Context, *v1.Dele
 
 func (UnimplementedAccessServiceHandler) Explain(context.Context, *v1.ExplainRequest) (*v1.ExplainResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccessService.Explain is not implemented"))
+}
+
+func (UnimplementedAccessServiceHandler) ListGivers(context.Context, *v1.ListGiversRequest) (*v1.ListGiversResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccessService.ListGivers is not implemented"))
+}
+
+func (UnimplementedAccessServiceHandler) GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccessService.GetLimits is not implemented"))
 }
 
 // KeyServiceClient is a client for the flytebinary.access.v1.KeyService service.
@@ -552,6 +630,8 @@ type AccountServiceClient interface {
 	ListAccounts(context.Context, *v1.ListAccountsRequest) (*v1.ListAccountsResponse, error)
 	// CreateAccount makes a local account. It may have the name of one that was removed.
 	CreateAccount(context.Context, *v1.CreateAccountRequest) (*v1.CreateAccountResponse, error)
+	// UpdateAccount replaces the display name, the e-mail and the groups of a local account, also in the sessions that it has.
+	UpdateAccount(context.Context, *v1.UpdateAccountRequest) (*v1.UpdateAccountResponse, error)
 	// RemoveAccount ends a local account, its sessions, its tokens, its API keys and its bindings.
 	RemoveAccount(context.Context, *v1.RemoveAccountRequest) (*v1.RemoveAccountResponse, error)
 	// SetPassword replaces the password of a local account, unlocks it and ends its sessions.
@@ -586,6 +666,12 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+AccountServiceCreateAccountProcedure,
 			connect.WithSchema(accountServiceMethods.ByName("CreateAccount")),
+			connect.WithClientOptions(opts...),
+		),
+		updateAccount: connect.NewClient[v1.UpdateAccountRequest, v1.UpdateAccountResponse](
+			httpClient,
+			baseURL+AccountServiceUpdateAccountProcedure,
+			connect.WithSchema(accountServiceMethods.ByName("UpdateAccount")),
 			connect.WithClientOptions(opts...),
 		),
 		removeAccount: connect.NewClient[v1.RemoveAccountRequest, v1.RemoveAccountResponse](
@@ -625,6 +711,7 @@ func NewAccountServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 type accountServiceClient struct {
 	listAccounts   *connect.Client[v1.ListAccountsRequest, v1.ListAccountsResponse]
 	createAccount  *connect.Client[v1.CreateAccountRequest, v1.CreateAccountResponse]
+	updateAccount  *connect.Client[v1.UpdateAccountRequest, v1.UpdateAccountResponse]
 	removeAccount  *connect.Client[v1.RemoveAccountRequest, v1.RemoveAccountResponse]
 	setPassword    *connect.Client[v1.SetPasswordRequest, v1.SetPasswordResponse]
 	changePassword *connect.Client[v1.ChangePasswordRequest, v1.ChangePasswordResponse]
@@ -644,6 +731,15 @@ func (c *accountServiceClient) ListAccounts(ctx context.Context, req *v1.ListAcc
 // CreateAccount calls flytebinary.access.v1.AccountService.CreateAccount.
 func (c *accountServiceClient) CreateAccount(ctx context.Context, req *v1.CreateAccountRequest) (*v1.CreateAccountResponse, error) {
 	response, err := c.createAccount.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// UpdateAccount calls flytebinary.access.v1.AccountService.UpdateAccount.
+func (c *accountServiceClient) UpdateAccount(ctx context.Context, req *v1.UpdateAccountRequest) (*v1.UpdateAccountResponse, error) {
+	response, err := c.updateAccount.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -701,6 +797,8 @@ type AccountServiceHandler interface {
 	ListAccounts(context.Context, *v1.ListAccountsRequest) (*v1.ListAccountsResponse, error)
 	// CreateAccount makes a local account. It may have the name of one that was removed.
 	CreateAccount(context.Context, *v1.CreateAccountRequest) (*v1.CreateAccountResponse, error)
+	// UpdateAccount replaces the display name, the e-mail and the groups of a local account, also in the sessions that it has.
+	UpdateAccount(context.Context, *v1.UpdateAccountRequest) (*v1.UpdateAccountResponse, error)
 	// RemoveAccount ends a local account, its sessions, its tokens, its API keys and its bindings.
 	RemoveAccount(context.Context, *v1.RemoveAccountRequest) (*v1.RemoveAccountResponse, error)
 	// SetPassword replaces the password of a local account, unlocks it and ends its sessions.
@@ -731,6 +829,12 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 		AccountServiceCreateAccountProcedure,
 		svc.CreateAccount,
 		connect.WithSchema(accountServiceMethods.ByName("CreateAccount")),
+		connect.WithHandlerOptions(opts...),
+	)
+	accountServiceUpdateAccountHandler := connect.NewUnaryHandlerSimple(
+		AccountServiceUpdateAccountProcedure,
+		svc.UpdateAccount,
+		connect.WithSchema(accountServiceMethods.ByName("UpdateAccount")),
 		connect.WithHandlerOptions(opts...),
 	)
 	accountServiceRemoveAccountHandler := connect.NewUnaryHandlerSimple(
@@ -769,6 +873,8 @@ func NewAccountServiceHandler(svc AccountServiceHandler, opts ...connect.Handler
 			accountServiceListAccountsHandler.ServeHTTP(w, r)
 		case AccountServiceCreateAccountProcedure:
 			accountServiceCreateAccountHandler.ServeHTTP(w, r)
+		case AccountServiceUpdateAccountProcedure:
+			accountServiceUpdateAccountHandler.ServeHTTP(w, r)
 		case AccountServiceRemoveAccountProcedure:
 			accountServiceRemoveAccountHandler.ServeHTTP(w, r)
 		case AccountServiceSetPasswordProcedure:
@@ -794,6 +900,10 @@ func (UnimplementedAccountServiceHandler) ListAccounts(context.Context, *v1.List
 
 func (UnimplementedAccountServiceHandler) CreateAccount(context.Context, *v1.CreateAccountRequest) (*v1.CreateAccountResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccountService.CreateAccount is not implemented"))
+}
+
+func (UnimplementedAccountServiceHandler) UpdateAccount(context.Context, *v1.UpdateAccountRequest) (*v1.UpdateAccountResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccountService.UpdateAccount is not implemented"))
 }
 
 func (UnimplementedAccountServiceHandler) RemoveAccount(context.Context, *v1.RemoveAccountRequest) (*v1.RemoveAccountResponse, error) {

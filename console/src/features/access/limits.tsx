@@ -1,0 +1,57 @@
+import { useQuery } from "@tanstack/react-query";
+import { AccessService, type Limit } from "@gen/flytebinary/access/v1/access_pb.js";
+import { client } from "@/api/transport";
+import { useHere } from "@/app/places";
+import { List } from "@/design/list";
+import { Empty } from "@/design/notice";
+import { Note } from "@/design/table";
+import { leftWords, limitWords } from "./words";
+import css from "@/design/page.module.css";
+
+/** How often what is left is read again, in milliseconds. */
+const every = 5_000;
+
+/** The limits of the reader, and of the current project, with what is left of them now. */
+export function Limits() {
+  const project = useHere()?.project ?? "";
+  const answer = useQuery({
+    queryKey: ["access", "limits", project],
+    queryFn: async ({ signal }) => {
+      const ask = (of: string) => client(AccessService).getLimits({ project: of }, { signal });
+      // The last project may be one that the reader no longer sees.
+      return project === "" ? ask("") : ask(project).catch(() => ask(""));
+    },
+    refetchInterval: every,
+  });
+  return (
+    <section className={css["section"]} aria-labelledby="limits">
+      <h2 id="limits">Limits</h2>
+      <p className={css["muted"]}>
+        Calls over a limit are refused with the time after which to try again. Each process of the server counts by itself; this is the one that answered.
+      </p>
+      <List<Limit>
+        what="limits"
+        label="Limits"
+        answer={answer}
+        rows={answer.data?.limits ?? []}
+        keyOf={({ setting, project: of }) => `${setting}/${of}`}
+        attributesOf={({ setting }) => ({ "data-testid": "limit-row", "data-setting": setting })}
+        empty={<Empty title="No limits" />}
+        columns={[
+          {
+            label: "What",
+            cell: ({ things, setting }) => (
+              <>
+                {things.charAt(0).toUpperCase() + things.slice(1)}
+                <Note>{setting}</Note>
+              </>
+            ),
+          },
+          { label: "Of", cell: ({ project: of }) => (of === "" ? "You" : `All callers in ${of}`) },
+          { label: "Limit", cell: limitWords },
+          { label: "Left now", cell: leftWords },
+        ]}
+      />
+    </section>
+  );
+}
