@@ -16,13 +16,13 @@ interface Ended extends Said {
 
 /**
  * Runs a program of the environment that has the released SDK, in flows/, and gives what it said. The home is the SDK's: it remembers
- * there what it uploaded.
+ * there what it uploaded. The environment is in addition to that of this process.
  */
-export async function client(home: string, program: "python" | "flyte", words: readonly string[]): Promise<Said> {
+export async function client(home: string, program: "python" | "flyte", words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Said> {
   try {
     return await promisify(execFile)(join(pythonEnvironment, "bin", program), words, {
       cwd: join(import.meta.dirname, "flows"),
-      env: { ...process.env, HOME: home, FLYTE_DISABLE_SENTRY: "1", NO_COLOR: "1", TERM: "dumb", COLUMNS: "400" },
+      env: { ...process.env, HOME: home, FLYTE_DISABLE_SENTRY: "1", NO_COLOR: "1", TERM: "dumb", COLUMNS: "400", ...env },
       timeout: 240_000,
       maxBuffer: 16 << 20,
     });

@@ -34,15 +34,16 @@ export class Demo {
   private constructor(
     private readonly port: number,
     private settings: readonly string[],
+    private readonly flags: readonly string[],
   ) {
     this.folder = mkdtempSync(join(tmpdir(), "flyte-console-"));
     chmodSync(this.folder, 0o711); // Postgres runs as another user when we are root
     this.url = `http://localhost:${port}`;
   }
 
-  /** Settings are of the server's configuration, as key=value. */
-  static async make(settings: readonly string[] = []): Promise<Demo> {
-    return new Demo(await freePort(), settings);
+  /** Settings are of the server's configuration, as key=value; flags of the command. */
+  static async make(settings: readonly string[] = [], flags: readonly string[] = []): Promise<Demo> {
+    return new Demo(await freePort(), settings, flags);
   }
 
   /** Adds settings before the start. */
@@ -68,6 +69,7 @@ export class Demo {
       pythonEnvironment,
       "--set",
       "runs.queues=ovens maxActions=2",
+      ...this.flags,
       ...this.settings.flatMap((setting) => ["--set", setting]),
     ];
     this.process = spawn(program, words, { stdio: ["ignore", log, log], detached: true });

@@ -16,11 +16,11 @@ export interface WantedApp {
 }
 
 /** Deploys apps through the released SDK, in one process. Replicas share the network of the demo, so each app has a port of its own. */
-export async function serve(url: string, home: string, apps: readonly WantedApp[]): Promise<void> {
+export async function serve(url: string, home: string, apps: readonly WantedApp[], env: Readonly<Record<string, string>> = {}): Promise<void> {
   const wanted = [];
   for (const app of apps) {
     const port = await freePort();
     wanted.push({ wait: true, command: ["python", "-u", "-m", "http.server", "--bind", "127.0.0.1", String(port)], ...app, port });
   }
-  await client(home, "python", ["serve.py", new URL(url).host, JSON.stringify(wanted)]);
+  await client(home, "python", ["serve.py", new URL(url).host, JSON.stringify(wanted)], env);
 }

@@ -3,7 +3,7 @@ import { serve } from "./serve";
 import { start } from "./start";
 
 /** The runs that are there before the first test, by what they show. */
-const prepared = [
+export const prepared = [
   { key: "squares", task: "squares", inputs: { n: 4 }, labels: { team: "kitchen" }, wait: true },
   { key: "failing", task: "failing", wait: true },
   { key: "talking", task: "talking", wait: true },
@@ -14,7 +14,7 @@ const prepared = [
 ] as const;
 
 /** As these the tasks of those runs are deployed, the latest last. */
-const versions = ["first", "second"];
+export const versions = ["first", "second"];
 
 /** The app that is there before the first test, with a replica; it uses the output of a run. */
 export const preparedApp = "shown-app";

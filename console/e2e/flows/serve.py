@@ -11,9 +11,11 @@ import sys
 import flyte
 import flyte.app
 
+import connection
+
 flyte.init(
     endpoint=f"dns:///{sys.argv[1]}",
-    insecure=True,
+    **connection.options(),
     project="flytesnacks",
     domain="development",
     image_builder="remote",

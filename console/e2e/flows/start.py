@@ -11,12 +11,13 @@ import sys
 
 import flyte
 
+import connection
 import shown
 import triggered
 
 flyte.init(
     endpoint=f"dns:///{sys.argv[1]}",
-    insecure=True,
+    **connection.options(),
     project="flytesnacks",
     domain="development",
     image_builder="remote",

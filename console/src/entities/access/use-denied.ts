@@ -4,7 +4,7 @@ import type { Denial } from "@/design/denial";
 import { AskWhom } from "./ask-whom";
 import { askWords, can, placeWords, roleFor, type Where } from "./rights";
 import { takes } from "./takes";
-import { useMe, useRoles } from "./use-me";
+import { useMe, useMePending, useRoles } from "./use-me";
 
 /**
  * Why the caller may not make a call in a place, in words for a button; undefined if it may, or while that is not known: the server
@@ -30,3 +30,9 @@ export function useLacking(permission: string, place: Where | "anywhere"): Denia
     more: createElement(AskWhom, { permission, place: place === "anywhere" ? place : { project: place.project, domain: place.domain } }),
   };
 }
+
+/**
+ * Whether to read what may be denied. It waits for what the caller may do, because the server records each call that it denies; without an
+ * answer the server decides.
+ */
+export const useMayRead = (denied: Denial | undefined): boolean => !useMePending() && denied === undefined;

@@ -6,9 +6,8 @@ import { client } from "@/api/transport";
 /** How soon a change of the caller's rights is noticed, in milliseconds. */
 const every = 30_000;
 
-/** Who the caller is and what it may do; undefined until the server has answered. */
-export function useMe() {
-  const { data } = useQuery({
+const useMeQuery = () =>
+  useQuery({
     queryKey: ["access", "me"],
     queryFn: async ({ signal }) => {
       const me = await client(AccessService).getMe({}, { signal });
@@ -18,8 +17,12 @@ export function useMe() {
     staleTime: every / 3,
     refetchInterval: every,
   });
-  return data;
-}
+
+/** Who the caller is and what it may do; undefined until the server has answered. */
+export const useMe = () => useMeQuery().data;
+
+/** Whether the server has not yet said who the caller is. */
+export const useMePending = (): boolean => useMeQuery().isPending;
 
 /** The roles of the installation, in alphabetical order; empty until the server has answered. */
 export function useRoles(enabled = true) {

@@ -13,7 +13,7 @@ import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { useNow, When } from "@/design/time";
 import { everywhere } from "@/entities/access/rights";
-import { useDenied } from "@/entities/access/use-denied";
+import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { useMe } from "@/entities/access/use-me";
 import { AccountDialogs, type AccountChange } from "./account-dialogs";
 import { AccountsSearch } from "./search";
@@ -33,7 +33,7 @@ export function AccountsPage() {
   const answer = useQuery({
     queryKey: ["access", "accounts"],
     queryFn: ({ signal }) => client(AccountService).listAccounts({}, { signal }),
-    enabled: me !== undefined && noView === undefined,
+    enabled: useMayRead(noView),
   });
   const rows = answer.data?.accounts.filter((account) => removed || !account.removedAt) ?? [];
   const columns: readonly Column<Account>[] = [

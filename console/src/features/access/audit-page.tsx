@@ -11,7 +11,7 @@ import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { permissionWords } from "@/entities/access/permissions";
-import { useDenied } from "@/entities/access/use-denied";
+import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { AuditFilters } from "./audit-filters";
 import { AuditSearch } from "./search";
 import { Verify } from "./verify";
@@ -44,7 +44,7 @@ export function AuditPage() {
       );
     },
     (page) => [...page.unfinished, ...page.events],
-    { enabled: denied === undefined, keep: true },
+    { enabled: useMayRead(denied), keep: true },
   );
   return (
     <ListPage

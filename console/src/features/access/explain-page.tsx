@@ -9,7 +9,7 @@ import type { Denial } from "@/design/denial";
 import { Field, Input, Select } from "@/design/field";
 import { DenialNotice, Loading, ProblemNotice } from "@/design/notice";
 import { permissionGroups } from "@/entities/access/permissions";
-import { useLacking } from "@/entities/access/use-denied";
+import { useLacking, useMayRead } from "@/entities/access/use-denied";
 import { Explanation } from "./explanation";
 import { explainedKinds, ExplainSearch } from "./search";
 import css from "./access.module.css";
@@ -25,6 +25,7 @@ export function ExplainPage() {
   const place = { project, domain };
   const noOthers = useLacking("access.explain", place);
   const denied = member === "" ? undefined : noOthers;
+  const mayRead = useMayRead(denied);
   useTitle("Explain access");
   const { data, error, isLoading, refetch } = useQuery({
     queryKey: ["access", "explain", search],
@@ -38,7 +39,7 @@ export function ExplainPage() {
         },
         { signal },
       ),
-    enabled: permission !== "" && denied === undefined,
+    enabled: permission !== "" && mayRead,
     staleTime: 0,
   });
   return (

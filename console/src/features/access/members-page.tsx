@@ -12,7 +12,7 @@ import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { placeWords, whereOf, type Where } from "@/entities/access/rights";
-import { useDenied } from "@/entities/access/use-denied";
+import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { AddMemberDialog, RemoveMemberDialog } from "./member-dialogs";
 import { Roles } from "./roles";
 import { memberScopes, MembersSearch, type MemberScope } from "./search";
@@ -42,7 +42,7 @@ export function MembersPage() {
     ["access", "bindings", place.project, place.domain],
     (token, signal) => client(AccessService).listBindings({ scope: place, limit: 100, token }, { signal }),
     (page) => page.bindings,
-    { enabled: noView === undefined },
+    { enabled: useMayRead(noView) },
   );
   const refetch = () => void answer.refetch();
   const columns: readonly Column<Binding>[] = [

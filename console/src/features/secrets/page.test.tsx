@@ -10,7 +10,7 @@ import { ListSecretsResponseSchema, type CreateSecretRequest, type ListSecretsRe
 import { Toasts } from "@/design/toast";
 import { SecretsPage } from "./page";
 
-const access = vi.hoisted(() => ({ getMe: vi.fn(), listRoles: vi.fn() }));
+const access = vi.hoisted(() => ({ getMe: vi.fn(), listGivers: vi.fn(), listRoles: vi.fn() }));
 const server = vi.hoisted(() => ({ ...access, listSecrets: vi.fn(), createSecret: vi.fn(), updateSecret: vi.fn(), deleteSecret: vi.fn() }));
 const at = vi.hoisted((): { search: { scope?: string } } => ({ search: {} }));
 vi.mock("@/api/transport", () => ({ client: () => server }));
@@ -131,9 +131,10 @@ it("shows why there are no secrets", async () => {
 
 it("says which role may see the secrets, and whom to ask", async () => {
   server.getMe.mockResolvedValue(create(GetMeResponseSchema, { grants: [{ scope: { project: "p" }, permissions: ["run.view"] }], ask: "Ask Grace." }));
-  server.listSecrets.mockRejectedValue(new ConnectError("no", Code.PermissionDenied));
+  server.listGivers.mockResolvedValue({ givers: [], roles: ["contributor"] });
   open();
   expect(await screen.findByText("You may not see the secrets here")).toBeTruthy();
-  expect(await screen.findByText("Takes the role contributor in p/d. Ask Grace.")).toBeTruthy();
-  expect(screen.queryByRole("alert")).toBeNull();
+  expect(await screen.findByText("Takes the role contributor in p/d, for the permission secret.view. Ask Grace.")).toBeTruthy();
+  expect(await screen.findByText(/^Please give me the role contributor in p\/d/)).toBeTruthy();
+  expect(server.listSecrets, "the server would record a denied call").not.toHaveBeenCalled();
 });

@@ -13,7 +13,7 @@ import { Empty } from "@/design/notice";
 import type { Column } from "@/design/table";
 import { When } from "@/design/time";
 import css from "@/design/page.module.css";
-import { useDenied } from "@/entities/access/use-denied";
+import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { SecretDialog, type Asked } from "./dialogs";
 import { scopes, SecretsSearch, type Scope } from "./search";
 import { placeOf, scopeWords } from "./secret";
@@ -32,7 +32,7 @@ export function SecretsPage() {
     ["secrets", scope, project, domain],
     (token, signal) => client(SecretService).listSecrets({ ...placeOf(scope, place), limit: 100, token }, { signal }),
     (page) => page.secrets,
-    { enabled: noView === undefined },
+    { enabled: useMayRead(noView) },
   );
   const noCreate = useDenied(SecretService.method.createSecret, placeOf(scope, place));
   const columns: readonly Column<Secret>[] = [

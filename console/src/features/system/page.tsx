@@ -8,7 +8,7 @@ import { bytes, dateOf } from "@/design/format";
 import { DenialNotice, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { everywhere } from "@/entities/access/rights";
-import { useDenied } from "@/entities/access/use-denied";
+import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { Metrics } from "./metrics";
 import { Components, Repairs } from "./components";
 import { Queues } from "./queues";
@@ -22,7 +22,7 @@ export function SystemPage() {
   const search: SystemSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const denied = useDenied(SystemService.method.getSystem, everywhere);
-  const { system, queues, history, at, stale, error, refetch } = useSystem(denied === undefined);
+  const { system, queues, history, at, stale, error, refetch } = useSystem(useMayRead(denied));
   useTitle("System");
   return (
     <div className={css["page"]} data-stale={stale || undefined}>
