@@ -1,6 +1,6 @@
 import { expect, test as base, type Page } from "@playwright/test";
 import { takes } from "../src/entities/access/takes";
-import { Closed, passwordOf, type Person } from "./closed";
+import { Closed, passwordOf, Session, type Person } from "./closed";
 import { addressOf, routes } from "./pages";
 
 interface Shared {
@@ -116,11 +116,9 @@ const unseen = new Set([
 test("every control that a viewer may not press says so on some page, with the role and the permission, and no page calls what is refused", async ({ page, closed }) => {
   test.setTimeout(900_000);
   await openAs(page, closed, "viewer");
-  const mine = (await page.evaluate(async () => {
-    const answer = await fetch("/flytebinary.access.v1.AccessService/GetMe", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
-    return (await answer.json()) as { readonly grants: readonly { readonly permissions: readonly string[] }[] };
-  })) as { readonly grants: readonly { readonly permissions: readonly string[] }[] };
-  const may = new Set(mine.grants.flatMap(({ permissions }) => permissions));
+  const viewer = await Session.of(closed.demo, "viewer");
+  const { grants } = (await viewer.call("AccessService/GetMe", {})) as { readonly grants: readonly { readonly permissions: readonly string[] }[] };
+  const may = new Set(grants.flatMap(({ permissions }) => permissions));
   const { found, refused } = await visitAll(page, closed);
   expect(refused).toEqual([]);
   expect(found.filter(({ pressed }) => pressed), "controls that can be pressed").toEqual([]);

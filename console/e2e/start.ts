@@ -11,7 +11,13 @@ export interface Wanted {
 }
 
 /** Starts runs through the released SDK, in one process, and gives their names, after it deployed the tasks as these versions. */
-export async function start(url: string, home: string, wanted: readonly Wanted[], deployed: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<string[]> {
+export async function start(
+  url: string,
+  home: string,
+  wanted: readonly Wanted[],
+  deployed: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
   const { stdout, stderr } = await client(home, "python", ["start.py", new URL(url).host, JSON.stringify(wanted), ...deployed], env);
   const names: unknown = JSON.parse(stdout.trim().split("\n").at(-1) || "null");
   if (!Array.isArray(names) || names.length !== wanted.length) throw new Error(`the SDK said ${stdout}\n${stderr}`);

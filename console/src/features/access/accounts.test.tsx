@@ -70,8 +70,8 @@ beforeEach(() => {
       ],
     }),
   );
-  for (const change of [server.createAccount, server.updateAccount, server.setPassword, server.unlockAccount, server.removeAccount, server.endSessions, server.changePassword])
-    change.mockResolvedValue({});
+  const changes = [server.createAccount, server.updateAccount, server.setPassword, server.unlockAccount, server.removeAccount, server.endSessions];
+  for (const change of [...changes, server.changePassword]) change.mockResolvedValue({});
 });
 afterEach(() => {
   cleanup();
