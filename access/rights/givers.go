@@ -133,7 +133,7 @@ func (h *Handler) named(ctx context.Context, bindings []store.Binding) (givers [
 	return givers, nil
 }
 
-// account is the name of the local account of a subject. No account has a | in its name, so other sources of people are told apart.
+// account is the name of the local account of a subject. No account has a | in its name, so subjects of other sources differ.
 func (h *Handler) account(subject string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(subject, h.config.LocalPrefix)
 	return name, h.config.LocalAccounts && ok && name != "" && !strings.Contains(name, "|")

@@ -288,7 +288,7 @@ test("an operator keeps the accounts, and a group of an account gives its role a
   await change(passwords.gina, "the-second-password");
   await expect(theirs.getByText("Password changed")).toBeVisible();
 
-  await page.getByRole("button", { name: "Sign gina out" }).click();
+  await page.getByRole("button", { name: "Sign out gina" }).click();
   await dialog.getByRole("button", { name: "Sign out" }).click();
   await expect(sessionEnded(theirs)).toBeVisible();
   await theirs.goto("/v2/");
@@ -303,7 +303,7 @@ test("an operator keeps the accounts, and a group of an account gives its role a
   await enter(theirs, "gina", "the-second-password");
   await theirs.waitForURL("**/v2/**");
 
-  await page.getByRole("button", { name: "Set the password of gina" }).click();
+  await page.getByRole("button", { name: "Set password of gina" }).click();
   await dialog.getByLabel("New password").fill("the-third-password");
   await dialog.getByRole("button", { name: "Set password" }).click();
   await expect(sessionEnded(theirs)).toBeVisible();

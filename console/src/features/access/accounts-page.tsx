@@ -103,7 +103,7 @@ function State({ of, now }: { readonly of: Account; readonly now: number }) {
 
 interface ActionsProps {
   readonly account: Account;
-  /** Whether it is the reader's: nobody removes their own account. */
+  /** Whether it is the reader's: no one removes their own account. */
   readonly own: boolean;
   readonly locked: boolean;
   readonly onChange: (change: AccountChange) => void;
@@ -125,8 +125,8 @@ function Actions({ account, own, locked, onChange }: ActionsProps) {
     <div className={css["inline"]}>
       {locked && button("unlock", "Unlock", `Unlock ${name}`, noUnlock)}
       {button("edit", "Edit", `Edit ${name}`, noEdit)}
-      {button("password", "Set password", `Set the password of ${name}`, noPassword)}
-      {button("sign-out", "Sign out", `Sign ${name} out`, noSignOut)}
+      {button("password", "Set password", `Set password of ${name}`, noPassword)}
+      {button("sign-out", "Sign out", `Sign out ${name}`, noSignOut)}
       {!own && button("remove", "Remove", `Remove ${name}`, noRemove)}
     </div>
   );

@@ -115,11 +115,11 @@ it("edits, unlocks, signs out and removes an account, and sets its password", as
   await next("Unlock grace");
   press("Unlock");
   await waitFor(() => expect(server.unlockAccount).toHaveBeenCalledWith({ name: "grace" }));
-  await next("Set the password of grace");
+  await next("Set password of grace");
   fill("New password", "battery staple");
   press("Set password");
   await waitFor(() => expect(server.setPassword).toHaveBeenCalledWith({ name: "grace", password: "battery staple" }));
-  await next("Sign grace out");
+  await next("Sign out grace");
   fireEvent.click(dialog().getByLabelText(/API keys/));
   press("Sign out");
   await waitFor(() => expect(server.endSessions).toHaveBeenCalledWith({ subject: "local|grace", keys: true }));

@@ -20,7 +20,7 @@ export function MePage() {
     <div className={css["page"]}>
       <h1>My account</h1>
       {!me && <Loading what="your account" />}
-      {me?.open && <p>Access is open: everybody who reaches this address may do everything, and nobody has an account.</p>}
+      {me?.open && <p>Access is open: everybody who reaches this address may do everything, and there are no accounts.</p>}
       {me && !me.open && (
         <Facts
           facts={[
