@@ -33,7 +33,7 @@ export function MePage() {
               me.grants.length === 0 ? (
                 "None"
               ) : (
-                <ul key="roles" style={{ margin: 0, paddingInlineStart: "1.2em" }}>
+                <ul key="roles" style={{ margin: 0, padding: 0, listStyle: "none" }}>
                   {me.grants.map(({ scope, roles }) => (
                     <li key={placeWords(whereOf(scope))}>
                       {roles.join(", ")} in {placeWords(whereOf(scope))}
