@@ -9,6 +9,7 @@ import (
 // memory. It is safe for concurrent use.
 type rate struct {
 	every time.Duration // in which a bucket gains a token; 0 means no limit
+	in    time.Duration // in which it gains what the limit is
 	size  int
 
 	mu    sync.Mutex
@@ -21,7 +22,7 @@ const minSweep = 1024
 
 // newRate returns buckets of a size that gain count tokens in a time.
 func newRate(count int, in time.Duration, size int) *rate {
-	r := &rate{size: size, full: map[string]time.Time{}, sweep: minSweep}
+	r := &rate{in: in, size: size, full: map[string]time.Time{}, sweep: minSweep}
 	if count > 0 {
 		r.every = in / time.Duration(count)
 	}

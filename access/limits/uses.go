@@ -1,7 +1,9 @@
 package limits
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
@@ -17,46 +19,48 @@ type Use struct {
 	Most int
 	// Per is the time for which Most is; 0 means at the same time.
 	Per time.Duration
+	// Each means that Most bounds each one, so that nothing is used up: Burst and Left are 0.
+	Each bool
 	// Burst is how many can be asked for at once after a pause, Left how many now.
 	Burst, Left int
 }
 
 // Uses are the limits of a caller, if it has any of its own, and those of a project, if it is not empty.
 func (l *Limiter) Uses(identity authz.Identity, project string) (uses []Use) {
+	pairs := []pair{l.requests, l.streams, l.sizes}
+	for _, permission := range slices.Backward(slices.Sorted(maps.Keys(l.created))) { // runs first
+		pairs = append(pairs, l.created[permission])
+	}
 	now := l.clock.Now()
-	add := func(project, key, things, field string, most int, per time.Duration, buckets *rate) {
-		use := Use{Things: things, Project: project, Setting: "access.limits." + field, Most: most, Per: per}
-		if most > 0 {
-			use.Burst, use.Left = buckets.size, buckets.left(key, now)
-		}
-		uses = append(uses, use)
-	}
-	key, limited := person(identity)
-	if limited {
-		add("", key, "requests", "requestsPerSecond", l.config.RequestsPerSecond, time.Second, l.requests)
-		streams := Use{Things: "streams", Setting: "access.limits.streams", Most: l.config.Streams}
-		if streams.Most > 0 {
-			streams.Burst, streams.Left = streams.Most, streams.Most-l.streams.of(key)
-		}
-		uses = append(uses, streams)
-	}
-	var kinds []string
-	for permission := range l.created {
-		kinds = append(kinds, permission)
-	}
-	slices.Sort(kinds)
-	slices.Reverse(kinds) // runs first
-	for _, permission := range kinds {
-		if c := l.created[permission]; limited {
-			add("", key, c.things, c.callerField, c.callerMost, time.Minute, c.callers)
+	if key, limited := person(identity); limited {
+		for _, pair := range pairs {
+			uses = append(uses, pair.caller.use(key, now))
 		}
 	}
-	for _, permission := range kinds {
-		if c := l.created[permission]; project != "" {
-			add(project, project, c.things, c.projectField, c.projectMost, time.Minute, c.projects)
+	if project != "" {
+		for _, pair := range pairs {
+			use := pair.project.use(project, now)
+			use.Project = project
+			uses = append(uses, use)
 		}
 	}
 	return uses
+}
+
+// use is what a key has left of the limit.
+func (l limit) use(key string, now time.Time) Use {
+	use := Use{Things: strings.TrimPrefix(l.label, "project "), Setting: "access.limits." + l.field, Most: l.most, Each: l.rate == nil && l.places == nil}
+	if l.rate != nil {
+		use.Per = l.rate.in
+	}
+	switch {
+	case l.most == 0:
+	case l.rate != nil:
+		use.Burst, use.Left = l.rate.size, l.rate.left(key, now)
+	case l.places != nil:
+		use.Burst, use.Left = l.most, l.most-l.places.of(key)
+	}
+	return use
 }
 
 // left is how many tokens a bucket has.

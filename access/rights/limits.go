@@ -23,7 +23,7 @@ func (h *Handler) GetLimits(ctx context.Context, request *accessv1.GetLimitsRequ
 	response := &accessv1.GetLimitsResponse{}
 	for _, use := range h.Limits.Uses(identity, project) {
 		limit := &accessv1.Limit{
-			Things: use.Things, Project: use.Project, Setting: use.Setting, Most: int64(use.Most), Burst: int64(use.Burst), Left: int64(use.Left),
+			Things: use.Things, Project: use.Project, Setting: use.Setting, Most: int64(use.Most), Burst: int64(use.Burst), Left: int64(use.Left), Each: use.Each,
 		}
 		if use.Per > 0 {
 			limit.Per = durationpb.New(use.Per)

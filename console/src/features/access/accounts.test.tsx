@@ -65,6 +65,7 @@ beforeEach(() => {
     create(GetLimitsResponseSchema, {
       limits: [
         { things: "requests", setting: "access.limits.requestsPerSecond", most: 500n, per: { seconds: 1n }, burst: 5000n, left: 4990n },
+        { things: "request bytes", setting: "access.limits.requestBytes", most: 1024n, each: true },
         { things: "streams", setting: "access.limits.streams", most: 2n, burst: 2n },
         { things: "runs", project: "p", setting: "access.limits.projectRunsPerMinute", per: { seconds: 60n } },
       ],
@@ -158,6 +159,7 @@ it("says what the limits are, and what is left of them", async () => {
   open(<MePage />);
   const row = async (setting: string) => (await screen.findByText(setting)).closest("tr")?.textContent;
   expect(await row("access.limits.requestsPerSecond")).toContain("You500 a second, 5,000 at once after a pause4,990 of 5,000");
+  expect((await row("access.limits.requestBytes"))?.endsWith("You1,024 in each")).toBe(true);
   expect(await row("access.limits.streams")).toContain("2 at the same timeNone");
   expect(await row("access.limits.projectRunsPerMinute")).toContain("All callers in pNo limit");
   expect(server.getLimits.mock.calls[0]?.[0]).toEqual({ project: "p" });

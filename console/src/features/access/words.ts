@@ -41,16 +41,17 @@ const count = (n: bigint): string => n.toLocaleString("en-US");
 const units: Readonly<Record<string, string>> = { "1": "a second", "60": "a minute", "3600": "an hour", "86400": "a day" };
 
 /** A limit in words. */
-export function limitWords({ most, per, burst }: Pick<Limit, "most" | "per" | "burst">): string {
+export function limitWords({ most, per, burst, each }: Pick<Limit, "most" | "per" | "burst" | "each">): string {
   if (most === 0n) return "No limit";
+  if (each) return `${count(most)} in each`;
   if (!per) return `${count(most)} at the same time`;
   const words = `${count(most)} ${units[per.seconds.toString()] ?? `in ${per.seconds} s`}`;
   return burst > most ? `${words}, ${count(burst)} at once after a pause` : words;
 }
 
 /** What is left of a limit, in words. */
-export const leftWords = ({ most, burst, left }: Pick<Limit, "most" | "burst" | "left">): string =>
-  most === 0n ? "" : left <= 0n ? "None" : `${count(left)} of ${count(burst)}`;
+export const leftWords = ({ most, burst, left, each }: Pick<Limit, "most" | "burst" | "left" | "each">): string =>
+  most === 0n || each ? "" : left <= 0n ? "None" : `${count(left)} of ${count(burst)}`;
 
 /** What a role may do, in words, by group. Permissions that are not for people are shown as they are. */
 export function abilities(role: Pick<Role, "permissions">): readonly (readonly [group: string, words: readonly string[]])[] {

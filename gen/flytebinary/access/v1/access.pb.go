@@ -1635,7 +1635,9 @@ type Limit struct {
 	// How many can be asked for at once after a pause.
 	Burst int64 `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
 	// How many can be asked for now.
-	Left          int64 `protobuf:"varint,7,opt,name=left,proto3" json:"left,omitempty"`
+	Left int64 `protobuf:"varint,7,opt,name=left,proto3" json:"left,omitempty"`
+	// Whether most bounds each request, such as its size, so that nothing is used up.
+	Each          bool `protobuf:"varint,8,opt,name=each,proto3" json:"each,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1717,6 +1719,13 @@ func (x *Limit) GetLeft() int64 {
 		return x.Left
 	}
 	return 0
+}
+
+func (x *Limit) GetEach() bool {
+	if x != nil {
+		return x.Each
+	}
+	return false
 }
 
 // Key is an API key without its secret.
@@ -3677,7 +3686,7 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x10GetLimitsRequest\x12!\n" +
 	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\"I\n" +
 	"\x11GetLimitsResponse\x124\n" +
-	"\x06limits\x18\x01 \x03(\v2\x1c.flytebinary.access.v1.LimitR\x06limits\"\xbe\x01\n" +
+	"\x06limits\x18\x01 \x03(\v2\x1c.flytebinary.access.v1.LimitR\x06limits\"\xd2\x01\n" +
 	"\x05Limit\x12\x16\n" +
 	"\x06things\x18\x01 \x01(\tR\x06things\x12\x18\n" +
 	"\aproject\x18\x02 \x01(\tR\aproject\x12\x18\n" +
@@ -3685,7 +3694,8 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x04most\x18\x04 \x01(\x03R\x04most\x12+\n" +
 	"\x03per\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03per\x12\x14\n" +
 	"\x05burst\x18\x06 \x01(\x03R\x05burst\x12\x12\n" +
-	"\x04left\x18\a \x01(\x03R\x04left\"\x92\x03\n" +
+	"\x04left\x18\a \x01(\x03R\x04left\x12\x12\n" +
+	"\x04each\x18\b \x01(\bR\x04each\"\x92\x03\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
