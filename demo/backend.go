@@ -93,6 +93,11 @@ func (d *demo) configure() error {
 		// No telemetry leaves the machine.
 		"FLYTE_DISABLE_SENTRY=1",
 	)
+	for _, name := range d.opts.With {
+		if plugins := &config.Executor.Plugins; !slices.Contains(plugins.Enabled, name) {
+			plugins.Enabled = append(slices.Clone(plugins.Enabled), name)
+		}
+	}
 	if len(config.Runs.Webhooks.Allow) == 0 {
 		// People test webhooks with a server on their own machine.
 		config.Runs.Webhooks.Allow = []string{"127.0.0.0/8", "::1/128"}

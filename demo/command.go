@@ -5,9 +5,11 @@ package demo
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/flyte-binary/flyte-binary/demo/operators"
 	"github.com/flyte-binary/flyte-binary/demo/postgres"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/command"
@@ -29,6 +31,7 @@ Read more in docs/demo.md.`,
 		Example: `  flyte-binary demo
   flyte-binary demo --python .venv --image "ghcr.io/acme/training:*=training/.venv"
   flyte-binary demo --access
+  flyte-binary demo --with ray,dask --python .venv
   flyte-binary demo --ephemeral --listen 127.0.0.1:0 --set logging.level=debug`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,6 +51,7 @@ Read more in docs/demo.md.`,
 				"cpus":               {"cpus", func() { given.CPUs = flags.CPUs }},
 				"gpus":               {"gpus", func() { given.GPUs = flags.GPUs }},
 				"access":             {"access", func() { given.Access = flags.Access }},
+				"with":               {"with", func() { given.With = flags.With }},
 				"warm":               {"warm", func() { given.Warm = flags.Warm }},
 				"sample":             {"sample", func() { given.sample = flags.sample }},
 				"profile-kubernetes": {"profileKubernetes", func() { given.profileKubernetes = flags.profileKubernetes }},
@@ -78,6 +82,7 @@ Read more in docs/demo.md.`,
 	set.Float64Var(&flags.CPUs, "cpus", 0, "total CPUs that tasks may request (default: all of this machine)")
 	set.StringVar(&flags.GPUs, "gpus", gpusAuto, "GPUs that tasks may request: auto for those that nvidia-smi and rocm-smi find, off, or a file that lists them")
 	set.StringVar(&flags.Warm, "warm", warmOn, "start tasks from a process that has imported the SDK: on or off (Linux only)")
+	set.StringSliceVar(&flags.With, "with", nil, "run tasks of these types as clusters of processes: "+strings.Join(operators.Names(), ", ")+" (Linux only)")
 	set.BoolVar(&flags.Access, "access", false, "let only people who sign in use the demo: admin, contributor and viewer, with passwords that are printed")
 	set.StringArrayVar(&flags.Set, "set", nil, "override a key of the server's configuration, for example --set logging.level=debug; may be repeated")
 	set.StringVar(&config, "config", "", "YAML file with these options in its section demo")
@@ -85,6 +90,7 @@ Read more in docs/demo.md.`,
 	set.BoolVar(&flags.profileKubernetes, "profile-kubernetes", false, "serve profiles of the API server, at its /debug/pprof")
 	for _, err := range []error{
 		set.MarkHidden("sample"), set.MarkHidden("profile-kubernetes"), cmd.MarkFlagDirname("data-dir"), cmd.MarkFlagDirname("python"), cmd.MarkFlagFilename("config", "yaml", "yml"),
+		cmd.RegisterFlagCompletionFunc("with", cobra.FixedCompletions(operators.Names(), cobra.ShellCompDirectiveNoFileComp)),
 		cmd.RegisterFlagCompletionFunc("warm", cobra.FixedCompletions([]string{warmOn, warmOff}, cobra.ShellCompDirectiveNoFileComp)),
 		cmd.RegisterFlagCompletionFunc("set", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return command.CompleteOverride(typed)

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node"
 	"github.com/flyte-binary/flyte-binary/demo/node/devices"
 	"github.com/flyte-binary/flyte-binary/demo/node/pki"
+	"github.com/flyte-binary/flyte-binary/demo/operators"
 	"github.com/flyte-binary/flyte-binary/demo/postgres"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/demo/terminal"
@@ -54,6 +55,7 @@ type demo struct {
 	cluster  *kube.Cluster
 	pace     *apipace.Meter // of the calls of node and server to the cluster
 	node     *node.Node
+	clusters *operators.Operators // nil for none
 	server   *manager.Server
 }
 
@@ -172,6 +174,9 @@ func (d *demo) start(ctx context.Context) error {
 		if err := d.screen.Step("kubernetes", "", func() error { return d.notStarted("API server", d.cluster.Start(starting)) }); err != nil {
 			return err
 		}
+		if err := d.startOperators(starting); err != nil {
+			return err
+		}
 		return d.startNode(starting)
 	})
 	if err := group.Wait(); err != nil {
@@ -227,6 +232,9 @@ func (d *demo) stop(ctx context.Context) error {
 	if d.node != nil {
 		stop("node", d.node)
 		d.announceStarts()
+	}
+	if d.clusters != nil {
+		stop("operators", d.clusters)
 	}
 	if d.cluster != nil {
 		stop("kubernetes", d.cluster)

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/flyte-binary/flyte-binary/demo/datadir"
 	"github.com/flyte-binary/flyte-binary/demo/node"
 	"github.com/flyte-binary/flyte-binary/demo/node/devices"
+	"github.com/flyte-binary/flyte-binary/demo/operators"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
@@ -37,6 +39,9 @@ type Options struct {
 	// Warm is whether tasks may start from a process that has imported the SDK: on or off. Default on; on systems other
 	// than Linux it has no effect.
 	Warm string `config:"warm"`
+	// With names operators whose work the demo does, so that tasks of their types run as clusters of processes: see operators.Names.
+	// Linux only. Default none.
+	With []string `config:"with"`
 	// Environments is how many environments that were made for images are kept; those that were used last stay. Default 50.
 	Environments int `config:"environments"`
 	// Access lets only people who sign in use the demo: the accounts admin, contributor and viewer. It is for loopback addresses.
@@ -111,6 +116,11 @@ func (o Options) complete() (Options, error) {
 			wrong.Add("gpus: %w", err)
 		}
 	}
+	for i, name := range o.With {
+		wrong.If(!slices.Contains(operators.Names(), name), "with[%d]: want one of %s, got %q", i, strings.Join(operators.Names(), ", "), name)
+		wrong.If(slices.Contains(o.With[:i], name), "with[%d]: %q is listed twice", i, name)
+	}
+	wrong.If(len(o.With) > 0 && !givesAddresses, "with: clusters of processes need the loopback addresses of Linux")
 	wrong.If(o.Environments < 0, "environments: must not be negative, got %d", o.Environments)
 	if o.Environments == 0 {
 		o.Environments = node.DefaultConfig().Keep.Keep

@@ -21,7 +21,8 @@ type Config struct {
 	// DataDir keeps pods' files, working directories and logs. It must be absolute and has no default. A short path is
 	// better: sockets in temporary directories below it may not be longer than about 100 characters.
 	DataDir string `config:"dataDir"`
-	// Address is where the node serves logs to the API server, and the address of node and pods. Default 127.0.0.1.
+	// Address is where the node serves logs to the API server, and the address of the node and of pods that have none of their own
+	// (package podnet). Default 127.0.0.1.
 	Address string `config:"address"`
 	// Endpoint is where tasks reach the server, as host:port. Processes of an earlier node that know another one are
 	// ended and count as lost, since they would wait for it. Empty: all are kept.
@@ -93,9 +94,13 @@ type Config struct {
 	PortableMounts bool `config:"portableMounts"`
 	// NoCgroups disables cgroups even where they are available.
 	NoCgroups bool `config:"noCgroups"`
-	// GivePorts gives every replica of an app a port of its own, whatever port its program asks for. Only where shim.GivesPorts.
+	// GivePorts gives every replica of an app a port of its own, whatever port its program asks for, and pods that have an address of
+	// their own all ports of it. Only where shim.GivesPorts.
 	// The deployer must know (deployer.givesPorts). Default false.
 	GivePorts bool `config:"givePorts"`
+	// GiveNames lets processes see names of their own: those of pods that have an address of their own, and hostAliases. Only where
+	// shim.GivesNames. Default false: hostAliases are ignored.
+	GiveNames bool `config:"giveNames"`
 	// ServiceAccountTokens gives pods the token of their service account, at the cost of one more API call per pod.
 	ServiceAccountTokens bool `config:"serviceAccountTokens"`
 	// Warm configures warm starts of Python tasks. Its directory is warm below DataDir, its executable Executable.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
+	"github.com/flyte-binary/flyte-binary/demo/node/podnet"
 )
 
 // environment adds the variables that a process of this machine requires to the container's own. It inherits nothing
@@ -38,12 +39,12 @@ func (l *launch) environment(cfg Config, image string, made *environments.Enviro
 	if proxied {
 		for _, name := range []string{"NO_PROXY", "no_proxy"} {
 			value, _ := base.Get(name)
-			base.Set(name, withLocal(value))
+			base.Set(name, withLocal(value, podnet.Direct(l.pod)))
 		}
 	}
 	base.Default("HOME", place.home)
 	base.Default("TMPDIR", place.temp)
-	base.Default("HOSTNAME", l.pod.Name)
+	base.Default("HOSTNAME", podnet.Hostname(l.pod))
 	base.Default("LANG", "C.UTF-8")
 	base.Default("PYTHONUNBUFFERED", "1")
 	path, ok := base.Get("PATH")
@@ -89,8 +90,8 @@ func inherited(patterns []string, name string) bool {
 }
 
 // withLocal makes sure that this machine is not reached through a proxy.
-func withLocal(list string) string {
-	for _, host := range []string{"localhost", "127.0.0.1", "::1", "ip6-localhost"} {
+func withLocal(list string, more []string) string {
+	for _, host := range append([]string{"localhost", "127.0.0.1", "::1", "ip6-localhost"}, more...) {
 		if !strings.Contains(","+list+",", ","+host+",") {
 			if list != "" {
 				list += ","

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
+	"github.com/flyte-binary/flyte-binary/demo/node/podnet"
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/security"
@@ -76,7 +77,9 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 		return nil, err
 	}
 	spec := settled.spec
-	env, err := w.n.resolver.Container(ctx, pod, spec)
+	resolver := w.n.resolver
+	resolver.Node.PodIP = podnet.IP(pod, w.n.cfg.Address)
+	env, err := resolver.Container(ctx, pod, spec)
 	if err != nil {
 		return nil, later(err, "CreateContainerConfigError", "Failed")
 	}
@@ -89,6 +92,10 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 	if command.Port = settled.port; command.Port != nil {
 		command.Notice += markNotice(fmt.Sprintf("Port %d of this machine is not free, so this program has port %d instead. It finds itself at "+
 			"its own port; others find it at the address of the app.", command.Port.Declared, command.Port.Given))
+	}
+	if command.Network, err = l.network(); err != nil {
+		l.plan.release()
+		return nil, err
 	}
 	command.ID = string(w.uid) + "/" + c.spec.Name + "/" + filepath.Base(dir)
 	// Before the lock: a parent that is just being started takes a second.
@@ -223,11 +230,41 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 	}, nil
 }
 
+// hostsFile has the names of the container's processes, in the directory of its run.
+const hostsFile = "hosts"
+
+// network gives the process the address and the names of its pod; nil if both are those of the machine.
+func (l *launch) network() (*shim.Network, error) {
+	cfg, result := l.w.n.cfg, &shim.Network{}
+	own, has := podnet.Address(l.pod)
+	if has && cfg.GivePorts {
+		result.Address = own
+	}
+	if (has || len(l.pod.Spec.HostAliases) > 0) && cfg.GiveNames {
+		machine, err := os.ReadFile("/etc/hosts")
+		if err != nil {
+			return nil, fmt.Errorf("read the names that this machine knows: %w", err)
+		}
+		name, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("find the name of this machine: %w", err)
+		}
+		result.Hosts = filepath.Join(l.dir, hostsFile)
+		if err := os.WriteFile(result.Hosts, podnet.Hosts(l.pod, cfg.Address, name, machine), 0o644); err != nil { //nolint:gosec // as /etc/hosts
+			return nil, fmt.Errorf("write the names of the pod: %w", err)
+		}
+	}
+	if *result == (shim.Network{}) {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return result, nil
+}
+
 // warmRequest describes a process to those who could fork it.
 func (l *launch) warmRequest(command process.Command) warm.Request {
 	return warm.Request{
 		Path: command.Path, Env: command.Env, Home: l.home,
-		Restricted: !command.Security.IsZero() || command.Port != nil, Mounted: len(command.Mounts) > 0,
+		Restricted: !command.Security.IsZero() || command.Port != nil || command.Network != nil, Mounted: len(command.Mounts) > 0,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/flyte-binary/flyte-binary/demo/node/podnet"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 )
@@ -276,7 +277,7 @@ func (o *probed) executable(env []string, name string) (string, error) {
 // host is the address that a probe means.
 func (o *probed) host(host string, port intstr.IntOrString) string {
 	if host == "" {
-		host = o.w.n.cfg.Address
+		host = podnet.IP(o.w.pod(), o.w.n.cfg.Address)
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(o.w.portOf(o.c, port))))
 }

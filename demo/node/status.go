@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/podnet"
 )
 
 // verdict is how a pod has ended.
@@ -72,8 +74,9 @@ func (w *worker) status() (corev1.PodStatus, bool) {
 	started := w.started
 	status := corev1.PodStatus{
 		Phase: w.phase(), StartTime: &started, HostIP: w.n.cfg.Address, HostIPs: []corev1.HostIP{{IP: w.n.cfg.Address}},
-		PodIP: w.n.cfg.Address, PodIPs: []corev1.PodIP{{IP: w.n.cfg.Address}},
 	}
+	status.PodIP = podnet.IP(w.latest, w.n.cfg.Address)
+	status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
 	ready := w.verdict == nil
 	for _, c := range w.containers {
 		report := w.containerStatus(c)
@@ -145,6 +148,9 @@ func (w *worker) endedByItself() string {
 // notice is what the containers' images give reason to say, with the first reason. Called with the lock held.
 func (w *worker) notice() (reason, text string) {
 	var lines []string
+	if _, own := podnet.Address(w.latest); own {
+		lines, reason = append(lines, podnet.Notice), podnet.Reason
+	}
 	for _, c := range w.containers {
 		if c.notice != "" && !slices.Contains(lines, c.notice) {
 			lines = append(lines, c.notice)

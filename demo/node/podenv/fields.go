@@ -1,6 +1,7 @@
 package podenv
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,8 +14,10 @@ import (
 // Node is what the downward API exposes of the node.
 type Node struct {
 	Name string
-	// IP is the address of the node and of every pod on it.
+	// IP is the address of the node.
 	IP string
+	// PodIP is the address of the pod if it is not that of the node.
+	PodIP string
 	// Allocatable stands in for limits that a container does not set.
 	Allocatable corev1.ResourceList
 }
@@ -45,8 +48,10 @@ func Field(pod *corev1.Pod, node Node, path string) (string, error) {
 		return node.Name, nil
 	case "spec.serviceAccountName":
 		return pod.Spec.ServiceAccountName, nil
-	case "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs":
+	case "status.hostIP", "status.hostIPs":
 		return node.IP, nil
+	case "status.podIP", "status.podIPs":
+		return cmp.Or(node.PodIP, node.IP), nil
 	}
 	return "", fmt.Errorf("the field %q cannot be referred to", path)
 }

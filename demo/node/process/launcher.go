@@ -37,7 +37,8 @@ type Command struct {
 	Notice      string // first lines of the log, not from the process
 	Security    shim.Security
 	Port        *shim.Port // that the process has instead of its own; nil for none
-	Forker      Forker     // nil for a cold start
+	Network     *shim.Network
+	Forker      Forker // nil for a cold start
 }
 
 // Forker starts shims whose container's process exists already and waits for its spec: a warm parent (package warm).
@@ -57,7 +58,7 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 		ID: c.ID, Path: c.Path, Argv: c.Argv, Env: append(c.Env[:len(c.Env):len(c.Env)], shim.Marker+"="+c.ID), Dir: c.Dir,
 		LogFile: filepath.Join(dir, LogFile), LogBytes: l.LogBytes, StateFile: filepath.Join(dir, stateFile),
 		Mounts: c.Mounts, MemoryBytes: c.MemoryBytes, MemoryInterval: l.MemoryInterval,
-		Notice: c.Notice, Security: c.Security, Port: c.Port,
+		Notice: c.Notice, Security: c.Security, Port: c.Port, Network: c.Network,
 	}
 	spec.Cgroup, spec.CgroupLimits = l.Cgroups.make(c.ID, c.MemoryBytes)
 	body, err := json.Marshal(spec)

@@ -21,6 +21,11 @@ func sockaddr(to string) []byte {
 	return append(append(raw, at.Addr().AsSlice()...), 0, 0, 0, 0)
 }
 
+// replaces applies a rule to a call of a socket for streams.
+func replaces(by rule, address []byte, connects bool) bool {
+	return by.concerns(address, connects) && by.change(-1, syscall.SOCK_STREAM, address, connects)
+}
+
 // TestOnlyThePortOfThisMachineIsReplaced: a program reaches other machines on the port that it has itself.
 func TestOnlyThePortOfThisMachineIsReplaced(t *testing.T) {
 	port := Port{Declared: 8080, Given: 40001}
@@ -41,7 +46,7 @@ func TestOnlyThePortOfThisMachineIsReplaced(t *testing.T) {
 		for i, connects := range []bool{false, true} {
 			raw := sockaddr(address)
 			before := append([]byte(nil), raw...)
-			require.Equal(t, want[i], port.replace(raw, connects), "%s %t", address, connects)
+			require.Equal(t, want[i], replaces(port, raw, connects), "%s %t", address, connects)
 			if want[i] {
 				binary.BigEndian.PutUint16(before[2:], 40001)
 			}
@@ -49,6 +54,39 @@ func TestOnlyThePortOfThisMachineIsReplaced(t *testing.T) {
 		}
 	}
 	for _, broken := range [][]byte{nil, {1}, sockaddr("127.0.0.1:8080")[:7], sockaddr("[::1]:8080")[:23], append([]byte{1, 0}, "/tmp/socket"...)} {
-		require.False(t, port.replace(broken, false))
+		require.False(t, replaces(port, broken, false))
+	}
+}
+
+// TestAnAddressOfTheProcessesTakesTheirPorts: what a program listens on and finds at 127.0.0.1 is at its own address, and only that.
+func TestAnAddressOfTheProcessesTakesTheirPorts(t *testing.T) {
+	own := newSite(netip.MustParseAddr("127.77.0.2"))
+	for _, tc := range []struct {
+		address, want string
+		connects      bool
+	}{
+		{"127.0.0.1:8080", "", true}, // of another program
+		{"0.0.0.0:8080", "127.77.0.2:8080", false},
+		{"127.0.0.1:8081", "127.77.0.2:8081", false},
+		{"[::ffff:0.0.0.0]:8082", "[::ffff:127.77.0.2]:8082", false},
+		{"[::1]:8083", "[::1]:0", false},
+		{"127.0.0.1:8080", "127.77.0.2:8080", true},
+		{"0.0.0.0:8081", "127.77.0.2:8081", true},
+		{"[::1]:8082", "[::ffff:127.77.0.2]:8082", true},
+		{"[::1]:8083", "", true},
+		{"127.0.0.1:0", "", false},
+		{"0.0.0.0:0", "", false},
+		{"10.0.0.1:8080", "", false},
+		{"10.0.0.1:8080", "", true},
+		{"127.77.0.3:8080", "", false},
+		{"127.0.0.53:53", "", true},
+	} {
+		raw := sockaddr(tc.address)
+		want := append([]byte(nil), raw...)
+		if tc.want != "" {
+			want = sockaddr(tc.want)
+		}
+		require.Equal(t, tc.want != "", replaces(own, raw, tc.connects), "%s %t", tc.address, tc.connects)
+		require.Equal(t, want, raw, "%s %t", tc.address, tc.connects)
 	}
 }

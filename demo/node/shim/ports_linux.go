@@ -54,9 +54,17 @@ type (
 	}
 )
 
+// rule says which calls are made with another address.
+type rule interface {
+	// concerns reports whether a call with this address may be one of them. Most are not, and cost no more than this.
+	concerns(address []byte, connects bool) bool
+	// change puts the other address into a call on a socket of a kind, such as SOCK_STREAM, and reports whether it did.
+	change(socket, kind int, address []byte, connects bool) bool
+}
+
 // portListener is what the kernel asks about the calls that name a port.
 type portListener struct {
-	port Port
+	rule rule
 	fd   int
 }
 
@@ -78,7 +86,7 @@ func tryPort() error {
 		return err
 	}
 	defer func() { _ = syscall.Close(socket) }()
-	listener, err := Port{Declared: asked}.listen()
+	listener, err := listen(Port{Declared: asked})
 	if err != nil {
 		return err
 	}
@@ -98,7 +106,7 @@ func tryPort() error {
 }
 
 // listen makes the kernel ask before this thread, and what it starts from now on, binds a socket or connects one.
-func (p Port) listen() (*portListener, error) {
+func listen(by rule) (*portListener, error) {
 	arch, number := uint32(archX86), uintptr(317)
 	switch runtime.GOARCH {
 	case "amd64":
@@ -139,7 +147,7 @@ func (p Port) listen() (*portListener, error) {
 	if errno != 0 {
 		return nil, fmt.Errorf("ask the kernel about ports: %w", errno)
 	}
-	return &portListener{port: p, fd: int(fd)}, nil
+	return &portListener{rule: by, fd: int(fd)}, nil
 }
 
 // serve answers until this process ends.
@@ -192,8 +200,8 @@ func (c *portCall) run() syscall.Errno {
 	return errno
 }
 
-// judge returns the call that takes the place of one that names the declared port on this machine. All others continue as they
-// are: this is not a fence, so it does not matter that a program can change an address after it was read.
+// judge returns the call that takes the place of one that the rule changes. All others continue as they are: this is not a
+// fence, so it does not matter that a program can change an address after it was read.
 func (l *portListener) judge(asked *question) (*portCall, bool) {
 	tid := strconv.FormatUint(uint64(asked.tid), 10)
 	address := make([]byte, min(asked.args[2], longestAddress))
@@ -206,7 +214,7 @@ func (l *portListener) judge(asked *question) (*portCall, bool) {
 		return nil, false
 	}
 	connects := asked.number == syscall.SYS_CONNECT
-	if !l.port.replace(address, connects) {
+	if !l.rule.concerns(address, connects) {
 		return nil, false
 	}
 	socket, err := takeSocket(tid, uintptr(asked.args[0]))
@@ -214,18 +222,18 @@ func (l *portListener) judge(asked *question) (*portCall, bool) {
 		return nil, false
 	}
 	kind, err := syscall.GetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_TYPE)
-	if err != nil || kind != syscall.SOCK_STREAM || l.control(secValid, unsafe.Pointer(&asked.id)) != 0 { //nolint:gosec // a call of the kernel
+	if err != nil || l.control(secValid, unsafe.Pointer(&asked.id)) != 0 || //nolint:gosec // a call of the kernel
+		!l.rule.change(socket, kind, address, connects) {
 		_ = syscall.Close(socket)
 		return nil, false
 	}
 	return &portCall{number: uintptr(asked.number), socket: socket, address: address}, true //nolint:gosec // not negative
 }
 
-// replace puts the other port into a socket address, and reports whether it names the declared one. Connections to other
-// machines keep their port.
-func (p Port) replace(address []byte, connects bool) bool {
+// addressOf reads the address of a socket. The other families have none.
+func addressOf(address []byte) (netip.AddrPort, bool) {
 	if len(address) < 8 {
-		return false
+		return netip.AddrPort{}, false
 	}
 	var ip netip.Addr
 	switch family := binary.NativeEndian.Uint16(address); {
@@ -235,13 +243,23 @@ func (p Port) replace(address []byte, connects bool) bool {
 		ip, _ = netip.AddrFromSlice(address[8:24])
 		ip = ip.Unmap()
 	default:
+		return netip.AddrPort{}, false
+	}
+	return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(address[2:4])), true
+}
+
+// concerns implements rule: the address names the declared port. Connections to other machines keep their port.
+func (p Port) concerns(address []byte, connects bool) bool {
+	named, ok := addressOf(address)
+	return ok && named.Port() == p.Declared && (!connects || named.Addr().IsLoopback() || named.Addr().IsUnspecified())
+}
+
+// change implements rule.
+func (p Port) change(_, kind int, address []byte, _ bool) bool {
+	if kind != syscall.SOCK_STREAM {
 		return false
 	}
-	port := address[2:4]
-	if binary.BigEndian.Uint16(port) != p.Declared || connects && !ip.IsLoopback() && !ip.IsUnspecified() {
-		return false
-	}
-	binary.BigEndian.PutUint16(port, p.Given)
+	binary.BigEndian.PutUint16(address[2:4], p.Given)
 	return true
 }
 
@@ -277,12 +295,18 @@ func leaderOf(tid string) (int, error) {
 	return 0, os.ErrNotExist
 }
 
-// givePort makes the container's processes listen on another port than the one that they ask for.
-func (s *supervisor) givePort() error {
-	if s.spec.Port == nil {
+// readdress makes the container's processes listen on another port than the one that they ask for, or at an address of their own.
+func (s *supervisor) readdress() error {
+	var by rule
+	switch {
+	case s.spec.Port != nil:
+		by = *s.spec.Port
+	case s.spec.Network != nil && s.spec.Network.Address.IsValid():
+		by = newSite(s.spec.Network.Address)
+	default:
 		return nil
 	}
-	listener, err := s.spec.Port.listen()
+	listener, err := listen(by)
 	if err != nil {
 		return err
 	}
@@ -303,7 +327,7 @@ func RunWithPort(args []string) int {
 	if err != nil || other != nil {
 		return exitBadSpec
 	}
-	listener, err := Port{Declared: uint16(declared), Given: uint16(given)}.listen()
+	listener, err := listen(Port{Declared: uint16(declared), Given: uint16(given)})
 	if err != nil {
 		return exitNoState
 	}

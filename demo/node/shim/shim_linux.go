@@ -19,8 +19,12 @@ func adoptOrphans() {
 // confine gives this thread, and so the container, its mounts and takes rights from it.
 func (s *supervisor) confine() error {
 	security := s.spec.Security
-	if len(s.spec.Mounts) > 0 || security.ReadOnlyRoot {
-		if err := mountAll(s.spec.Mounts); err != nil {
+	mounts := s.spec.Mounts
+	if file := s.spec.hosts(); file != "" && os.Geteuid() == 0 {
+		mounts = append(mounts[:len(mounts):len(mounts)], Mount{Source: file, Target: hostsFile, ReadOnly: true})
+	}
+	if len(mounts) > 0 || security.ReadOnlyRoot {
+		if err := mountAll(mounts); err != nil {
 			return err
 		}
 	}
@@ -29,7 +33,7 @@ func (s *supervisor) confine() error {
 			return err
 		}
 	}
-	if err := s.givePort(); err != nil {
+	if err := s.readdress(); err != nil {
 		return err
 	}
 	return security.restrict()
@@ -86,15 +90,16 @@ func (s *supervisor) spawn(streams *streams) (int, error) {
 			sys.UseCgroupFD, sys.CgroupFD = true, int(dir.Fd())
 		}
 	}
+	path, argv := s.named(sys)
 	attr := &syscall.ProcAttr{
 		Dir: s.spec.Dir, Env: s.spec.Env, Sys: sys,
 		Files: []uintptr{null.Fd(), streams.writers[0].Fd(), streams.writers[1].Fd()},
 	}
-	pid, err := syscall.ForkExec(s.spec.Path, s.spec.Argv, attr)
+	pid, err := syscall.ForkExec(path, argv, attr)
 	if err != nil && sys.UseCgroupFD {
 		// Sandboxes refuse this form of the call; the container then runs without its cgroup.
 		sys.UseCgroupFD, s.spec.Cgroup, s.spec.CgroupLimits = false, "", false
-		pid, err = syscall.ForkExec(s.spec.Path, s.spec.Argv, attr)
+		pid, err = syscall.ForkExec(path, argv, attr)
 	}
 	if err != nil {
 		return 0, commandError{fmt.Errorf("start %s: %w", s.spec.Path, err)}

@@ -25,6 +25,8 @@ func (s *supervisor) confine() error {
 		return errors.New("this system has no mount namespaces")
 	case s.spec.Port != nil:
 		return errors.New("this system cannot give a process another port")
+	case s.spec.Network != nil:
+		return errors.New("this system cannot give a process an address and names of its own")
 	case security.User != nil, security.NoNewPrivileges, len(security.Drop) > 0:
 		return errors.New("this system cannot restrict the rights of a process")
 	}

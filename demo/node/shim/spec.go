@@ -1,6 +1,9 @@
 package shim
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Spec is what a shim is to run. It arrives as JSON on standard input, so that values of secrets never touch the
 // disk; an input that ends early starts nothing.
@@ -36,6 +39,32 @@ type Spec struct {
 	Security Security `json:"security,omitzero"`
 	// Port replaces the port on which the processes listen; nil replaces none. Where GivesPorts only.
 	Port *Port `json:"port,omitempty"`
+	// Network gives the processes an address and names of other processes; nil leaves them those of the machine.
+	Network *Network `json:"network,omitempty"`
+}
+
+// Network is the part of a network of its own that a process of this machine can have.
+type Network struct {
+	// Address is an address of this machine in Subnet that the processes have to themselves. A TCP socket that is bound to a
+	// port of all addresses or of 127.0.0.1 is bound to that port of Address instead, and the processes find it there and at
+	// 127.0.0.1. Connections to other addresses in Subnet come from Address. Port 0 stays as it is, since the kernel gives no
+	// port to two sockets. IPv6 alone, as by a socket that is bound to ::1, is not served. The zero value leaves sockets as
+	// they are. Where GivesPorts only.
+	Address netip.Addr `json:"address,omitzero"`
+	// Hosts is a file that the processes see as /etc/hosts; empty for the machine's own. Where GivesNames only.
+	Hosts string `json:"hosts,omitempty"`
+}
+
+// Subnet are the addresses of processes. All of 127.0.0.0/8 is this machine on Linux, and its lower part has the addresses that
+// people and programs use, such as 127.0.0.53.
+func Subnet() netip.Prefix { return netip.MustParsePrefix("127.64.0.0/10") }
+
+// hosts is the file of names, empty for the machine's own.
+func (s Spec) hosts() string {
+	if s.Network == nil {
+		return ""
+	}
+	return s.Network.Hosts
 }
 
 // Port is a port of this machine that processes have instead of the one that they ask for. A TCP socket that is bound to

@@ -20,6 +20,8 @@ func init() { //nolint:gochecknoinits // see the package comment
 	switch os.Args[1] {
 	case shim.Command:
 		os.Exit(shim.Main())
+	case shim.NamesCommand:
+		os.Exit(shim.RunWithNames(os.Args[2:]))
 	case shim.PortCommand:
 		os.Exit(shim.RunWithPort(os.Args[2:]))
 	}

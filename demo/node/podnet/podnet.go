@@ -1,0 +1,85 @@
+// Package podnet gives pods addresses and names of their own on one machine. A pod asks for an address by an annotation, and for
+// names by the hostAliases of its specification, as it would on any node.
+package podnet
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+)
+
+// AnnotationAddress is the address that a pod has to itself, in shim.Subnet. Who creates pods sees to it that no two have the same.
+const AnnotationAddress = "node.flyte.org/address"
+
+// The notice of a pod that has an address.
+const (
+	Reason = "LocalCluster"
+	Notice = "it runs as a cluster of processes on this machine"
+)
+
+// Address is the address that a pod has to itself; false if it has that of the node.
+func Address(pod *corev1.Pod) (netip.Addr, bool) {
+	given, err := netip.ParseAddr(pod.Annotations[AnnotationAddress])
+	return given, err == nil && shim.Subnet().Contains(given)
+}
+
+// IP is the address of a pod on a node.
+func IP(pod *corev1.Pod, node string) string {
+	if own, ok := Address(pod); ok {
+		return own.String()
+	}
+	return node
+}
+
+// Hostname is the name by which a pod knows itself.
+func Hostname(pod *corev1.Pod) string {
+	if _, ok := Address(pod); ok && pod.Spec.Hostname != "" {
+		return pod.Spec.Hostname
+	}
+	return pod.Name
+}
+
+// Hosts is the file /etc/hosts of a pod: its own names, with that of the machine, then its hostAliases, then those of the
+// machine's own file.
+func Hosts(pod *corev1.Pod, node, machine string, own []byte) []byte {
+	var file bytes.Buffer
+	file.WriteString("# Names of a pod. [local node]\n")
+	names := slices.Compact([]string{Hostname(pod), pod.Name, machine})
+	if _, ok := Address(pod); !ok {
+		names = names[:1]
+	}
+	fmt.Fprintf(&file, "%s\t%s\n", IP(pod, node), strings.Join(names, " "))
+	for _, alias := range pod.Spec.HostAliases {
+		fmt.Fprintf(&file, "%s\t%s\n", alias.IP, strings.Join(alias.Hostnames, " "))
+	}
+	for line := range strings.Lines(string(own)) {
+		fields := strings.Fields(line)
+		if len(fields) > 1 && len(names) > 1 && fields[0] != "#" && slices.Contains(fields[1:], machine) {
+			fields = slices.DeleteFunc(fields, func(word string) bool { return word == machine })
+			if len(fields) < 2 { //nolint:mnd // an address and a name
+				continue
+			}
+			line = strings.Join(fields, " ") + "\n"
+		}
+		file.WriteString(line)
+	}
+	return file.Bytes()
+}
+
+// Direct lists what a pod reaches without a proxy: its cluster.
+func Direct(pod *corev1.Pod) []string {
+	if _, ok := Address(pod); !ok {
+		return nil
+	}
+	result := []string{shim.Subnet().String(), IP(pod, "")}
+	for _, alias := range pod.Spec.HostAliases {
+		result = append(append(result, alias.IP), alias.Hostnames...)
+	}
+	return result
+}

@@ -1,0 +1,282 @@
+package operators
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// What KubeRay sets in the pods of a cluster.
+const (
+	labelRayCluster  = "ray.io/cluster"
+	labelRayNodeType = "ray.io/node-type"
+	labelRayGroup    = "ray.io/group"
+	gcsPort          = "6379"
+	dashboardPort    = "8265"
+	rayFiles         = "/tmp/ray"
+)
+
+// rayPoll is how often the dashboard is asked while it does not say how the job ended.
+const rayPoll = time.Second
+
+// storeShare is the part of a node's memory that its object store has, as in Ray itself, and storeLeast what Ray requires.
+const (
+	storeShare = 0.3
+	storeLeast = 80 << 20
+)
+
+func rayJobs(network network, privateFiles bool) operator {
+	return operator{
+		name: "ray", object: schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayJob"}, plural: "rayjobs",
+		plan: func(ctx context.Context, c *cluster) (plan, error) {
+			return (&rayPlan{cluster: c, network: network, privateFiles: privateFiles}).plan(ctx)
+		},
+		refuse: func(_ *cluster, why string) map[string]any { return rayStatus("ValidationFailed", "", "Refused", why) },
+	}
+}
+
+func rayStatus(deployment, job, reason, message string) map[string]any {
+	return map[string]any{"jobDeploymentStatus": deployment, "jobStatus": job, "reason": reason, "message": message}
+}
+
+// rayPlan is the plan of a RayJob: the head, then the workers and the pod that submits. The job ends with the latter.
+type rayPlan struct {
+	*cluster
+
+	network      network
+	privateFiles bool
+	head         int
+	submitter    int
+}
+
+func (r *rayPlan) plan(ctx context.Context) (plan, error) {
+	if text(r.object.Object, "status", "jobDeploymentStatus") == "Complete" || text(r.object.Object, "status", "jobDeploymentStatus") == "Failed" {
+		return plan{}, nil
+	}
+	spec, name := field(r.object.Object, "spec"), r.object.GetName()
+	if flag(spec, "suspend") {
+		return plan{remove: r.pods, status: rayStatus("Suspended", "", "", "")}, nil
+	}
+	r.head = r.add(name+"-head", append(r.service(name+"-head-svc"), r.service(name + "-head")[1:]...)...)
+	r.submitter = r.add(name + "-submitter")
+	if submits := r.pod(name + "-submitter"); submits != nil && ended(submits) {
+		return r.ended(ctx, submits), nil
+	}
+	head, err := r.node(r.head, name+"-head", field(spec, "rayClusterSpec", "headGroupSpec"), "head")
+	if err != nil {
+		return plan{}, err
+	}
+	if old := r.pod(head.Name); old != nil && ended(old) {
+		return plan{status: rayStatus("Failed", "", "HeadLost", "the head of the cluster ended, and with it what it knew of the job")}, nil
+	}
+	wanted, next := []*corev1.Pod{head}, plan{status: rayStatus("Initializing", "", "", "")}
+	workers, again, err := r.workers(spec)
+	if err != nil {
+		return plan{}, err
+	}
+	if err := r.fits(); err != nil {
+		return plan{}, err
+	}
+	next.again = again
+	switch {
+	case r.pod(name+"-submitter") == nil && !r.up(ctx):
+		next.again = reachPoll
+	default:
+		submits, err := r.submits(spec)
+		if err != nil {
+			return plan{}, err
+		}
+		wanted = append(append(wanted, workers...), submits)
+		next.status = rayStatus("Running", "RUNNING", "", "")
+	}
+	next.create = missing(r.cluster, wanted)
+	return next, nil
+}
+
+// up reports whether the head takes nodes and jobs.
+func (r *rayPlan) up(ctx context.Context) bool {
+	if !r.network.Listens(ctx, net.JoinHostPort(r.address(r.head), gcsPort)) {
+		return false
+	}
+	_, answers := r.network.Get(ctx, r.dashboard()+"/api/version")
+	return answers
+}
+
+func (r *rayPlan) dashboard() string {
+	return "http://" + net.JoinHostPort(r.address(r.head), dashboardPort)
+}
+
+// ended says how the job ended, once the pod that submitted it has.
+func (r *rayPlan) ended(ctx context.Context, submits *corev1.Pod) plan {
+	if !failed(submits) {
+		return plan{status: rayStatus("Complete", "SUCCEEDED", "", "")}
+	}
+	var job struct{ Status, Message string }
+	if body, ok := r.network.Get(ctx, r.dashboard()+"/api/jobs/"+r.object.GetName()); ok && json.Unmarshal(body, &job) == nil {
+		switch job.Status {
+		case "FAILED", "STOPPED":
+			return plan{status: rayStatus("Failed", job.Status, "AppFailed", job.Message)}
+		case "SUCCEEDED": // its log could not be followed to the end
+			return plan{status: rayStatus("Complete", job.Status, "", "")}
+		case "PENDING", "RUNNING":
+			if r.now.Sub(endOf(submits)) < submitterGrace {
+				return plan{again: rayPoll}
+			}
+		}
+	}
+	return plan{status: rayStatus("Failed", "", "SubmissionFailed", "the pod that submits the task failed")}
+}
+
+// submitterGrace is how long the dashboard may say that a job runs whose submitter has failed.
+const submitterGrace = 10 * time.Second
+
+// workers are the pods of all groups. One that ended is replaced, after a pause that grows.
+func (r *rayPlan) workers(spec map[string]any) (pods []*corev1.Pod, again time.Duration, failure error) {
+	groups, _, _ := unstructured.NestedSlice(spec, "rayClusterSpec", "workerGroupSpecs")
+	for _, one := range groups {
+		group, _ := one.(map[string]any)
+		for i := range int(number(group, 0, "replicas")) {
+			place := fmt.Sprintf("%s-%s-worker-%d", r.object.GetName(), text(group, "groupName"), i)
+			at := r.add(place)
+			name, pause := r.successor(place)
+			if pause > 0 {
+				if again == 0 || pause < again {
+					again = pause
+				}
+				continue
+			}
+			pod, err := r.node(at, name, group, "worker")
+			if err != nil {
+				return nil, 0, err
+			}
+			pods = append(pods, pod)
+		}
+	}
+	return pods, again, nil
+}
+
+// firstPause is the pause before a worker that ended is replaced, doubled each time.
+const (
+	firstPause = time.Second
+	maxDoubled = 6
+)
+
+// successor is the name of the pod that takes a place, or how long the place stays empty.
+func (r *rayPlan) successor(place string) (name string, pause time.Duration) {
+	name = place
+	for i := 1; ; i++ {
+		pod := r.pod(name)
+		if pod == nil || !ended(pod) {
+			return name, 0
+		}
+		if wait := endOf(pod).Add(firstPause << min(i-1, maxDoubled)).Sub(r.now); wait > 0 {
+			return "", wait
+		}
+		name = place + "-" + strconv.Itoa(i)
+	}
+}
+
+// node is the pod of the head or of a worker.
+func (r *rayPlan) node(at int, name string, group map[string]any, kind string) (*corev1.Pod, error) {
+	pod, err := r.build(at, name, field(group, "template"))
+	if err != nil {
+		return nil, err
+	}
+	pod.Labels[labelRayCluster], pod.Labels[labelRayNodeType], pod.Labels[labelRayGroup] = r.object.GetName(), kind, "headgroup"
+	if kind == "worker" {
+		pod.Labels[labelRayGroup] = text(group, "groupName")
+	}
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	if len(pod.Spec.Containers) == 0 {
+		return nil, &refusedError{fmt.Sprintf("the pod %s has no container", name)}
+	}
+	own := &pod.Spec.Containers[0]
+	own.Command, own.Args = []string{"/bin/sh", "-c", "exec ray start " + r.options(own, at, field(group, "rayStartParams"), kind)}, nil
+	give(pod, corev1.EnvVar{Name: "RAY_ADDRESS", Value: net.JoinHostPort(r.address(r.head), gcsPort)},
+		corev1.EnvVar{Name: "RAY_CLUSTER_NAME", Value: r.object.GetName()}, corev1.EnvVar{Name: "RAY_USAGE_STATS_ENABLED", Value: "0"})
+	if r.privateFiles {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "ray-files", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		own.VolumeMounts = append(own.VolumeMounts, corev1.VolumeMount{Name: "ray-files", MountPath: rayFiles})
+	}
+	return pod, nil
+}
+
+// options are those of `ray start`. Values are written for a shell, as KubeRay has it.
+func (r *rayPlan) options(own *corev1.Container, at int, given map[string]any, kind string) string {
+	options := map[string]string{
+		// Nodes of this machine would take the same ports.
+		"min-worker-port": "0", "max-worker-port": "0", "node-ip-address": r.address(at),
+	}
+	if kind == "worker" {
+		options["address"] = net.JoinHostPort(r.address(r.head), gcsPort)
+	} else {
+		options["port"] = gcsPort
+	}
+	if cpu := own.Resources.Limits.Cpu(); !cpu.IsZero() {
+		options["num-cpus"] = strconv.FormatInt(cpu.Value(), 10)
+	} else if cpu := own.Resources.Requests.Cpu(); !cpu.IsZero() {
+		options["num-cpus"] = strconv.FormatInt(cpu.Value(), 10)
+	}
+	if memory := own.Resources.Limits.Memory(); !memory.IsZero() {
+		options["memory"] = strconv.FormatInt(memory.Value(), 10)
+		options["object-store-memory"] = strconv.FormatInt(max(int64(float64(memory.Value())*storeShare), storeLeast), 10)
+	}
+	for name, value := range given {
+		options[name], _ = value.(string)
+	}
+	if options["dashboard-host"] == "0.0.0.0" {
+		options["dashboard-host"] = r.address(at)
+	}
+	words := []string{"--block"}
+	if kind == "head" {
+		words = append(words, "--head")
+	}
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		if value := strings.ReplaceAll(options[name], "$MY_POD_IP", r.address(at)); value == "true" && isSwitch(name) {
+			words = append(words, "--"+name)
+		} else {
+			words = append(words, "--"+name+"="+value)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// isSwitch reports whether an option of `ray start` has no value.
+func isSwitch(name string) bool {
+	return slices.Contains([]string{"disable-usage-stats", "enable-object-reconstruction", "log-color", "no-redirect-output", "no-monitor"}, name)
+}
+
+// submits is the pod that submits the task and shows what it prints.
+func (r *rayPlan) submits(spec map[string]any) (*corev1.Pod, error) {
+	pod, err := r.build(r.submitter, r.members[r.submitter].hostname, field(spec, "submitterPodTemplate"))
+	if err != nil {
+		return nil, err
+	}
+	line := "exec ray job submit --address " + r.dashboard() + " --submission-id " + r.object.GetName()
+	if env := text(spec, "runtimeEnvYAML"); env != "" {
+		asJSON, err := yaml.YAMLToJSON([]byte(env))
+		if err != nil {
+			return nil, &refusedError{fmt.Sprintf("runtimeEnvYAML: %v", err)}
+		}
+		line += " --runtime-env-json '" + strings.ReplaceAll(string(asJSON), "'", `'\''`) + "'"
+	}
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	for i := range pod.Spec.Containers {
+		if own := &pod.Spec.Containers[i]; len(own.Command) == 0 && len(own.Args) == 0 {
+			own.Command = []string{"/bin/sh", "-c", line + " -- " + text(spec, "entrypoint")}
+		}
+	}
+	give(pod, corev1.EnvVar{Name: "RAY_ADDRESS", Value: r.dashboard()}, corev1.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
+	return pod, nil
+}

@@ -1,0 +1,106 @@
+"""Clusters of processes on one machine (docs/demo.md), with what the SDK itself has: pods of a ClusteredTaskEnvironment."""
+
+import os
+import pathlib
+
+import flyte
+import flyte.errors
+import flyte.remote as remote
+import pytest
+
+from conftest import connect
+from flows import members
+from server import Server, alive, eventually
+from test_flows import phase_of, result
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory, home):
+    instance = Server(tmp_path_factory.mktemp("members"), "--with", "jobset")
+    instance.start()
+    yield instance
+    instance.stop()
+
+
+@pytest.fixture(autouse=True)
+def connected(machine):
+    connect(machine)
+
+
+def pids(folder: pathlib.Path, number: int = 2) -> list[int]:
+    """The processes of the members, once all run."""
+    def found():
+        texts = [file.read_text() for file in sorted(folder.glob("pid-*"))]
+        return [int(text) for text in texts] if len(texts) == number and all(texts) else None
+    return eventually(found, what="all members run")
+
+
+def logs_of(machine: Server, run: str) -> dict[str, str]:
+    """The log of each pod of a run's first action, by the end of its name."""
+    who = {"run": {"org": "flyte", "project": "flytesnacks", "domain": "development", "name": run}, "name": "a0"}
+    _, details = machine.call("flyteidl2.workflow.RunService/GetActionDetails", {"actionId": who})
+    attempt = details["details"]["attempts"][-1]
+    texts = {}
+    for pod in attempt.get("logContext", {}).get("pods", []):
+        lines = machine.stream("flyteidl2.dataproxy.RunLogsService/TailLogs", {"actionId": who, "attempt": 1, "podName": pod["podName"]})
+        texts[pod["podName"]] = "\n".join(line["message"] for part in lines for line in part["logs"]["lines"])
+    return texts
+
+
+def test_members_talk_at_addresses_of_their_own(machine: Server):
+    assert result(members.talk, "hello")[0] == "hello True True"
+
+
+def test_clusters_with_the_same_port_run_at_the_same_time(machine: Server):
+    handles = [flyte.run(members.talk, str(number)) for number in range(2)]
+    for handle in handles:
+        handle.wait(quiet=True)
+    assert [phase_of(handle) for handle in handles] == ["succeeded", "succeeded"]
+    assert [handle.outputs()[0] for handle in handles] == ["0 True True", "1 True True"]
+
+
+def test_an_action_says_how_it_runs(machine: Server):
+    handle = flyte.run(members.talk, "note")
+    handle.wait(quiet=True)
+    who = {"run": {"org": "flyte", "project": "flytesnacks", "domain": "development", "name": handle.name}, "name": "a0"}
+    _, details = machine.call("flyteidl2.workflow.RunService/GetActionDetails", {"actionId": who})
+    events = [event.get("message", "") for event in details["details"]["attempts"][-1].get("clusterEvents", [])]
+    assert any("a cluster of processes on this machine" in text for text in events), events
+
+
+def test_the_member_that_failed_is_named(machine: Server, tmp_path: pathlib.Path):
+    handle = flyte.run(members.second_fails, str(tmp_path))
+    handle.wait(quiet=True)
+    assert phase_of(handle) == "failed"
+    error = remote.RunDetails.get(handle.name).action_details.error_info
+    assert "workers-0-1" in error.message, error
+    assert "the second member fails" in error.message, error
+
+
+def test_all_members_start_again(machine: Server, tmp_path: pathlib.Path):
+    assert result(members.fails_once, str(tmp_path))[0] == "1"
+
+
+def test_an_abort_leaves_no_process(machine: Server, tmp_path: pathlib.Path):
+    handle = flyte.run(members.waits, str(tmp_path))
+    running = pids(tmp_path)
+    handle.abort()
+    eventually(lambda: not any(alive(pid) for pid in running), what="the members end")
+    assert phase_of(handle) == "aborted"
+
+
+def test_a_killed_demo_goes_on_with_its_members(machine: Server, tmp_path: pathlib.Path):
+    handle = flyte.run(members.waits, str(tmp_path))
+    running = pids(tmp_path)
+    machine.kill()
+    machine.start()
+    assert all(alive(pid) for pid in running)
+    (tmp_path / "enough").touch()
+    connect(machine)
+    remote.Run.get(handle.name).wait(quiet=True)
+    assert phase_of(handle) == "succeeded"
+
+
+if os.name == "posix":  # the file is for Linux, as the option is
+    LINUX = os.uname().sysname == "Linux"
+    pytestmark = pytest.mark.skipif(not LINUX, reason="clusters of processes need the loopback addresses of Linux")
