@@ -138,6 +138,11 @@ test-race: build-demo cluster-tools s3-server moto envoy helm ## Run the Go test
 e2e: setup build cluster-tools s3-server e2e-python ## Run the end-to-end tests through the released SDK; ARGS='-k name' selects tests
 	.cache/e2e-python/bin/python -m pytest tests/e2e $(ARGS)
 
+.PHONY: clusters
+clusters: build-demo cluster-tools ## Run tasks on real Ray and Dask as clusters of processes; installs 1.6 GB; ARGS='-k name' selects tests
+	@tools/python-env.sh .cache/clusters-python -r tests/e2e/requirements.txt -r tests/e2e/requirements-clusters.txt
+	.cache/clusters-python/bin/python -m pytest tests/e2e/test_members.py tests/e2e/test_clusters.py $(ARGS)
+
 .PHONY: console-test
 console-test: console/node_modules/.package-lock.json ## Run the console's unit tests
 	npm run --prefix console --silent test

@@ -23,6 +23,7 @@ func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
   cpus: -6
   gpus: /nowhere.json
   warm: maybe
+  with: [ray, spark, ray]
   environments: -50
   environment: 3
   set: {a: b}
@@ -34,16 +35,18 @@ func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
 	}
 	given := read()
 	_, err := given.complete()
-	require.EqualError(t, err, `9 problems:
+	require.EqualError(t, err, `11 problems:
   `+file+`:3: demo.ephemeral: this and dataDir (--data-dir) exclude each other: one deletes the data, the other keeps it
   `+file+`:4: demo.listen: want host:port such as 127.0.0.1:8088, got "8088"
   `+file+`:6: demo.images.training:*: /nowhere is not a directory
   `+file+`:7: demo.cpus: must not be negative, got -6
   `+file+`:8: demo.gpus: read the list of GPUs: open /nowhere.json: no such file or directory
   `+file+`:9: demo.warm: want on or off, got "maybe"
-  `+file+`:10: demo.environments: must not be negative, got -50
-  `+file+`:11: demo.environment: unknown key; did you mean demo.environments?
-  `+file+`:12: demo.set: must be a list, such as [text]`)
+  `+file+`:10: demo.with[1]: want one of dask, jobset, pytorch, ray, got "spark"
+  `+file+`:10: demo.with[2]: "ray" is listed twice
+  `+file+`:11: demo.environments: must not be negative, got -50
+  `+file+`:12: demo.environment: unknown key; did you mean demo.environments?
+  `+file+`:13: demo.set: must be a list, such as [text]`)
 
 	given = read()
 	given.Listen = ":::"

@@ -1,10 +1,12 @@
 """Clusters of processes on one machine (docs/demo.md), with what the SDK itself has: pods of a ClusteredTaskEnvironment."""
 
-import os
+import contextlib
+import json
 import pathlib
+import struct
+import urllib.request
 
 import flyte
-import flyte.errors
 import flyte.remote as remote
 import pytest
 
@@ -35,16 +37,30 @@ def pids(folder: pathlib.Path, number: int = 2) -> list[int]:
     return eventually(found, what="all members run")
 
 
-def logs_of(machine: Server, run: str) -> dict[str, str]:
-    """The log of each pod of a run's first action, by the end of its name."""
-    who = {"run": {"org": "flyte", "project": "flytesnacks", "domain": "development", "name": run}, "name": "a0"}
-    _, details = machine.call("flyteidl2.workflow.RunService/GetActionDetails", {"actionId": who})
-    attempt = details["details"]["attempts"][-1]
-    texts = {}
-    for pod in attempt.get("logContext", {}).get("pods", []):
-        lines = machine.stream("flyteidl2.dataproxy.RunLogsService/TailLogs", {"actionId": who, "attempt": 1, "podName": pod["podName"]})
-        texts[pod["podName"]] = "\n".join(line["message"] for part in lines for line in part["logs"]["lines"])
-    return texts
+def details_of(machine: Server, run: str) -> dict:
+    return machine.call("flyteidl2.workflow.RunService/GetActionDetails", {"actionId": action(run)})[1]["details"]["attempts"][-1]
+
+
+def action(run: str) -> dict:
+    return {"run": {"org": "flyte", "project": "flytesnacks", "domain": "development", "name": run}, "name": "a0"}
+
+
+def log_of(machine: Server, run: str, pod: str) -> str:
+    """What a pod of a run's first action has printed so far."""
+    body = json.dumps({"actionId": action(run), "attempt": 1, "podName": pod}).encode()
+    request = urllib.request.Request(
+        f"{machine.url}/flyteidl2.dataproxy.DataProxyService/TailLogs", data=b"\0" + struct.pack(">I", len(body)) + body,
+        headers={"Content-Type": "application/connect+json"},
+    )
+    lines = []
+    with contextlib.suppress(TimeoutError), urllib.request.urlopen(request, timeout=5) as answer:
+        while True:
+            flag, length = struct.unpack(">BI", answer.read(5))
+            part = json.loads(answer.read(length))
+            if flag & 2:
+                break
+            lines += [line["message"] for logs in part.get("logs", []) for line in logs.get("lines", [])]
+    return "\n".join(lines)
 
 
 def test_members_talk_at_addresses_of_their_own(machine: Server):
@@ -62,9 +78,7 @@ def test_clusters_with_the_same_port_run_at_the_same_time(machine: Server):
 def test_an_action_says_how_it_runs(machine: Server):
     handle = flyte.run(members.talk, "note")
     handle.wait(quiet=True)
-    who = {"run": {"org": "flyte", "project": "flytesnacks", "domain": "development", "name": handle.name}, "name": "a0"}
-    _, details = machine.call("flyteidl2.workflow.RunService/GetActionDetails", {"actionId": who})
-    events = [event.get("message", "") for event in details["details"]["attempts"][-1].get("clusterEvents", [])]
+    events = [event.get("message", "") for event in details_of(machine, handle.name).get("clusterEvents", [])]
     assert any("a cluster of processes on this machine" in text for text in events), events
 
 
@@ -79,6 +93,22 @@ def test_the_member_that_failed_is_named(machine: Server, tmp_path: pathlib.Path
 
 def test_all_members_start_again(machine: Server, tmp_path: pathlib.Path):
     assert result(members.fails_once, str(tmp_path))[0] == "1"
+
+
+def test_the_log_of_each_member_is_read_live_and_kept(machine: Server, tmp_path: pathlib.Path):
+    handle = flyte.run(members.waits, str(tmp_path))
+    pids(tmp_path)
+    pods = eventually(
+        lambda: (found := sorted(p["podName"] for p in details_of(machine, handle.name).get("logContext", {}).get("pods", []))) and len(found) == 2 and found,
+        what="both pods are known",
+    )
+    for number, pod in enumerate(pods):
+        eventually(lambda: f"member {number} waits" in log_of(machine, handle.name, pod), what=f"the live log of {pod}")  # noqa: B023
+    (tmp_path / "enough").touch()
+    handle.wait(quiet=True)
+    assert phase_of(handle) == "succeeded"
+    for number, pod in enumerate(pods):
+        eventually(lambda: f"member {number} waits" in log_of(machine, handle.name, pod), what=f"the kept log of {pod}")  # noqa: B023
 
 
 def test_an_abort_leaves_no_process(machine: Server, tmp_path: pathlib.Path):
@@ -99,8 +129,3 @@ def test_a_killed_demo_goes_on_with_its_members(machine: Server, tmp_path: pathl
     connect(machine)
     remote.Run.get(handle.name).wait(quiet=True)
     assert phase_of(handle) == "succeeded"
-
-
-if os.name == "posix":  # the file is for Linux, as the option is
-    LINUX = os.uname().sysname == "Linux"
-    pytestmark = pytest.mark.skipif(not LINUX, reason="clusters of processes need the loopback addresses of Linux")

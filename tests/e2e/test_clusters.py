@@ -1,0 +1,140 @@
+"""Real Ray and real Dask as clusters of processes on one machine (docs/demo.md). `make clusters` prepares and runs this."""
+
+import pathlib
+import signal
+import os
+
+import flyte
+import flyte.remote as remote
+import pytest
+
+from conftest import connect
+from server import Server, alive, eventually, processes_naming
+from test_flows import phase_of, result
+from test_members import details_of, log_of
+
+pytest.importorskip("ray", reason="Ray and Dask are large, so `make clusters` installs them and runs these tests")
+pytest.importorskip("flyteplugins.dask", reason="as above")
+
+from flows import clusters  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory, home):
+    instance = Server(tmp_path_factory.mktemp("clusters"), "--with", "ray,dask", "--cpus", "8")
+    instance.start()
+    yield instance
+    instance.stop()
+
+
+@pytest.fixture(autouse=True)
+def connected(machine):
+    connect(machine)
+
+
+def names(machine: Server, run: str) -> list[str]:
+    return sorted(pod["podName"] for pod in details_of(machine, run).get("logContext", {}).get("pods", []))
+
+
+def pod_ended(machine: Server, run: str, word: str) -> str:
+    """The name of a run's pod with a word in it."""
+    return eventually(lambda: next((name for name in names(machine, run) if word in name), None), what=f"the {word} is known")
+
+
+def rest(data: pathlib.Path) -> list[int]:
+    """The processes of containers of a demo."""
+    return [pid for pid in processes_naming("ray") + processes_naming("dask") if str(data) in environ(pid)]
+
+
+def environ(pid: int) -> str:
+    try:
+        return pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def computed(number: int) -> list[int]:
+    return [2, 1, *(i * i for i in range(number))]
+
+
+def test_ray_computes_on_two_nodes(machine: Server):
+    assert result(clusters.on_ray, 6)[0] == computed(6)
+    eventually(lambda: not rest(machine.data), what="the cluster ends with its task")
+
+
+def test_two_clusters_of_ray_run_at_the_same_time(machine: Server):
+    handles = [flyte.run(clusters.on_ray, 4) for _ in range(2)]
+    for handle in handles:
+        handle.wait(quiet=True)
+    assert [phase_of(handle) for handle in handles] == ["succeeded", "succeeded"]
+    assert [handle.outputs()[0] for handle in handles] == [computed(4)] * 2
+
+
+def test_dask_computes_on_two_workers(machine: Server):
+    assert result(clusters.on_dask, 6)[0] == computed(6)
+    eventually(lambda: not rest(machine.data), what="the cluster ends with its task")
+
+
+@pytest.mark.parametrize(("task", "words"), [(clusters.ray_fails, "the driver of ray fails"), (clusters.dask_fails, "the runner of dask fails")])
+def test_the_error_of_the_program_is_that_of_the_task(machine: Server, task, words: str):
+    handle = flyte.run(task, 1)
+    handle.wait(quiet=True)
+    assert phase_of(handle) == "failed"
+    assert words in remote.RunDetails.get(handle.name).action_details.error_info.message
+
+
+@pytest.mark.parametrize(("task", "number"), [(clusters.on_ray, 2), (clusters.on_dask, 2)])
+def test_a_worker_that_is_killed_costs_nothing(machine: Server, tmp_path: pathlib.Path, task, number: int):
+    handle = flyte.run(task, number, str(tmp_path))
+    files = eventually(lambda: len(found := sorted(tmp_path.glob("pid-*"))) == 2 and found, what="both workers compute")
+    os.kill(int(eventually(files[-1].read_text)), signal.SIGKILL)
+    (tmp_path / "enough").touch()
+    handle.wait(quiet=True)
+    assert phase_of(handle) == "succeeded"
+    assert handle.outputs()[0][2:] == [0, 1]
+
+
+def test_a_lost_head_is_named(machine: Server, tmp_path: pathlib.Path):
+    handle = flyte.run(clusters.on_ray, 2, str(tmp_path))
+    eventually(lambda: len(list(tmp_path.glob("pid-*"))) == 2, what="both nodes compute")
+    head = next(pid for pid in processes_naming("gcs_server") if str(machine.data) in environ(pid))
+    os.kill(head, signal.SIGKILL)
+    handle.wait(quiet=True)
+    assert phase_of(handle) == "failed"
+    assert "head pod" in remote.RunDetails.get(handle.name).action_details.error_info.message
+
+
+@pytest.mark.parametrize("task", [clusters.on_ray, clusters.on_dask])
+def test_an_abort_leaves_no_process(machine: Server, tmp_path: pathlib.Path, task):
+    handle = flyte.run(task, 2, str(tmp_path))
+    files = eventually(lambda: len(found := list(tmp_path.glob("pid-*"))) == 2 and found, what="both workers compute")
+    pids = [int(eventually(file.read_text)) for file in files]
+    handle.abort()
+    eventually(lambda: not any(alive(pid) for pid in pids) and not rest(machine.data), what="all processes end")
+
+
+@pytest.mark.parametrize(("task", "parts"), [(clusters.on_ray, ["head", "worker", "submitter"]), (clusters.on_dask, ["scheduler", "worker", "runner"])])
+def test_the_log_of_each_member_is_read_live_and_kept(machine: Server, tmp_path: pathlib.Path, task, parts: list[str]):
+    handle = flyte.run(task, 2, str(tmp_path))
+    eventually(lambda: len(list(tmp_path.glob("pid-*"))) == 2, what="both workers compute")
+    pods = [pod_ended(machine, handle.name, part) for part in parts]
+    live = {pod: eventually(lambda: log_of(machine, handle.name, pod), what=f"the live log of {pod}") for pod in pods}  # noqa: B023
+    assert "runs" in live[pods[-1]]
+    (tmp_path / "enough").touch()
+    handle.wait(quiet=True)
+    assert phase_of(handle) == "succeeded"
+    for pod in pods:
+        kept = eventually(lambda: log_of(machine, handle.name, pod), what=f"the kept log of {pod}")  # noqa: B023
+        assert live[pod].splitlines()[0] in kept
+
+
+@pytest.mark.parametrize("task", [clusters.on_ray, clusters.on_dask])
+def test_a_killed_demo_goes_on_with_its_cluster(machine: Server, tmp_path: pathlib.Path, task):
+    handle = flyte.run(task, 2, str(tmp_path))
+    eventually(lambda: len(list(tmp_path.glob("pid-*"))) == 2, what="both workers compute")
+    machine.kill()
+    machine.start()
+    connect(machine)
+    (tmp_path / "enough").touch()
+    remote.Run.get(handle.name).wait(quiet=True)
+    assert phase_of(handle) == "succeeded"
