@@ -26,7 +26,7 @@ type operator struct {
 	name   string
 	object schema.GroupVersionKind
 	plural string
-	// plan says what becomes of a cluster. It looks at the whole each time, and what it has asked for may not be visible yet.
+	// plan says what a cluster should be. It looks at the whole each time, and what it has asked for may not be visible yet.
 	plan func(context.Context, *cluster) (plan, error)
 	// refuse is the status of an object that asks for what cannot be done.
 	refuse func(c *cluster, why string) map[string]any
@@ -44,7 +44,7 @@ func (o operator) blank() *unstructured.Unstructured {
 	return object
 }
 
-// plan is what becomes of a cluster.
+// plan is what changes in a cluster.
 type plan struct {
 	// create are pods that it lacks; what exists already is not created again.
 	create []*corev1.Pod
