@@ -12,10 +12,10 @@ from flyteplugins.ray import HeadNodeConfig, RayJobConfig, WorkerNodeConfig
 env = flyte.TaskEnvironment(
     name="ray_cluster",
     plugin_config=RayJobConfig(
-        head_node_config=HeadNodeConfig(requests=flyte.Resources(cpu="500m", memory="1Gi"), limits=flyte.Resources(cpu=1, memory="3Gi")),
+        head_node_config=HeadNodeConfig(requests=flyte.Resources(cpu="500m", memory="1Gi"), limits=flyte.Resources(cpu="1", memory="3Gi")),
         worker_node_config=[
             WorkerNodeConfig(
-                group_name="workers", replicas=2, requests=flyte.Resources(cpu="250m", memory="500Mi"), limits=flyte.Resources(cpu=1, memory="2Gi"),
+                group_name="workers", replicas=2, requests=flyte.Resources(cpu="250m", memory="500Mi"), limits=flyte.Resources(cpu="1", memory="2Gi"),
             )
         ],
     ),

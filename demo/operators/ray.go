@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,6 @@ const (
 	labelRayGroup    = "ray.io/group"
 	gcsPort          = "6379"
 	dashboardPort    = "8265"
-	rayFiles         = "/tmp/ray"
 )
 
 // rayPoll is how often the dashboard is asked while it does not say how the job ended.
@@ -204,12 +204,22 @@ func (r *rayPlan) node(at int, name string, group map[string]any, kind string) (
 	own := &pod.Spec.Containers[0]
 	own.Command, own.Args = []string{"/bin/sh", "-c", "exec ray start " + r.options(own, at, field(group, "rayStartParams"), kind)}, nil
 	give(pod, corev1.EnvVar{Name: "RAY_ADDRESS", Value: net.JoinHostPort(r.address(r.head), gcsPort)},
-		corev1.EnvVar{Name: "RAY_CLUSTER_NAME", Value: r.object.GetName()}, corev1.EnvVar{Name: "RAY_USAGE_STATS_ENABLED", Value: "0"})
+		corev1.EnvVar{Name: "RAY_CLUSTER_NAME", Value: r.object.GetName()}, corev1.EnvVar{Name: "RAY_USAGE_STATS_ENABLED", Value: "0"},
+		corev1.EnvVar{Name: "RAY_TMPDIR", Value: r.files()})
 	if r.privateFiles {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "ray-files", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
-		own.VolumeMounts = append(own.VolumeMounts, corev1.VolumeMount{Name: "ray-files", MountPath: rayFiles})
+		own.VolumeMounts = append(own.VolumeMounts, corev1.VolumeMount{Name: "ray-files", MountPath: r.files() + "/ray"})
 	}
 	return pod, nil
+}
+
+// files is where Ray makes its files. The temporary directory of a container has too long a name for sockets in it. Processes of a
+// user who has no private files share it, and each session has a directory of its own.
+func (r *rayPlan) files() string {
+	if r.privateFiles {
+		return "/tmp"
+	}
+	return "/tmp/flyte-" + strconv.Itoa(os.Getuid())
 }
 
 // options are those of `ray start`. Values are written for a shell, as KubeRay has it.

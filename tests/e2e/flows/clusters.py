@@ -14,9 +14,9 @@ small = flyte.Resources(cpu="500m", memory="1Gi")
 ray_env = flyte.TaskEnvironment(
     name="on_ray",
     plugin_config=RayJobConfig(
-        head_node_config=HeadNodeConfig(limits=flyte.Resources(cpu=1, memory="3Gi"), requests=flyte.Resources(cpu="100m", memory="1Gi")),
+        head_node_config=HeadNodeConfig(limits=flyte.Resources(cpu="1", memory="3Gi"), requests=flyte.Resources(cpu="100m", memory="1Gi")),
         worker_node_config=[WorkerNodeConfig(
-            group_name="w", replicas=1, limits=flyte.Resources(cpu=1, memory="2Gi"), requests=flyte.Resources(cpu="100m", memory="500Mi"),
+            group_name="w", replicas=1, limits=flyte.Resources(cpu="1", memory="2Gi"), requests=flyte.Resources(cpu="100m", memory="500Mi"),
         )],
     ),
     resources=small,
