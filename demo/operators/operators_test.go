@@ -308,7 +308,8 @@ func TestARayJob(t *testing.T) {
 	b.create(rayJob)
 	head := b.pods("r-head")["r-head"]
 	require.Equal(t, "exec ray start --block --head --dashboard-host="+address(head)+" --disable-usage-stats --max-worker-port=0 --memory=1073741824 "+
-		"--min-worker-port=0 --node-ip-address="+address(head)+" --num-cpus=2 --object-store-memory=322122547 --port=6379", head.Spec.Containers[0].Command[2])
+		"--min-worker-port=0 --node-ip-address="+address(head)+" --num-cpus=2 --object-store-memory=322122547 --port=6379 "+
+		"--ray-client-server-port=0", head.Spec.Containers[0].Command[2])
 	require.Equal(t, "/tmp/ray", head.Spec.Containers[0].VolumeMounts[0].MountPath)
 	b.status("r", "jobDeploymentStatus", "Initializing")
 	b.programs.start(up("RUNNING"))

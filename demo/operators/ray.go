@@ -232,6 +232,8 @@ func (r *rayPlan) options(own *corev1.Container, at int, given map[string]any, k
 		options["address"] = net.JoinHostPort(r.address(r.head), gcsPort)
 	} else {
 		options["port"] = gcsPort
+		// The server for clients elsewhere gives up, and ends the head, where nodes take long to start.
+		options["ray-client-server-port"] = "0"
 	}
 	if cpu := own.Resources.Limits.Cpu(); !cpu.IsZero() {
 		options["num-cpus"] = strconv.FormatInt(cpu.Value(), 10)
