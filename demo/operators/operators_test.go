@@ -308,12 +308,15 @@ func TestARayJob(t *testing.T) {
 	b.create(rayJob)
 	head := b.pods("r-head")["r-head"]
 	require.Equal(t, "exec ray start --block --head --dashboard-host="+address(head)+" --disable-usage-stats --max-worker-port=0 --memory=1073741824 "+
-		"--min-worker-port=0 --node-ip-address="+address(head)+" --num-cpus=2 --object-store-memory=322122547 --port=6379 "+
-		"--ray-client-server-port=0", head.Spec.Containers[0].Command[2])
+		"--min-worker-port=0 --node-ip-address="+address(head)+" --num-cpus=2 --object-store-memory=322122547 --port=6379", head.Spec.Containers[0].Command[2])
 	require.Equal(t, "/tmp/ray", head.Spec.Containers[0].VolumeMounts[0].MountPath)
 	b.status("r", "jobDeploymentStatus", "Initializing")
+
+	// A head that ends before it is up is replaced.
+	b.end(1, "r-head")
+	require.Equal(t, address(head), address(b.pods("r-head", "r-head-1")["r-head-1"]))
 	b.programs.start(up("RUNNING"))
-	pods := b.pods("r-head", "r-w-worker-0", "r-submitter")
+	pods := b.pods("r-head", "r-head-1", "r-w-worker-0", "r-submitter")
 	worker, submitter := pods["r-w-worker-0"], pods["r-submitter"]
 	require.Contains(t, worker.Spec.Containers[0].Command[2], "--address="+address(head)+":6379 ")
 	require.Contains(t, worker.Spec.Containers[0].Command[2], "--num-cpus=7")
@@ -323,10 +326,20 @@ func TestARayJob(t *testing.T) {
 
 	// A worker that is lost is replaced.
 	b.end(137, "r-w-worker-0")
-	again := b.pods("r-head", "r-w-worker-0", "r-w-worker-0-1", "r-submitter")["r-w-worker-0-1"]
+	again := b.pods("r-head", "r-head-1", "r-w-worker-0", "r-w-worker-0-1", "r-submitter")["r-w-worker-0-1"]
 	require.Equal(t, address(worker), address(again))
 	b.end(0, "r-submitter")
 	b.status("r", "jobDeploymentStatus", "Complete")
+}
+
+func TestAHeadThatIsNeverUpFailsTheJob(t *testing.T) {
+	b := newBench(t, "ray")
+	b.create(rayJob)
+	for _, name := range []string{"r-head", "r-head-1", "r-head-2"} {
+		b.eventually(name, func() bool { return b.list()[name] != nil })
+		b.end(1, name)
+	}
+	b.status("r", "reason", "HeadLost")
 }
 
 func TestHowARayJobFails(t *testing.T) {

@@ -73,12 +73,18 @@ func (r *rayPlan) plan(ctx context.Context) (plan, error) {
 	if submits := r.pod(name + "-submitter"); submits != nil && ended(submits) {
 		return r.ended(ctx, submits), nil
 	}
-	head, err := r.node(r.head, name+"-head", field(spec, "rayClusterSpec", "headGroupSpec"), "head")
+	place, tries, pause := r.successor(name + "-head")
+	switch {
+	case tries > 0 && r.pod(name+"-submitter") != nil:
+		return plan{status: rayStatus("Failed", "", "HeadLost", "the head of the cluster ended, and with it what it knew of the job")}, nil
+	case tries == headTries:
+		return plan{status: rayStatus("Failed", "", "HeadLost", "the head of the cluster ended again and again before it was up")}, nil
+	case pause > 0:
+		return plan{again: pause, status: rayStatus("Initializing", "", "", "")}, nil
+	}
+	head, err := r.node(r.head, place, field(spec, "rayClusterSpec", "headGroupSpec"), "head")
 	if err != nil {
 		return plan{}, err
-	}
-	if old := r.pod(head.Name); old != nil && ended(old) {
-		return plan{status: rayStatus("Failed", "", "HeadLost", "the head of the cluster ended, and with it what it knew of the job")}, nil
 	}
 	wanted, next := []*corev1.Pod{head}, plan{status: rayStatus("Initializing", "", "", "")}
 	workers, again, err := r.workers(spec)
@@ -149,7 +155,7 @@ func (r *rayPlan) workers(spec map[string]any) (pods []*corev1.Pod, again time.D
 		for i := range int(number(group, 0, "replicas")) {
 			place := fmt.Sprintf("%s-%s-worker-%d", r.object.GetName(), text(group, "groupName"), i)
 			at := r.add(place)
-			name, pause := r.successor(place)
+			name, _, pause := r.successor(place)
 			if pause > 0 {
 				if again == 0 || pause < again {
 					again = pause
@@ -166,24 +172,27 @@ func (r *rayPlan) workers(spec map[string]any) (pods []*corev1.Pod, again time.D
 	return pods, again, nil
 }
 
-// firstPause is the pause before a worker that ended is replaced, doubled each time.
 const (
+	// firstPause is the pause before a pod that ended is replaced, doubled each time.
 	firstPause = time.Second
 	maxDoubled = 6
+	// headTries is how many heads there may be before one is up. Ray gives up where the machine is too busy to start it in time.
+	headTries = 3
 )
 
-// successor is the name of the pod that takes a place, or how long the place stays empty.
-func (r *rayPlan) successor(place string) (name string, pause time.Duration) {
+// successor is the name of the pod that takes a place, how many have had it, and how long it stays empty.
+func (r *rayPlan) successor(place string) (name string, before int, pause time.Duration) {
 	name = place
-	for i := 1; ; i++ {
+	for {
 		pod := r.pod(name)
 		if pod == nil || !ended(pod) {
-			return name, 0
+			return name, before, 0
 		}
-		if wait := endOf(pod).Add(firstPause << min(i-1, maxDoubled)).Sub(r.now); wait > 0 {
-			return "", wait
+		wait := endOf(pod).Add(firstPause << min(before, maxDoubled)).Sub(r.now)
+		if before++; wait > 0 && r.pod(place+"-"+strconv.Itoa(before)) == nil {
+			return "", before, wait
 		}
-		name = place + "-" + strconv.Itoa(i)
+		name = place + "-" + strconv.Itoa(before)
 	}
 }
 
@@ -232,8 +241,6 @@ func (r *rayPlan) options(own *corev1.Container, at int, given map[string]any, k
 		options["address"] = net.JoinHostPort(r.address(r.head), gcsPort)
 	} else {
 		options["port"] = gcsPort
-		// The server for clients elsewhere gives up, and ends the head, where nodes take long to start.
-		options["ray-client-server-port"] = "0"
 	}
 	if cpu := own.Resources.Limits.Cpu(); !cpu.IsZero() {
 		options["num-cpus"] = strconv.FormatInt(cpu.Value(), 10)
