@@ -305,6 +305,17 @@ dex: $(BIN)/dex ## Build Dex, the second identity provider of a test; it takes m
 $(BIN)/dex: tools/dex/go.mod tools/dex/go.sum tools/dex/main.go
 	cd tools/dex && CGO_ENABLED=0 go build -ldflags '-s -w' -o $(CURDIR)/$@ .
 
+.PHONY: operators operators-python operators-test
+operators: operators-python ## Build the operators of Ray, JobSet, PyTorch and others into .bin/operators; the first time takes minutes
+	@tools/toolchain.sh go
+	tools/operators/build.sh
+
+operators-python:
+	@tools/python-env.sh .cache/operators-python -r tests/e2e/requirements.txt -r tests/e2e/requirements-operators.txt
+
+operators-test: operators build-demo ## Run the plugins of operators with the operators themselves; ARGS='-k JobSet' selects tests
+	.cache/operators-python/bin/python -m pytest tests/e2e/test_operators.py $(ARGS)
+
 .PHONY: promtool
 promtool:
 	@mkdir -p $(BIN)

@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
 	"github.com/flyte-binary/flyte-binary/pods/members"
@@ -63,6 +64,9 @@ func (g *gang) read(ctx context.Context, attempt *plugin.Attempt) ([]members.Mem
 	return all, nil
 }
 
+// creates is what the gang always says.
+const creates = "the operator creates the pods"
+
 // Advance fails the attempt when all its pods have ended.
 func (g *gang) Advance(ctx context.Context, attempt *plugin.Attempt) (plugin.State, error) {
 	result, err := g.widgets.Advance(ctx, attempt)
@@ -74,6 +78,7 @@ func (g *gang) Advance(ctx context.Context, attempt *plugin.Attempt) (plugin.Sta
 		return result, err
 	}
 	result.LogContext = members.LogContext(all)
+	result.Reason, result.Message, result.Expected = "Creating", creates, true
 	ended := func(m members.Member) bool { return m.State.Phase >= common.ActionPhase_ACTION_PHASE_SUCCEEDED }
 	if len(all) == 2 && !slices.ContainsFunc(all, func(m members.Member) bool { return !ended(m) }) {
 		if why := members.Blame(all); why != nil {
@@ -129,6 +134,16 @@ func TestAnAttemptWithSeveralPods(t *testing.T) {
 	require.Equal(t, string(failure.OOMKilled), last.GetError().GetCode())
 	require.Contains(t, last.GetError().GetMessage(), "worker pod "+owner.GetName()+"-worker: ")
 	require.Equal(t, owner.GetName()+"-head", last.GetEvent().GetLogContext().GetPrimaryPodName())
+	said := 0
+	for _, transition := range h.record.events(action) {
+		for _, event := range transition.GetEvent().GetClusterEvents() {
+			if event.GetMessage() == creates && transition.GetError() == nil {
+				said++
+				require.Equal(t, workflow.ClusterEvent_TYPE_NORMAL, event.GetType(), "a normal part of a start is no warning")
+			}
+		}
+	}
+	require.Equal(t, 1, said, "pods that appear, and reports that repeat what is known, do not repeat the message")
 	for member, pod := range map[string]string{"": owner.GetName() + "-head", owner.GetName() + "-worker": owner.GetName() + "-worker"} {
 		require.Eventually(t, func() bool {
 			body, err := os.ReadFile(blobpath.SealedLog(attempt.Dir, member, "primary"))

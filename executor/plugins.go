@@ -36,14 +36,14 @@ func available(config Config) []plugin.Definition {
 		pod.Definition(config.Pod), job.Definition(config.Pod, config.Plugins.Job),
 		dask.Definition(config.Pod, operators), jobset.Definition(config.Pod, operators), kubeflow.MPI(config.Pod, operators),
 		kubeflow.PyTorch(config.Pod, operators), kubeflow.TensorFlow(config.Pod, operators), ray.Definition(config.Pod, operators),
-		spark.Definition(config.Pod, operators),
+		spark.Definition(config.Pod, operators), kubeflow.TrainJob(config.Pod, operators),
 	}
 }
 
 // Plugins says which plugins run attempts, and of which tasks.
 type Plugins struct {
 	// Enabled are the plugins of this executor: pod, job, and those of operators, which are dask,
-	// jobset, mpi, pytorch, ray, spark and tensorflow. Each needs rights on its kinds of objects. Default pod.
+	// jobset, mpi, pytorch, ray, spark, tensorflow and trainjob. Each needs rights on its kinds of objects. Default pod.
 	Enabled []string `config:"enabled"`
 	// Default is the plugin of all task types that are one container and that TaskTypes does not list. Default pod.
 	Default string `config:"default"`

@@ -32,6 +32,8 @@ type End struct {
 	Lost *failure.Failure
 	// Stopped is what stopped a process that exited with 0, which some do when they are asked to stop; nil if it ended by itself.
 	Stopped *failure.Failure
+	// Others means that other processes of the attempt failed than the one that writes the outputs.
+	Others bool
 }
 
 // Of judges the end of an attempt's process by what it wrote to dir.
@@ -51,7 +53,9 @@ func Of(ctx context.Context, store Store, template *core.TaskTemplate, dir strin
 	case reported != nil && reported.Reason == failure.ErrorUnreadable && !succeeded:
 		return lost.With(reported.Message), nil // how it ended says more
 	case reported != nil:
-		return reported, nil
+		return ofMember(reported, lost), nil
+	case !succeeded && end.Others:
+		return lost, nil
 	case succeeded && len(template.GetInterface().GetOutputs().GetVariables()) == 0:
 		return nil, nil //nolint:nilnil // it succeeded
 	case !succeeded && HasDataSidecar(template):
@@ -72,6 +76,14 @@ func Of(ctx context.Context, store Store, template *core.TaskTemplate, dir strin
 		return nil, nil //nolint:nilnil // it succeeded
 	}
 	return lost, nil
+}
+
+// ofMember is what the task reported, as the failure of the member that failed.
+func ofMember(reported, lost *failure.Failure) *failure.Failure {
+	if lost == nil || lost.Member == "" {
+		return reported
+	}
+	return reported.In(lost.Member)
 }
 
 // unfinished is the failure of a process that exited with 0 and left no outputs: of what stopped it, of the sidecar that should have
@@ -98,7 +110,8 @@ func explainsItself(f *failure.Failure) bool {
 		return false
 	}
 	switch f.Reason {
-	case failure.ContainerFailed, failure.RuntimeNotStarted, failure.Signalled, failure.SegmentationFault, failure.CopilotFailed, failure.JobFailed:
+	case failure.ContainerFailed, failure.RuntimeNotStarted, failure.Signalled, failure.SegmentationFault, failure.CopilotFailed, failure.JobFailed,
+		failure.GangFailed:
 		return true
 	}
 	return false

@@ -95,6 +95,26 @@ func TestALargeErrorKeepsWhatItSays(t *testing.T) {
 	require.True(t, strings.HasSuffix(lost.Message, "last"))
 }
 
+// TestOutputsOfAGang: outputs of the process that writes them do not undo the failure of another one; a crash of its own after it
+// wrote them does not count.
+func TestOutputsOfAGang(t *testing.T) {
+	failed := failure.New(failure.ContainerFailed, "exit code 3").In("worker pod w-1")
+	store := &plugintest.Blobs{Objects: map[string][]byte{"dir/outputs.pb": {}}}
+	lost, err := verdict.Of(t.Context(), store, returning(), "dir", verdict.End{Lost: failed, Others: true})
+	require.NoError(t, err)
+	require.Equal(t, failed, lost)
+	lost, err = verdict.Of(t.Context(), store, returning(), "dir", verdict.End{Lost: failed})
+	require.NoError(t, err)
+	require.Nil(t, lost)
+
+	store.Objects["dir/error.pb"] = encoded(t, &core.ContainerError{Code: "ValueError", Message: "bad"})
+	lost, err = verdict.Of(t.Context(), store, returning(), "dir", verdict.End{Lost: failed, Others: true})
+	require.NoError(t, err)
+	require.Equal(t, "ValueError", lost.Code)
+	require.Equal(t, "worker pod w-1: bad", lost.Message)
+	require.Equal(t, "worker pod w-1", lost.Member)
+}
+
 // breaks is a store whose streams break.
 type breaks struct{ *plugintest.Blobs }
 

@@ -28,7 +28,7 @@ func (r *Reconciler) observed(task *v1.TaskAction, at position, when time.Time, 
 	event.LogContext, event.LogInfo = state.LogContext, state.LogLinks
 	if state.Message != "" || state.Reason != "" {
 		say := r.reporter.Note
-		if at.phase == common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES || state.Recheck > 0 {
+		if !state.Expected && (at.phase == common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES || state.Recheck > 0) {
 			say = r.reporter.Warning
 		}
 		event.ClusterEvents = []*workflow.ClusterEvent{say(when, state.Reason, line(state))}

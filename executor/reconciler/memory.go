@@ -79,6 +79,8 @@ type position struct {
 	version uint32
 	// fingerprint distinguishes observations of one phase.
 	fingerprint string
+	// said identifies the message of the observation.
+	said string
 }
 
 // plan is what follows from a report.

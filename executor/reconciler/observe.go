@@ -18,7 +18,7 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 	if state.Phase == common.ActionPhase_ACTION_PHASE_QUEUED {
 		return // The runs service knows that.
 	}
-	at, acked := position{attempt: attempt.Number, phase: state.Phase, fingerprint: fingerprint(state)}, entry.acked
+	at, acked := position{attempt: attempt.Number, phase: state.Phase, fingerprint: fingerprint(state), said: state.Reason + "\x00" + state.Message}, entry.acked
 	now := r.deps.Clock.Now()
 	probe := false
 	if acked.attempt == at.attempt {
@@ -41,6 +41,9 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 		when = state.StartedAt
 	default:
 		when = state.Since
+	}
+	if acked.attempt == at.attempt && acked.phase == at.phase && acked.said == at.said {
+		state.Reason, state.Message = "", "" // said before; only pods or their logs are new
 	}
 	event := r.observed(task, at, r.eventTime(entry, at, when), state)
 	if state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && (acked.attempt != at.attempt || acked.phase < state.Phase) {

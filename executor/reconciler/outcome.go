@@ -41,7 +41,9 @@ func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state
 	if state.Phase != common.ActionPhase_ACTION_PHASE_SUCCEEDED && (state.Settled || state.Failure == nil) {
 		return state, nil
 	}
-	lost, err := verdict.Of(ctx, r.deps.Store, attempt.Template, attempt.Dir, verdict.End{Lost: state.Failure, Stopped: state.Stopped})
+	lost, err := verdict.Of(ctx, r.deps.Store, attempt.Template, attempt.Dir, verdict.End{
+		Lost: state.Failure, Stopped: state.Stopped, Others: state.OthersFailed,
+	})
 	switch {
 	case err != nil:
 	case lost != nil:

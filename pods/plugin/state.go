@@ -22,10 +22,14 @@ type State struct {
 	// Settled means that Failure is final: an error document in the attempt's directory is not from the process that
 	// ended.
 	Settled bool
+	// OthersFailed means that other processes of the attempt failed than the one that writes its outputs, which then do not count.
+	OthersFailed bool
 	// Message says in one line what the attempt waits for; may be empty.
 	Message string
 	// Reason is the cluster's keyword for Message.
 	Reason string
+	// Expected means that Message is about a normal part of a start, such as the admission by a queue.
+	Expected bool
 	// Notice is what the node says of the running attempt although nothing has failed; may be empty.
 	Notice Notice
 	// Object is the uid of the attempt's main object; empty until it exists.

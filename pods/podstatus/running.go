@@ -162,3 +162,15 @@ func (r *Reader) ofStarting(result *Running, pod *corev1.Pod, now time.Time) {
 		}
 	}
 }
+
+// Restarts returns how often the kubelet started a container of a pod again, and how it ended the last time, in words.
+func Restarts(pod *corev1.Pod, name string) (count int32, why string) {
+	status := statusOf(pod.Status.ContainerStatuses, name)
+	if status == nil || status.RestartCount == 0 {
+		return 0, ""
+	}
+	if end := status.LastTerminationState.Terminated; end != nil {
+		why = exitDetail(name, end)
+	}
+	return status.RestartCount, why
+}

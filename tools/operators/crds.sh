@@ -5,17 +5,19 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 dask=2026.3.0
+spark=v2.5.0
 new=$root/.bin/crds.new
 rm -rf "$new"
 mkdir -p "$new"
 cd "$here"
-dir() { go mod download -json "$1@$(sed -n "s|^	$1 \(v[^ ]*\).*|\1|p" go.mod)" | sed -n 's/^	"Dir": "\(.*\)",$/\1/p'; }
+dir() { go mod download -json "$1${2:+@$2}" | sed -n 's/^	"Dir": "\(.*\)",$/\1/p'; }
 cp "$(dir sigs.k8s.io/jobset)"/config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml "$new"
 cp "$(dir github.com/ray-project/kuberay/ray-operator)"/config/crd/bases/ray.io_rayjobs.yaml "$new"
 for kind in mpi pytorch tf; do
 	cp "$(dir github.com/kubeflow/training-operator)/manifests/base/crds/kubeflow.org_${kind}jobs.yaml" "$new"
 done
-cp "$(dir github.com/kubeflow/spark-operator/v2)"/config/crd/bases/sparkoperator.k8s.io_sparkapplications.yaml "$new"
+cp "$(dir github.com/kubeflow/spark-operator/v2 $spark)"/config/crd/bases/sparkoperator.k8s.io_sparkapplications.yaml "$new"
+cp "$(cd trainer && dir github.com/kubeflow/trainer/v2)"/manifests/base/crds/trainer.kubeflow.org_train*.yaml "$new"
 wheel=$(mktemp -d)
 trap 'rm -rf "$wheel"' EXIT
 python3 -m venv "$wheel/env"

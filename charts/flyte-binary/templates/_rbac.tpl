@@ -46,6 +46,10 @@ kinds that only a plugin or a kind of route uses follow the configuration.
 {{- if has "tensorflow" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
 - {apiGroups: [kubeflow.org], resources: [tfjobs], verbs: [get, list, watch, create, patch, delete]}
 {{- end }}
+{{- if has "trainjob" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
+- {apiGroups: [trainer.kubeflow.org], resources: [trainjobs], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [trainer.kubeflow.org], resources: [trainingruntimes], verbs: [get, create, delete]}
+{{- end }}
 {{- $route := dig "deployer" "route" "kind" "none" .Values.config }}
 {{- if eq $route "ingress" }}
 - {apiGroups: [networking.k8s.io], resources: [ingresses], verbs: [get, create, update, delete]}

@@ -232,7 +232,7 @@ func (b *bench) pod(t *testing.T, set *unstructured.Unstructured, index int, cha
 	pod := corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.Name = set.GetNamespace(), fmt.Sprintf("%s-workers-0-%d-abcde", set.GetName(), index)
 	pod.UID, pod.Spec.NodeName = types.UID(pod.Name), "n"
-	pod.Annotations = map[string]string{"batch.kubernetes.io/job-completion-index": fmt.Sprint(index)}
+	pod.Labels["batch.kubernetes.io/job-completion-index"] = fmt.Sprint(index) // the cache drops annotations
 	pod.CreationTimestamp = metav1.NewTime(plugintest.Now())
 	change(&pod)
 	b.pods = append(b.pods, pod)

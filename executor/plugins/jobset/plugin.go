@@ -34,9 +34,9 @@ func Definition(pods podspec.Config, own operated.Config) plugin.Definition {
 	}, pods, own)
 }
 
-// isFirst reports whether a pod has the index 0.
+// isFirst reports whether a pod has the index 0. The label is read, since cached pods have no annotations.
 func isFirst(pod *corev1.Pod) bool {
-	return pod.Annotations[batchv1.JobCompletionIndexAnnotation] == "0"
+	return pod.Labels[batchv1.JobCompletionIndexAnnotation] == "0"
 }
 
 // read says what the conditions of a JobSet mean. It creates its Jobs at once, so their pods say the rest.

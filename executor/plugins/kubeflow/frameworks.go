@@ -14,20 +14,8 @@ const workerCommandKey = "worker_spec_command"
 
 // pytorch returns the specification of a PyTorchJob. An elastic job has workers only; its first worker is the rendezvous.
 func pytorch(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
-	task := &kubeflow.DistributedPyTorchTrainingTask{}
-	if draft.Template.GetTaskTypeVersion() == 0 {
-		flat := &plugins.DistributedPyTorchTrainingTask{}
-		if err := draft.Custom(flat); err != nil {
-			return nil, err
-		}
-		task.WorkerReplicas = &kubeflow.DistributedPyTorchTrainingReplicaSpec{Common: count(flat.GetWorkers())}
-		if elastic := flat.GetElasticConfig(); elastic != nil {
-			task.ElasticConfig = &kubeflow.ElasticConfig{
-				RdzvBackend: elastic.GetRdzvBackend(), MinReplicas: elastic.GetMinReplicas(), MaxReplicas: elastic.GetMaxReplicas(),
-				NprocPerNode: elastic.GetNprocPerNode(), MaxRestarts: elastic.GetMaxRestarts(),
-			}
-		}
-	} else if err := draft.Custom(task); err != nil {
+	task, err := torch(draft)
+	if err != nil {
 		return nil, err
 	}
 	workers := replicasOf("Worker", "worker", task.GetWorkerReplicas())
@@ -56,6 +44,27 @@ func pytorch(ctx context.Context, draft *operated.Draft) (map[string]any, error)
 		spec["elasticPolicy"] = policy
 	}
 	return spec, nil
+}
+
+// torch reads what a PyTorch task asks for.
+func torch(draft *operated.Draft) (*kubeflow.DistributedPyTorchTrainingTask, error) {
+	task := &kubeflow.DistributedPyTorchTrainingTask{}
+	if draft.Template.GetTaskTypeVersion() == 0 {
+		flat := &plugins.DistributedPyTorchTrainingTask{}
+		if err := draft.Custom(flat); err != nil {
+			return nil, err
+		}
+		task.WorkerReplicas = &kubeflow.DistributedPyTorchTrainingReplicaSpec{Common: count(flat.GetWorkers())}
+		if elastic := flat.GetElasticConfig(); elastic != nil {
+			task.ElasticConfig = &kubeflow.ElasticConfig{
+				RdzvBackend: elastic.GetRdzvBackend(), MinReplicas: elastic.GetMinReplicas(), MaxReplicas: elastic.GetMaxReplicas(),
+				NprocPerNode: elastic.GetNprocPerNode(), MaxRestarts: elastic.GetMaxRestarts(),
+			}
+		}
+	} else if err := draft.Custom(task); err != nil {
+		return nil, err
+	}
+	return task, nil
 }
 
 // mpi returns the specification of an MPIJob: a launcher, and workers that wait for it.

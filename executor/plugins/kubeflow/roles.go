@@ -87,18 +87,11 @@ func restartPolicy(declared plugins.RestartPolicy) string {
 	}
 }
 
-// runPolicy returns the policy of a job. Its time to live is not used: the executor deletes the job when its end is
-// recorded. Restarts belong to the operator only where the task asks for them.
+// runPolicy returns the policy of a job. Its time to live and its choice of pods to delete are not used: the executor deletes the
+// job and its pods when their logs are kept and the end is recorded. Restarts belong to the operator only where the task asks for
+// them.
 func runPolicy(wanted *kubeflow.RunPolicy) map[string]any {
-	clean := map[kubeflow.CleanPodPolicy]string{
-		kubeflow.CleanPodPolicy_CLEANPOD_POLICY_NONE:    "None",
-		kubeflow.CleanPodPolicy_CLEANPOD_POLICY_RUNNING: "Running",
-		kubeflow.CleanPodPolicy_CLEANPOD_POLICY_ALL:     "All",
-	}[wanted.GetCleanPodPolicy()]
-	if wanted == nil {
-		clean = "Running" // pods that ended are read
-	}
-	policy := map[string]any{"cleanPodPolicy": clean}
+	policy := map[string]any{"cleanPodPolicy": "None"}
 	if limit := wanted.GetActiveDeadlineSeconds(); limit > 0 {
 		policy["activeDeadlineSeconds"] = int64(limit)
 	}

@@ -45,3 +45,32 @@ func TestWhoIsToBlame(t *testing.T) {
 		require.Contains(t, why.Message, tc.words, name)
 	}
 }
+
+// TestWhoseOutputsCount: outputs that the first pod wrote do not undo the failure of another pod. What the operator stopped when the
+// first pod crashed after that does not count.
+func TestWhoseOutputsCount(t *testing.T) {
+	p := &Plugin{kind: Kind{Followers: []string{"submitter"}}}
+	member := func(role string, reason failure.Reason) members.Member {
+		result := members.Member{Role: role, Primary: role == "first"}
+		if reason != "" {
+			result.State = plugin.Lost(failure.New(reason, ""))
+		}
+		return result
+	}
+	for name, tc := range map[string]struct {
+		members []members.Member
+		others  bool
+	}{
+		"the first pod crashed": {[]members.Member{member("first", failure.ContainerFailed), member("worker", "")}, false},
+		"the first pod crashed, the other was stopped": {
+			[]members.Member{member("first", failure.ContainerFailed), member("worker", failure.UnexpectedDeletion)}, false,
+		},
+		"another pod crashed":           {[]members.Member{member("first", ""), member("worker", failure.ContainerFailed)}, true},
+		"both crashed":                  {[]members.Member{member("first", failure.ContainerFailed), member("worker", failure.ContainerFailed)}, true},
+		"another pod ran out of memory": {[]members.Member{member("first", failure.ContainerFailed), member("worker", failure.OOMKilled)}, true},
+		"another pod was lost":          {[]members.Member{member("first", ""), member("worker", failure.NodeLost)}, true},
+		"no pod is left":                {nil, true},
+	} {
+		require.Equal(t, tc.others, p.othersFailed(tc.members), name)
+	}
+}

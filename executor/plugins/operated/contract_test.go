@@ -52,6 +52,7 @@ func TestContract(t *testing.T) {
 		"dask": {dask.Definition, "kubernetes.dask.org_daskjobs.yaml", task(t, "dask", 0,
 			`{"scheduler": {"image": "other"}, "workers": {"numberOfWorkers": 3, "resources": {"limits": [{"name": "CPU", "value": "2"}]}}}`)},
 		"pytorch": {kubeflow.PyTorch, "kubeflow.org_pytorchjobs.yaml", task(t, "pytorch", 1, elastic)},
+		"trainjob": {kubeflow.TrainJob, "trainer.kubeflow.org_trainjobs.yaml", task(t, "pytorch", 1, elastic)},
 		"mpi": {kubeflow.MPI, "kubeflow.org_mpijobs.yaml", task(t, "mpi", 1,
 			`{"workerReplicas": {"common": {"replicas": 2, "image": "other"}, "command": ["sleep", "1"]}, "slots": 2}`)},
 		"tensorflow": {kubeflow.TensorFlow, "kubeflow.org_tfjobs.yaml", task(t, "tensorflow", 1,
@@ -66,7 +67,11 @@ func TestContract(t *testing.T) {
 			`{"sparkConf": {"spark.executor.instances": "2"}, "mainApplicationFile": "local:///runtime.py", "executorPath": "/usr/bin/python3"}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kubetest.Install(t, kubetest.New(t), tc.crd)
+			cluster := kubetest.New(t)
+			kubetest.Install(t, cluster, tc.crd)
+			if name == "trainjob" {
+				kubetest.Install(t, cluster, "trainer.kubeflow.org_trainingruntimes.yaml")
+			}
 			plugintest.Contract(t, tc.define(podspec.DefaultConfig(), operated.DefaultConfig()), tc.template)
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
-// Kind describes an operator's kind of object to this package. All fields but Container and Followers are required.
+// Kind describes an operator's kind of object to this package. All fields but Container, Followers and Companion are required.
 type Kind struct {
 	// Name is the name of the plugin, which selects it in the configuration and in tasks.
 	Name string
@@ -38,6 +38,16 @@ type Kind struct {
 	// Followers are roles whose pods only follow the others, such as one that submits the program. They are blamed if no
 	// other pod failed.
 	Followers []string
+	// Companion is the kind of object that an attempt's object refers to, with the same name: Spec gives its specification to
+	// the Draft. It is created before the attempt's object and removed after it. Nil for none.
+	Companion *Companion
+}
+
+// Companion is the kind of a second object of attempts.
+type Companion struct {
+	Object schema.GroupVersionKind
+	// Resource is the name of the kind in URLs.
+	Resource string
 }
 
 // Reading is what an operator says of an attempt.

@@ -45,13 +45,32 @@ func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, object *u
 	case common.ActionPhase_ACTION_PHASE_SUCCEEDED:
 	case common.ActionPhase_ACTION_PHASE_FAILED:
 		state.Fail(p.blame(object, reading, all))
+		state.OthersFailed = p.othersFailed(all)
 	default:
 		p.ofLive(&state, object, reading, all)
 	}
 	addMembers(&state, all)
 	state.Object = object.GetUID()
-	state.Stopping = object.GetDeletionTimestamp() != nil
+	// Operators delete pods that still run when another one has failed.
+	state.Stopping = object.GetDeletionTimestamp() != nil || slices.ContainsFunc(all, func(m members.Member) bool { return m.State.Stopping })
 	return state, nil
+}
+
+// othersFailed reports whether the attempt failed because of other pods than the one that writes the outputs. Pods that were
+// stopped do not count: an operator stops them when the first pod crashes, which it may do after it has written the outputs.
+func (p *Plugin) othersFailed(all []members.Member) bool {
+	first := false
+	for _, m := range all {
+		why := m.State.Failure
+		switch {
+		case why == nil || slices.Contains(p.kind.Followers, m.Role):
+		case m.Primary:
+			first = true
+		case why.IsUsers() || why.Reason == failure.OOMKilled:
+			return true
+		}
+	}
+	return !first
 }
 
 // blame says why the operator gave the attempt up: the failure of the pod that most likely caused it, or else the
@@ -90,6 +109,7 @@ func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, 
 		}
 	}
 	if reading.Suspended {
+		state.Expected = true
 		state.Phase = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES
 		state.Reason, state.Message = "Suspended", object.GetKind()+" is suspended until its queue admits it"
 		return
@@ -98,18 +118,11 @@ func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, 
 		p.withoutPods(state, object, reading)
 		return
 	}
-	waiting := slices.IndexFunc(all, func(m members.Member) bool { return m.State.Phase < common.ActionPhase_ACTION_PHASE_RUNNING })
-	switch {
-	case waiting >= 0:
-		// The work of the members begins when all of them run.
-		first := all[waiting]
-		state.Phase, state.Reason, state.Stuck = first.State.Phase, first.State.Reason, first.State.Stuck
-		state.Message = first.String() + ": " + cmp.Or(first.State.Message, "has not started")
-		if reading.Phase == common.ActionPhase_ACTION_PHASE_RUNNING {
-			state.Phase = reading.Phase
-		}
-	case len(all) > 0:
-		state.Phase = common.ActionPhase_ACTION_PHASE_RUNNING
+	if reading.Phase < common.ActionPhase_ACTION_PHASE_RUNNING || reading.Message == "" {
+		ofMembers(state, all)
+	}
+	if state.Phase == common.ActionPhase_ACTION_PHASE_INITIALIZING && !state.Stuck {
+		state.Expected = true
 	}
 	for _, m := range all {
 		if m.State.Recheck > 0 && (state.Recheck == 0 || m.State.Recheck < state.Recheck) {
@@ -119,6 +132,54 @@ func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, 
 			state.Notice = m.State.Notice
 		}
 	}
+}
+
+// ofMembers adds what the pods say of an attempt that the operator has not settled. Its work begins when all of them run.
+func ofMembers(state *plugin.State, all []members.Member) {
+	var waiting []members.Member
+	for _, m := range all {
+		if m.State.Phase < common.ActionPhase_ACTION_PHASE_RUNNING {
+			waiting = append(waiting, m)
+		}
+	}
+	if len(waiting) == 0 {
+		if len(all) > 0 {
+			state.Phase, state.Reason, state.Message = common.ActionPhase_ACTION_PHASE_RUNNING, "", ""
+		}
+		if again := restarted(all); again != "" {
+			state.Reason, state.Message = "Restarted", again
+		}
+		return
+	}
+	first := slices.MinFunc(waiting, func(a, b members.Member) int { return cmp.Compare(urgency(a), urgency(b)) })
+	if state.Phase < common.ActionPhase_ACTION_PHASE_RUNNING {
+		state.Phase = first.State.Phase
+	}
+	if first.State.Message != "" {
+		state.Reason, state.Message, state.Stuck = first.State.Reason, first.String()+": "+first.State.Message, first.State.Stuck
+	}
+}
+
+// urgency orders pods that do not run by how much their owner should know: first one that waits for something unusual.
+func urgency(m members.Member) int {
+	switch {
+	case m.State.Stuck:
+		return 0
+	case m.State.Message != "":
+		return 1
+	}
+	return 2
+}
+
+// restarted names the pods whose containers run again after they failed; empty if there is none.
+func restarted(all []members.Member) string {
+	var words []string
+	for _, m := range all {
+		if count, why := m.Restarts(); count > 0 {
+			words = append(words, strings.TrimSuffix(fmt.Sprintf("%s was restarted (%d): %s", m, count, why), ": "))
+		}
+	}
+	return strings.Join(words, "; ")
 }
 
 // withoutPods is the state of an object that has no pods yet.

@@ -26,6 +26,7 @@ type Plugin struct {
 	kind   Kind
 	config podspec.Config
 	own    Config
+	deps   plugin.Deps
 	clock  clock.Clock
 	specs  *podspec.Builder
 	pods   *members.Reader
@@ -40,12 +41,16 @@ var (
 
 // Definition describes the plugin of a kind to the executor.
 func Definition(kind Kind, pods podspec.Config, own Config) plugin.Definition {
+	rights := append(podspec.Rights(), plugin.Right{
+		Group: kind.Object.Group, Resource: kind.Resource, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
+	})
+	if second := kind.Companion; second != nil {
+		rights = append(rights, plugin.Right{Group: second.Object.Group, Resource: second.Resource, Verbs: []string{"get", "create", "delete"}})
+	}
 	return plugin.Definition{
 		Name: kind.Name, Types: kind.Types, Install: kind.Install,
-		New: func(deps plugin.Deps) (plugin.Plugin, error) { return New(kind, pods, own, deps) },
-		Rights: append(podspec.Rights(), plugin.Right{
-			Group: kind.Object.Group, Resource: kind.Resource, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
-		}),
+		New:       func(deps plugin.Deps) (plugin.Plugin, error) { return New(kind, pods, own, deps) },
+		Rights:    rights,
 		Informers: []plugin.Informer{{Object: kind.Blank(), Strip: strip}},
 		Indexes:   []plugin.Index{members.Index()},
 	}
@@ -57,7 +62,7 @@ func New(kind Kind, config podspec.Config, own Config, deps plugin.Deps) (*Plugi
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{kind: kind, config: config, own: own, clock: deps.Clock, specs: specs, pods: members.NewReader(config, deps)}
+	p := &Plugin{kind: kind, config: config, own: own, deps: deps, clock: deps.Clock, specs: specs, pods: members.NewReader(config, deps)}
 	p.Keeper = attemptobject.New(attemptobject.Kind[*unstructured.Unstructured]{
 		Name:       kind.Object.Kind,
 		ObjectName: func(attempt *plugin.Attempt) string { return attemptobject.ShortName(attempt, kind.MaxName) },
@@ -95,6 +100,7 @@ func (p *Plugin) Remove(ctx context.Context, attempt *plugin.Attempt) error {
 	if failed := p.Keeper.Remove(ctx, attempt); failed != nil {
 		return errors.Join(err, failed) // The object goes first: the operator would replace its pods.
 	}
+	err = errors.Join(err, p.removeSecond(ctx, attempt))
 	return errors.Join(err, p.pods.Stop(ctx, pods, p.config.StopOptions(podspec.Uploads(attempt.Template))...))
 }
 

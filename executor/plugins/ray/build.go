@@ -3,7 +3,6 @@ package ray
 import (
 	"context"
 	"maps"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -25,7 +24,7 @@ func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 	}
 	entrypoint := ""
 	submits, err := draft.Pods(ctx, draft.Role(submitter, podspec.Different{}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
-		entrypoint = shell(append(append([]string{}, own.Command...), own.Args...))
+		entrypoint = command(append(append([]string{}, own.Command...), own.Args...))
 		own.Command, own.Args = nil, nil // KubeRay sets them
 		own.Resources = corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("200Mi")},
@@ -45,22 +44,6 @@ func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 		result["runtimeEnvYAML"] = env
 	}
 	return result, nil
-}
-
-// shell joins words to one line of a shell, which KubeRay passes to the head.
-func shell(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = word
-		if word == "" || strings.ContainsFunc(word, special) {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-func special(r rune) bool {
-	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_", r)
 }
 
 func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCluster) (map[string]any, error) {

@@ -1,0 +1,20 @@
+"""A task on several pods of a PyTorchJob, with the released plugin and its torchrun."""
+
+from __future__ import annotations
+
+import os
+
+import flyte
+from flyteplugins.pytorch import Elastic
+
+from flows.gang import member
+
+env = flyte.TaskEnvironment(
+    name="on_pytorch", resources=flyte.Resources(cpu="100m", memory="2Gi"),
+    plugin_config=Elastic(nnodes=2, nproc_per_node=1, max_restarts=0, monitor_interval=1),
+)
+
+
+@env.task
+def meet(folder: str) -> str:
+    return member(folder, int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
