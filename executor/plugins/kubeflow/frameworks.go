@@ -22,7 +22,9 @@ func pytorch(ctx context.Context, draft *operated.Draft) (map[string]any, error)
 	if workers.count < 1 {
 		return nil, operated.Bad("worker_replicas: want at least 1, got %d", workers.count)
 	}
-	roles, elastic := []replicas{workers}, task.GetElasticConfig()
+	elastic := task.GetElasticConfig()
+	workers.alike = elastic != nil
+	roles := []replicas{workers}
 	if elastic == nil {
 		master := replicasOf("Master", "master", task.GetMasterReplicas())
 		master.count = 1

@@ -51,7 +51,7 @@ func TestContract(t *testing.T) {
 			`{"replicas": 2, "nprocPerNode": 1, "failurePolicy": {"maxRestarts": 1, "restartOnHostMaintenance": true}}`)},
 		"dask": {dask.Definition, "kubernetes.dask.org_daskjobs.yaml", task(t, "dask", 0,
 			`{"scheduler": {"image": "other"}, "workers": {"numberOfWorkers": 3, "resources": {"limits": [{"name": "CPU", "value": "2"}]}}}`)},
-		"pytorch": {kubeflow.PyTorch, "kubeflow.org_pytorchjobs.yaml", task(t, "pytorch", 1, elastic)},
+		"pytorch":  {kubeflow.PyTorch, "kubeflow.org_pytorchjobs.yaml", task(t, "pytorch", 1, elastic)},
 		"trainjob": {kubeflow.TrainJob, "trainer.kubeflow.org_trainjobs.yaml", task(t, "pytorch", 1, elastic)},
 		"mpi": {kubeflow.MPI, "kubeflow.org_mpijobs.yaml", task(t, "mpi", 1,
 			`{"workerReplicas": {"common": {"replicas": 2, "image": "other"}, "command": ["sleep", "1"]}, "slots": 2}`)},

@@ -58,7 +58,7 @@ func TestWhatAnAttemptSaysOfItsPods(t *testing.T) {
 		"all run": {Reading{Phase: starts, Message: operator}, []members.Member{pod("a", plugin.State{Phase: runs}, 0)}, runs, "", false},
 		"a pod was restarted": {
 			Reading{}, []members.Member{pod("a", plugin.State{Phase: runs}, 0), pod("b", plugin.State{Phase: runs}, 2)},
-			runs, "pod b was restarted (2): container main: exit code 3", false,
+			runs, "pod b was restarted (2): container main ended with exit code 3", false,
 		},
 		"the operator restarted them": {
 			Reading{Phase: runs, Message: "restart 1"}, []members.Member{pod("a", plugin.State{Phase: starts}, 0)}, runs, "restart 1", false,
