@@ -37,6 +37,9 @@ type Kind[T client.Object] struct {
 	// Build returns the object of an attempt with name, namespace and a TaskAction as its controlling owner. A
 	// *failure.Failure in the error's chain means that the attempt is lost; any other error is retried.
 	Build func(context.Context, *plugin.Attempt) (T, error)
+	// First creates what the object that Build has returned refers to, before it; nil for nothing. It may change the object. Its errors
+	// count as those of the creation of the object.
+	First func(context.Context, *plugin.Attempt, T) error
 	// Observe returns the state of the attempt from its object.
 	Observe func(context.Context, *plugin.Attempt, T) (plugin.State, error)
 	// DeleteOptions are added when the object of an attempt, or one that occupies its name, is deleted. The object is
@@ -121,7 +124,12 @@ func (k *Keeper[T]) create(ctx context.Context, attempt *plugin.Attempt) (plugin
 		}
 		return plugin.State{}, err
 	}
-	err = k.deps.Writer.Create(ctx, object)
+	if k.kind.First != nil {
+		err = k.kind.First(ctx, attempt, object)
+	}
+	if err == nil {
+		err = k.deps.Writer.Create(ctx, object)
+	}
 	failpoint.Here("attempt.after-create")
 	switch {
 	case err == nil:

@@ -126,22 +126,14 @@ func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*unstructu
 		labels[labelQueue] = p.own.Queue
 	}
 	object := p.kind.Blank()
-	p.complete(object, draft, spec)
-	if p.kind.Companion == nil {
-		return object, nil
-	}
-	second := &unstructured.Unstructured{}
-	second.SetGroupVersionKind(p.kind.Companion.Object)
-	p.complete(second, draft, draft.Companion)
-	return object, p.createSecond(ctx, attempt, second)
-}
-
-// complete gives an object of an attempt all but its kind.
-func (p *Plugin) complete(object *unstructured.Unstructured, draft *Draft, spec map[string]any) {
-	object.SetNamespace(draft.Task.Namespace)
-	object.SetName(draft.Name)
-	object.SetLabels(maps.Clone(draft.labels))
-	object.SetAnnotations(maps.Clone(draft.annotations))
-	object.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(draft.Task, v1.GroupVersion.WithKind(v1.Kind))})
+	object.SetNamespace(key.Namespace)
+	object.SetName(key.Name)
+	object.SetLabels(labels)
+	object.SetAnnotations(draft.annotations)
+	object.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind))})
 	object.Object["spec"] = spec
+	if p.kind.Companion != nil {
+		object.Object[companionField] = draft.Companion
+	}
+	return object, nil
 }

@@ -68,6 +68,7 @@ func New(kind Kind, config podspec.Config, own Config, deps plugin.Deps) (*Plugi
 		ObjectName: func(attempt *plugin.Attempt) string { return attemptobject.ShortName(attempt, kind.MaxName) },
 		Blank:      kind.Blank,
 		Build:      p.build,
+		First:      p.createCompanion,
 		Observe:    p.observe,
 		DeleteOptions: func(*plugin.Attempt, *unstructured.Unstructured) []client.DeleteOption {
 			return []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
@@ -100,7 +101,7 @@ func (p *Plugin) Remove(ctx context.Context, attempt *plugin.Attempt) error {
 	if failed := p.Keeper.Remove(ctx, attempt); failed != nil {
 		return errors.Join(err, failed) // The object goes first: the operator would replace its pods.
 	}
-	err = errors.Join(err, p.removeSecond(ctx, attempt))
+	err = errors.Join(err, p.removeCompanion(ctx, attempt))
 	return errors.Join(err, p.pods.Stop(ctx, pods, p.config.StopOptions(podspec.Uploads(attempt.Template))...))
 }
 
