@@ -24,6 +24,8 @@ why_not = operators.missing()
 pytestmark = pytest.mark.skipif(bool(why_not), reason=why_not)
 
 JOBSETS = ("jobset.x-k8s.io", "v1alpha2", "jobsets")
+TRAINJOBS = ("trainer.kubeflow.org", "v1alpha1", "trainjobs")
+RUNTIMES = ("trainer.kubeflow.org", "v1alpha1", "trainingruntimes")
 RAYJOBS = ("ray.io", "v1", "rayjobs")
 RAYCLUSTERS = ("ray.io", "v1", "rayclusters")
 DASKJOBS = ("kubernetes.dask.org", "v1", "daskjobs")
@@ -38,7 +40,7 @@ class Bed:
         self.folder = folder
         # A warm parent would not see the names of the cluster, see cluster_names.
         self.server = Server(folder, "--warm", "off", "--cpus", "16", "--set",
-                             "executor.plugins.enabled=pod,jobset,pytorch,mpi,tensorflow,ray,dask", "--set", "executor.plugins.probe=2s")
+                             "executor.plugins.enabled=pod,jobset,pytorch,mpi,tensorflow,ray,dask,trainjob", "--set", "executor.plugins.probe=2s")
 
     def start(self) -> None:
         self.server.start()
@@ -71,7 +73,8 @@ def running(start):
     return operator
 
 
-jobset, training, kuberay, dask = map(running, (operators.jobset, operators.training, operators.kuberay, operators.dask))
+jobset, training, trainer = running(operators.jobset), running(operators.training), running(operators.trainer)
+kuberay, dask = running(operators.kuberay), running(operators.dask)
 
 
 class Gang:
@@ -151,7 +154,7 @@ class Checks:
     """What holds for the tasks of every operator whose members are alike."""
 
     task = None
-    kind: tuple[str, str, str]
+    kinds: tuple[tuple[str, str, str], ...]
 
     def run(self, gang: Gang):
         return submitted(type(self).task, folder=str(gang.folder))
@@ -162,7 +165,7 @@ class Checks:
         said_once(run)
         assert not [e for e in events(run) if e.type == 2], "a normal start warns of nothing"
         both_logs(bed, run, "member 0 returns", "member 1 is here")
-        gone(bed, run, self.kind)
+        gone(bed, run, *self.kinds)
 
     def test_an_error_of_a_worker_names_it(self, bed: Bed, operator, gang: Gang):
         gang.plan(0, "hold")
@@ -173,7 +176,7 @@ class Checks:
         assert "pod " in error.message and "-1" in error.message.split(": ", 1)[0], error
         assert error.kind == 1, error
         both_logs(bed, run, "member 0 is here", "member 1 is here")
-        gone(bed, run, self.kind)
+        gone(bed, run, *self.kinds)
 
     def test_outputs_of_one_member_do_not_undo_the_failure_of_another(self, bed: Bed, operator, gang: Gang):
         gang.plan(1, "after 0")
@@ -189,7 +192,7 @@ class Checks:
         kill_tree(gang.pid(1))
         assert ended(run) == "failed"
         assert "-1" in details(run).error_info.message.split(": ", 1)[0], details(run).error_info
-        gone(bed, run, self.kind)
+        gone(bed, run, *self.kinds)
 
     def test_an_abort_leaves_nothing(self, bed: Bed, operator, gang: Gang):
         gang.plan(0, "hold")
@@ -198,7 +201,7 @@ class Checks:
         pids = [gang.pid(0), gang.pid(1)]
         run.abort()
         assert ended(run) == "aborted"
-        gone(bed, run, self.kind)
+        gone(bed, run, *self.kinds)
         eventually(lambda: not any(alive(pid) for pid in pids), what="the processes end")
 
 
@@ -209,7 +212,7 @@ def kill_tree(pid: int) -> None:
 
 
 class TestJobSet(Checks):
-    kind = JOBSETS
+    kinds = (JOBSETS,)
 
     @pytest.fixture
     def operator(self, jobset):
@@ -227,8 +230,18 @@ class TestJobSet(Checks):
         ended(run)
 
 
-class TestPyTorchJob(Checks):
-    kind = PYTORCHJOBS
+class Torch(Checks):
+    """The launcher of each member notices the end of the others, and names them by their ranks."""
+
+    def test_outputs_of_one_member_do_not_undo_the_failure_of_another(self, bed: Bed, operator, gang: Gang):
+        gang.plan(1, "after 0")
+        run = self.run(gang)
+        assert ended(run) == "failed"
+        assert "rank 1" in details(run).error_info.message, details(run).error_info
+
+
+class TestPyTorchJob(Torch):
+    kinds = (PYTORCHJOBS,)
 
     @pytest.fixture
     def operator(self, training):
@@ -236,6 +249,19 @@ class TestPyTorchJob(Checks):
 
         type(self).task = on_pytorch.meet
         return training
+
+
+class TestTrainJob(Torch):
+    """Trainer creates JobSets."""
+
+    kinds = (TRAINJOBS, RUNTIMES, JOBSETS)
+
+    @pytest.fixture
+    def operator(self, jobset, trainer):
+        from flows import on_trainjob
+
+        type(self).task = on_trainjob.meet
+        return trainer
 
 
 class TestDask:

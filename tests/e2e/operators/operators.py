@@ -147,6 +147,14 @@ def training(folder: pathlib.Path, cluster: Cluster) -> Operator:
     return made
 
 
+def trainer(folder: pathlib.Path, cluster: Cluster) -> Operator:
+    """Kubeflow Trainer, version 2; it creates JobSets."""
+    cluster.define(*(f"trainer.kubeflow.org_{kind}.yaml" for kind in ("trainjobs", "trainingruntimes", "clustertrainingruntimes")))
+    made = Operator("trainer", folder, cluster, str(BUILT / "trainer"))
+    made.start()
+    return made
+
+
 def kuberay(folder: pathlib.Path, cluster: Cluster) -> Operator:
     """KubeRay. Its probes and the init container of workers would ask for commands of Ray's image."""
     cluster.define("ray.io_rayjobs.yaml", "ray.io_rayclusters.yaml")
