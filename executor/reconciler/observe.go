@@ -42,8 +42,8 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 	default:
 		when = state.Since
 	}
-	if acked.attempt == at.attempt && acked.phase == at.phase && acked.said == at.said {
-		state.Reason, state.Message = "", "" // said before; only pods or their logs are new
+	if acked.attempt == at.attempt && acked.said == at.said {
+		state.Reason, state.Message = "", "" // said before; only the phase, the pods or their logs are new
 	}
 	event := r.observed(task, at, r.eventTime(entry, at, when), state)
 	if state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && (acked.attempt != at.attempt || acked.phase < state.Phase) {

@@ -184,6 +184,10 @@ func restarted(all []members.Member) string {
 
 // withoutPods is the state of an object that has no pods yet.
 func (p *Plugin) withoutPods(state *plugin.State, object *unstructured.Unstructured, reading Reading) {
+	if reading.Phase == common.ActionPhase_ACTION_PHASE_INITIALIZING && reading.Message != "" {
+		state.Expected = true // the operator works on it, and says what it does
+		return
+	}
 	age := p.clock.Now().Sub(object.GetCreationTimestamp().Time)
 	if age < operatorPause {
 		state.Phase, state.Recheck = common.ActionPhase_ACTION_PHASE_QUEUED, operatorPause-max(age, 0)

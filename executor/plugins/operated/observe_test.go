@@ -63,6 +63,7 @@ func TestWhatAnAttemptSaysOfItsPods(t *testing.T) {
 		"the operator restarted them": {
 			Reading{Phase: runs, Message: "restart 1"}, []members.Member{pod("a", plugin.State{Phase: starts}, 0)}, runs, "restart 1", false,
 		},
+		"the operator has created no pods yet": {Reading{Phase: starts, Message: operator}, nil, starts, operator, true},
 		"suspended": {Reading{Suspended: true}, nil, waits, "Widget is suspended until its queue admits it", true},
 	} {
 		object := &unstructured.Unstructured{Object: map[string]any{"kind": "Widget"}}
