@@ -25,6 +25,7 @@ why_not = operators.missing()
 pytestmark = pytest.mark.skipif(bool(why_not), reason=why_not)
 
 JOBSETS = ("jobset.x-k8s.io", "v1alpha2", "jobsets")
+TFJOBS = ("kubeflow.org", "v1", "tfjobs")
 TRAINJOBS = ("trainer.kubeflow.org", "v1alpha1", "trainjobs")
 RUNTIMES = ("trainer.kubeflow.org", "v1alpha1", "trainingruntimes")
 RAYJOBS = ("ray.io", "v1", "rayjobs")
@@ -232,6 +233,37 @@ class TestJobSet(Checks):
         ended(run)
 
 
+    def test_the_operator_is_away_when_the_members_end(self, bed: Bed, operator, gang: Gang):
+        gang.plan(0, "hold")
+        gang.plan(1, "hold")
+        run = self.run(gang)
+        gang.pid(0), gang.pid(1)
+        operator.stop()
+        gang.go()
+        try:
+            eventually(lambda: (pods := bed.cluster.pods(run.name)) and all(p.status.phase == "Succeeded" for p in pods), what="the pods end")
+            assert phase_of(run) == "running", "the operator decides"
+        finally:
+            operator.start()
+        assert succeed(bed, run)[0] == "2 members met"
+
+    def test_the_definition_is_deleted_and_comes_back(self, bed: Bed, operator, gang: Gang):
+        gang.plan(0, "hold")
+        gang.plan(1, "hold")
+        run = self.run(gang)
+        gang.pid(0), gang.pid(1)
+        bed.cluster.definitions.delete_custom_resource_definition("jobsets.jobset.x-k8s.io")
+        eventually(lambda: len(details(run).pb2.attempts) == 2, what="the first attempt is lost")
+        assert details(run).pb2.attempts[0].error_info.code == "OperatorMissing", details(run).pb2.attempts[0].error_info
+        eventually(lambda: any("install the JobSet controller" in e.message for e in events(run)), what="the action says what it waits for")
+        bed.cluster.define("jobset.x-k8s.io_jobsets.yaml")
+        operator.stop()
+        operator.start()
+        gang.go()
+        assert succeed(bed, run)[0] == "2 members met"
+        gone(bed, run, *self.kinds)
+
+
 class Torch(Checks):
     """The launcher of each member notices the end of the others, and names them by their ranks."""
 
@@ -250,6 +282,17 @@ class TestPyTorchJob(Torch):
         from flows import on_pytorch
 
         type(self).task = on_pytorch.meet
+        return training
+
+
+class TestTFJob(Checks):
+    kinds = (TFJOBS,)
+
+    @pytest.fixture
+    def operator(self, training):
+        from flows import on_tensorflow
+
+        type(self).task = on_tensorflow.meet
         return training
 
 
