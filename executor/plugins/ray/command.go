@@ -12,7 +12,7 @@ const runs = "import base64,json,os,sys; words = json.loads(base64.b64decode(sys
 
 // command returns the line that runs a command on the head. Two shells read the line: that of the pod that submits, and, after `ray
 // job submit` has joined the words again, that of the head. How it joins them depends on its version: older ones quote as Windows
-// does, so dollars and quotes change their meaning. Hence a command with such characters travels encoded.
+// does, so dollars and quotes change their meaning. So a command with such characters is sent encoded.
 func command(words []string) string {
 	plain := !slices.ContainsFunc(words, func(word string) bool { return word == "" || strings.ContainsFunc(word, special) })
 	if plain || slices.ContainsFunc(words, hasVariable) {
