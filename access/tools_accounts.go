@@ -34,6 +34,11 @@ func (t *Tools) SetPassword(ctx context.Context, name, password string) error {
 	return t.changeAccount(ctx, "account.update", name, func() error { return t.people.SetPassword(ctx, name, password, "") })
 }
 
+// SetGroups replaces the groups of a local account, and ends its sessions.
+func (t *Tools) SetGroups(ctx context.Context, name string, groups []string) error {
+	return t.changeAccount(ctx, "account.update", name, func() error { return t.people.SetGroups(ctx, name, groups) })
+}
+
 // UnlockAccount forgets the wrong passwords of a local account.
 func (t *Tools) UnlockAccount(ctx context.Context, name string) error {
 	return t.changeAccount(ctx, "account.update", name, func() error { return t.people.Unlock(ctx, name) })

@@ -111,12 +111,10 @@ func TestPasswordsAreReplaced(t *testing.T) {
 		require.NotContains(t, err.Error(), next, "no error has a password")
 		return connect.CodeOf(err)
 	}
-	require.Equal(t, connect.CodePermissionDenied, change(password, "another password"), "who has no role is not a member")
 	accounts := accessv1connect.NewAccountServiceClient(admin.http, server.url)
-	_, err := accessv1connect.NewAccessServiceClient(admin.http, server.url).CreateBinding(t.Context(), &accessv1.CreateBindingRequest{
-		Member: &accessv1.Member{Kind: accessv1.MemberKind_MEMBER_KIND_USER, Name: "grace"}, Role: "viewer", Scope: &accessv1.Scope{Project: "ships"},
-	})
+	me, err := accessv1connect.NewAccessServiceClient(grace.http, server.url).GetMe(t.Context(), &accessv1.GetMeRequest{})
 	require.NoError(t, err)
+	require.Empty(t, me.GetGrants(), "one's own password takes no role")
 	require.Equal(t, connect.CodeInvalidArgument, change("wrong guess", "another password"))
 	require.Equal(t, connect.CodeInvalidArgument, change(password, "short"))
 	require.Zero(t, change(password, "another password"))
@@ -146,6 +144,48 @@ func TestPasswordsAreReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, ended.GetSessions())
 	require.False(t, signedIn(grace))
+}
+
+// TestOnlyOperatorsDecideAboutAccounts: a role of one's own that may change everything by its verbs takes over no account and makes none in
+// the group of the operators.
+func TestOnlyOperatorsDecideAboutAccounts(t *testing.T) {
+	server := startSignIn(t, func(c *configuration.Config) {
+		c.Access.Roles = []access.RoleConfig{{Name: "helper", Permissions: []string{"*.create", "*.update", "*.delete", "*.view", "account.*"}}}
+		c.Access.Bindings = []access.BindingConfig{{Group: "navy", Role: "helper"}, {Group: "platform", Role: "operator"}}
+	})
+	grace := server.browser(t)
+	grace.signIn("grace")
+	accounts := accessv1connect.NewAccountServiceClient(grace.http, server.url)
+	_, err := accounts.ListAccounts(t.Context(), &accessv1.ListAccountsRequest{})
+	require.NoError(t, err)
+	for name, attempt := range map[string]func() error{
+		"create": func() error {
+			_, err := accounts.CreateAccount(t.Context(), &accessv1.CreateAccountRequest{Account: &accessv1.Account{Name: "mallory", Groups: []string{"platform"}}, Password: password})
+			return err
+		},
+		"set a password": func() error {
+			_, err := accounts.SetPassword(t.Context(), &accessv1.SetPasswordRequest{Name: "admin", Password: "another password"})
+			return err
+		},
+		"unlock": func() error {
+			_, err := accounts.UnlockAccount(t.Context(), &accessv1.UnlockAccountRequest{Name: "admin"})
+			return err
+		},
+		"remove": func() error {
+			_, err := accounts.RemoveAccount(t.Context(), &accessv1.RemoveAccountRequest{Name: "admin"})
+			return err
+		},
+		"sign out": func() error {
+			_, err := accounts.EndSessions(t.Context(), &accessv1.EndSessionsRequest{Subject: "admin", Keys: true})
+			return err
+		},
+	} {
+		err := attempt()
+		require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "%s: %v", name, err)
+		require.ErrorContains(t, err, "it takes one of the roles operator there", name)
+	}
+	_, err = accessv1connect.NewAccessServiceClient(grace.http, server.url).PutRole(t.Context(), &accessv1.PutRoleRequest{Role: &accessv1.Role{Name: "more", Permissions: []string{"*.*"}}})
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "nor gives the right to: %v", err)
 }
 
 // TestAKeyLosesWhatItsOwnerLoses: a role that is taken from a person is taken from the keys of that person. The key of a service, which takes

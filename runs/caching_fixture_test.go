@@ -33,20 +33,33 @@ import (
 // cacheFixture is the running service with a cache that may be unavailable.
 type cacheFixture struct {
 	*writeFixture
-	config runs.Config
-	scoped cachev2connect.CacheServiceClient
-	away   atomic.Bool
-	halt   func()
+	tenants bool
+	config  runs.Config
+	scoped  cachev2connect.CacheServiceClient
+	away    atomic.Bool
+	halt    func()
+}
+
+// cacheConfig is a configuration in which the loops of the cache are quick.
+func cacheConfig() runs.Config {
+	config := runs.DefaultConfig()
+	config.Cache.Poll, config.Cache.ReservationPoll, config.Cache.Lease = 100*time.Millisecond, 50*time.Millisecond, 3*time.Second
+	return config
 }
 
 func newCacheFixture(t testing.TB, change func(*runs.Config)) *cacheFixture {
 	t.Helper()
-	config := runs.DefaultConfig()
-	config.Cache.Poll, config.Cache.ReservationPoll, config.Cache.Lease = 100*time.Millisecond, 50*time.Millisecond, 3*time.Second
+	config := cacheConfig()
 	if change != nil {
 		change(&config)
 	}
-	c := &cacheFixture{config: config, writeFixture: &writeFixture{t: t, pool: pgtest.Schemas(t, store.Schema(), cachestore.Schema())}}
+	return startCacheFixture(t, config, false)
+}
+
+// startCacheFixture starts an installation with a configuration; tenants says that people sign in there.
+func startCacheFixture(t testing.TB, config runs.Config, tenants bool) *cacheFixture {
+	t.Helper()
+	c := &cacheFixture{config: config, tenants: tenants, writeFixture: &writeFixture{t: t, pool: pgtest.Schemas(t, store.Schema(), cachestore.Schema())}}
 	blobs := blobstore.DefaultConfig()
 	blobs.URL, blobs.PublicURL, blobs.Sync = t.TempDir(), "http://localhost", false
 	var err error
@@ -74,7 +87,7 @@ func (c *cacheFixture) start(pool *pgxpool.Pool) {
 	}))
 	c.scoped = cachev2connect.NewCacheServiceClient(cacheClient, rpc.InProcessURL)
 	c.service, err = runs.New(c.config, runs.Deps{
-		Pool: pool, Blobs: c.blobs, Logger: zerolog.Nop(),
+		Pool: pool, Tenants: c.tenants, Blobs: c.blobs, Logger: zerolog.Nop(),
 		Peers: runs.Peers{Cache: c.scoped, GlobalCache: cacheserviceconnect.NewCacheServiceClient(cacheClient, rpc.InProcessURL)},
 	})
 	require.NoError(c.t, err)

@@ -120,6 +120,24 @@ func TestOverwrite(t *testing.T) {
 
 func TestScope(t *testing.T) {
 	c := newCacheFixture(t, nil)
+	c.scopes(true)
+}
+
+// TestScopeOfTenants: where people sign in, no project sees or replaces what another has computed, whatever the run asks for, unless the
+// configuration allows it.
+func TestScopeOfTenants(t *testing.T) {
+	for name, shared := range map[string]bool{"apart": false, "shared": true} {
+		t.Run(name, func(t *testing.T) {
+			config := cacheConfig()
+			config.Cache.Shared = shared
+			startCacheFixture(t, config, true).scopes(shared)
+		})
+	}
+}
+
+// scopes computes one key in several domains, for the domain alone and for everyone.
+func (c *cacheFixture) scopes(shared bool) {
+	t := c.t
 	everywhere := &task.RunSpec{CacheConfig: &task.CacheConfig{CacheLookupScope: task.CacheLookupScope_CACHE_LOOKUP_SCOPE_GLOBAL}}
 	in := func(run, domain string, spec *task.RunSpec) {
 		request := namedRun(run)
@@ -143,7 +161,14 @@ func TestScope(t *testing.T) {
 	require.Equal(t, statusMiss, c.admitted("world", "a0").Status, "another scope")
 	succeed("world", "staging")
 	in("also", "production", everywhere)
-	c.eventually("a hit of the global scope", func() bool { return c.state("also", "a0").Status == core.CatalogCacheStatus_CACHE_HIT })
+	if shared {
+		c.eventually("a hit of the global scope", func() bool { return c.state("also", "a0").Status == core.CatalogCacheStatus_CACHE_HIT })
+	} else {
+		require.Equal(t, statusMiss, c.admitted("also", "a0").Status, "what another domain has computed")
+		succeed("also", "production")
+		in("more", "production", everywhere)
+		c.eventually("a hit of the domain", func() bool { return c.state("more", "a0").Status == core.CatalogCacheStatus_CACHE_HIT })
+	}
 	in("again", "development", nil)
 	c.eventually("a hit of the project's scope", func() bool { return c.state("again", "a0").Status == core.CatalogCacheStatus_CACHE_HIT })
 }

@@ -45,6 +45,8 @@ type Blobs interface {
 // Deps are the dependencies of the service. Pool and Blobs are required; the service closes neither.
 type Deps struct {
 	Pool *pgxpool.Pool
+	// Tenants says that people sign in, so that what one project knows is not for another by default.
+	Tenants bool
 	// Tracked sees the tables of store.TrackedSchema; without it, there is no TrackedRunService.
 	Tracked *pgxpool.Pool
 	// Replicas serve lists and figures; nil means that the primary does.

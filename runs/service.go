@@ -162,7 +162,9 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},
 		Several: deps.Several, Leases: leases, Pace: deps.Pace, Clock: deps.Clock, Logger: logger,
 	})
-	l.cache = cachelink.New(config.Cache, cachelink.Deps{
+	caching := config.Cache
+	caching.Shared = caching.Shared || !deps.Tenants
+	l.cache = cachelink.New(caching, cachelink.Deps{
 		Scoped: deps.Peers.Cache, Global: deps.Peers.GlobalCache, Reader: worklists.NewCacheReader(deps.Pool), Settler: l.writer,
 		Keys: worklists.NewReservedKeys(deps.Pool), Specs: l.live, Blobs: deps.Blobs, Leases: leases,
 		Lookups: cacheSignals{l.feed.Subscribe()}, Waits: cacheSignals{l.feed.Subscribe()}, Clock: deps.Clock, Logger: logger,

@@ -105,6 +105,6 @@ func (a *Accounts) SignIn(ctx context.Context, name, password string) (sessions.
 	}
 	return sessions.Person{
 		Subject: a.Subject(account.Name), Name: cmp.Or(account.DisplayName, account.Name), Email: account.Email, Groups: account.Groups,
-		Account: account.Name,
+		Account: account.Name, Password: account.Password,
 	}, nil
 }

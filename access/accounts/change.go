@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/access/store"
@@ -42,6 +43,11 @@ func (a *Accounts) SetPassword(ctx context.Context, name, password, keep string)
 		return err
 	}
 	return a.store.SetPassword(ctx, name, hash(password), a.Subject(name), keep)
+}
+
+// SetGroups replaces the groups of an account, and ends its sessions. It fails with store.ErrNone.
+func (a *Accounts) SetGroups(ctx context.Context, name string, groups []string) error {
+	return a.store.SetGroups(ctx, name, slices.Compact(slices.Sorted(slices.Values(groups))), a.Subject(name))
 }
 
 // Unlock forgets the wrong passwords of an account. It fails with store.ErrNone.

@@ -24,6 +24,8 @@ type Request struct {
 type approved struct {
 	Request
 	Person sessions.Person `json:"person"`
+	// Session is that of the browser in which the person approved it.
+	Session string `json:"session"`
 }
 
 // VerifyAuthRequest implements op.Server.
@@ -56,14 +58,14 @@ func (s *Server) Waiting(ctx context.Context, id string) (request Request, found
 	return request, found, err
 }
 
-// Approve answers a request for a person, once, and returns the URL of the client at which the browser delivers the code.
-func (s *Server) Approve(ctx context.Context, id string, person sessions.Person) (redirect string, found bool, err error) {
+// Approve answers a request for the person of a session, once, and returns the URL of the client at which the browser delivers the code.
+func (s *Server) Approve(ctx context.Context, id string, by sessions.Session) (redirect string, found bool, err error) {
 	var request Request
 	if found, err = s.Store.TakeGrant(ctx, store.GrantRequest, id, &request); err != nil || !found {
 		return "", false, err
 	}
 	code := rand.Text()
-	if err := s.Store.PutGrant(ctx, store.GrantCode, code, approved{request, person}, codeLifetime); err != nil {
+	if err := s.Store.PutGrant(ctx, store.GrantCode, code, approved{request, by.Person, by.ID}, codeLifetime); err != nil {
 		return "", false, err
 	}
 	return request.answer(url.Values{"code": {code}}), true, nil
@@ -113,5 +115,5 @@ func (s *Server) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.Acce
 	if err := op.AuthorizeCodeChallenge(r.Data.CodeVerifier, challenge); err != nil {
 		return nil, err
 	}
-	return s.signIn(ctx, request.Client, request.Person)
+	return s.signIn(ctx, request.Client, request.Person, request.Session)
 }

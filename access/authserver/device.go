@@ -19,6 +19,8 @@ type device struct {
 	Client string           `json:"client"`
 	Denied bool             `json:"denied,omitempty"`
 	Person *sessions.Person `json:"person,omitempty"` // who allowed it
+	// Session is that of the browser in which the person allowed it.
+	Session string `json:"session,omitempty"`
 }
 
 // DeviceAuthorization implements op.Server.
@@ -64,14 +66,18 @@ func (s *Server) DeviceWaits(ctx context.Context, userCode string) (waits bool, 
 	return s.Store.Grant(ctx, store.GrantUserCode, userCode, &code)
 }
 
-// AnswerDevice lets the device that waits under a code sign in as a person, or refuses it if there is none. found is false if
-// none waits.
-func (s *Server) AnswerDevice(ctx context.Context, userCode string, person *sessions.Person) (found bool, err error) {
+// AnswerDevice lets the device that waits under a code sign in as the person of a session, or refuses it if allow is false. found is
+// false if none waits.
+func (s *Server) AnswerDevice(ctx context.Context, userCode string, by sessions.Session, allow bool) (found bool, err error) {
 	var code string
 	if found, err = s.Store.TakeGrant(ctx, store.GrantUserCode, userCode, &code); err != nil || !found {
 		return false, err
 	}
-	return true, s.Store.ChangeGrant(ctx, store.GrantDevice, code, device{Client: CommandLine, Denied: person == nil, Person: person})
+	answer := device{Client: CommandLine, Denied: !allow}
+	if allow {
+		answer.Person, answer.Session = &by.Person, by.ID
+	}
+	return true, s.Store.ChangeGrant(ctx, store.GrantDevice, code, answer)
 }
 
 // DeviceToken implements op.Server.
@@ -94,5 +100,5 @@ func (s *Server) DeviceToken(ctx context.Context, r *op.ClientRequest[oidc.Devic
 	if !found {
 		return nil, oidc.ErrExpiredDeviceCode()
 	}
-	return s.signIn(ctx, waiting.Client, *waiting.Person)
+	return s.signIn(ctx, waiting.Client, *waiting.Person, waiting.Session)
 }

@@ -32,13 +32,15 @@ type claims struct {
 	Client  string `json:"client_id"`
 }
 
-// signIn begins the session of a person at a client, and answers with its tokens.
-func (s *Server) signIn(ctx context.Context, clientID string, person sessions.Person) (*op.Response, error) {
+// signIn begins the session of a person at a client, which the person approved in another session, and answers with its tokens.
+func (s *Server) signIn(ctx context.Context, clientID string, person sessions.Person, approver string) (*op.Response, error) {
 	person.IDToken = "" // a client signs out alone
-	session, refresh, err := s.Sessions.Begin(ctx, clientID, person)
+	session, refresh, err := s.Sessions.BeginApproved(ctx, clientID, person, approver)
 	switch {
 	case errors.Is(err, store.ErrNone):
 		return nil, oidc.ErrInvalidGrant().WithDescription("the account %s was removed", person.Account)
+	case errors.Is(err, store.ErrEnded):
+		return nil, oidc.ErrInvalidGrant().WithDescription("the person has signed out, or was signed out, since; sign in again")
 	case err != nil:
 		return nil, failed(err)
 	}

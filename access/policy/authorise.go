@@ -9,8 +9,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
-// self is the permission of what callers ask about themselves, for which a valid credential is enough.
-const self = "identity.view"
+// own reports whether a permission is about the caller alone, so that a valid credential is enough: who it is, and its own password.
+func own(permission string) bool {
+	return permission == "identity.view" || permission == "identity.update"
+}
 
 // Authorise implements authz.Authoriser.
 func (p *Policy) Authorise(ctx context.Context, identity authz.Identity, rule authz.Rule, resource authz.Resource) (authz.Scope, error) {
@@ -26,7 +28,7 @@ func (p *Policy) Authorise(ctx context.Context, identity authz.Identity, rule au
 		return authz.Scope{}, err
 	}
 	if rule.Members {
-		if rule.Action != self && given.none() {
+		if !own(rule.Action) && given.none() {
 			return authz.Scope{}, authz.Denied("%s has no role in this installation%s", identity.Subject, p.ask())
 		}
 		return authz.Everything(), nil

@@ -205,6 +205,33 @@ func TestEveryPermissionIsInARole(t *testing.T) {
 	require.ErrorContains(t, policy.CheckPattern("run"), "want noun.verb")
 }
 
+// TestOnlyOperatorsDecideAboutAccounts: groups of accounts carry rights, so a role that includes all changes does not include those of
+// accounts, unless it includes everything.
+func TestOnlyOperatorsDecideAboutAccounts(t *testing.T) {
+	roles := map[string][]string{
+		"verbs": {"*.create", "*.update", "*.delete", "*.view"}, "noun": {"account.*"}, "names": {"account.create", "account.update", "account.delete"},
+		"everything": {"*.*"},
+	}
+	for name, permissions := range roles {
+		p, s, _ := fixture(t, store.Binding{Member: user("ada"), Role: name})
+		s.change(func() { s.roles = []store.Role{{Name: name, Permissions: permissions}} })
+		require.NoError(t, p.Refresh(t.Context()))
+		for _, permission := range []string{"account.create", "account.update", "account.delete"} {
+			_, err := p.Authorise(t.Context(), ada, authz.Rule{Action: permission}, authz.Resource{Kind: "account", Name: "grace"})
+			require.Equal(t, name == "everything", err == nil, "%s with the role %s: %v", permission, name, err)
+			require.ErrorContains(t, policy.CheckPattern(permission), "is for operators alone")
+		}
+	}
+	require.NoError(t, policy.CheckPattern("account.*"), "which is to see them")
+	p, _, _ := fixture(t)
+	for _, permission := range []string{"identity.view", "identity.update"} {
+		_, err := p.Authorise(t.Context(), ada, authz.Rule{Action: permission, Members: true}, authz.Resource{})
+		require.NoError(t, err, "about oneself, without any role")
+	}
+	_, err := p.Authorise(t.Context(), ada, authz.Rule{Action: "queue.view", Members: true}, authz.Resource{})
+	require.Error(t, err)
+}
+
 func TestRefusalsSayWhatIsMissing(t *testing.T) {
 	p, _, _ := fixture(t, store.Binding{Member: user("ada"), Role: policy.Viewer, Project: "p"})
 	err := decide(t, p, ada, "run.create", "p", "d")

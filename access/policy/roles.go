@@ -43,7 +43,7 @@ var levels = []struct {
 		"access.explain", "audit.view", "binding.create", "binding.delete", "binding.view", "project.create", "project.update",
 		"settings.create", "settings.update",
 	}},
-	{Operator, "does everything in the installation", []string{"*.*"}},
+	{Operator, "does everything in the installation", []string{all}},
 }
 
 // BuiltIn are the roles that come with the product.
@@ -73,6 +73,9 @@ func CheckPattern(pattern string) error {
 	if !patternForm.MatchString(pattern) {
 		return fmt.Errorf("want noun.verb, noun.* or *.verb, such as run.view, got %q", pattern)
 	}
+	if ofOperators(pattern) {
+		return fmt.Errorf("%s is for operators alone: accounts have passwords and groups, to which others have given rights", pattern)
+	}
 	if !slices.ContainsFunc(Permissions(), func(permission string) bool { return gives([]string{pattern}, permission) }) {
 		return fmt.Errorf("no permission is %q", pattern)
 	}
@@ -92,8 +95,20 @@ func Permissions() []string { return permissions }
 
 var permissions = slices.Compact(slices.Sorted(slices.Values(append(authz.Permissions(), KeyAdminister, AccessExplain))))
 
+// all is the pattern of every permission.
+const all = "*.*"
+
+// ofOperators reports whether only roles with every permission have a permission: to decide about local accounts. Who makes an account, or sets
+// its password or its groups, can sign in with whatever was given to it and to these groups.
+func ofOperators(permission string) bool {
+	return slices.Contains([]string{"account.create", "account.delete", "account.update"}, permission)
+}
+
 // gives reports whether patterns include a permission.
 func gives(patterns []string, permission string) bool {
+	if ofOperators(permission) {
+		return slices.Contains(patterns, all)
+	}
 	noun, verb, _ := strings.Cut(permission, ".")
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		if pattern == permission {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/access/policy"
+	"github.com/flyte-binary/flyte-binary/access/sessions"
 	"github.com/flyte-binary/flyte-binary/access/store"
 	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
@@ -67,10 +68,15 @@ func (h KeyHandler) CreateKey(ctx context.Context, request *accessv1.CreateKeyRe
 	key := store.Key{
 		Name: request.GetName(), Owner: caller.Subject(ctx), OwnerGroups: authz.IdentityFrom(ctx).Groups, Service: request.GetService(),
 	}
+	if credential := authz.IdentityFrom(ctx).Credential; sessions.IsID(credential) {
+		key.Session = credential
+	}
 	made, err := h.Keys.Create(ctx, key, lifetime, bindings, func(role string) bool { return known[role] })
 	switch {
 	case errors.Is(err, store.ErrNone):
 		return nil, rpc.NotFound("a role of the key was deleted meanwhile")
+	case errors.Is(err, store.ErrEnded):
+		return nil, rpc.Unauthenticated("the session has ended; sign in again")
 	case err != nil:
 		return nil, err
 	}

@@ -19,6 +19,8 @@ type Person struct {
 	Issuer string `json:"issuer,omitempty"`
 	// Account is the name of the local account; empty for people of providers.
 	Account string `json:"account,omitempty"`
+	// Password is the hash against which the password of the account was checked; empty in sessions.
+	Password string `json:"-"`
 	// IDToken is that of the provider, to sign out there; may be empty.
 	IDToken string `json:"id_token,omitempty"`
 }

@@ -27,6 +27,8 @@ type Session struct {
 	ID     string
 	Client string
 	Person Person
+	// ApprovedBy is the session of the browser that let this one begin; empty for those of browsers.
+	ApprovedBy string
 	// ExpiresAt is when it ends in any case.
 	ExpiresAt time.Time
 }
@@ -68,20 +70,61 @@ func New(s *store.Store, clk clock.Clock, lifetimes Lifetimes) (*Sessions, error
 }
 
 // Begin signs a person in at a client. The token is not stored and cannot be read again. It fails with store.ErrNone if the local account of
-// the person was removed.
+// the person was removed, or has got another password.
 func (s *Sessions) Begin(ctx context.Context, client string, person Person) (session Session, token string, err error) {
+	return s.begin(ctx, client, person, "")
+}
+
+// BeginApproved is Begin for a client that a person let in from a browser. The session ends with that of the browser, whose id is approver: when
+// the person signs out there, or is signed out. It fails with store.ErrEnded if that has happened.
+func (s *Sessions) BeginApproved(ctx context.Context, client string, person Person, approver string) (session Session, token string, err error) {
+	if approver == "" {
+		return Session{}, "", store.ErrEnded
+	}
+	return s.begin(ctx, client, person, approver)
+}
+
+func (s *Sessions) begin(ctx context.Context, client string, person Person, approver string) (Session, string, error) {
+	row, token, err := s.row(idPrefix+random()[:16], client, person)
+	if err != nil {
+		return Session{}, "", err
+	}
+	row.ApprovedBy = approver
+	if row.ExpiresAt, err = s.store.AddSession(ctx, row); err != nil {
+		return Session{}, "", err
+	}
+	person.Password = ""
+	return Session{ID: row.ID, Client: client, Person: person, ApprovedBy: approver, ExpiresAt: row.ExpiresAt}, token, nil
+}
+
+// row is a session that begins now, with its token.
+func (s *Sessions) row(id, client string, person Person) (row store.Session, token string, err error) {
 	body, err := json.Marshal(person)
 	if err != nil {
-		return Session{}, "", fmt.Errorf("encode a person: %w", err)
+		return store.Session{}, "", fmt.Errorf("encode a person: %w", err)
 	}
 	now := s.clock.Now()
-	session = Session{ID: idPrefix + random()[:16], Client: client, Person: person, ExpiresAt: now.Add(s.lifetimes.Absolute)}
 	token = random() + random()
-	err = s.store.AddSession(ctx, store.Session{
-		ID: session.ID, Token: hashed(token), Client: client, Subject: person.Subject, Person: body, Account: person.Account,
-		CreatedAt: now, SeenAt: now, ExpiresAt: session.ExpiresAt,
-	})
-	return session, token, err
+	return store.Session{
+		ID: id, Token: hashed(token), Client: client, Subject: person.Subject, Person: body, Account: person.Account, Password: person.Password, Groups: person.Groups,
+		CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(s.lifetimes.Absolute),
+	}, token, nil
+}
+
+// Renew begins a session anew, because its person signed in again where it is: it gets another token, and keeps its id and what it has
+// approved. It fails as Begin does, and with store.ErrEnded if the session has ended or is of another person.
+func (s *Sessions) Renew(ctx context.Context, session Session, person Person) (Session, string, error) {
+	row, token, err := s.row(session.ID, session.Client, person)
+	if err != nil {
+		return Session{}, "", err
+	}
+	if err := s.store.RenewSession(ctx, row); err != nil {
+		return Session{}, "", err
+	}
+	s.forget(func(known Session) bool { return known.ID == session.ID })
+	person.Password = ""
+	session.Person, session.ExpiresAt = person, row.ExpiresAt
+	return session, token, nil
 }
 
 // ByToken is the session of a token. found is false if there is none, or it has ended.
@@ -101,23 +144,23 @@ func (s *Sessions) Lasts(ctx context.Context, id string) (bool, error) {
 	return found, err
 }
 
-// End ends a session: here at once, in other processes within Fresh.
+// End ends a session and those that it approved: here at once, in other processes within Fresh.
 func (s *Sessions) End(ctx context.Context, id string) error {
 	if err := s.store.EndSession(ctx, id); err != nil {
 		return err
 	}
-	for _, key := range s.cache.Keys() {
-		if known, ok := s.cache.Peek(key); ok && known.session.ID == id {
-			s.cache.Remove(key)
-		}
-	}
+	s.forget(func(known Session) bool { return known.ID == id || known.ApprovedBy == id })
 	return nil
 }
 
 // Forget reads the sessions of a subject again that were read before; in other processes this takes up to Fresh.
 func (s *Sessions) Forget(subject string) {
+	s.forget(func(known Session) bool { return known.Person.Subject == subject })
+}
+
+func (s *Sessions) forget(which func(Session) bool) {
 	for _, key := range s.cache.Keys() {
-		if known, ok := s.cache.Peek(key); ok && known.session.Person.Subject == subject {
+		if known, ok := s.cache.Peek(key); ok && which(known.session) {
 			s.cache.Remove(key)
 		}
 	}
@@ -140,7 +183,7 @@ func (s *Sessions) recall(ctx context.Context, key string, use bool, read func()
 	}
 	known := answer{at: now, found: found && now.Before(row.ExpiresAt) && now.Sub(row.SeenAt) < s.lifetimes.Idle}
 	if known.found {
-		known.session = Session{ID: row.ID, Client: row.Client, ExpiresAt: row.ExpiresAt}
+		known.session = Session{ID: row.ID, Client: row.Client, ApprovedBy: row.ApprovedBy, ExpiresAt: row.ExpiresAt}
 		if err := json.Unmarshal(row.Person, &known.session.Person); err != nil {
 			return Session{}, false, fmt.Errorf("decode the person of a session: %w", err)
 		}

@@ -46,11 +46,11 @@ func (p *Pages) answerDevice(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, DevicePage+"?"+url.Values{"user_code": {code}}.Encode(), http.StatusSeeOther)
 		return
 	}
-	person, answer := &session.Person, "Signed in"
-	if r.PostFormValue("answer") != "allow" {
-		person, answer = nil, "Refused"
+	allow, answer := r.PostFormValue("answer") == "allow", "Signed in"
+	if !allow {
+		answer = "Refused"
 	}
-	found, err := p.Server.AnswerDevice(r.Context(), code, person)
+	found, err := p.Server.AnswerDevice(r.Context(), code, session, allow)
 	switch {
 	case err != nil:
 		p.broken(w, r, err)
@@ -61,7 +61,7 @@ func (p *Pages) answerDevice(w http.ResponseWriter, r *http.Request) {
 		shown.write(w)
 	default:
 		p.record(r, session, DevicePage)
-		p.Log.Info().Str("subject", session.Person.Subject).Str("peer", r.RemoteAddr).Bool("allowed", person != nil).Msg("a device asked to sign in")
+		p.Log.Info().Str("subject", session.Person.Subject).Str("peer", r.RemoteAddr).Bool("allowed", allow).Msg("a device asked to sign in")
 		shown := &page{title: answer}
 		shown.add(`<p>You can close this page.</p>`)
 		shown.write(w)

@@ -147,12 +147,24 @@ func (d destination) query() string {
 	return values.Encode()
 }
 
-// enter begins the session of a person in the browser, in place of one that is there, and leads to the destination.
-func (p *Pages) enter(w http.ResponseWriter, r *http.Request, person sessions.Person, to destination) {
-	if before, found, err := p.session(r); err == nil && found {
+// begin begins the session of a person in the browser. A person who is signed in there already keeps the session, with another token: the
+// command line may ask twice at once, and the second sign-in must not end what the first has approved. Another person's session ends.
+func (p *Pages) begin(r *http.Request, person sessions.Person) (sessions.Session, string, error) {
+	before, found, err := p.session(r)
+	if err == nil && found && before.Person.Subject == person.Subject {
+		session, token, err := p.Sessions.Renew(r.Context(), before, person)
+		if !errors.Is(err, store.ErrEnded) {
+			return session, token, err
+		}
+	} else if err == nil && found {
 		_ = p.Sessions.End(r.Context(), before.ID) // it expires if it cannot be ended now
 	}
-	session, token, err := p.Sessions.Begin(r.Context(), Console, person)
+	return p.Sessions.Begin(r.Context(), Console, person)
+}
+
+// enter begins the session of a person in the browser, in place of one that is there, and leads to the destination.
+func (p *Pages) enter(w http.ResponseWriter, r *http.Request, person sessions.Person, to destination) {
+	session, token, err := p.begin(r, person)
 	switch {
 	case errors.Is(err, store.ErrNone): // the account was removed meanwhile
 		p.form(w, r, to, sessions.Session{}, false, accounts.ErrRefused.Error())
@@ -169,15 +181,15 @@ func (p *Pages) enter(w http.ResponseWriter, r *http.Request, person sessions.Pe
 	p.record(r, session, Page)
 	p.cookies.set(w, sessionCookie, token, p.Lifetime)
 	if to.Request != "" {
-		p.answerRequest(w, r, to.Request, person)
+		p.answerRequest(w, r, to.Request, session)
 		return
 	}
 	http.Redirect(w, r, local(to.Return), http.StatusSeeOther)
 }
 
 // answerRequest gives the client that waits its code.
-func (p *Pages) answerRequest(w http.ResponseWriter, r *http.Request, request string, person sessions.Person) {
-	redirect, found, err := p.Server.Approve(r.Context(), request, person)
+func (p *Pages) answerRequest(w http.ResponseWriter, r *http.Request, request string, by sessions.Session) {
+	redirect, found, err := p.Server.Approve(r.Context(), request, by)
 	p.toClient(w, r, redirect, found, err)
 }
 
@@ -311,7 +323,7 @@ func (p *Pages) approve(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, Page+"?"+destination{Request: request}.query(), http.StatusSeeOther)
 	case r.PostFormValue("answer") == "allow":
 		p.record(r, session, approvePath)
-		p.answerRequest(w, r, request, session.Person)
+		p.answerRequest(w, r, request, session)
 	default:
 		redirect, found, err := p.Server.Deny(r.Context(), request)
 		p.toClient(w, r, redirect, found, err)

@@ -88,6 +88,29 @@ func (s *Store) SetPassword(ctx context.Context, name, password, subject, keep s
 	return nil
 }
 
+// SetGroups replaces the groups of an account, for its keys too, and ends the sessions of its subject: they have the groups of the sign-in. It
+// fails with ErrNone.
+func (s *Store) SetGroups(ctx context.Context, name string, groups []string, subject string) error {
+	if groups == nil {
+		groups = []string{}
+	}
+	err := s.changePolicy(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE access_accounts SET groups = $2 WHERE name = $1 AND disabled_at IS NULL`, name, groups)
+		if err != nil || tag.RowsAffected() == 0 {
+			return errors.Join(err, when(err == nil, ErrNone))
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM access_sessions WHERE subject = $1`, subject); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE access_keys SET owner_groups = $2 WHERE owner = $1 AND NOT service`, subject, groups)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("replace the groups of %s: %w", name, err)
+	}
+	return nil
+}
+
 // UnlockAccount forgets the wrong passwords of an account. It fails with ErrNone.
 func (s *Store) UnlockAccount(ctx context.Context, name string) error {
 	tag, err := s.pool.Exec(ctx, `UPDATE access_accounts SET failures = 0, locked_until = NULL WHERE name = $1 AND disabled_at IS NULL`, name)
@@ -100,6 +123,10 @@ func (s *Store) UnlockAccount(ctx context.Context, name string) error {
 // EndSessionsOf deletes every session of a subject, and revokes the subject's keys if keys is set. It returns how many there were.
 func (s *Store) EndSessionsOf(ctx context.Context, subject string, keys bool) (sessions, revoked int64, err error) {
 	err = s.changePolicy(ctx, func(tx pgx.Tx) error {
+		// Two statements: the first waits for what the sessions approve now, and the second sees it.
+		if _, err := tx.Exec(ctx, `SELECT FROM access_sessions WHERE subject = $1 ORDER BY id FOR UPDATE`, subject); err != nil {
+			return err
+		}
 		tag, err := tx.Exec(ctx, `DELETE FROM access_sessions WHERE subject = $1`, subject)
 		if err != nil {
 			return err

@@ -17,7 +17,9 @@ type Key struct {
 	// OwnerGroups are those of the owner when the key is made, in alphabetical order.
 	OwnerGroups []string
 	// Service means that the rights of the owner do not bound those of the key.
-	Service    bool
+	Service bool
+	// Session is that in which the key is made; empty for what is made without one. It is not stored.
+	Session    string
 	Hint       string
 	CreatedAt  time.Time
 	ExpiresAt  *time.Time // nil means never
@@ -37,9 +39,15 @@ func scanKey(row pgx.CollectableRow) (k Key, err error) {
 }
 
 // CreateKey stores a key and its bindings. It fails with ErrNone if a role is not known; known reports which are not in the
-// database.
+// database. A key that is made in a session is made while the session lasts: else it fails with ErrEnded.
 func (s *Store) CreateKey(ctx context.Context, key Key, hash []byte, bindings []Binding, known func(role string) bool) error {
 	err := s.changePolicy(ctx, func(tx pgx.Tx) error {
+		if key.Session != "" {
+			// The end of the session waits, and then finds the key.
+			if _, err := s.holdSession(ctx, tx, key.Session); err != nil {
+				return err
+			}
+		}
 		_, err := tx.Exec(ctx, `INSERT INTO access_keys (id, name, owner, owner_groups, service, hash, hint, created_at, expires_at)
 			VALUES ($1, $2, $3, coalesce($4::text[], '{}'), $5, $6, $7, $8, $9)`,
 			key.ID, key.Name, key.Owner, key.OwnerGroups, key.Service, hash, key.Hint, key.CreatedAt, key.ExpiresAt)

@@ -18,24 +18,87 @@ type Session struct {
 	Person  []byte // JSON
 	// Account is the local account of the person, which must exist; empty for people of providers.
 	Account string
+	// Password is the hash that the account had when the person gave its password, with the groups that it had; it must have both still. Empty
+	// without a password.
+	Password string
+	Groups   []string
+	// ApprovedBy is the session of the browser that let this one begin; empty for those of browsers.
+	ApprovedBy string
 
 	CreatedAt, SeenAt, ExpiresAt time.Time
 }
 
-const sessionColumns = `id, token, client, subject, person, created_at, seen_at, expires_at`
+const sessionColumns = `id, token, client, subject, person, created_at, seen_at, expires_at, approved_by`
 
-// AddSession stores a new session. It fails with ErrNone if the account of the person was removed. The lock of the account's row lets a
-// removal wait until it can end this session too.
-func (s *Store) AddSession(ctx context.Context, session Session) error {
-	const insert = `WITH account AS (SELECT FROM access_accounts WHERE name = $9 AND disabled_at IS NULL FOR SHARE)
-		INSERT INTO access_sessions (` + sessionColumns + `) SELECT $1, $2::bytea, $3, $4, $5::bytea, $6::timestamptz, $7::timestamptz, $8::timestamptz
-		WHERE $9 = '' OR EXISTS (SELECT FROM account)`
-	tag, err := s.pool.Exec(ctx, insert, session.ID, session.Token, session.Client, session.Subject, session.Person,
-		session.CreatedAt, session.SeenAt, session.ExpiresAt, session.Account)
+// ErrEnded says that the session in which something was to be done has ended.
+var ErrEnded = errors.New("the session has ended")
+
+// AddSession stores a new session and returns when it expires: no later than the one that approved it. It fails with ErrNone if the account of the person was
+// removed or has another password, and with ErrEnded if the approving session has ended. The locks of both rows let the end of either wait until it can end
+// this session too.
+func (s *Store) AddSession(ctx context.Context, session Session) (expires time.Time, err error) {
+	expires = session.ExpiresAt
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if err := holdAccount(ctx, tx, session); err != nil {
+			return err
+		}
+		if session.ApprovedBy != "" {
+			end, err := s.holdSession(ctx, tx, session.ApprovedBy)
+			if err != nil {
+				return err
+			}
+			if end.Before(expires) {
+				expires = end
+			}
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO access_sessions (`+sessionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			session.ID, session.Token, session.Client, session.Subject, session.Person, session.CreatedAt, session.SeenAt, expires, session.ApprovedBy)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("store a session: %w", err)
+		return time.Time{}, fmt.Errorf("store a session: %w", err)
 	}
-	return when(tag.RowsAffected() == 0, ErrNone)
+	return expires, nil
+}
+
+// RenewSession gives a session that lasts another token and another beginning, because its person signed in again. What the session has
+// approved stays. It fails with ErrNone if the account of the person was removed, and with ErrEnded if the session has ended, or is that of
+// another person.
+func (s *Store) RenewSession(ctx context.Context, session Session) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if err := holdAccount(ctx, tx, session); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `UPDATE access_sessions SET token = $4, person = $5, created_at = $6, seen_at = $7, expires_at = $8
+			WHERE id = $1 AND client = $2 AND subject = $3 AND expires_at > $6`,
+			session.ID, session.Client, session.Subject, session.Token, session.Person, session.CreatedAt, session.SeenAt, session.ExpiresAt)
+		return errors.Join(err, when(err == nil && tag.RowsAffected() == 0, ErrEnded))
+	})
+	if err != nil {
+		return fmt.Errorf("renew a session: %w", err)
+	}
+	return nil
+}
+
+// holdAccount keeps the account of a session as it is until the end of the transaction. It fails with ErrNone if the account was removed, or has
+// got another password or other groups. People of providers have none.
+func holdAccount(ctx context.Context, tx pgx.Tx, session Session) error {
+	if session.Account == "" {
+		return nil
+	}
+	const hold = `SELECT FROM access_accounts WHERE name = $1 AND disabled_at IS NULL AND ($2 = '' OR password = $2 AND groups = coalesce($3::text[], '{}')) FOR SHARE`
+	tag, err := tx.Exec(ctx, hold, session.Account, session.Password, session.Groups)
+	return errors.Join(err, when(err == nil && tag.RowsAffected() == 0, ErrNone))
+}
+
+// holdSession keeps a session from being ended before the end of the transaction, and returns when it expires. It fails with ErrEnded.
+func (s *Store) holdSession(ctx context.Context, tx pgx.Tx, id string) (end time.Time, err error) {
+	const hold = `SELECT expires_at FROM access_sessions WHERE id = $1 AND expires_at > $2 FOR KEY SHARE`
+	err = tx.QueryRow(ctx, hold, id, s.clock.Now()).Scan(&end)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return time.Time{}, ErrEnded
+	}
+	return end, err
 }
 
 // SessionByToken reads the session with the hash of a token. found is false if there is none.
@@ -50,7 +113,7 @@ func (s *Store) SessionByID(ctx context.Context, id string) (session Session, fo
 
 func (s *Store) session(ctx context.Context, query string, key any) (session Session, found bool, err error) {
 	err = s.pool.QueryRow(ctx, query, key).Scan(&session.ID, &session.Token, &session.Client, &session.Subject, &session.Person,
-		&session.CreatedAt, &session.SeenAt, &session.ExpiresAt)
+		&session.CreatedAt, &session.SeenAt, &session.ExpiresAt, &session.ApprovedBy)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return Session{}, false, nil
@@ -68,9 +131,17 @@ func (s *Store) SeeSession(ctx context.Context, id string) error {
 	return nil
 }
 
-// EndSession deletes a session. One that does not exist has ended already.
+// EndSession deletes a session and those that it approved. One that does not exist has ended already.
 func (s *Store) EndSession(ctx context.Context, id string) error {
-	if _, err := s.pool.Exec(ctx, `DELETE FROM access_sessions WHERE id = $1`, id); err != nil {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// Two statements: the first waits for what the session approves now, and the second sees it.
+		if _, err := tx.Exec(ctx, `DELETE FROM access_sessions WHERE id = $1`, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM access_sessions WHERE approved_by = $1`, id)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
 	return nil

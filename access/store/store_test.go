@@ -140,7 +140,7 @@ func TestASignInRacesWithTheEndOfItsAccount(t *testing.T) {
 		require.ErrorIs(t, s.CreateAccount(t.Context(), store.Account{Name: name, Password: "hash"}), store.ErrExists)
 		var both sync.WaitGroup
 		both.Go(func() {
-			_ = s.AddSession(t.Context(), store.Session{ // it may be late
+			_, _ = s.AddSession(t.Context(), store.Session{ // it may be late
 				ID: name, Token: []byte(name), Client: "console", Subject: name, Person: []byte("{}"), Account: name, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour),
 			})
 		})
@@ -154,9 +154,9 @@ func TestASignInRacesWithTheEndOfItsAccount(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, found)
 	}
-	err := s.AddSession(t.Context(), store.Session{ID: "late", Token: []byte("late"), Account: "account-1", CreatedAt: now, SeenAt: now, ExpiresAt: now})
+	_, err := s.AddSession(t.Context(), store.Session{ID: "late", Token: []byte("late"), Account: "account-1", CreatedAt: now, SeenAt: now, ExpiresAt: now})
 	require.ErrorIs(t, err, store.ErrNone)
-	err = s.AddSession(t.Context(), store.Session{ID: "of a provider", Token: []byte("p"), Person: []byte("{}"), CreatedAt: now, SeenAt: now, ExpiresAt: now})
+	_, err = s.AddSession(t.Context(), store.Session{ID: "of a provider", Token: []byte("p"), Person: []byte("{}"), CreatedAt: now, SeenAt: now, ExpiresAt: now})
 	require.NoError(t, err)
 	require.NoError(t, s.AddAccount(t.Context(), store.Account{Name: "account-1", Password: "from the configuration"}))
 	require.ErrorIs(t, s.UnlockAccount(t.Context(), "account-1"), store.ErrNone, "a start does not make it again")

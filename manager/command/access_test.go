@@ -69,6 +69,17 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 	require.ErrorIs(t, err, accounts.ErrRefused)
 	_, err = s.SignIn(t.Context(), "grace", "a better password")
 	require.NoError(t, err)
+	text, err = run("", "groups", "grace", "--group", "research", "--group", "oncall")
+	require.NoError(t, err)
+	require.Equal(t, "grace is in: research, oncall\n", text)
+	person, err = s.SignIn(t.Context(), "grace", "a better password")
+	require.NoError(t, err)
+	require.Equal(t, []string{"oncall", "research"}, person.Groups)
+	text, err = run("", "groups", "grace")
+	require.NoError(t, err)
+	require.Equal(t, "grace is in: no group\n", text)
+	_, err = run("", "groups", "bob", "--group", "research")
+	require.ErrorContains(t, err, "there is no account bob")
 	text, err = run("", "sign-out", "grace", "--keys")
 	require.NoError(t, err)
 	require.Equal(t, "ended sessions: 0; revoked keys: 0\n", text)
@@ -93,7 +104,8 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 	events, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"account.create account grace", "account.update account grace", "account.update account grace", "account.update person grace", "account.delete account grace",
+		"account.create account grace", "account.update account grace", "account.update account grace",
+		"account.update account grace", "account.update account grace", "account.update person grace", "account.delete account grace",
 	}, events)
 }
 

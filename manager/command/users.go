@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ func usersCommand() *cobra.Command {
 running server. Passwords are read from the terminal, or from the first line of the standard input, never from the command line.` + readMore(accessPage),
 		Example: "  flyte-binary access users add grace --group research --config flyte.yaml",
 	}
-	command.AddCommand(usersList(), usersAdd(), usersPassword(),
+	command.AddCommand(usersList(), usersAdd(), usersPassword(), usersGroups(),
 		usersChange("remove", "End an account with its sessions, keys and bindings",
 			"Ends a local account: its sessions and tokens within seconds, its API keys and its bindings. A start does not make it again.",
 			"removed", (*access.Tools).RemoveAccount),
@@ -136,6 +137,32 @@ or from the first line of the standard input.` + readMore(accessPage),
 		},
 	}
 	from.flags(command)
+	return command
+}
+
+func usersGroups() *cobra.Command {
+	from := &source{}
+	var groups []string
+	command := &cobra.Command{
+		Use:   "groups NAME",
+		Short: "Replace the groups of a local account",
+		Long: `Replaces the groups of a local account, also as those of the owner of its API keys. It ends the sessions of the account within seconds,
+since they have the groups of their sign-in. Without --group the account is in none.` + readMore(accessPage),
+		Example: `  flyte-binary access users groups grace --group research --group oncall --config flyte.yaml
+  flyte-binary access users groups grace --config flyte.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return from.withTools(command, func(ctx context.Context, tools *access.Tools) error {
+				if err := tools.SetGroups(ctx, args[0], groups); err != nil {
+					return err
+				}
+				fmt.Fprintf(command.OutOrStdout(), "%s is in: %s\n", args[0], cmp.Or(strings.Join(groups, ", "), "no group"))
+				return nil
+			})
+		},
+	}
+	from.flags(command)
+	command.Flags().StringArrayVar(&groups, "group", nil, "a group that the account is in; may be repeated")
 	return command
 }
 

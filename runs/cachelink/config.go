@@ -27,6 +27,9 @@ type Config struct {
 	CallTimeout time.Duration `config:"callTimeout"`
 	// Tries is how often a call is tried whose failure is not caused by the request. Defaults to 3.
 	Tries int `config:"tries"`
+	// Shared lets runs share entries with the whole installation where people sign in, if they ask for it, as the SDK does by default. Otherwise they
+	// share them within their project and domain. Where access is open, they always may. Defaults to false.
+	Shared bool `config:"shared"`
 	// Lease is how long the replica that keeps reservations may be silent before another takes over. Defaults to 6s.
 	Lease time.Duration `config:"lease"`
 }

@@ -26,7 +26,7 @@ type Wish struct {
 	Outputs bool
 	// Overwrite skips the lookup and replaces an existing entry.
 	Overwrite bool
-	// Global shares entries between all projects and domains.
+	// Global shares entries between all projects and domains. It is what the run asks for, where that is allowed.
 	Global bool
 }
 
@@ -39,7 +39,7 @@ func (c Config) WishOf(spec *task.TaskSpec, run *task.RunSpec) Wish {
 		Outputs:   len(template.GetInterface().GetOutputs().GetVariables()) > 0,
 		//nolint:staticcheck // clients still send the field that is deprecated
 		Overwrite: run.GetOverwriteCache() || run.GetCacheConfig().GetOverwriteCache(),
-		Global:    run.GetCacheConfig().GetCacheLookupScope() == task.CacheLookupScope_CACHE_LOOKUP_SCOPE_GLOBAL,
+		Global:    c.Shared && run.GetCacheConfig().GetCacheLookupScope() == task.CacheLookupScope_CACHE_LOOKUP_SCOPE_GLOBAL,
 	}
 	if age := template.GetMetadata().GetCacheMaxAge(); age != nil {
 		wish.MaxAge = max(age.AsDuration(), 0)
