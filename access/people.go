@@ -44,6 +44,7 @@ type signIn struct {
 	proxy    providers.Proxy // nil without one
 	// authorities are those of the proxy's certificate; nil for a proxy without one.
 	authorities *certfiles.Authorities
+	owners      *owners
 	bearers     *bearers
 	clock       clock.Clock
 	log         zerolog.Logger
@@ -85,10 +86,13 @@ func newSignIn(config Config, s *store.Store, keys authserver.Keys, auditor auth
 	if made.proxy, made.authorities, err = proxyOf(config, clk, log); err != nil {
 		return nil, fmt.Errorf("proxy.clientCAFile: %w", err)
 	}
+	if made.owners, err = newOwners(s.OwnerSignedIn, clk); err != nil {
+		return nil, err
+	}
 	made.visitors = visitors.New(visitors.Deps{Store: s, Sessions: made.sessions, Client: signin.Console, Clock: clk, URL: url})
 	made.pages = signin.New(signin.Deps{
 		Store: s, Sessions: made.sessions, Accounts: made.accounts, Providers: all, Server: made.server, Visitors: made.visitors, URL: url,
-		Vouched: made.vouched, Lifetime: config.Sessions.Absolute, Auditor: auditor, Log: log,
+		Vouched: made.vouched, Lifetime: config.Sessions.Absolute, Auditor: auditor, Clock: clk, Log: log,
 	})
 	return made, nil
 }
@@ -180,6 +184,9 @@ func (s *signIn) Authenticate(ctx context.Context, request authz.Request) (authz
 	person, vouched, err := s.vouched(ctx, request)
 	if err != nil {
 		return authz.Identity{}, err
+	}
+	if vouched {
+		s.owners.saw(ctx, person)
 	}
 	token, presented := bearer(request.Header)
 	if presented && strings.Count(token, ".") == 2 {

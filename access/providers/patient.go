@@ -2,11 +2,14 @@ package providers
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -28,8 +31,9 @@ type patient struct {
 	next  http.RoundTripper
 	clock clock.Clock
 
-	mu    sync.Mutex
-	reads map[string]*read // GUARDED_BY(mu): by URL
+	asking singleflight.Group // by URL
+	mu     sync.Mutex
+	reads  map[string]*read // GUARDED_BY(mu): by URL
 }
 
 // read is the result of the last read of a document.
@@ -47,26 +51,45 @@ func newPatient(next http.RoundTripper, clk clock.Clock) *patient {
 
 // RoundTrip implements http.RoundTripper. An answer that is not 200 is an error.
 func (p *patient) RoundTrip(request *http.Request) (*http.Response, error) {
-	at := request.URL.String()
-	p.mu.Lock()
-	last := p.reads[at]
-	p.mu.Unlock()
-	now := p.clock.Now()
-	if last == nil || !now.Before(last.until) || now.Before(last.until.Add(-2*maxPause)) { // a clock that was set back ends no pause
-		last = p.ask(request, last)
-		p.mu.Lock()
-		p.reads[at] = last
-		p.mu.Unlock()
-	} else if last.err != nil {
-		return nil, fmt.Errorf("%w; it is asked again at %s", last.err, last.until.UTC().Format(time.TimeOnly))
+	last, fresh := p.last(request)
+	if !fresh {
+		// Callers at the same time share one read. It does not end with the first of them, which may leave.
+		asked, _, _ := p.asking.Do(request.URL.String(), func() (any, error) { return p.again(request), nil })
+		last = asked.(*read) //nolint:forcetypeassert // again returns nothing else
 	}
-	if last.err != nil {
+	switch {
+	case last.err != nil && fresh:
+		return nil, fmt.Errorf("%w; it is asked again at %s", last.err, last.until.UTC().Format(time.TimeOnly))
+	case last.err != nil:
 		return nil, last.err
 	}
 	return &http.Response{
 		Status: http.StatusText(http.StatusOK), StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: last.header.Clone(), Body: io.NopCloser(bytes.NewReader(last.body)), ContentLength: int64(len(last.body)), Request: request,
 	}, nil
+}
+
+// last is the result of the last read of a document, and whether it counts still.
+func (p *patient) last(request *http.Request) (last *read, fresh bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last, now := p.reads[request.URL.String()], p.clock.Now()
+	return last, last != nil && now.Before(last.until) && !now.Before(last.until.Add(-2*maxPause)) // a clock that was set back ends no pause
+}
+
+// again reads a document, unless another caller just did.
+func (p *patient) again(request *http.Request) *read {
+	last, fresh := p.last(request)
+	if fresh {
+		return last
+	}
+	reading, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), answerTimeout)
+	defer cancel()
+	last = p.ask(request.WithContext(reading), last)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reads[request.URL.String()] = last
+	return last
 }
 
 // ask reads a document.

@@ -105,7 +105,7 @@ type UnreachableError struct {
 
 // Error implements error.
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("the identity provider %s cannot be reached: %v", e.Provider, e.Err)
+	return fmt.Sprintf("%s cannot be reached: %v", e.Provider, e.Err)
 }
 
 // Unwrap gives the cause to errors.Is and errors.As.

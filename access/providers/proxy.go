@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -80,7 +82,7 @@ type AssertionConfig struct {
 // Assertions believes the tokens that a proxy signs, from any client.
 type Assertions struct {
 	config   AssertionConfig
-	verifier *oidc.IDTokenVerifier
+	keys     oidc.KeySet
 	clock    clock.Clock
 	verified *lru.Cache[[sha256.Size]byte, vouched]
 }
@@ -101,11 +103,21 @@ func NewAssertions(config AssertionConfig, clk clock.Clock) (*Assertions, error)
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of tokens: %w", err)
 	}
-	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), &http.Client{Timeout: answerTimeout}), config.KeysURL)
-	return &Assertions{config: config, clock: clk, verified: verified, verifier: oidc.NewVerifier(config.Issuer, keys, &oidc.Config{
-		ClientID: config.Audience, Now: func() time.Time { return clk.Now().Add(-leeway) },
-		SupportedSigningAlgs: []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA},
-	})}, nil
+	documents := &http.Client{Timeout: answerTimeout, Transport: newPatient(http.DefaultTransport, clk)}
+	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), documents), config.KeysURL)
+	return &Assertions{config: config, clock: clk, verified: verified, keys: keys}, nil
+}
+
+// verify checks a token. The error is an *UnreachableError if its key is not known and the keys cannot be read.
+func (a *Assertions) verify(ctx context.Context, raw string) (*oidc.IDToken, error) {
+	noting := &noting{KeySet: a.keys}
+	token, err := oidc.NewVerifier(a.config.Issuer, noting, &oidc.Config{
+		ClientID: a.config.Audience, Now: func() time.Time { return a.clock.Now().Add(-leeway) }, SupportedSigningAlgs: asymmetric(),
+	}).Verify(ctx, raw)
+	if unread := new(url.Error); errors.As(noting.err, &unread) {
+		return nil, &UnreachableError{Provider: "The server of the proxy's keys", Err: noting.err}
+	}
+	return token, err //nolint:wrapcheck // its text names the token
 }
 
 // Person implements Proxy.
@@ -121,8 +133,12 @@ func (a *Assertions) Person(ctx context.Context, request authz.Request) (session
 	if known, ok := a.verified.Get(key); ok && a.clock.Now().Before(known.ends) {
 		return known.person, true, nil
 	}
-	token, err := a.verifier.Verify(ctx, raw[0])
-	if err != nil {
+	token, err := a.verify(ctx, raw[0])
+	unreachable := new(UnreachableError)
+	switch {
+	case errors.As(err, &unreachable):
+		return sessions.Person{}, false, rpc.Unavailable(err, "the keys of the proxy cannot be read to verify its token; try again")
+	case err != nil:
 		return sessions.Person{}, false, rpc.Unauthenticated("the token of the proxy in the header %s is not valid: %v", a.config.Header, err)
 	}
 	var said claims
@@ -136,6 +152,7 @@ func (a *Assertions) Person(ctx context.Context, request authz.Request) (session
 	}
 	person := sessions.Person{
 		Subject: a.config.Prefix + subject, Name: said.text(names.Name), Email: said.text(names.Email), Groups: said.texts(names.Groups), Issuer: ProxyName,
+		SaidAt: token.IssuedAt,
 	}
 	a.verified.Add(key, vouched{person, token.Expiry})
 	return person, true, nil

@@ -54,6 +54,11 @@ type signatures struct {
 	algorithms []string
 }
 
+// asymmetric are the algorithms whose keys are public.
+func asymmetric() []string {
+	return []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
+}
+
 // signaturesOf reads where the keys of a provider are. They are fetched by the client when a token first needs them.
 func (p *Provider) signaturesOf(known *oidc.Provider) (signatures, error) {
 	var about struct {
@@ -63,10 +68,9 @@ func (p *Provider) signaturesOf(known *oidc.Provider) (signatures, error) {
 	if err := known.Claims(&about); err != nil {
 		return signatures{}, fmt.Errorf("the metadata of %s: %w", p.config.Name, err)
 	}
-	asymmetric := []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
 	found := signatures{keys: oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), p.documents), about.Keys)}
 	for _, algorithm := range about.Algorithms {
-		if slices.Contains(asymmetric, algorithm) {
+		if slices.Contains(asymmetric(), algorithm) {
 			found.algorithms = append(found.algorithms, algorithm)
 		}
 	}

@@ -4,6 +4,7 @@ package sessions
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
@@ -21,6 +22,8 @@ type Person struct {
 	Account string `json:"account,omitempty"`
 	// Password is the hash against which the password of the account was checked; empty in sessions.
 	Password string `json:"-"`
+	// SaidAt is when a proxy said this of the person, if its word has a time.
+	SaidAt time.Time `json:"-"`
 	// IDToken is that of the provider, to sign out there; may be empty.
 	IDToken string `json:"id_token,omitempty"`
 }

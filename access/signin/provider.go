@@ -70,7 +70,7 @@ func (p *Pages) fromProvider(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if refusal := r.FormValue("error"); refusal != "" {
-		p.Log.Warn().Str("issuer", provider.Name()).Str("error", refusal).Str("description", r.FormValue("error_description")).Msg("sign-in refused")
+		p.warn("refusal of "+provider.Name()).Str("issuer", provider.Name()).Str("error", refusal).Str("description", r.FormValue("error_description")).Msg("sign-in refused")
 		p.form(w, r, leaving.destination, sessions.Session{}, false, provider.Name()+" did not sign you in: "+refusal+" "+r.FormValue("error_description"))
 		return
 	}
@@ -84,7 +84,7 @@ func (p *Pages) fromProvider(w http.ResponseWriter, r *http.Request) {
 
 // providerFailed says why signing in at a provider does not work.
 func (p *Pages) providerFailed(w http.ResponseWriter, r *http.Request, err error) {
-	p.Log.Error().Err(err).Msg("sign-in at a provider failed")
+	p.fail("provider").Err(err).Msg("sign-in at a provider failed")
 	shown := &page{status: http.StatusBadGateway, title: "The identity provider does not work"}
 	unreachable, clocks := new(providers.UnreachableError), new(providers.ClockError)
 	switch {

@@ -1,9 +1,11 @@
 package signin
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 
+	"github.com/flyte-binary/flyte-binary/access/providers"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
@@ -11,8 +13,13 @@ import (
 // that waits is not answered before its person has said so. It reports whether it has answered.
 func (p *Pages) throughProxy(w http.ResponseWriter, r *http.Request, to destination) bool {
 	person, vouched, err := p.Vouched(r.Context(), authz.Request{Header: r.Header, TLS: r.TLS, Peer: r.RemoteAddr, Method: r.Method})
+	unreachable := new(providers.UnreachableError)
+	if errors.As(err, &unreachable) {
+		p.providerFailed(w, r, err)
+		return true
+	}
 	if err != nil {
-		p.Log.Warn().Err(err).Str("peer", r.RemoteAddr).Msg("the word of the proxy is not valid")
+		p.warn("proxy").Err(err).Str("peer", r.RemoteAddr).Msg("the word of the proxy is not valid")
 		return false
 	}
 	if !vouched {

@@ -21,7 +21,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/visitors"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/browserguard"
+	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // The paths of the pages.
@@ -68,6 +70,7 @@ type Deps struct {
 	Lifetime time.Duration
 	// Auditor records who signed in and out; nil records nothing.
 	Auditor authz.Auditor
+	Clock   clock.Clock
 	Log     zerolog.Logger
 }
 
@@ -75,10 +78,11 @@ type Deps struct {
 type Pages struct {
 	Deps
 	cookies cookies
+	lines   *loglimit.Limit
 }
 
 // New returns the pages.
-func New(deps Deps) *Pages { return &Pages{deps, cookiesAt(deps.URL)} }
+func New(deps Deps) *Pages { return &Pages{deps, cookiesAt(deps.URL), loglimit.New(deps.Clock)} }
 
 // Handler serves everything below Path, and the authorization server.
 func (p *Pages) Handler() http.Handler {
@@ -302,7 +306,7 @@ func (p *Pages) password(w http.ResponseWriter, r *http.Request) {
 	person, err := p.Accounts.SignIn(r.Context(), name, r.PostFormValue("password"))
 	switch {
 	case errors.Is(err, accounts.ErrRefused):
-		p.Log.Warn().Str("account", name).Str("peer", r.RemoteAddr).Msg("sign-in refused")
+		p.warn("password").Str("account", name).Str("peer", r.RemoteAddr).Msg("sign-in refused")
 		p.recordRefused(r, name, err)
 		p.form(w, r, to, sessions.Session{}, false, err.Error())
 	case err != nil:
@@ -379,7 +383,7 @@ func (p *Pages) gone(w http.ResponseWriter) {
 // broken answers for a failure of the server.
 func (p *Pages) broken(w http.ResponseWriter, r *http.Request, err error) {
 	id := rand.Text()[:8]
-	p.Log.Error().Err(err).Str("path", r.URL.Path).Str("id", id).Msg("sign-in failed")
+	p.fail(r.URL.Path).Err(err).Str("path", r.URL.Path).Str("id", id).Msg("sign-in failed")
 	shown := &page{status: http.StatusServiceUnavailable, title: "Signing in does not work at the moment"}
 	shown.add(`<p>Try again in a moment. The log of the server has the cause under `, text(id), `.</p>`)
 	shown.write(w)
