@@ -57,12 +57,12 @@ func (t *Tools) Verify(ctx context.Context) (audit.Verified, error) {
 	return audit.Verify(ctx, t.store)
 }
 
-// ExportAudit calls each for the audit events that pass a filter, oldest first. That they were read is recorded.
+// ExportAudit calls each for the audit events that pass a filter, oldest first. That they are read is recorded before the first call.
 func (t *Tools) ExportAudit(ctx context.Context, filter store.AuditFilter, each func(store.AuditEvent) error) error {
-	if err := audit.Export(ctx, t.store, filter, each); err != nil {
+	if err := t.record(ctx, "audit.view"); err != nil {
 		return err
 	}
-	return t.record(ctx, "audit.view")
+	return audit.Export(ctx, t.store, filter, each)
 }
 
 // CreateKey makes a key with a role in some places, that of a service or of its owner; a lifetime of 0 is the longest that the configuration

@@ -57,13 +57,13 @@ func (byName) Authenticate(_ context.Context, request authz.Request) (authz.Iden
 func startWithRoles(t *testing.T, changes ...func(*configuration.Config)) (url string) {
 	t.Helper()
 	config := withLocalSecrets(t, testConfig(t))
-	for _, change := range changes {
-		change(&config)
-	}
 	config.Access.Ask = "Ask root."
 	config.Access.Bindings = []access.BindingConfig{
 		{User: "root", Role: "operator"}, {User: "ada", Role: "contributor", Project: "mine"}, {User: "bob", Role: "viewer", Project: "theirs"},
 		{Group: "team of carol", Role: "runner", Domain: "development"}, {User: "dave", Role: "runner", Project: "mine", Domain: "development"},
+	}
+	for _, change := range changes {
+		change(&config)
 	}
 	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
 	server, err := manager.Complete(t.Context(), config, manager.Options{Logger: log, REST: nowhere(t), Authenticator: byName{}})

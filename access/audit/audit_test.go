@@ -139,12 +139,12 @@ func TestChangesOutsideOfTheDatabaseWaitForTheDisk(t *testing.T) {
 	w := &waits{}
 	recorder := audit.NewRecorder(w, false, clock.System{}, zerolog.Nop())
 	require.NoError(t, recorder.Start(t.Context()))
-	for _, procedure := range []string{deploy, "/flyteidl2.secret.SecretService/CreateSecret"} {
+	for _, procedure := range []string{deploy, "/flyteidl2.secret.SecretService/CreateSecret", "/flytebinary.access.v1.AuditService/SearchAudit"} {
 		_, _, err := recorder.Begin(as(t, "ada"), call(t, procedure, "r1"))
 		require.NoError(t, err)
 	}
 	require.NoError(t, recorder.Stop(t.Context()))
-	require.Equal(t, []bool{false, true}, w.wait)
+	require.Equal(t, []bool{false, true, true}, w.wait, "reading the record too, before its first row is sent")
 }
 
 // broken is a store that is unavailable.
@@ -382,4 +382,80 @@ func TestExport(t *testing.T) {
 	result, err := audit.Verify(t.Context(), s)
 	require.NoError(t, err)
 	require.Empty(t, result.Problem)
+}
+
+// TestAnExportIsRecordedFirst: a reader who breaks off after the first row has been recorded.
+func TestAnExportIsRecordedFirst(t *testing.T) {
+	s, recorder, _ := started(t)
+	require.NoError(t, s.AppendAudit(t.Context(), []store.AuditEnd{{Event: store.AuditEvent{At: time.Now(), Subject: "ada", Permission: "run.create"}}}, audit.Seal))
+	end, err := recorder.Begin(as(t, "eve"), call(t, "/flytebinary.access.v1.AuditService/SearchAudit", ""))
+	require.NoError(t, err)
+	require.NotNil(t, end)
+	open, err := s.OpenAudit(t.Context(), store.AuditFilter{Limit: 10}, time.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.Len(t, open, 1, "before the handler sends anything")
+	require.Equal(t, "eve audit.view", open[0].Subject+" "+open[0].Permission)
+	end(authz.Failed, errors.New("the connection is gone"))
+}
+
+// TestTheRecordOfAPlaceHasNoOther: the record of a project does not show names in another project, from calls that were about both, nor anything
+// by which they could be guessed. That of the installation has all of it.
+func TestTheRecordOfAPlaceHasNoOther(t *testing.T) {
+	s := store.New(pgtest.Schemas(t, store.Schema()), clock.System{})
+	text := func(resources ...authz.Resource) (texts []string) {
+		for _, resource := range resources {
+			texts = append(texts, resource.String())
+		}
+		return texts
+	}
+	run := authz.Resource{Kind: "run", Project: "mine", Domain: "d", Name: "r", Action: "a0"}
+	task := authz.Resource{Kind: "task", Project: "theirs", Domain: "d", Name: "secret-plan"}
+	other := authz.Resource{Kind: "task", Project: "mine", Domain: "other", Name: "hidden-too"}
+	whole := authz.Resource{Kind: "project", Project: "mine"}
+	events := []store.AuditEnd{
+		{Event: store.AuditEvent{Resources: text(run, task), Error: "task.view is not allowed on task theirs/d/secret-plan"}},
+		{Event: store.AuditEvent{Resources: text(run, other, whole, authz.Resource{}), Error: "task mine/other/hidden-too"}},
+		{Event: store.AuditEvent{Resources: append(text(run), "and 3 more"), Error: "no such run"}},
+		{ID: "open", Event: store.AuditEvent{Resources: text(run, task)}},
+	}
+	for i := range events {
+		e := &events[i].Event
+		e.At, e.Project, e.Domain, e.Outcome = time.Now().Add(-time.Hour), "mine", "d", "refused"
+	}
+	require.NoError(t, s.BeginAudit(t.Context(), events[3:], true))
+	require.NoError(t, s.AppendAudit(t.Context(), events[:3], audit.Seal))
+	handler := &audit.Handler{Store: s, Clock: clock.System{}}
+	search := func(scope *accessv1.Scope, after bool) (events []*accessv1.AuditEvent, all string) {
+		request := &accessv1.SearchAuditRequest{Scope: scope}
+		if after {
+			request.After = new(int64)
+		}
+		found, err := handler.SearchAudit(t.Context(), request)
+		require.NoError(t, err)
+		require.Len(t, found.GetEvents(), 3)
+		require.Equal(t, after, len(found.GetUnfinished()) == 0)
+		return found.GetEvents(), found.String()
+	}
+	for _, after := range []bool{false, true} {
+		narrowed, all := search(&accessv1.Scope{Project: "mine", Domain: "d"}, after)
+		require.NotContains(t, all, "theirs")
+		require.NotContains(t, all, "secret-plan")
+		require.NotContains(t, all, "hidden-too")
+		require.Contains(t, all, "run mine/d/r action a0")
+		require.Contains(t, all, "task of another place")
+		require.Contains(t, all, "project mine/")
+		require.Contains(t, all, "no such run", "the error of a call that was about this place alone")
+		hashes := 0
+		for _, event := range narrowed {
+			if event.GetHash() != "" {
+				hashes++
+			}
+		}
+		require.Equal(t, 1, hashes)
+		_, all = search(&accessv1.Scope{Project: "mine"}, after)
+		require.NotContains(t, all, "secret-plan")
+		require.Contains(t, all, "hidden-too", "a domain of the project")
+		_, all = search(nil, after)
+		require.Contains(t, all, "secret-plan")
+	}
 }

@@ -38,7 +38,7 @@ var reading = []string{"view", "use", "call", "select", "discover", "verify"}
 // noted are permissions and procedures of which those who look for what leaked want to know, though they change nothing, or which
 // are too many to wait for.
 var (
-	notedPermissions = []string{"secret.view", "data.upload", "action.report", "audit.view", "loglevel.change"}
+	notedPermissions = []string{"secret.view", "data.upload", "action.report", "loglevel.change"}
 	notedProcedures  = []string{"/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink", "/flytebinary.insight.v1.FileService/CreateFileLink"}
 )
 
@@ -60,6 +60,8 @@ func (r *Recorder) mannerOf(kind authz.Kind, entry authz.Entry) manner {
 		return never
 	case slices.Contains(notedPermissions, entry.Rule.Action) || slices.Contains(notedProcedures, entry.Request.Procedure):
 		return after
+	case entry.Rule.Action == reads:
+		return around
 	case slices.Contains(reading, verb):
 		return never
 	case slices.Contains(carrying, entry.Request.Procedure):
@@ -69,8 +71,15 @@ func (r *Recorder) mannerOf(kind authz.Kind, entry authz.Entry) manner {
 	}
 }
 
-// outside reports whether a call changes what is not in the database of its record, which must be on disk first.
-func outside(permission string) bool { return strings.HasPrefix(permission, "secret.") }
+// reads is the permission to read the record. That someone reads it is recorded before the first row is sent: a copy of the record has left
+// even if the process dies then.
+const reads = "audit.view"
+
+// outside reports whether a call changes what is not in the database of its record, or sends the record itself, so that its record must be on
+// disk first.
+func outside(permission string) bool {
+	return strings.HasPrefix(permission, "secret.") || permission == reads
+}
 
 const (
 	// longest bounds a text of an event.

@@ -67,7 +67,7 @@ func (h *Handler) SearchAudit(ctx context.Context, request *accessv1.SearchAudit
 		response.Token = strconv.FormatInt(events[limit-1].Sequence, 36)
 	}
 	for _, e := range events {
-		response.Events = append(response.Events, messageOf(e))
+		response.Events = append(response.Events, messageIn(filter, e))
 	}
 	response.Unfinished, err = h.unfinished(ctx, request, filter)
 	return response, err
@@ -84,9 +84,17 @@ func (h *Handler) unfinished(ctx context.Context, request *accessv1.SearchAuditR
 	events, err := h.Store.OpenAudit(ctx, filter, h.Clock.Now().Add(-slow))
 	for _, e := range events {
 		e.Outcome, e.Error = lost.Outcome, "the call was begun and has not ended: the change may have been made or not"
-		all = append(all, messageOf(e))
+		all = append(all, messageIn(filter, e))
 	}
 	return all, err
+}
+
+// messageIn is an event in the answer to a search, which may be about one place.
+func messageIn(filter store.AuditFilter, e store.AuditEvent) *accessv1.AuditEvent {
+	if filter.Project != "" || filter.Domain != "" {
+		e = narrow(e, filter.Project, filter.Domain)
+	}
+	return messageOf(e)
 }
 
 func messageOf(e store.AuditEvent) *accessv1.AuditEvent {
