@@ -244,7 +244,7 @@ func TestADenialSaysNothingOfExistence(t *testing.T) {
 				require.Regexp(t, "^(permission_denied|not_found): ", there, "%s at %q as %s", procedure, at, role)
 				compared[rule.Action]++
 				if strings.HasPrefix(there, "permission_denied") {
-					denied++ // a caller who sees the project, so that the answer is not that of a stranger
+					denied++ // a caller who sees the project, so that the answer is not the one for people without roles
 				}
 			}
 		}

@@ -111,7 +111,7 @@ func (s *Sessions) row(id, client string, person Person) (row store.Session, tok
 	}, token, nil
 }
 
-// Renew begins a session anew, because its person signed in again where it is: it gets another token, and keeps its id and what it has
+// Renew begins a session again, because its person signed in again where it is: it gets another token, and keeps its id and what it has
 // approved. It fails as Begin does, and with store.ErrEnded if the session has ended or is of another person.
 func (s *Sessions) Renew(ctx context.Context, session Session, person Person) (Session, string, error) {
 	row, token, err := s.row(session.ID, session.Client, person)

@@ -143,7 +143,7 @@ func TestASignInRacesWithItsPassword(t *testing.T) {
 	}
 }
 
-// TestGroupsOfAnAccount: whoever signs in while they are replaced has the new ones, or no session; keys follow.
+// TestGroupsOfAnAccount: a person who signs in while they are replaced has the new ones, or no session; keys follow.
 func TestGroupsOfAnAccount(t *testing.T) {
 	s := store.New(pgtest.Schemas(t, store.Schema()), clock.System{})
 	for i := range 30 {
