@@ -101,8 +101,11 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 		API: p.mux, Console: p.console, Alive: p.alive, Ready: http.HandlerFunc(p.serveReady), Metrics: p.telemetry.Handler(p.options.metrics()...),
 		Level: port.LogLevel{Level: p.options.LogLevel, Log: p.log},
 	}
-	if p.config.Target.API() {
-		served.Files = p.blobs.Handler()
+	if files := p.blobs.Handler(); p.config.Target.API() && files != nil {
+		var err error
+		if served.Files, err = port.CountLinks(files, p.telemetry.Meter); err != nil {
+			return nil, err
+		}
 	}
 	hosts := browserguard.NewHosts(append(slices.Clone(p.config.Server.AllowedHosts), p.config.Server.Listen,
 		p.config.Storage.PublicURL, p.config.Access.PublicURL, p.config.Runs.Webhooks.PublicURL, p.config.Executor.Pod.Endpoint)...)

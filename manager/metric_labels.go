@@ -33,6 +33,7 @@ func metricLabels() obs.Labels {
 		"flyte.gateway.wait":                 {"result"},
 		"flyte.gateway.wakes":                {"result"},
 		"flyte.limits.refused":               {"limit"},
+		"flyte.links.uses":                   {"method", "result"},
 		"flyte.loop.held":                    {"loop"},
 		"flyte.notifications.deliveries":     {"state"},
 		"flyte.notifications.oldest":         {"list"},

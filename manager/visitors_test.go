@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/access"
+	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
@@ -224,6 +227,14 @@ func TestACodeIsForOneBrowserAndOnce(t *testing.T) {
 	require.Equal(t, http.StatusOK, grace.visit(one, nil, false).status)
 
 	denied := eve.visit(one, opened(), true)
+	admin := server.browser(t)
+	admin.signIn("admin")
+	audit := accessv1connect.NewAuditServiceClient(admin.http, server.url)
+	require.Eventually(t, func() bool {
+		found, err := audit.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{Permission: "app.call", Subject: "eve", Outcome: "refused"})
+		require.NoError(t, err)
+		return len(found.GetEvents()) > 0 && slices.Contains(found.GetEvents()[0].GetResources(), "app flytesnacks/development/one")
+	}, time.Minute, 100*time.Millisecond, "a denied request to an app is recorded")
 	require.Equal(t, http.StatusNotFound, denied.status, "a caller without a role gets an answer, not another redirect: %s", denied.body)
 	ticket := grace.visit(server.url+"/access/app?ticket=made-up", opened(), false)
 	require.Equal(t, http.StatusGone, ticket.status)
