@@ -12,6 +12,8 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 
+	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
@@ -260,4 +262,19 @@ func TestASignedAddressIsForOnePlace(t *testing.T) {
 		require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "%v", err)
 		require.ErrorContains(t, err, "does not exist, or you may not see it", "the same words")
 	}
+}
+
+// TestNoOneExploresTheGroupsOfOthers: everyone may ask what they may do, but not what they could do in a group of others, which tells what was given
+// to that group, and where.
+func TestNoOneExploresTheGroupsOfOthers(t *testing.T) {
+	url := startWithRoles(t)
+	explain := func(groups ...string) (*accessv1.ExplainResponse, error) {
+		return accessv1connect.NewAccessServiceClient(as("ada"), url).Explain(t.Context(), &accessv1.ExplainRequest{
+			Member: &accessv1.Member{Kind: accessv1.MemberKind_MEMBER_KIND_USER, Name: "ada"}, Groups: groups, Permission: "run.create",
+		})
+	}
+	_, err := explain("team of ada")
+	require.NoError(t, err)
+	told, err := explain("team of ada", "team of carol")
+	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "%v %v", err, told)
 }

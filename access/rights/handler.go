@@ -110,7 +110,12 @@ func (h *Handler) GetMe(ctx context.Context, _ *accessv1.GetMeRequest) (*accessv
 	return me, nil
 }
 
-// Explain implements AccessServiceHandler. Everybody may ask about himself.
+// all reports whether some are all among others.
+func all(some, others []string) bool {
+	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(others, one) })
+}
+
+// Explain implements AccessServiceHandler. Everyone may ask about themselves, with the groups that they have.
 func (h *Handler) Explain(ctx context.Context, request *accessv1.ExplainRequest) (*accessv1.ExplainResponse, error) {
 	if !slices.Contains(policy.Permissions(), request.GetPermission()) {
 		return nil, rpc.InvalidArgument("permission", "there is no permission %q; the roles list all that there are", request.GetPermission())
@@ -123,7 +128,8 @@ func (h *Handler) Explain(ctx context.Context, request *accessv1.ExplainRequest)
 	}
 	if request.GetMember() == nil {
 		member, groups = own, identity.Groups
-	} else if member != own {
+	} else if member != own || !all(groups, identity.Groups) {
+		// Bindings of groups are in the answer, so the groups must be the caller's, too.
 		if err := h.require(ctx, policy.AccessExplain, place); err != nil {
 			return nil, err
 		}
