@@ -190,7 +190,7 @@ func TestTheGraphOfATenantEndsAtItsProjects(t *testing.T) {
 }
 
 // TestACacheKeyIsNoLinkToAnotherTenant: two tenants run the same task with the scope of the SDK, which is GLOBAL, one at a time. The second does
-// not wait for the first, and is not told of it.
+// not wait for the first, and no answer names it.
 func TestACacheKeyIsNoLinkToAnotherTenant(t *testing.T) {
 	url := startWithRoles(t)
 	begin := func(who, project string) {
