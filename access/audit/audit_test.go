@@ -388,7 +388,7 @@ func TestExport(t *testing.T) {
 func TestAnExportIsRecordedFirst(t *testing.T) {
 	s, recorder, _ := started(t)
 	require.NoError(t, s.AppendAudit(t.Context(), []store.AuditEnd{{Event: store.AuditEvent{At: time.Now(), Subject: "ada", Permission: "run.create"}}}, audit.Seal))
-	end, err := recorder.Begin(as(t, "eve"), call(t, "/flytebinary.access.v1.AuditService/SearchAudit", ""))
+	_, end, err := recorder.Begin(as(t, "eve"), call(t, "/flytebinary.access.v1.AuditService/SearchAudit", ""))
 	require.NoError(t, err)
 	require.NotNil(t, end)
 	open, err := s.OpenAudit(t.Context(), store.AuditFilter{Limit: 10}, time.Now().Add(time.Minute))

@@ -14,7 +14,7 @@ const elsewhere = "the error is in the record of the whole installation: the cal
 func narrow(event store.AuditEvent, project, domain string) store.AuditEvent {
 	resources, hidden := make([]string, len(event.Resources)), false
 	for i, resource := range event.Resources {
-		if resources[i] = resource; !within(resource, project, domain) {
+		if resources[i] = resource; !inPlace(resource, project, domain) {
 			kind, _, _ := strings.Cut(resource, " ")
 			resources[i], hidden = kind+" of another place", true
 		}
@@ -29,8 +29,8 @@ func narrow(event store.AuditEvent, project, domain string) store.AuditEvent {
 	return event
 }
 
-// within reports whether a resource, in words, is in a place, or in none. An empty project or domain is every one.
-func within(resource, project, domain string) bool {
+// inPlace reports whether a resource, in words, is in a place, or in none. An empty project or domain is every one.
+func inPlace(resource, project, domain string) bool {
 	if strings.HasSuffix(resource, " of every project") || strings.HasPrefix(resource, "and ") && strings.HasSuffix(resource, " more") {
 		return true
 	}
