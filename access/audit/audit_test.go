@@ -420,7 +420,10 @@ func TestTheRecordOfAPlaceHasNoOther(t *testing.T) {
 	}
 	for i := range events {
 		e := &events[i].Event
-		e.At, e.Project, e.Domain, e.Outcome = time.Now().Add(-time.Hour), "mine", "d", "refused"
+		e.At, e.Project, e.Domain = time.Now().Add(-time.Hour), "mine", "d"
+		if events[i].ID == "" {
+			e.Outcome = "refused"
+		}
 	}
 	require.NoError(t, s.BeginAudit(t.Context(), events[3:], true))
 	require.NoError(t, s.AppendAudit(t.Context(), events[:3], audit.Seal))
