@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +137,23 @@ func (f *flows) abort(run *common.RunIdentifier) {
 	_, err := f.runs.AbortRun(f.t.Context(), &workflow.AbortRunRequest{RunId: run})
 	require.NoError(f.t, err)
 	f.gone(run)
+}
+
+// measured runs a task until the server has asked what it uses. The cluster has no metrics API, which changes nothing else.
+func (f *flows) measured() {
+	f.t.Helper()
+	held := f.create("measured", holds, nil)
+	f.eventually("no one asked the metrics API", func() bool {
+		f.requests.mu.Lock()
+		defer f.requests.mu.Unlock()
+		for right := range f.requests.seen {
+			if strings.Contains(right, "metrics.k8s.io") {
+				return true
+			}
+		}
+		return false
+	})
+	f.abort(held)
 }
 
 // gone waits until the cluster has nothing of a run.

@@ -34,7 +34,7 @@ func TestRightsAreThoseThatTheServerUses(t *testing.T) {
 	requests := &recorder{own: own, seen: map[string]bool{}, refused: map[string]int{}}
 	made := prepare(t, cluster, requests.watch(cluster.Config))
 	f := newFlows(t, cluster, requests, projectID+"-"+domainID, made.start)
-	for _, flow := range []func(){f.secrets, f.task, f.adoptedTask, f.reusedTask, f.job, f.app, made.examine} {
+	for _, flow := range []func(){f.secrets, f.task, f.adoptedTask, f.measured, f.reusedTask, f.job, f.app, made.examine} {
 		flow()
 	}
 
@@ -103,7 +103,7 @@ func prepare(t *testing.T, cluster *kubetest.Cluster, connection *rest.Config) *
 	config, err := configuration.Load(path, []string{
 		"server.listen=127.0.0.1:0", "database.url=" + pgtest.URL(pgtest.Schemas(t, manager.Schemas()...)), "storage.url=" + t.TempDir(),
 		"storage.signingKey=" + strings.Repeat("k", 32), "executor.reconciler.statusDelay=1ms", "replicas.lease.duration=3s",
-		"executor.reconciler.sweep=200ms", "executor.reconciler.orphanAge=1ms", "apps.scaledownPeriod=1s", "apps.interval=100ms",
+		"executor.reconciler.sweep=200ms", "executor.measure.interval=1s", "executor.reconciler.orphanAge=1ms", "apps.scaledownPeriod=1s", "apps.interval=100ms",
 	})
 	require.NoError(t, err)
 	connection = rest.CopyConfig(connection)

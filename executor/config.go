@@ -24,6 +24,9 @@ type Config struct {
 	Logs logs.Config `config:"logs"`
 	// Measure says how often what tasks use is measured.
 	Measure measure.Config `config:"measure"`
+	// Events follows the Events of the cluster, and shows those about pods and objects of attempts among the events of actions. It
+	// needs the right to list and watch events. Default true.
+	Events bool `config:"events"`
 	// Namespaces limits the executor to some namespaces; empty means all.
 	Namespaces []string `config:"namespaces"`
 	// InstallCRD installs the definition of TaskActions at startup. Default true; false where a chart does it.
@@ -41,6 +44,7 @@ func DefaultConfig() Config {
 		Pod:         podspec.DefaultConfig(),
 		Logs:        logs.DefaultConfig(),
 		Measure:     measure.DefaultConfig(),
+		Events:      true,
 		InstallCRD:  true,
 		StartupWait: 10 * time.Second,
 	}

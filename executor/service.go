@@ -253,6 +253,9 @@ func (s *Service) Start(ctx context.Context) error {
 		if s.meter != nil {
 			beside.Go(func() { s.meter.Run(running) })
 		}
+		if s.config.Events {
+			beside.Go(func() { s.followEvents(running) })
+		}
 		if s.deps.Leader == nil {
 			s.supervise(running, ident.AllShards, isReady)
 			return

@@ -91,6 +91,7 @@ func examineKubernetes(ctx context.Context, c configuration.Config, given *rest.
 	}
 	findings := []Finding{examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Executor.InstallCRD)}
 	findings = append(findings, examinePlugins(ctx, cluster, c.Executor.Service())...)
+	findings = append(findings, examineUsage(ctx, cluster, c.Executor.Service())...)
 	return append(findings, examineRoutes(ctx, cluster, c.Deployer.Route)...)
 }
 

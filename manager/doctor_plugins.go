@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/flyte-binary/flyte-binary/executor"
@@ -39,4 +42,68 @@ func missingPlugins(absent []executor.Absence) []Finding {
 		}
 	}
 	return findings
+}
+
+// examineUsage checks that the server may read what tasks use, and what the cluster says about their pods. Without these rights tasks
+// run all the same.
+func examineUsage(ctx context.Context, cluster *rest.Config, c executor.Config) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	client, err := kubernetes.NewForConfig(cluster)
+	if err != nil {
+		return []Finding{{What: "usage of tasks", Err: err, Fix: fixClusterFirst}}
+	}
+	var findings []Finding
+	if c.Events {
+		f := Finding{What: "Events of pods", Detail: "may be followed", Fix: "grant list and watch on events; until then actions do not show them"}
+		f.Err = lacking(ctx, client, c.Namespaces, []authorizationv1.ResourceAttributes{{Verb: "list", Resource: "events"}, {Verb: "watch", Resource: "events"}})
+		findings = append(findings, f)
+	}
+	if c.Measure.Interval <= 0 {
+		return findings
+	}
+	f := Finding{What: "usage of tasks", Detail: "is read from the metrics API"}
+	metrics := lacking(ctx, client, c.Namespaces, []authorizationv1.ResourceAttributes{{Verb: "list", Group: "metrics.k8s.io", Resource: "pods"}})
+	if metrics == nil {
+		if _, err := client.Discovery().ServerResourcesForGroupVersion("metrics.k8s.io/v1beta1"); err != nil {
+			metrics = errors.New("the cluster has no metrics API (metrics.k8s.io)")
+		}
+	}
+	if c.Measure.Kubelets {
+		f.Detail = "is read from the summaries of kubelets"
+		f.Err = lacking(ctx, client, nil, []authorizationv1.ResourceAttributes{{Verb: "get", Resource: "nodes", Subresource: "proxy"}})
+		f.Fix = "grant get on nodes/proxy"
+		if f.Err != nil && metrics == nil {
+			f.Fix += ", or set executor.measure.kubelets to false: the metrics API is read meanwhile"
+		}
+	} else if metrics != nil {
+		f.Err, f.Fix = metrics, "install metrics-server and grant list on pods of metrics.k8s.io, or set executor.measure.interval to 0; until then tasks have no curves"
+	}
+	return append(findings, f)
+}
+
+// lacking is the first right that this account lacks in one of the namespaces; nil if it has all. No namespaces mean all of them.
+func lacking(ctx context.Context, client kubernetes.Interface, namespaces []string, rights []authorizationv1.ResourceAttributes) error {
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	for _, namespace := range namespaces {
+		for _, right := range rights {
+			right.Namespace = namespace
+			review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx,
+				&authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right}}, metav1.CreateOptions{})
+			if err != nil {
+				return fmt.Errorf("ask for the rights of this account: %w", err)
+			}
+			if !review.Status.Allowed {
+				name := strings.TrimSuffix(right.Resource+"/"+right.Subresource, "/")
+				where := "in the whole cluster"
+				if namespace != metav1.NamespaceAll {
+					where = "in namespace " + namespace
+				}
+				return fmt.Errorf("this account may not %s %s %s", right.Verb, strings.TrimSuffix(name+"."+right.Group, "."), where)
+			}
+		}
+	}
+	return nil
 }

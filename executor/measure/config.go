@@ -10,6 +10,9 @@ import (
 type Config struct {
 	// Interval is the time between two measurements of a pod. Kubelets measure every 10 s themselves. 0 measures nothing. Default 15 s.
 	Interval time.Duration `config:"interval"`
+	// Kubelets reads the summaries of kubelets, which know disks too, instead of the metrics API (metrics.k8s.io). It needs the right to
+	// get nodes/proxy, which also lets its holder run commands in pods. Default false.
+	Kubelets bool `config:"kubelets"`
 	// Report is how often the measurements of an attempt are sent to the API, at least every Interval. The first one and those of
 	// attempts that ended are sent at once. Default 1 m.
 	Report time.Duration `config:"report"`

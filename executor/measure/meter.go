@@ -82,7 +82,10 @@ func New(config Config, deps Deps) *Meter {
 	m := &Meter{config: config, deps: deps, pods: map[string]*followed{}, usages: map[Attempt]*curve{}}
 	m.sources = sources{kubelets: deps.Source, clock: deps.Clock}
 	if deps.Source == nil {
-		m.sources.kubelets, m.sources.metrics = Kubelets{deps.Cluster}, &MetricsAPI{Client: deps.Cluster, Namespaces: deps.Namespaces}
+		m.sources.metrics = &MetricsAPI{Client: deps.Cluster, Namespaces: deps.Namespaces}
+		if config.Kubelets {
+			m.sources.kubelets = Kubelets{deps.Cluster}
+		}
 	}
 	return m
 }

@@ -98,7 +98,7 @@ const retryRefused = 10 * time.Minute
 
 // sources chooses between the summaries of kubelets and the metrics API.
 type sources struct {
-	kubelets Source
+	kubelets Source      // nil for none
 	metrics  *MetricsAPI // nil for none
 	clock    clock.Clock
 
@@ -108,12 +108,12 @@ type sources struct {
 }
 
 // errNone means that no source may be read.
-var errNone = errors.New("neither the summaries of kubelets (get nodes/proxy) nor the metrics API (list pods of metrics.k8s.io) can be read")
+var errNone = errors.New("neither the metrics API (list pods of metrics.k8s.io) nor the summaries of kubelets (executor.measure.kubelets, get nodes/proxy) can be read")
 
 // read reads what the pods of nodes use, by UID or by namespace and name. It returns what it can, and the errors by node.
 func (s *sources) read(ctx context.Context, nodes []string) (map[string]usage, map[string]error) {
 	all, failed := map[string]usage{}, map[string]error{}
-	if s.allowed(&s.notKubelet) {
+	if s.kubelets != nil && s.allowed(&s.notKubelet) {
 		forbidden := s.ask(ctx, nodes, all, failed)
 		if !forbidden {
 			return all, failed

@@ -42,7 +42,7 @@ func (r *Reconciler) addNotice(event *workflow.ActionEvent, notice plugin.Notice
 		return
 	}
 	happened := r.reporter.Warning(notice.At, notice.Reason, notice.Message)
-	happened.SourceComponent = "node"
+	happened.SourceComponent = sourceNode
 	event.ClusterEvents = append(event.ClusterEvents, happened)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/happenings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
@@ -61,6 +62,8 @@ type entry struct {
 	plan            *plan     // what to do when the report in flight is acknowledged
 	reportErrors    int       // failed reports in a row
 
+	log happenings.Log // what the cluster says about the attempt; shared with the goroutine that follows Events
+
 	followedAttempt int32 // the attempt whose logs are read to their end, because it is being stopped
 	finished        bool  // the action no longer needs a process
 
@@ -93,6 +96,9 @@ type plan struct {
 	probe bool
 	// drift is the kind of drift that the report repairs; empty for none.
 	drift string
+	// toldOf is the attempt of which the report tells happenings, up to the mark told.
+	toldOf int32
+	told   int
 	// status, where set, begins the next attempt.
 	status *v1.TaskActionStatus
 }
@@ -112,6 +118,13 @@ func (m *memory) load(key types.NamespacedName, task *v1.TaskAction) *entry {
 		m.entries[key] = found
 	}
 	return found
+}
+
+// find returns the entry of a TaskAction; nil if there is none.
+func (m *memory) find(key types.NamespacedName) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.entries[key]
 }
 
 // remove removes the entry of a TaskAction that was deleted; nil if there was none.

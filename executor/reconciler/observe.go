@@ -25,7 +25,7 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 		switch {
 		case acked.phase > at.phase:
 			return // A stale cache, or a container that restarted; phases do not go back.
-		case acked.phase == at.phase && acked.fingerprint == at.fingerprint:
+		case acked.phase == at.phase && acked.fingerprint == at.fingerprint && !entry.log.Urgent(at.attempt):
 			if age := now.Sub(entry.ackedAt); age >= 0 && age < r.config.Resync { // below 0 when the clock was set back
 				return
 			}

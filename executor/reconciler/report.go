@@ -25,6 +25,7 @@ type answer struct {
 // report sends transitions in the background. The reconciler is woken by the answer, and does nothing about the action
 // until then.
 func (r *Reconciler) report(task *v1.TaskAction, entry *entry, next *plan, transitions ...*enginev1.Transition) {
+	r.addHappenings(entry, next, transitions)
 	entry.plan = next
 	entry.mu.Lock()
 	entry.reporting = true
@@ -57,6 +58,7 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 		return backoff.After(r.config.ErrorBackoff, r.config.MaxErrorBackoff, entry.reportErrors)
 	}
 	entry.reportErrors, entry.confirmedLive = 0, true
+	entry.log.Told(next.toldOf, next.told)
 	entry.acked, entry.ackedAt = next.position, r.deps.Clock.Now()
 	if taken.Over {
 		if next.probe {

@@ -25,6 +25,9 @@ type ExecutorConfig struct {
 	Measure measure.Config `config:"measure"`
 	// Workers says how the pods of workers look, in addition to what Pod says.
 	Workers workerpods.Config `config:"workers"`
+	// Events follows the Events of the cluster, and shows those about pods and objects of attempts among the events of actions. It
+	// needs the right to list and watch events. Default true.
+	Events bool `config:"events"`
 	// Namespaces limits the executor to some namespaces; empty means all.
 	Namespaces []string `config:"namespaces"`
 	// InstallCRD installs the definition of TaskActions at startup. Default true; false where a chart does it.
@@ -38,7 +41,7 @@ type ExecutorConfig struct {
 func DefaultExecutorConfig() ExecutorConfig {
 	own := executor.DefaultConfig()
 	return ExecutorConfig{
-		Reconciler: own.Reconciler, Plugins: own.Plugins, Pod: own.Pod, Logs: own.Logs, Measure: own.Measure, Namespaces: own.Namespaces,
+		Reconciler: own.Reconciler, Plugins: own.Plugins, Pod: own.Pod, Logs: own.Logs, Measure: own.Measure, Events: own.Events, Namespaces: own.Namespaces,
 		InstallCRD: own.InstallCRD, StartupWait: own.StartupWait,
 	}
 }
@@ -46,7 +49,7 @@ func DefaultExecutorConfig() ExecutorConfig {
 // Service is the part that the executor reads.
 func (c ExecutorConfig) Service() executor.Config {
 	return executor.Config{
-		Reconciler: c.Reconciler, Plugins: c.Plugins, Pod: c.Pod, Logs: c.Logs, Measure: c.Measure, Namespaces: c.Namespaces,
+		Reconciler: c.Reconciler, Plugins: c.Plugins, Pod: c.Pod, Logs: c.Logs, Measure: c.Measure, Events: c.Events, Namespaces: c.Namespaces,
 		InstallCRD: c.InstallCRD, StartupWait: c.StartupWait,
 	}
 }

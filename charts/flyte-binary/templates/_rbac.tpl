@@ -17,6 +17,12 @@ kinds that only a plugin or a kind of route uses follow the configuration.
 - {apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [""], resources: [pods/log], verbs: [get]}
 - {apiGroups: [""], resources: [podtemplates], verbs: [get]}
+{{- if dig "executor" "events" true .Values.config }}
+# What the cluster says about the pods of tasks.
+- {apiGroups: [""], resources: [events], verbs: [list, watch]}
+{{- end }}
+# What tasks use.
+- {apiGroups: [metrics.k8s.io], resources: [pods], verbs: [list]}
 # The secrets of attempts and of apps; the server never lists or reads others.
 - {apiGroups: [""], resources: [secrets], verbs: [get, create, delete, deletecollection]}
 # Apps.
