@@ -34,7 +34,7 @@ func (t *Tools) SetPassword(ctx context.Context, name, password string) error {
 	return t.changeAccount(ctx, "account.update", name, func() error { return t.people.SetPassword(ctx, name, password, "") })
 }
 
-// SetGroups replaces the groups of a local account, and ends its sessions.
+// SetGroups replaces the groups of a local account.
 func (t *Tools) SetGroups(ctx context.Context, name string, groups []string) error {
 	return t.changeAccount(ctx, "account.update", name, func() error { return t.people.SetGroups(ctx, name, groups) })
 }

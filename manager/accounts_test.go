@@ -167,6 +167,10 @@ func TestOnlyOperatorsDecideAboutAccounts(t *testing.T) {
 			_, err := accounts.SetPassword(t.Context(), &accessv1.SetPasswordRequest{Name: "admin", Password: "another password"})
 			return err
 		},
+		"change groups": func() error {
+			_, err := accounts.UpdateAccount(t.Context(), &accessv1.UpdateAccountRequest{Account: &accessv1.Account{Name: "grace", Groups: []string{"platform"}}})
+			return err
+		},
 		"unlock": func() error {
 			_, err := accounts.UnlockAccount(t.Context(), &accessv1.UnlockAccountRequest{Name: "admin"})
 			return err

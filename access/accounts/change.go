@@ -45,7 +45,7 @@ func (a *Accounts) SetPassword(ctx context.Context, name, password, keep string)
 	return a.store.SetPassword(ctx, name, hash(password), a.Subject(name), keep)
 }
 
-// SetGroups replaces the groups of an account, and ends its sessions. It fails with store.ErrNone.
+// SetGroups replaces the groups of an account. Its open sessions have them within sessions.Fresh. It fails with store.ErrNone.
 func (a *Accounts) SetGroups(ctx context.Context, name string, groups []string) error {
 	return a.store.SetGroups(ctx, name, slices.Compact(slices.Sorted(slices.Values(groups))), a.Subject(name))
 }

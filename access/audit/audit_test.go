@@ -420,7 +420,7 @@ func TestTheRecordOfAPlaceHasNoOther(t *testing.T) {
 	}
 	for i := range events {
 		e := &events[i].Event
-		e.At, e.Project, e.Domain = time.Now().Add(-time.Hour), "mine", "d"
+		e.At, e.Project, e.Domain, e.Outcome = time.Now().Add(-time.Hour), "mine", "d", "unknown"
 		if events[i].ID == "" {
 			e.Outcome = "refused"
 		}

@@ -88,8 +88,8 @@ func (s *Store) SetPassword(ctx context.Context, name, password, subject, keep s
 	return nil
 }
 
-// SetGroups replaces the groups of an account, for its keys too, and ends the sessions of its subject: they have the groups of the sign-in. It
-// fails with ErrNone.
+// SetGroups replaces the groups of an account, also in its sessions and for its API keys, so that roles of groups hold at once. It fails with
+// ErrNone.
 func (s *Store) SetGroups(ctx context.Context, name string, groups []string, subject string) error {
 	if groups == nil {
 		groups = []string{}
@@ -99,10 +99,12 @@ func (s *Store) SetGroups(ctx context.Context, name string, groups []string, sub
 		if err != nil || tag.RowsAffected() == 0 {
 			return errors.Join(err, when(err == nil, ErrNone))
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM access_sessions WHERE subject = $1`, subject); err != nil {
+		const sessions = `UPDATE access_sessions SET person = convert_to((convert_from(person, 'UTF8')::jsonb
+			|| jsonb_build_object('groups', to_jsonb($2::text[])))::text, 'UTF8') WHERE subject = $1`
+		if _, err := tx.Exec(ctx, sessions, subject, groups); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE access_keys SET owner_groups = $2 WHERE owner = $1 AND NOT service`, subject, groups)
+		_, err = tx.Exec(ctx, `UPDATE access_keys SET owner_groups = $2 WHERE owner = $1 AND NOT service AND revoked_at IS NULL`, subject, groups)
 		return err
 	})
 	if err != nil {

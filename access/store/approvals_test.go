@@ -161,9 +161,11 @@ func TestGroupsOfAnAccount(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		_, found, err := s.SessionByID(t.Context(), name)
+		begun, found, err := s.SessionByID(t.Context(), name)
 		require.NoError(t, err)
-		require.False(t, found)
+		if found {
+			require.JSONEq(t, `{"groups": ["guests"]}`, string(begun.Person))
+		}
 		owner, err := s.OwnerOf(t.Context(), name)
 		require.NoError(t, err)
 		require.Equal(t, []string{"guests"}, owner.Groups)
@@ -176,6 +178,44 @@ func TestGroupsOfAnAccount(t *testing.T) {
 	require.NoError(t, s.SetGroups(t.Context(), "account-1", nil, "account-1"))
 	_, err = s.AddSession(t.Context(), none)
 	require.NoError(t, err)
+}
+
+// TestAnApprovalHasTheGroupsOfNow: not those that the person had when they approved the client.
+func TestAnApprovalHasTheGroupsOfNow(t *testing.T) {
+	s := store.New(pgtest.Schemas(t, store.Schema()), clock.System{})
+	change := map[string]func(name string) error{
+		"by a command": func(name string) error { return s.SetGroups(t.Context(), name, []string{"guests"}, name) },
+		"by a call": func(name string) error {
+			return s.UpdateAccount(t.Context(), store.Account{Name: name, Groups: []string{"guests"}}, name)
+		},
+	}
+	for how, change := range change {
+		for i := range 20 {
+			name := fmt.Sprint(how, " ", i)
+			require.NoError(t, s.CreateAccount(t.Context(), store.Account{Name: name, Password: "hash", Groups: []string{"operators"}}))
+			browser, client := session(name, name, ""), session("client of "+name, name, name)
+			browser.Account, client.Account = name, name
+			browser.Person = []byte(`{"groups": ["operators"], "id_token": "secret"}`)
+			client.Person = []byte(`{"groups": ["operators"]}`)
+			_, err := s.AddSession(t.Context(), browser)
+			require.NoError(t, err)
+			race(func() {
+				if _, err := s.AddSession(t.Context(), client); err != nil {
+					t.Error(err)
+				}
+			}, func() {
+				if err := change(name); err != nil {
+					t.Error(err)
+				}
+			})
+			begun, found, err := s.SessionByID(t.Context(), client.ID)
+			require.NoError(t, err)
+			require.True(t, found)
+			require.Contains(t, string(begun.Person), "guests")
+			require.NotContains(t, string(begun.Person), "operators")
+			require.NotContains(t, string(begun.Person), "secret")
+		}
+	}
 }
 
 // TestAKeyRacesWithTheEndOfItsSession: whichever is first, who was signed out with the keys, or removed, has no key that works. No key is

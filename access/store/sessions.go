@@ -50,6 +50,11 @@ func (s *Store) AddSession(ctx context.Context, session Session) (expires time.T
 			if end.Before(expires) {
 				expires = end
 			}
+			// The person as known now: the groups may have changed since the approval. The ID token is for browsers, which sign out at the provider too.
+			const person = `SELECT convert_to((convert_from(person, 'UTF8')::jsonb - 'id_token')::text, 'UTF8') FROM access_sessions WHERE id = $1`
+			if err := tx.QueryRow(ctx, person, session.ApprovedBy).Scan(&session.Person); err != nil {
+				return err
+			}
 		}
 		_, err := tx.Exec(ctx, `INSERT INTO access_sessions (`+sessionColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			session.ID, session.Token, session.Client, session.Subject, session.Person, session.CreatedAt, session.SeenAt, expires, session.ApprovedBy)

@@ -146,8 +146,8 @@ func usersGroups() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "groups NAME",
 		Short: "Replace the groups of a local account",
-		Long: `Replaces the groups of a local account, also as those of the owner of its API keys. It ends the sessions of the account within seconds,
-since they have the groups of their sign-in. Without --group the account is in none.` + readMore(accessPage),
+		Long: `Replaces the groups of a local account. Its open sessions and its API keys have the roles of the groups within seconds. Without --group
+the account is in none.` + readMore(accessPage),
 		Example: `  flyte-binary access users groups grace --group research --group oncall --config flyte.yaml
   flyte-binary access users groups grace --config flyte.yaml`,
 		Args: cobra.ExactArgs(1),
