@@ -2,6 +2,8 @@ package lists
 
 import (
 	"context"
+	"strings"
+	"unicode"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
@@ -66,23 +68,44 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 		return nil, "", err
 	}
 	if len(places) > 1 {
-		source = sqltext.FirstOfPlaces(&q.Builder, places, q.Conditions(), q.OrderBy(), q.Limit+1)
+		source = sqltext.FirstOfPlaces(&q.Builder, places, sqltext.Listing{
+			Conditions: q.Conditions(), Order: q.OrderBy(), Columns: orderColumns(q), Limit: q.Limit + 1,
+		})
 	}
 	return r.selectRuns(ctx, q, source)
 }
 
-// walkWithin reads the next runs of all places in list order and drops those outside of the scope of the call, if that is wide: a full
-// page is usually found much sooner than by a look at each place. Without a token the page is not full, and what it returned may be
-// incomplete.
+// orderColumns are the columns of actions by which a list is ordered; nil if it is by more than columns.
+func orderColumns(q *listquery.Query) (columns []string) {
+	for _, key := range q.Order() {
+		column, prefixed := strings.CutPrefix(RunFields.Fields[key.Field].Expr, "a.")
+		if !prefixed || strings.ContainsFunc(column, func(r rune) bool { return r != '_' && !unicode.IsLower(r) }) {
+			return nil
+		}
+		columns = append(columns, column)
+	}
+	return columns
+}
+
+// manyWalked is from how many places on a list first reads the next runs of all places. It usually finds a full page in
+// a hundredth of the time that a look at each place takes; if not, it costs a tenth of that.
+const manyWalked = 100
+
+// walkWithin reads the next runs of all places in list order and drops those outside of the scope of the call, if that has many places: a
+// full page is usually found much sooner than by a look at each place. Without a token the page is not full, and what it returned may
+// be incomplete.
 func (r *Reader) walkWithin(ctx context.Context, scope RunScope, request *common.ListRequest) ([]Listed, string, error) {
-	if !listquery.Wide(ctx) || listquery.Everywhere(ctx) || scope.Project != "" {
+	if allowed, _, limited := listquery.Places(ctx); !limited || len(allowed) < manyWalked || listquery.Everywhere(ctx) || scope.Project != "" {
 		return nil, "", nil
 	}
 	b, tokenScope := scope.conditions()
 	b.Where(sqltext.WithinPlaces(ctx, b))
 	q, err := RunFields.Compile(*b, tokenScope, request)
-	if err != nil || q.Order()[0].Field != "created_at" {
+	if err != nil {
 		return nil, "", err
+	}
+	if first := q.Order()[0].Field; first != "created_at" && first != "updated_at" { // those that have an index over all places
+		return nil, "", nil
 	}
 	return r.selectRuns(ctx, q, RunScope{}.walk(q))
 }

@@ -24,7 +24,7 @@ func BenchmarkNarrowed(b *testing.B) {
 			SELECT 'project-' || n, 'project-' || n, '', '{}', 0, now(), now() FROM generate_series(0, 9999) AS n ON CONFLICT DO NOTHING`,
 		`VACUUM ANALYZE actions`, `VACUUM ANALYZE projects`)
 	reader, projects := lists.NewReader(pool), catalog.NewProjects(pool)
-	for _, count := range []int{1, 20, 500, 10_000} {
+	for _, count := range []int{1, 20, 500, 999, 10_000} {
 		var scope authz.Scope
 		for i := range count {
 			scope.Places = append(scope.Places, authz.Place{Project: fmt.Sprint("project-", i)})
@@ -33,6 +33,14 @@ func BenchmarkNarrowed(b *testing.B) {
 		for name, list := range map[string]func() error{
 			"runs": func() error {
 				_, _, err := reader.ListRuns(ctx, lists.RunScope{}, &common.ListRequest{Limit: 100})
+				return err
+			},
+			"runs by update": func() error {
+				_, _, err := reader.ListRuns(ctx, lists.RunScope{}, &common.ListRequest{Limit: 100, SortBy: &common.Sort{Key: "updated_at"}})
+				return err
+			},
+			"runs by phase": func() error {
+				_, _, err := reader.ListRuns(ctx, lists.RunScope{}, &common.ListRequest{Limit: 100, SortBy: &common.Sort{Key: "phase"}})
 				return err
 			},
 			"projects": func() error { _, _, err := projects.List(ctx, "", &common.ListRequest{Limit: 100}); return err },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -118,23 +119,50 @@ func runPlaces(ctx context.Context, pool *pgxpool.Pool, query string, args ...an
 // EachPlace is a source of rows of actions a: the first rows of each place in list order, which must be that of an index.
 // conditions are those of the list.
 func EachPlace(b *listquery.Builder, places []schema.Scope, conditions, order string, limit int) string {
-	return "(" + ofEach(unnested(b, places), conditions, order, limit) + ")"
+	return "(" + ofEach(unnested(b, places), "*", conditions, order, limit) + ")"
+}
+
+// Listing is a list of rows of actions a: the first of them in an order, under conditions.
+type Listing struct {
+	Conditions, Order string
+	// Columns are those of the order, without a prefix. Empty means that the order is not of columns alone.
+	Columns []string
+	Limit   int
 }
 
 // FirstOfPlaces is a source of rows of actions a that has the first rows of all places together, and reads little more than those: a
-// few of each place, and more only of the places whose few are all among the first. The order must be that of an index in each
-// place.
-func FirstOfPlaces(b *listquery.Builder, places []schema.Scope, conditions, order string, limit int) string {
-	few := max(2, 2*limit/len(places))
-	if few >= limit/2 {
-		return EachPlace(b, places, conditions, order, limit)
+// few of each place, and more only of the places whose few are all among the first. Of an order by columns it reads only these and the
+// ids, which are in the index, before it knows which rows they are. The order must be that of an index in each place.
+func FirstOfPlaces(b *listquery.Builder, places []schema.Scope, list Listing) string {
+	few := max(2, 2*list.Limit/len(places))
+	if few >= list.Limit/2 {
+		return EachPlace(b, places, list.Conditions, list.Order, list.Limit)
+	}
+	columns, rows := "*", "best"
+	if len(list.Columns) > 0 {
+		columns = strings.Join(distinct([]string{"id", "project", "domain"}, list.Columns), ", ")
+		rows = "(SELECT a.* FROM best JOIN actions a ON a.id = best.id)"
 	}
 	return fmt.Sprintf(`(WITH heads AS MATERIALIZED (%[1]s),
 		first AS MATERIALIZED (SELECT a.* FROM heads a ORDER BY %[3]s LIMIT %[4]d),
-		deep AS MATERIALIZED (SELECT a.project, a.domain FROM first a GROUP BY a.project, a.domain HAVING count(*) = %[5]d)
-		SELECT a.* FROM first a WHERE (a.project, a.domain) NOT IN (SELECT project, domain FROM deep)
-		UNION ALL %[2]s)`,
-		ofEach(unnested(b, places), conditions, order, few), ofEach("deep", conditions, order, limit), order, limit, few)
+		deep AS MATERIALIZED (SELECT a.project, a.domain FROM first a GROUP BY a.project, a.domain HAVING count(*) = %[5]d),
+		best AS MATERIALIZED (SELECT a.* FROM (
+			SELECT a.* FROM first a WHERE (a.project, a.domain) NOT IN (SELECT project, domain FROM deep) UNION ALL %[2]s) a
+			ORDER BY %[3]s LIMIT %[4]d)
+		SELECT a.* FROM %[6]s a)`,
+		ofEach(unnested(b, places), columns, list.Conditions, list.Order, few), ofEach("deep", columns, list.Conditions, list.Order, list.Limit),
+		list.Order, list.Limit, few, rows)
+}
+
+// distinct are columns, and more of them unless they are among the first.
+func distinct(fixed, more []string) []string {
+	columns := fixed
+	for _, column := range more {
+		if !slices.Contains(columns, column) {
+			columns = append(columns, column)
+		}
+	}
+	return columns
 }
 
 func unnested(b *listquery.Builder, places []schema.Scope) string {
@@ -143,8 +171,8 @@ func unnested(b *listquery.Builder, places []schema.Scope) string {
 	return fmt.Sprintf("unnest(%s, %s)", b.Arg(projects, "text[]"), b.Arg(domains, "text[]"))
 }
 
-func ofEach(places, conditions, order string, limit int) string {
+func ofEach(places, columns, conditions, order string, limit int) string {
 	return fmt.Sprintf(`SELECT a.* FROM %s AS place(project, domain), LATERAL (
-		SELECT * FROM actions a WHERE a.project = place.project AND a.domain = place.domain AND %s ORDER BY %s LIMIT %d) a`,
-		places, conditions, order, limit)
+		SELECT %s FROM actions a WHERE a.project = place.project AND a.domain = place.domain AND %s ORDER BY %s LIMIT %d) a`,
+		places, columns, conditions, order, limit)
 }

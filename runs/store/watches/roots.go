@@ -77,7 +77,7 @@ func (w *Reader) newestWithin(ctx context.Context, target RunTarget, limit int) 
 	}
 	b.Continue(&before)
 	const order = "a.created_at DESC, a.id DESC"
-	source := sqltext.FirstOfPlaces(&b, places, where, order, limit)
+	source := sqltext.FirstOfPlaces(&b, places, sqltext.Listing{Conditions: where, Order: order, Columns: []string{"created_at"}, Limit: limit})
 	return w.roots(ctx, `SELECT `+lists.ListedColumns+`, a.labels FROM `+source+` a
 		ORDER BY `+order+` LIMIT `+strconv.Itoa(limit), b.Args()...)
 }
