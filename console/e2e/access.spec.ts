@@ -286,7 +286,7 @@ test("an operator keeps the accounts, and a group of an account gives its role a
   await change("a wrong password", "the-second-password");
   await expect(theirs.getByRole("alert")).toContainText("is wrong");
   await change(passwords.gina, "the-second-password");
-  await expect(theirs.getByText("Password changed")).toBeVisible();
+  await expect(theirs.getByText("Password changed", { exact: true })).toBeVisible();
 
   await page.getByRole("button", { name: "Sign out gina" }).click();
   await dialog.getByRole("button", { name: "Sign out" }).click();
