@@ -74,8 +74,8 @@ func (r *rayPlan) plan(ctx context.Context) (plan, error) {
 		return r.ended(ctx, submits), nil
 	}
 	place, tries, pause := r.successor(name + "-head")
-	switch {
-	case tries > 0 && r.pod(name+"-submitter") != nil:
+	switch lost := tries > 0 && (pause > 0 || r.pod(place) == nil); {
+	case lost && r.pod(name+"-submitter") != nil:
 		return plan{status: rayStatus("Failed", "", "HeadLost", "the head of the cluster ended, and with it what it knew of the job")}, nil
 	case tries == headTries:
 		return plan{status: rayStatus("Failed", "", "HeadLost", "the head of the cluster ended again and again before it was up")}, nil
