@@ -1,11 +1,11 @@
 package connectors
 
 import (
+	"bytes"
 	"context"
-	"fmt"
-	"strings"
 
 	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/connectors/store"
@@ -36,31 +36,31 @@ func (w *worker) begin(ctx context.Context, j *store.Job) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
-	failpoint.Here("connectors: before the intent")
+	j.Dir = attemptOf(j, assigned).Dir()
+	failpoint.Here("connectors.before-intent")
 	if waits, err := w.store.Intend(ctx, j, secrets); err != nil || !waits {
 		return next{pause: w.config.MinPoll}, err
 	}
-	failpoint.Here("connectors: intent is durable")
-	answer, err := call(ctx, w, "CreateTask", w.remote.jobs.CreateTask, request)
+	failpoint.Here("connectors.after-intent")
+	answer, err := call(ctx, w, "CreateTask", w.remote.jobs.CreateTask, request, request.GetConnection())
 	if err != nil {
 		return w.notStarted(ctx, j, assigned, err)
 	}
-	failpoint.Here("connectors: job is created")
+	failpoint.Here("connectors.after-create")
 	j.Secrets = secrets
-	if size := len(answer.GetResourceMeta()); size > w.config.MaxMeta {
-		j.Meta = answer.GetResourceMeta()
-		return w.tooLarge(ctx, j, assigned, size)
+	j.Meta = answer.GetResourceMeta()
+	if size := len(j.Meta); size > w.config.MaxMeta {
+		return w.unnamed(ctx, j, assigned, size)
 	}
-	if err := w.store.Created(ctx, j, answer.GetResourceMeta()); err != nil {
+	ours, err := w.store.Created(ctx, j, j.Meta)
+	if err != nil {
 		return next{}, err
 	}
-	failpoint.Here("connectors: meta is durable")
-	j.Stage, j.Meta, j.Failures = store.Created, answer.GetResourceMeta(), 0
-	if j.BegunAt == nil {
-		now := w.deps.Clock.Now()
-		j.BegunAt = &now
+	if !ours {
+		return w.second(ctx, j)
 	}
-	return w.look(ctx, j)
+	failpoint.Here("connectors.after-meta")
+	return next{}, nil // it is looked at in a step of its own, which takes the place of a look
 }
 
 // notStarted handles an error of CreateTask.
@@ -68,7 +68,7 @@ func (w *worker) notStarted(ctx context.Context, j *store.Job, assigned *enginev
 	switch {
 	case ctx.Err() != nil:
 		return next{}, ctx.Err()
-	case connect.CodeOf(err) == connect.CodeResourceExhausted && strings.Contains(err.Error(), "larger than max"):
+	case tooLarge(err):
 		return w.failed(ctx, j, assigned, failure.New(failure.BadTaskSpecification, "the connector does not take as much data: %s", said(err)), nil)
 	case away(err):
 		return w.again(j, err), nil
@@ -76,14 +76,33 @@ func (w *worker) notStarted(ctx context.Context, j *store.Job, assigned *enginev
 	return w.failed(ctx, j, assigned, failure.New(failure.JobNotStarted, "%s", said(err)), nil)
 }
 
-// tooLarge gives up a job whose name cannot be stored.
-func (w *worker) tooLarge(ctx context.Context, j *store.Job, assigned *enginev1.Assignment, size int) (next, error) {
-	if err := w.remove(ctx, j); err != nil {
-		return next{}, fmt.Errorf("delete a job whose resource_meta has %d bytes: %w", size, err)
-	}
+// unnamed gives up a job whose name cannot be stored. If it cannot be deleted now, nobody can do it later.
+func (w *worker) unnamed(ctx context.Context, j *store.Job, assigned *enginev1.Assignment, size int) (next, error) {
+	w.giveUp(ctx, j)
 	lost := failure.New(failure.JobNotStarted, "its resource_meta has %d bytes, and at most %d are allowed (connectors.maxMeta)", size, w.config.MaxMeta)
 	lost.Recoverable = false
 	return w.failed(ctx, j, assigned, lost, nil)
+}
+
+// second handles the answer to a request whose attempt has another job by now, or none any more: this process was stopped for so long
+// that another one took over. A connector that heeds the key has given both the same job.
+func (w *worker) second(ctx context.Context, j *store.Job) (next, error) {
+	standing, err := w.store.Standing(ctx, j.UID)
+	if err != nil {
+		return next{}, err
+	}
+	if standing == nil || standing.Job.Attempt != j.Attempt || !bytes.Equal(standing.Job.Meta, j.Meta) {
+		w.giveUp(ctx, j)
+	}
+	return done(), nil
+}
+
+// giveUp has the connector delete a job that no longer counts. If that fails, a person has to do it.
+func (w *worker) giveUp(ctx context.Context, j *store.Job) {
+	if err := w.remove(ctx, j); err != nil && ctx.Err() == nil {
+		zerolog.Ctx(ctx).Error().Err(err).Stringer("action", j.Action).Str("connector", w.remote.Name).Str("key", keyOf(j)).Str("job", jobID(j.Meta)).
+			Msg("a job that no longer counts could not be deleted; it may still run")
+	}
 }
 
 // remove has the connector delete a job.
@@ -94,9 +113,9 @@ func (w *worker) remove(ctx context.Context, j *store.Job) error {
 	}
 	_, err = call(ctx, w, "DeleteTask", w.remote.jobs.DeleteTask, &connectorv2.DeleteTaskRequest{
 		ResourceMeta: j.Meta, TaskCategory: category(j), Connection: connection,
-	})
-	if connect.CodeOf(err) == connect.CodeUnimplemented && connect.IsWireError(err) {
-		return nil // it cannot delete jobs
+	}, connection)
+	if gone(err) || connect.CodeOf(err) == connect.CodeUnimplemented && connect.IsWireError(err) {
+		return nil // there is no such job, or it cannot delete jobs
 	}
 	return err
 }

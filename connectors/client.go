@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -88,25 +87,4 @@ func (b bearer) WrapStreamingClient(next connect.StreamingClientFunc) connect.St
 // WrapStreamingHandler implements connect.Interceptor.
 func (b bearer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
-}
-
-// away reports whether an error says nothing about the job, only that the connector cannot be asked now: it is not reachable, does
-// not accept the server's credential, is too busy, or does not serve the type, as one that is being replaced.
-func away(err error) bool {
-	switch connect.CodeOf(err) { //nolint:exhaustive // all others are about the job
-	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled, connect.CodeUnauthenticated, connect.CodePermissionDenied,
-		connect.CodeResourceExhausted, connect.CodeNotFound, connect.CodeUnimplemented, connect.CodeAborted:
-		return true
-	}
-	var told *connect.Error // anything else was not said by a connector
-	return !errors.As(err, &told) || !connect.IsWireError(err)
-}
-
-// said is what a connector says in an error.
-func said(err error) string {
-	var told *connect.Error
-	if errors.As(err, &told) {
-		return told.Message()
-	}
-	return err.Error()
 }

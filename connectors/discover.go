@@ -23,6 +23,12 @@ const (
 	maxProblem = 1000
 	// hastenWithin is over what time the jobs of a connector that answers again are looked at.
 	hastenWithin = 5 * time.Second
+	// askWithin bounds how long a connector may take to say what it serves: the others are not known before.
+	askWithin = 5 * time.Second
+	// maxTypeName is the longest name of a type, in bytes.
+	maxTypeName = 200
+	// abandonAtOnce is how many jobs of connectors that are gone are forgotten in one pass.
+	abandonAtOnce = 100
 )
 
 // parseType reads TYPE or TYPE/VERSION.
@@ -56,6 +62,13 @@ func (s *registry) discover(ctx context.Context) error {
 	if err := s.store.Register(ctx, known); err != nil {
 		return err
 	}
+	abandoned, err := s.store.Abandon(ctx, s.config.DeleteFor, abandonAtOnce)
+	if err != nil {
+		return err
+	}
+	for _, job := range abandoned {
+		zerolog.Ctx(ctx).Error().Str("job", job).Msg("giving up the deletion of a job: its connector is no longer configured; it may still run")
+	}
 	for _, name := range s.recovered(ctx, known) {
 		if err := s.store.Hasten(ctx, name, hastenWithin); err != nil {
 			return err
@@ -65,7 +78,7 @@ func (s *registry) discover(ctx context.Context) error {
 }
 
 func (s *registry) ask(ctx context.Context, r *remote) store.Connector {
-	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, min(askWithin, s.config.CallTimeout))
 	defer cancel()
 	c := store.Connector{Name: r.Name}
 	for _, text := range r.TaskTypes {
@@ -75,13 +88,13 @@ func (s *registry) ask(ctx context.Context, r *remote) store.Connector {
 	}
 	answer, err := r.metadata.ListConnectors(ctx, &connectorv2.ListConnectorsRequest{})
 	if err != nil {
-		c.Problem = clip.Middle(said(err), maxProblem)
+		c.Problem = r.hidden(nil).Text(clip.Middle(said(err), maxProblem))
 		return c
 	}
 	for _, one := range answer.GetConnectors() {
 		for _, category := range one.GetSupportedTaskCategories() {
 			t := store.Type{Name: category.GetName(), Version: category.GetVersion()}
-			if t.Name != "" && !slices.Contains(c.Types, t) && len(c.Types) < maxTypes {
+			if t.Name != "" && clip.Head(t.Name, maxTypeName) == t.Name && !slices.Contains(c.Types, t) && len(c.Types) < maxTypes {
 				c.Types = append(c.Types, t)
 			}
 		}

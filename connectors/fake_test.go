@@ -47,6 +47,9 @@ type fake struct {
 	create  func(j *fakeJob) error // what CreateTask answers once the job exists; nil answers its name
 	get     func(j *fakeJob) error // what GetTask answers before anything else
 	remove  func(n int) error      // what the nth DeleteTask answers, from 1
+	meta    []byte                 // what CreateTask answers instead of a name
+	hang    <-chan struct{}        // if it is set, ListConnectors and GetTask answer when it is closed
+	hanging int                    // how many GetTask do not answer
 }
 
 func newFake(t testing.TB, types ...string) *fake {
@@ -103,9 +106,10 @@ func (f *fake) endpoint(name string) connectors.Endpoint {
 	return connectors.Endpoint{Name: name, URL: "http://" + f.addr}
 }
 
-func (f *fake) ListConnectors(context.Context, *connectorv2.ListConnectorsRequest) (*connectorv2.ListConnectorsResponse, error) {
+func (f *fake) ListConnectors(ctx context.Context, _ *connectorv2.ListConnectorsRequest) (*connectorv2.ListConnectorsResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.hangs(ctx)
 	return &connectorv2.ListConnectorsResponse{Connectors: []*connectorv2.Connector{{Name: "Fake Connector", SupportedTaskCategories: f.types}}}, nil
 }
 
@@ -127,8 +131,26 @@ func (f *fake) CreateTask(_ context.Context, r *connectorv2.CreateTaskRequest) (
 			return nil, err
 		}
 	}
+	if f.meta != nil {
+		return &connectorv2.CreateTaskResponse{ResourceMeta: f.meta}, nil
+	}
 	meta, err := json.Marshal(map[string]string{"job_id": job.ID, "key": key})
 	return &connectorv2.CreateTaskResponse{ResourceMeta: meta}, err
+}
+
+// hangs waits, if the fake hangs.
+func (f *fake) hangs(ctx context.Context) {
+	if f.hang == nil {
+		return
+	}
+	until := f.hang
+	f.hanging++
+	f.mu.Unlock()
+	defer f.mu.Lock()
+	select {
+	case <-until:
+	case <-ctx.Done():
+	}
 }
 
 func (f *fake) of(meta []byte) (*fakeJob, error) {
@@ -139,9 +161,10 @@ func (f *fake) of(meta []byte) (*fakeJob, error) {
 	return f.jobs[named.Key], nil
 }
 
-func (f *fake) GetTask(_ context.Context, r *connectorv2.GetTaskRequest) (*connectorv2.GetTaskResponse, error) {
+func (f *fake) GetTask(ctx context.Context, r *connectorv2.GetTaskRequest) (*connectorv2.GetTaskResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.hangs(ctx)
 	f.gets = append(f.gets, proto.Clone(r).(*connectorv2.GetTaskRequest))
 	job, err := f.of(r.GetResourceMeta())
 	if err != nil {
@@ -221,7 +244,7 @@ func (f *fake) until(what string, is func() bool) {
 
 const (
 	// wait bounds what a test waits for; it is long, since the machine may be busy.
-	wait = 20 * time.Second
+	wait = 90 * time.Second
 	tick = 5 * time.Millisecond
 )
 

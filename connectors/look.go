@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	connectorv2 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 )
@@ -34,50 +35,91 @@ var phases = map[core.TaskExecution_Phase]common.ActionPhase{
 
 // look asks the connector how a job is, and reports what is new.
 func (w *worker) look(ctx context.Context, j *store.Job) (next, error) {
-	assigned, err := w.assignment(ctx, j.UID)
-	if err != nil {
-		return next{}, err
-	}
-	if assigned == nil {
-		return next{pause: w.config.MinPoll}, w.store.Release(ctx, j.UID)
+	if j.Dir == "" { // an earlier version requested the job
+		assigned, over, err := w.live(ctx, j)
+		if err != nil || assigned == nil {
+			return over, err
+		}
+		j.Dir = attemptOf(j, assigned).Dir()
 	}
 	connection, err := w.connection(ctx, j, j.Secrets, false)
 	if err != nil {
 		return next{}, err
 	}
 	answer, err := call(ctx, w, "GetTask", w.remote.jobs.GetTask, &connectorv2.GetTaskRequest{
-		ResourceMeta: j.Meta, TaskCategory: category(j), OutputPrefix: attemptOf(j, assigned).Dir(), Connection: connection,
-	})
+		ResourceMeta: j.Meta, TaskCategory: category(j), OutputPrefix: j.Dir, Connection: connection,
+	}, connection)
+	if phase := answer.GetResource().GetPhase(); err == nil && core.TaskExecution_Phase_name[int32(phase)] == "" {
+		err = &phaseError{phase}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return next{}, ctx.Err()
-	case err != nil && away(err):
-		return w.again(j, err), nil
-	case err != nil && j.Failures+1 >= w.config.MaxErrors:
-		return w.failed(ctx, j, assigned, failure.New(failure.JobLost, "%s", said(err)), nil)
 	case err != nil:
+		return w.unanswered(ctx, j, err)
+	}
+	phase := max(phases[answer.GetResource().GetPhase()], common.ActionPhase(j.Phase))
+	if _, runs := phases[answer.GetResource().GetPhase()]; runs && bytes.Equal(digest(phase, answer.GetResource()), j.Told) {
+		return next{pause: w.pause(j)}, nil // the usual case: it needs nothing but the row
+	}
+	assigned, over, err := w.live(ctx, j)
+	if err != nil || assigned == nil {
+		return over, err
+	}
+	return w.found(ctx, j, assigned, answer.GetResource(), connection)
+}
+
+// live returns what is assigned. It is nil if the action has ended; then the second result is what follows.
+func (w *worker) live(ctx context.Context, j *store.Job) (*enginev1.Assignment, next, error) {
+	assigned, err := w.assignment(ctx, j.UID)
+	if err == nil && assigned == nil { // the mirror is about to say so
+		err = w.store.Release(ctx, j.UID)
+	}
+	return assigned, next{pause: w.config.MinPoll}, err
+}
+
+// unanswered handles an error of GetTask. A job about which the connector says nothing for too long is lost: before another attempt
+// begins, the connector is asked to delete it.
+func (w *worker) unanswered(ctx context.Context, j *store.Job, err error) (next, error) {
+	large := tooLarge(err)
+	switch {
+	case !large && away(err):
+		return w.again(j, err), nil
+	case !large && j.Failures+1 < w.config.MaxErrors:
 		return w.refused(j, err), nil
 	}
-	return w.found(ctx, j, assigned, answer.GetResource())
+	assigned, over, failed := w.live(ctx, j)
+	if failed != nil || assigned == nil {
+		return over, failed
+	}
+	w.giveUp(ctx, j)
+	if ctx.Err() != nil {
+		return next{}, ctx.Err()
+	}
+	lost := failure.New(failure.JobLost, "%s", said(err))
+	if large {
+		lost = failure.New(failure.JobFailed, "the connector's answer is too large: %s (connectors.maxAnswer); a job with large outputs writes them to the directory of its attempt", said(err))
+	}
+	return w.failed(ctx, j, assigned, lost, nil)
 }
 
 // found handles the state of a job.
-func (w *worker) found(ctx context.Context, j *store.Job, assigned *enginev1.Assignment, resource *connectorv2.Resource) (next, error) {
+func (w *worker) found(
+	ctx context.Context, j *store.Job, assigned *enginev1.Assignment, resource *connectorv2.Resource, given *core.Connection,
+) (next, error) {
+	shown := w.remote.presentable(resource, given)
 	switch resource.GetPhase() {
 	case core.TaskExecution_SUCCEEDED:
-		return w.succeeded(ctx, j, assigned, resource)
+		return w.succeeded(ctx, j, assigned, resource.GetOutputs(), shown)
 	case core.TaskExecution_FAILED, core.TaskExecution_RETRYABLE_FAILED:
-		lost := failure.New(failure.JobFailed, "%s", resource.GetMessage())
+		lost := failure.New(failure.JobFailed, "%s", shown.GetMessage())
 		lost.Recoverable = resource.GetPhase() == core.TaskExecution_RETRYABLE_FAILED
-		return w.judged(ctx, j, assigned, resource, lost)
+		return w.judged(ctx, j, assigned, shown, lost)
 	case core.TaskExecution_ABORTED:
-		return w.failed(ctx, j, assigned, failure.New(failure.JobAborted, "%s", resource.GetMessage()), resource)
+		return w.failed(ctx, j, assigned, failure.New(failure.JobAborted, "%s", shown.GetMessage()), shown)
 	}
 	phase := max(phases[resource.GetPhase()], common.ActionPhase(j.Phase))
 	told := digest(phase, resource)
-	if bytes.Equal(told, j.Told) {
-		return next{pause: w.pause(j)}, nil
-	}
 	if phase == common.ActionPhase(j.Phase) {
 		if j.Version++; j.Version > maxVersion {
 			return next{pause: w.pause(j)}, nil
@@ -85,29 +127,31 @@ func (w *worker) found(ctx context.Context, j *store.Job, assigned *enginev1.Ass
 	} else {
 		j.Version = 0
 	}
-	event := w.event(j, assigned, phase, resource)
+	event := w.event(j, assigned, phase, shown)
 	if over, err := w.report(ctx, &enginev1.Transition{Event: event}); err != nil || over {
 		return next{pause: w.config.MinPoll}, err
 	}
-	failpoint.Here("connectors: phase is reported")
+	failpoint.Here("connectors.after-phase")
 	j.Phase, j.Told = int16(phase), told //nolint:gosec // a phase has one digit or two
 	limit := assigned.GetTask().GetSpec().GetTaskTemplate().GetMetadata().GetTimeout().AsDuration()
 	return next{pause: w.pause(j)}, w.store.Told(ctx, j, phase == common.ActionPhase_ACTION_PHASE_RUNNING, limit)
 }
 
 // succeeded writes the outputs that the connector gives, and records the success. Other jobs have written theirs themselves, or have none.
-func (w *worker) succeeded(ctx context.Context, j *store.Job, assigned *enginev1.Assignment, resource *connectorv2.Resource) (next, error) {
-	if resource.GetOutputs() != nil {
-		body, err := proto.Marshal(resource.GetOutputs())
+func (w *worker) succeeded(
+	ctx context.Context, j *store.Job, assigned *enginev1.Assignment, outputs *task.Outputs, shown *connectorv2.Resource,
+) (next, error) {
+	if outputs != nil {
+		body, err := proto.Marshal(outputs)
 		if err != nil {
 			return next{}, fmt.Errorf("encode outputs: %w", err)
 		}
 		if err := w.deps.Store.WriteAll(ctx, attemptOf(j, assigned).Dir()+"/"+blobpath.OutputsFile, body); err != nil {
 			return next{}, fmt.Errorf("write outputs: %w", err)
 		}
-		failpoint.Here("connectors: outputs are written")
+		failpoint.Here("connectors.after-outputs")
 	}
-	return w.judged(ctx, j, assigned, resource, nil)
+	return w.judged(ctx, j, assigned, shown, nil)
 }
 
 // judged ends an attempt by what its job wrote, as that of a process.
@@ -132,7 +176,7 @@ func (w *worker) judged(ctx context.Context, j *store.Job, assigned *enginev1.As
 	if _, err := w.report(ctx, append(w.missedStart(j, assigned), &enginev1.Transition{Event: event})...); err != nil {
 		return next{}, err
 	}
-	failpoint.Here("connectors: end is reported")
+	failpoint.Here("connectors.after-end")
 	return done(), w.store.Done(ctx, j)
 }
 

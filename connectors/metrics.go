@@ -30,14 +30,15 @@ func newMeters(provider metric.MeterProvider, rows *store.Store) (*meters, error
 		metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30)); err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}
-	gauge := func(name, description string) (g metric.Int64ObservableGauge) {
+	gauge := func(name, description string, more ...metric.Int64ObservableGaugeOption) (g metric.Int64ObservableGauge) {
 		if err == nil {
-			g, err = meter.Int64ObservableGauge(name, metric.WithDescription(description))
+			g, err = meter.Int64ObservableGauge(name, append(more, metric.WithDescription(description))...)
 		}
 		return g
 	}
 	up := gauge("flyte.connectors.up", "whether a connector said at the last try what it serves: 1 or 0")
-	jobs := gauge("flyte.connectors.jobs", "actions of connectors, by state: waiting, or with a job")
+	jobs := gauge("flyte.connectors.jobs", "actions of connectors, by state: waiting, with a job, or with a job that is being deleted")
+	late := gauge("flyte.connectors.late", "for how long the job has been due that was not looked at for the longest time", metric.WithUnit("s"))
 	if err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}
@@ -55,10 +56,12 @@ func newMeters(provider metric.MeterProvider, rows *store.Store) (*meters, error
 			}
 			o.ObserveInt64(up, answers, metric.WithAttributes(name))
 			o.ObserveInt64(jobs, all[i].Waiting, metric.WithAttributes(name, attribute.String("state", "waiting")))
-			o.ObserveInt64(jobs, all[i].Jobs, metric.WithAttributes(name, attribute.String("state", "job")))
+			o.ObserveInt64(jobs, all[i].Jobs-all[i].Deleting, metric.WithAttributes(name, attribute.String("state", "job")))
+			o.ObserveInt64(jobs, all[i].Deleting, metric.WithAttributes(name, attribute.String("state", "deleting")))
+			o.ObserveInt64(late, int64(all[i].Late.Seconds()), metric.WithAttributes(name))
 		}
 		return nil
-	}, up, jobs)
+	}, up, jobs, late)
 	if err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}

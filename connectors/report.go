@@ -39,7 +39,7 @@ func (w *worker) failed(ctx context.Context, j *store.Job, assigned *enginev1.As
 	if err != nil {
 		return next{}, err
 	}
-	failpoint.Here("connectors: end is reported")
+	failpoint.Here("connectors.after-end")
 	if answer.Next == nil { // If the action is live, the mirror offers it again.
 		return done(), w.store.Done(ctx, j)
 	}
@@ -64,7 +64,7 @@ func (w *worker) missedStart(j *store.Job, assigned *enginev1.Assignment) []*eng
 	return []*enginev1.Transition{{Event: event}}
 }
 
-// event is the event of a position, with what the connector says; resource may be nil.
+// event is the event of a position, with what the connector says, as it may be shown; resource may be nil.
 func (w *worker) event(j *store.Job, assigned *enginev1.Assignment, phase common.ActionPhase, resource *connectorv2.Resource) *workflow.ActionEvent {
 	now := w.deps.Clock.Now()
 	event := w.reporter.Event(attempts.Position{
@@ -80,11 +80,10 @@ func (w *worker) event(j *store.Job, assigned *enginev1.Assignment, phase common
 		}
 		event.ClusterEvents = append(event.ClusterEvents, w.reporter.Note(now, "JobCreated", words))
 	}
-	if message := clip.Middle(resource.GetMessage(), maxMessage); message != "" {
-		event.ClusterEvents = append(event.ClusterEvents, w.reporter.Note(now, "Job", message))
+	if resource.GetMessage() != "" {
+		event.ClusterEvents = append(event.ClusterEvents, w.reporter.Note(now, "Job", resource.GetMessage()))
 	}
-	links := resource.GetLogLinks()
-	event.LogInfo = links[:min(len(links), maxLinks)]
+	event.LogInfo = resource.GetLogLinks()
 	return event
 }
 

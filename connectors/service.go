@@ -52,8 +52,8 @@ type Deps struct {
 }
 
 const (
-	// maxKnown is how many assignments are cached.
-	maxKnown = 4096
+	// maxKnown is how many assignments are cached, between their offer and the request for their jobs. A look at a job needs none.
+	maxKnown = 512
 	// maxSecrets is how many values of secrets are.
 	maxSecrets = 1024
 )
@@ -135,7 +135,10 @@ func (s *registry) loops() []lifecycle.Named {
 		loop("discovery", leased.Every(s.deps.Clock, s.config.Refresh, s.discover)),
 	}
 	for _, reached := range s.remotes {
-		w := &worker{registry: s, remote: reached, wake: wakes[reached.Name]}
+		w := &worker{
+			registry: s, remote: reached, wake: wakes[reached.Name],
+			silence: &silence{first: s.config.MinPoll, longest: s.config.MaxBackoff},
+		}
 		loops = append(loops, loop("jobs "+reached.Name, w.work))
 	}
 	return loops

@@ -28,12 +28,16 @@ func (w *worker) stop(ctx context.Context, j *store.Job) (next, error) {
 		if ctx.Err() != nil {
 			return next{}, ctx.Err()
 		}
-		if j.StoppedFor < w.config.DeleteFor {
+		switch {
+		case j.StoppedFor >= w.config.DeleteFor:
+		case away(err):
+			return w.again(j, err), nil
+		default:
 			return w.refused(j, err), nil
 		}
 		zerolog.Ctx(ctx).Error().Err(err).Stringer("action", j.Action).Str("connector", w.remote.Name).Msg("giving up the deletion of a job; it may still run")
 	}
-	failpoint.Here("connectors: job is deleted")
+	failpoint.Here("connectors.after-delete")
 	if j.Stop == store.Released {
 		return done(), w.store.Done(ctx, j)
 	}
@@ -69,9 +73,13 @@ func (w *worker) named(ctx context.Context, j *store.Job) (next, error) {
 	}
 	if err == nil {
 		var created *connectorv2.CreateTaskResponse
-		if created, err = call(ctx, w, "CreateTask", w.remote.jobs.CreateTask, request); err == nil {
+		if created, err = call(ctx, w, "CreateTask", w.remote.jobs.CreateTask, request, request.GetConnection()); err == nil {
 			j.Stage, j.Meta = store.Created, created.GetResourceMeta()
-			return next{}, w.store.Created(ctx, j, j.Meta)
+			if len(j.Meta) > w.config.MaxMeta { // it is not stored; should the deletion fail, it is asked for again
+				return next{}, nil
+			}
+			_, err = w.store.Created(ctx, j, j.Meta)
+			return next{}, err
 		}
 	}
 	switch {
@@ -79,6 +87,9 @@ func (w *worker) named(ctx context.Context, j *store.Job) (next, error) {
 		return next{}, ctx.Err()
 	case away(err) && j.StoppedFor < w.config.DeleteFor:
 		return w.again(j, err), nil
+	case away(err):
+		zerolog.Ctx(ctx).Error().Err(err).Stringer("action", j.Action).Str("connector", w.remote.Name).Str("key", keyOf(j)).
+			Msg("giving up the deletion of a job whose name is not known; it may still run")
 	}
 	return done(), w.store.Done(ctx, j) // the connector starts no such job, so there is none
 }

@@ -2,13 +2,9 @@ package connectors
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/connectors/store"
@@ -30,74 +26,57 @@ type worker struct {
 	*registry
 	remote *remote
 	wake   <-chan struct{}
+	// silence is how long the connector was not reached.
+	silence *silence
 }
 
 // work works off the jobs that are due. It has a goroutine for each call, and none for a job that is not due.
 func (w *worker) work(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	places := w.remote.Concurrency
-	if places == 0 {
-		places = defaultConcurrency
-	}
-	ended := make(chan store.Later, places)
-	hand := map[int64]bool{}
+	defer cancel() // if the database fails, the calls of this round end with it
+	h := newHand(w.remote.Concurrency)
 	for {
-		later := w.gathered(ended, hand)
+		later := h.gathered()
 		if len(later) > 0 {
 			if err := w.store.Defer(ctx, later); err != nil {
 				return err // the jobs are still due
 			}
 		}
-		free, next := places-len(hand), time.Duration(0)
-		if free > 0 {
-			due, soon, err := w.store.Due(ctx, w.remote.Name, slices.Collect(maps.Keys(hand)), w.remote.MaxJobs, free)
+		next := w.silence.pause(w.deps.Clock.Now())
+		if next == 0 {
+			due, stopped, soon, err := w.store.Due(ctx, w.remote.Name, h.uids(), w.remote.MaxJobs, h.room(w.silence.tripped()))
 			if err != nil {
 				return err
 			}
+			h.drop(stopped)
 			for i := range due {
-				hand[due[i].UID] = true
-				calls.Go(func() { ended <- w.step(ctx, &due[i]) })
+				stepping := h.take(ctx, &due[i])
+				calls.Go(func() { h.ended <- w.step(stepping, &due[i]) })
 			}
 			next = soon
 		}
-		if !w.await(ctx, next, ended, hand) {
+		if !w.await(ctx, next, h) {
 			return nil
-		}
-	}
-}
-
-// gathered takes the jobs whose steps have ended out of the hand, and returns when to look at them again.
-func (w *worker) gathered(ended <-chan store.Later, hand map[int64]bool) (later []store.Later) {
-	for {
-		select {
-		case one := <-ended:
-			delete(hand, one.UID)
-			if one.Attempt > 0 {
-				later = append(later, one)
-			}
-		default:
-			return later
 		}
 	}
 }
 
 // await waits until there may be something to do, and reports whether the context continues. next is how long it is until a job is due; 0 if
 // none will be.
-func (w *worker) await(ctx context.Context, next time.Duration, ended chan store.Later, hand map[int64]bool) bool {
+func (w *worker) await(ctx context.Context, next time.Duration, h *hand) bool {
 	pause := w.config.Poll
 	if next > 0 {
 		pause = min(pause, next)
 	}
-	if len(hand) > 0 { // a step may end meanwhile
-		pause = min(pause, max(gather, w.config.MinPoll/4))
-	}
 	timer := w.deps.Clock.NewTimer(pause)
 	defer timer.Stop()
 	select {
-	case one := <-ended:
-		ended <- one // there is room: its step has left
+	case one := <-h.ended:
+		h.ended <- one // there is room: its step has left
 	case <-w.wake:
+		w.silence.probe()
 	case <-timer.C():
 	case <-ctx.Done():
 		return false
@@ -187,17 +166,3 @@ func (w *worker) pause(j *store.Job) time.Duration {
 	return backoff.After(pause, pause, 1)
 }
 
-// call bounds a call of the connector, and measures it.
-func call[Q, A any](ctx context.Context, w *worker, procedure string, do func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.config.CallTimeout)
-	defer cancel()
-	began := w.deps.Clock.Now()
-	answer, err := do(ctx, request)
-	code := "ok"
-	var told *connect.Error
-	if errors.As(err, &told) {
-		code = told.Code().String()
-	}
-	w.meters.called(ctx, w.remote.Name, procedure, code, w.deps.Clock.Now().Sub(began))
-	return answer, err
-}

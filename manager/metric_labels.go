@@ -19,6 +19,7 @@ func metricLabels() obs.Labels {
 		"flyte.database.replica.reads":       {"outcome"},
 		"flyte.connectors.calls":             {"connector", "procedure", "code"},
 		"flyte.connectors.jobs":              {"connector", "state"},
+		"flyte.connectors.late":              {"connector"},
 		"flyte.connectors.up":                {"connector"},
 		"flyte.database.connections":         {"state"},
 		"flyte.deployer.logs":                {"result"},

@@ -77,60 +77,20 @@ func (s *Store) Unreleased(ctx context.Context) ([]int64, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
-// Due reads at most limit jobs of a connector that are due, without those with the uids in hand, and how long it is until another
-// is due; 0 means that none is. Waiting actions are due, by priority, while the connector has fewer than most jobs; 0 means always.
-func (s *Store) Due(ctx context.Context, connector string, hand []int64, most, limit int) (due []Job, next time.Duration, err error) {
-	hand = append([]int64{}, hand...) // no uids are an empty array, not NULL
-	statements := &pgx.Batch{}
-	statements.Queue(`
-		(SELECT `+jobColumns+` FROM connector_jobs j
-		WHERE j.connector = $1 AND j.stage > 0 AND j.due_at <= clock_timestamp() AND j.uid <> ALL($2)
-		ORDER BY j.due_at LIMIT $3)
-		UNION ALL
-		(SELECT `+jobColumns+` FROM connector_jobs j
-		WHERE j.connector = $1 AND j.stage = 0 AND j.due_at <= clock_timestamp() AND j.uid <> ALL($2)
-		ORDER BY (-j.priority), j.uid
-		LIMIT least($3, CASE WHEN $4 = 0 THEN $3 ELSE
-			greatest(0, $4 - (SELECT count(*) FROM connector_jobs h WHERE h.connector = $1 AND (h.stage > 0 OR h.uid = ANY($2))))
-		END))
-		LIMIT $3`, connector, hand, limit, most).Query(func(rows pgx.Rows) error {
-		var err error
-		due, err = pgx.CollectRows(rows, scanJob)
-		return err
-	})
-	statements.Queue(`
-		SELECT coalesce(greatest(0, extract(epoch FROM min(at) - clock_timestamp())), -1) FROM (
-			(SELECT due_at AS at FROM connector_jobs WHERE connector = $1 AND stage > 0 AND uid <> ALL($2) ORDER BY due_at LIMIT 1)
-			UNION ALL
-			(SELECT min(due_at) FROM connector_jobs WHERE connector = $1 AND stage = 0 AND due_at > clock_timestamp() AND uid <> ALL($2))
-		) AS upcoming`, connector, hand).QueryRow(func(row pgx.Row) error {
-		var seconds float64
-		if err := row.Scan(&seconds); err != nil {
-			return err
-		}
-		if seconds >= 0 {
-			next = time.Duration(seconds*float64(time.Second)) + time.Millisecond
-		}
-		return nil
-	})
-	if err := s.db.SendBatch(ctx, statements).Close(); err != nil {
-		return nil, 0, fmt.Errorf("read due jobs: %w", err)
-	}
-	return due, next, nil
-}
-
-// Intend records that a job is about to be requested, with the secrets that it gets. It reports whether the attempt still waits.
+// Intend records that a job is about to be requested, with the secrets that it gets and the directory of its attempt. It reports
+// whether the attempt still waits for this connector: another may serve its type by now.
 func (s *Store) Intend(ctx context.Context, j *Job, secrets map[string]string) (bool, error) {
 	return s.change(ctx, `
-		UPDATE connector_jobs SET stage = `+sqlIntended+`, secrets = $3, begun_at = coalesce(begun_at, clock_timestamp())
-		WHERE uid = $1 AND attempt = $2 AND stage < `+sqlCreated+` AND stop = `+sqlNoStop, j.UID, j.Attempt, secrets)
+		UPDATE connector_jobs SET stage = `+sqlIntended+`, secrets = $3, dir = $4, begun_at = coalesce(begun_at, clock_timestamp())
+		WHERE uid = $1 AND attempt = $2 AND connector = $5 AND stage < `+sqlCreated+` AND stop = `+sqlNoStop, j.UID, j.Attempt, secrets, j.Dir, j.Connector)
 }
 
-// Created records by what the connector knows a job. The commit is durable when it returns.
-func (s *Store) Created(ctx context.Context, j *Job, meta []byte) error {
-	_, err := s.change(ctx, `
-		UPDATE connector_jobs SET stage = `+sqlCreated+`, meta = $3, failures = 0, problem = '' WHERE uid = $1 AND attempt = $2`, j.UID, j.Attempt, meta)
-	return err
+// Created records by what the connector knows a job. The commit is durable when it returns. It reports whether the attempt has this
+// job: another process may have got another one for it meanwhile.
+func (s *Store) Created(ctx context.Context, j *Job, meta []byte) (bool, error) {
+	return s.change(ctx, `
+		UPDATE connector_jobs SET stage = `+sqlCreated+`, meta = $3, failures = 0, problem = ''
+		WHERE uid = $1 AND attempt = $2 AND (stage = `+sqlIntended+` OR stage = `+sqlCreated+` AND meta = $3)`, j.UID, j.Attempt, meta)
 }
 
 // Told records what was reported of a job. limit is its time limit, which begins when it is first seen to run; 0 means none.
@@ -163,17 +123,41 @@ func (s *Store) Retry(ctx context.Context, j *Job, next Job, pause time.Duration
 	}
 	_, err = s.change(ctx, `
 		UPDATE connector_jobs SET attempt = $3, user_failures = $4, system_failures = $5, stage = `+sqlWaiting+`, stop = `+sqlNoStop+`, stopped_at = NULL,
-			due_at = clock_timestamp() + $6, failures = 0, problem = '', secrets = '{}', meta = NULL, begun_at = NULL, running_at = NULL, run_until = NULL,
+			due_at = clock_timestamp() + $6, failures = 0, problem = '', secrets = '{}', dir = '', meta = NULL, begun_at = NULL, running_at = NULL, run_until = NULL,
 			phase = DEFAULT, version = DEFAULT, told = DEFAULT
 		WHERE uid = $1 AND attempt = $2`, j.UID, j.Attempt, next.Attempt, next.UserFailures, next.SystemFailures, pause)
 	return err
 }
 
-// Hasten makes the jobs of a connector that could not be asked about due within a time, spread over it.
+// Hasten makes the jobs of a connector that could not be asked about due within a time, spread over it, and wakes its loop.
 func (s *Store) Hasten(ctx context.Context, connector string, within time.Duration) error {
-	_, err := s.change(ctx, `
-		UPDATE connector_jobs SET due_at = least(due_at, clock_timestamp() + $2 * random()) WHERE connector = $1 AND failures <> 0`, connector, within)
-	return err
+	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `
+			UPDATE connector_jobs SET due_at = least(due_at, clock_timestamp() + $2 * random()) WHERE connector = $1 AND failures <> 0`,
+			connector, within); err != nil {
+			return err
+		}
+		return notify(ctx, tx, connector)
+	})
+	if err != nil {
+		return fmt.Errorf("hasten jobs: %w", err)
+	}
+	return nil
+}
+
+// Abandon forgets jobs of connectors that are no longer configured if their deletion is due for a time, and returns their names for
+// people, at most limit of them.
+func (s *Store) Abandon(ctx context.Context, after time.Duration, limit int) ([]string, error) {
+	rows, err := s.db.Query(ctx, `
+		DELETE FROM connector_jobs WHERE uid IN (
+			SELECT uid FROM connector_jobs j WHERE stop <> `+sqlNoStop+` AND stopped_at <= clock_timestamp() - $1::interval
+				AND NOT EXISTS (SELECT FROM connectors c WHERE c.name = j.connector)
+			LIMIT $2)
+		RETURNING project || '/' || domain || '/' || run || '/' || name || ' of ' || connector`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("forget jobs of connectors that are gone: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 func (s *Store) change(ctx context.Context, statement string, args ...any) (bool, error) {

@@ -40,8 +40,12 @@ func (s *Store) Register(ctx context.Context, all []Connector) error {
 		}
 		rows, err := tx.Query(ctx, `
 			UPDATE connector_jobs j SET connector = f.connector, due_at = clock_timestamp()
-			FROM (SELECT uid, `+finds("task_type", "type_version")+` AS connector FROM connector_jobs WHERE stage = `+sqlWaiting+`) f
-			WHERE j.uid = f.uid AND j.connector <> f.connector RETURNING f.connector`)
+			FROM (
+				SELECT d.task_type, d.type_version, `+finds("d.task_type", "d.type_version")+` AS connector
+				FROM (SELECT DISTINCT task_type, type_version FROM connector_jobs WHERE stage = `+sqlWaiting+`) d
+			) f
+			WHERE j.stage = `+sqlWaiting+` AND (j.task_type, j.type_version) = (f.task_type, f.type_version) AND j.connector <> f.connector
+			RETURNING f.connector`)
 		if err != nil {
 			return err
 		}
@@ -107,18 +111,26 @@ type State struct {
 	Problem    string
 	// Types are the names of the types that it serves, in order.
 	Types []string
-	// Jobs is how many jobs it has; Waiting is how many actions wait for it.
-	Jobs, Waiting int64
+	// Jobs is how many jobs it has, Deleting how many of them should end; Waiting is how many actions wait for it.
+	Jobs, Deleting, Waiting int64
+	// Late is for how long the job has been due that was not looked at for the longest time.
+	Late time.Duration
 }
 
 // States reads all connectors, by precedence.
-func (s *Store) States(ctx context.Context) ([]State, error) {
+func (s *Store) States(ctx context.Context) ([]State, error) { return s.states(ctx, nil) }
+
+// states reads a connector, or all of them.
+func (s *Store) states(ctx context.Context, name *string) ([]State, error) {
 	rows, err := s.db.Query(ctx, `
 		SELECT c.name, c.answered_at, c.problem,
 			ARRAY(SELECT DISTINCT task_type FROM connector_types t WHERE t.connector = c.name ORDER BY 1),
 			(SELECT count(*) FROM connector_jobs j WHERE j.connector = c.name AND j.stage > 0),
-			(SELECT count(*) FROM connector_jobs j WHERE j.connector = c.name AND j.stage = 0)
-		FROM connectors c ORDER BY c.rank`)
+			(SELECT count(*) FROM connector_jobs j WHERE j.connector = c.name AND j.stop <> `+sqlNoStop+`),
+			(SELECT count(*) FROM connector_jobs j WHERE j.connector = c.name AND j.stage = `+sqlWaiting+`),
+			(SELECT greatest(interval '0', coalesce(clock_timestamp() - min(j.due_at), interval '0')) FROM connector_jobs j
+				WHERE j.connector = c.name AND j.stage = `+sqlCreated+` AND j.stop = `+sqlNoStop+`)
+		FROM connectors c WHERE $1::text IS NULL OR c.name = $1 ORDER BY c.rank`, name)
 	if err != nil {
 		return nil, fmt.Errorf("read connectors: %w", err)
 	}
@@ -149,15 +161,13 @@ func (s *Store) Standing(ctx context.Context, uid int64) (*Standing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read a job: %w", err)
 	}
-	all, err := s.States(ctx)
+	all, err := s.states(ctx, &job.Connector)
 	if err != nil {
 		return nil, err
 	}
 	standing := &Standing{Job: job}
-	for i := range all {
-		if all[i].Name == job.Connector {
-			standing.Connector = all[i]
-		}
+	if len(all) > 0 {
+		standing.Connector = all[0]
 	}
 	return standing, nil
 }

@@ -85,6 +85,8 @@ type Job struct {
 	Problem  string
 	// Secrets are the names of secrets, by the names that the connector gives them.
 	Secrets map[string]string
+	// Dir is the directory of the attempt in the object store; empty until the job is requested.
+	Dir string
 	// Meta is by what the connector knows the job.
 	Meta      []byte
 	BegunAt   *time.Time
@@ -99,14 +101,14 @@ type Job struct {
 }
 
 const jobColumns = `j.uid, j.connector, j.task_type, j.type_version, j.project, j.domain, j.run, j.name, j.priority, j.attempt, j.user_failures,
-	j.system_failures, j.stage, j.stop, j.failures, j.problem, j.secrets, j.meta, j.begun_at, j.running_at, j.run_until, j.phase, j.version, j.told,
+	j.system_failures, j.stage, j.stop, j.failures, j.problem, j.secrets, j.dir, j.meta, j.begun_at, j.running_at, j.run_until, j.phase, j.version, j.told,
 	coalesce(j.run_until <= clock_timestamp(), false), coalesce(clock_timestamp() - j.stopped_at, interval '0')`
 
 func scanJob(row pgx.CollectableRow) (Job, error) {
 	var j Job
 	return j, row.Scan(
 		&j.UID, &j.Connector, &j.TaskType, &j.TypeVersion, &j.Action.Run.Project, &j.Action.Run.Domain, &j.Action.Run.Name, &j.Action.Name, &j.Priority,
-		&j.Attempt, &j.UserFailures, &j.SystemFailures, &j.Stage, &j.Stop, &j.Failures, &j.Problem, &j.Secrets, &j.Meta, &j.BegunAt, &j.RunningAt,
+		&j.Attempt, &j.UserFailures, &j.SystemFailures, &j.Stage, &j.Stop, &j.Failures, &j.Problem, &j.Secrets, &j.Dir, &j.Meta, &j.BegunAt, &j.RunningAt,
 		&j.RunUntil, &j.Phase, &j.Version, &j.Told, &j.Over, &j.StoppedFor,
 	)
 }
