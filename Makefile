@@ -188,6 +188,10 @@ differential: build-demo cluster-tools ## Run the same programs cold, warm and p
 	@tools/python-env.sh .cache/differential-python -r tests/e2e/requirements.txt -r tests/e2e/requirements-differential.txt
 	FLYTE_DIFFERENTIAL=1 .cache/differential-python/bin/python -m pytest tests/e2e/test_differential.py -s $(ARGS)
 
+.PHONY: connectors-crashes
+connectors-crashes: postgres ## Kill a process at each step of a connector's job, and check that there is one job
+	go test -count=1 -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrash ./connectors
+
 .PHONY: faults
 faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'
 	go run ./tests/faults $(ARGS)

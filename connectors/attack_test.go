@@ -82,7 +82,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// TestOddAnswers: nothing that a connector answers makes an action wait for ever.
+// TestOddAnswers: nothing that a connector answers makes an action wait forever.
 func TestOddAnswers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		state *connectorv2.Resource

@@ -76,7 +76,7 @@ func (w *worker) notStarted(ctx context.Context, j *store.Job, assigned *enginev
 	return w.failed(ctx, j, assigned, failure.New(failure.JobNotStarted, "%s", said(err)), nil)
 }
 
-// unnamed gives up a job whose name cannot be stored. If it cannot be deleted now, nobody can do it later.
+// unnamed gives up a job whose name cannot be stored. If it cannot be deleted now, it cannot be deleted later.
 func (w *worker) unnamed(ctx context.Context, j *store.Job, assigned *enginev1.Assignment, size int) (next, error) {
 	w.giveUp(ctx, j)
 	lost := failure.New(failure.JobNotStarted, "its resource_meta has %d bytes, and at most %d are allowed (connectors.maxMeta)", size, w.config.MaxMeta)
@@ -84,8 +84,8 @@ func (w *worker) unnamed(ctx context.Context, j *store.Job, assigned *enginev1.A
 	return w.failed(ctx, j, assigned, lost, nil)
 }
 
-// second handles the answer to a request whose attempt has another job by now, or none any more: this process was stopped for so long
-// that another one took over. A connector that heeds the key has given both the same job.
+// second handles the answer to a request whose attempt has another job by now, or no longer has one: this process was stopped for so
+// long that another one took over. A connector that heeds the key has given both the same job.
 func (w *worker) second(ctx context.Context, j *store.Job) (next, error) {
 	standing, err := w.store.Standing(ctx, j.UID)
 	if err != nil {

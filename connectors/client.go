@@ -20,6 +20,8 @@ type remote struct {
 	Endpoint
 	jobs     connectorconnect.AsyncConnectorServiceClient
 	metadata connectorconnect.ConnectorMetadataServiceClient
+	// close closes the connections that no call uses.
+	close func()
 }
 
 // dial makes the clients of an endpoint; nothing is connected yet.
@@ -52,7 +54,7 @@ func dial(e Endpoint, maxAnswer int) (*remote, error) {
 	}}
 	options := connect.WithClientOptions(connect.WithGRPC(), connect.WithReadMaxBytes(maxAnswer), connect.WithInterceptors(bearer(e.Token)))
 	return &remote{
-		Endpoint: e,
+		Endpoint: e, close: client.CloseIdleConnections,
 		jobs:     connectorconnect.NewAsyncConnectorServiceClient(client, e.URL, options),
 		metadata: connectorconnect.NewConnectorMetadataServiceClient(client, e.URL, options),
 	}, nil

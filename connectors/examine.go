@@ -29,7 +29,10 @@ func Examine(ctx context.Context, config Config, within time.Duration) ([]Examin
 		if err != nil {
 			return nil, err
 		}
-		asked.Go(func() { all[i] = examined(r.ask(ctx, reached), endpoint.URL) })
+		asked.Go(func() {
+			defer reached.close()
+			all[i] = examined(r.ask(ctx, reached), endpoint.URL)
+		})
 	}
 	asked.Wait()
 	return all, nil

@@ -56,15 +56,21 @@ func newFixture(t testing.TB, endpoints ...connectors.Endpoint) *fixture {
 
 func newFixtureWith(t testing.TB, change func(*connectors.Config)) *fixture {
 	t.Helper()
+	return newFixtureOn(t, pgtest.Schemas(t, runstore.Schema(), store.Schema()), t.TempDir(), change)
+}
+
+// newFixtureOn is on a database with the schemas and a directory for the object store, which other processes may have filled.
+func newFixtureOn(t testing.TB, db *pgxpool.Pool, folder string, change func(*connectors.Config)) *fixture {
+	t.Helper()
 	f := &fixture{
-		t: t, db: pgtest.Schemas(t, runstore.Schema(), store.Schema()), config: connectors.DefaultConfig(), values: map[string]string{},
+		t: t, db: db, config: connectors.DefaultConfig(), values: map[string]string{},
 		client: &lateClient{},
 	}
 	f.config.SystemBackoff, f.config.MinPoll, f.config.Lease = 10*time.Millisecond, 10*time.Millisecond, 3*time.Second
 	f.config.MaxBackoff, f.config.Refresh = 50*time.Millisecond, 100*time.Millisecond
 	change(&f.config)
 	blobs := blobstore.DefaultConfig()
-	blobs.URL, blobs.PublicURL, blobs.Sync = t.TempDir(), "http://localhost", false
+	blobs.URL, blobs.PublicURL, blobs.Sync = folder, "http://localhost", false
 	var err error
 	f.blobs, err = blobstore.Open(t.Context(), blobs)
 	require.NoError(t, err)

@@ -108,6 +108,11 @@ func (w *worker) found(
 	ctx context.Context, j *store.Job, assigned *enginev1.Assignment, resource *connectorv2.Resource, given *core.Connection,
 ) (next, error) {
 	shown := w.remote.presentable(resource, given)
+	if _, runs := phases[resource.GetPhase()]; !runs {
+		if err := w.store.Ended(ctx, j); err != nil {
+			return next{}, err
+		}
+	}
 	switch resource.GetPhase() {
 	case core.TaskExecution_SUCCEEDED:
 		return w.succeeded(ctx, j, assigned, resource.GetOutputs(), shown)

@@ -75,6 +75,7 @@ type registry struct {
 type Service struct {
 	handler *handler
 	parts   *lifecycle.Group
+	remotes []*remote
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -117,7 +118,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		}
 		r.remotes = append(r.remotes, reached)
 	}
-	return &Service{handler: &handler{store: r.store}, parts: lifecycle.NewGroup(r.loops()...)}, nil
+	return &Service{handler: &handler{store: r.store}, parts: lifecycle.NewGroup(r.loops()...), remotes: r.remotes}, nil
 }
 
 // loops are those of the service: one that follows assignments, one that asks connectors what they serve, and one for the jobs of
@@ -176,4 +177,10 @@ func (s *Service) Mount(r rpc.Registrar) {
 func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
 
 // Stop ends them. What they had to do, the next holders of their leases do.
-func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }
+func (s *Service) Stop(ctx context.Context) error {
+	err := s.parts.Stop(ctx)
+	for _, reached := range s.remotes {
+		reached.close()
+	}
+	return err
+}

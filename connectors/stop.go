@@ -16,6 +16,9 @@ import (
 
 // stop has the connector delete a job until it acknowledges that. Then the attempt is over.
 func (w *worker) stop(ctx context.Context, j *store.Job) (next, error) {
+	if j.Stop == store.Released && j.HasEnded() {
+		return done(), w.store.Done(ctx, j)
+	}
 	switch j.Stage { //nolint:exhaustive // a created job is deleted below
 	case store.Waiting:
 		return done(), w.store.Done(ctx, j)

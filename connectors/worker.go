@@ -165,4 +165,3 @@ func (w *worker) pause(j *store.Job) time.Duration {
 	}
 	return backoff.After(pause, pause, 1)
 }
-

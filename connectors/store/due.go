@@ -14,7 +14,7 @@ type Kind int
 // The kinds. What a connector is slow to answer for one of them does not delay the others.
 const (
 	Deletes Kind = iota // jobs that should end
-	Starts              // actions whose job is to be requested, once more if the answer was lost
+	Starts              // actions whose job is to be requested, again if the answer was lost
 	Looks               // jobs to look at
 	Kinds
 )
@@ -107,7 +107,7 @@ func soonest(which string) string {
 	return `SELECT j.due_at AS at FROM connector_jobs j WHERE j.connector = $1 AND ` + which + ` AND j.due_at > now() ORDER BY j.due_at LIMIT 1`
 }
 
-// shared takes jobs of all kinds by turns.
+// shared takes jobs of all kinds alternately.
 func shared(found [Kinds][]Job, room Room) (due []Job) {
 	for left := true; left; {
 		left = false

@@ -103,6 +103,23 @@ func (s *Store) Told(ctx context.Context, j *Job, running bool, limit time.Durat
 	return err
 }
 
+// Ended records that a job has ended, before that is reported: a job that has ended is not deleted. Only a crash of the database loses it.
+func (s *Store) Ended(ctx context.Context, j *Job) error {
+	statements := &pgx.Batch{}
+	statements.Queue(`SET LOCAL synchronous_commit = off`)
+	statements.Queue(`UPDATE connector_jobs SET told = $3 WHERE uid = $1 AND attempt = $2`, j.UID, j.Attempt, []byte(ended))
+	if err := s.db.SendBatch(ctx, statements).Close(); err != nil {
+		return fmt.Errorf("change a job: %w", err)
+	}
+	return nil
+}
+
+// ended takes the place of the digest in Job.Told.
+const ended = "ended"
+
+// HasEnded reports whether Ended was called.
+func (j *Job) HasEnded() bool { return string(j.Told) == ended }
+
 // Overrun marks a job that exceeds its time limit, and reports whether it was still running.
 func (s *Store) Overrun(ctx context.Context, j *Job) (bool, error) {
 	return s.change(ctx, `
