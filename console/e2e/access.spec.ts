@@ -325,6 +325,7 @@ const screens: readonly { readonly name: string; readonly path: string; readonly
 ];
 
 test("the pages are accessible in every theme and width", async ({ page }) => {
+  test.setTimeout(900_000); // it looks at every page six times
   const pictures = process.env["CONSOLE_PICTURES"];
   const check = async (name: string) => {
     await expectAccessible(page);

@@ -16,7 +16,8 @@ import urllib.request
 
 import pytest
 
-from server import Server
+from conftest import ABORTED_AT_EXIT
+from server import Server, free_port
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 FLYTE = str(pathlib.Path(sys.executable).parent / "flyte")
@@ -137,10 +138,10 @@ def test_device_flow(closed: Server, tmp_path: pathlib.Path):
     assert who["subject"] == "viewer", who
 
 
-def made_key(closed: Server) -> dict:
+def made_key(closed: Server, role: str = "viewer") -> dict:
     browser = Browser(closed, "admin")
     browser.sign_in()
-    return browser.call("flytebinary.access.v1.KeyService/CreateKey", {"name": "e2e", "roles": [{"role": "viewer", "scope": {}}]})
+    return browser.call("flytebinary.access.v1.KeyService/CreateKey", {"name": "e2e", "roles": [{"role": role, "scope": {}}]})
 
 
 def test_client_secret(closed: Server, tmp_path: pathlib.Path):
@@ -217,3 +218,49 @@ def test_no_caller_is_anonymous(closed: Server):
     status, answer = closed.call("flyteidl2.auth.AuthMetadataService/GetOAuth2Metadata", {})
     assert status == 200 and answer["tokenEndpoint"] == f"{closed.url}/access/oauth2/token", answer
     assert closed.call("flyteidl2.workflow.RunService/ListRuns", {"org": "o"})[0] == 401
+
+
+def token_of(closed: Server, name: str) -> str:
+    """An access token of a person, as the command line gets one by the device flow."""
+    _, meta = closed.call("flyteidl2.auth.AuthMetadataService/GetOAuth2Metadata", {})
+    _, client = closed.call("flyteidl2.auth.AuthMetadataService/GetPublicClientConfig", {})
+    server = Browser(closed, name)
+    started = json.loads(server.open(meta["deviceAuthorizationEndpoint"], client_id=client["clientId"])[1])
+    _, page = server.sign_in(started["verification_uri_complete"])
+    code = re.search(r'name="user_code"[^>]* value="([^"]+)"', page)[1]
+    assert "Signed in" in server.open("/access/device", user_code=code, answer="allow")[1]
+    grant = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": started["device_code"], "client_id": client["clientId"]}
+    return json.loads(server.open(meta["tokenEndpoint"], **grant)[1])["access_token"]
+
+
+def test_only_mine(closed: Server, tmp_path: pathlib.Path):
+    """Each person, and each key, lists what it has made itself, and sees what others have made."""
+    callers = {"admin": token_of(closed, "admin"), "contributor": token_of(closed, "contributor"), "viewer": token_of(closed, "viewer")}
+    key = made_key(closed, "contributor")
+    callers[key["key"]["id"]] = key["secret"]
+
+    def flyte(name: str, *words: str) -> str:
+        config = configured(closed, tmp_path / f"{name}.yaml", authType="ExternalCommand", command=["echo", callers[name]])
+        done = subprocess.run(
+            [FLYTE, "--config", config, *words], cwd=pathlib.Path(__file__).parent / "flows", text=True, timeout=300,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "FLYTE_DISABLE_SENTRY": "1", "COLUMNS": "400", "NO_COLOR": "1", "HOME": str(tmp_path), "E2E_APP_PORT": str(free_port())})
+        assert done.returncode in (0, ABORTED_AT_EXIT), done.stdout
+        return COLOURS.sub("", done.stdout)
+
+    def listed(name: str, kind: str, *flags: str) -> str:
+        return flyte(name, "--output-format", "json", "get", kind, *flags)
+
+    runs = {}
+    for name in (name for name in callers if name != "viewer"):
+        started = flyte(name, "run", "--project", "flytesnacks", "--domain", "development", "basic.py", "hello", "--name", "mine")
+        runs[name] = re.search(r"/runs/([a-z0-9-]+)", started)[1]
+    for name in callers:
+        everything, mine = listed(name, "run"), listed(name, "run", "--only-mine")
+        assert {run for run in runs.values() if run in everything} == set(runs.values()), everything
+        assert {run for run in runs.values() if run in mine} == ({runs[name]} if name in runs else set()), f"{name}: {mine}"
+        assert json.loads(re.search(r"\{.*\}", flyte(name, "whoami"), re.S)[0])["subject"] == name
+
+    flyte("contributor", "deploy", "--version", "one", "apps.py", "files")
+    assert "files" in listed("viewer", "app")
+    assert {name for name in callers if "files" in listed(name, "app", "--only-mine")} == {"contributor"}

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { permissionGroups, permissionWords } from "./permissions";
+import { isOfOperators } from "./rights";
 
 const folder = join(import.meta.dirname, "../../../..");
 const read = (name: string): string => readFileSync(join(folder, name), "utf8");
@@ -18,6 +19,12 @@ test("every permission that people can have is explained, and no other", () => {
   expect(asked.size).toBeGreaterThan(50);
   const explained = permissionGroups.flatMap(({ permissions }) => Object.keys(permissions));
   expect(explained.toSorted()).toEqual([...asked].toSorted());
+});
+
+test("the permissions of operators alone are those of the server", () => {
+  const [, listed = ""] = /func ofOperators[^}]*\{([^{}]*)\}, permission\)/.exec(read("access/policy/roles.go")) ?? [];
+  expect(all(listed, /"([\w.]+)"/g)).toHaveLength(3);
+  expect([...asked].filter(isOfOperators).toSorted()).toEqual(all(listed, /"([\w.]+)"/g).toSorted());
 });
 
 test("an unknown permission is shown as it is", () => {

@@ -38,6 +38,13 @@ it.each([
   ["audit.view", "operator"],
 ])("%s takes %s: a built-in role is named before another", (permission, wanted) => expect(roleFor(roles, permission)).toBe(wanted));
 
+it("counts on operators alone for local accounts", () => {
+  const own = create(RoleSchema, { name: "clerk", permissions: ["account.*", "*.update"] });
+  expect(roleFor([own, ...roles], "account.update")).toBe("operator");
+  expect(roleFor([own], "account.update")).toBeUndefined();
+  expect(roleFor([own], "account.view")).toBe("clerk");
+});
+
 it("names a role of the installation if no built-in one gives the permission", () => expect(roleFor(roles.slice(0, 2), "audit.view")).toBe("auditor"));
 
 it("says where, and whom to ask", () => {

@@ -21,8 +21,15 @@ export const can = (me: Pick<GetMeResponse, "open" | "grants">, permission: stri
 
 const builtIn = ["viewer", "runner", "contributor", "admin", "operator"];
 
+/** The permissions that only a role with every permission gives: to decide about local accounts, as the server has them. */
+const ofOperators = ["account.create", "account.delete", "account.update"];
+
+/** Whether a permission is for operators alone, and not for roles of one's own. */
+export const isOfOperators = (permission: string): boolean => ofOperators.includes(permission);
+
 /** Whether a role gives a permission. Roles have permissions as noun.verb, noun.* or *.verb. */
 export function gives(role: Pick<Role, "permissions">, permission: string): boolean {
+  if (isOfOperators(permission)) return role.permissions.includes("*.*");
   const [noun, verb] = permission.split(".");
   return role.permissions.some((pattern) => {
     const [n, v] = pattern.split(".");

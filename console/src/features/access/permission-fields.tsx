@@ -1,6 +1,6 @@
 import { Field, Input } from "@/design/field";
 import { permissionGroups } from "@/entities/access/permissions";
-import { can, everywhere } from "@/entities/access/rights";
+import { can, everywhere, isOfOperators } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
 import { givenByPattern, type RoleDraft } from "./words";
 import css from "./access.module.css";
@@ -30,13 +30,15 @@ export function PermissionFields({ draft, onChange, error }: PermissionFieldsPro
               const given = givenByPattern(draft, permission);
               const lacking = me !== undefined && !can(me, permission, everywhere);
               const on = given || draft.chosen.has(permission);
+              const never = isOfOperators(permission);
               return (
                 <label key={permission} className={css["choice"]}>
-                  <input type="checkbox" checked={on} disabled={given || (lacking && !on)} onChange={(event) => toggle(permission, event.target.checked)} />
+                  <input type="checkbox" checked={on} disabled={given || ((lacking || never) && !on)} onChange={(event) => toggle(permission, event.target.checked)} />
                   <span>
                     {words} <code>{permission}</code>
                     {given && " by a pattern"}
-                    {lacking && !on && " (you do not have it)"}
+                    {never && !on && " (for operators alone)"}
+                    {lacking && !never && !on && " (you do not have it)"}
                   </span>
                 </label>
               );
