@@ -44,8 +44,8 @@ func missingPlugins(absent []executor.Absence) []Finding {
 	return findings
 }
 
-// examineUsage checks that the server may read what tasks use, and what the cluster says about their pods. Without these rights tasks
-// run all the same.
+// examineUsage checks that the server may read what tasks use, and what the cluster says about their pods. Tasks run without both, so
+// what is missing is said, and is not a problem.
 func examineUsage(ctx context.Context, cluster *rest.Config, c executor.Config) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
@@ -55,31 +55,37 @@ func examineUsage(ctx context.Context, cluster *rest.Config, c executor.Config) 
 	}
 	var findings []Finding
 	if c.Events {
-		f := Finding{What: "Events of pods", Detail: "may be followed", Fix: "grant list and watch on events; until then actions do not show them"}
-		f.Err = lacking(ctx, client, c.Namespaces, []authorizationv1.ResourceAttributes{{Verb: "list", Resource: "events"}, {Verb: "watch", Resource: "events"}})
+		f := Finding{What: "Events of pods", Detail: "are shown among the events of actions"}
+		events := []authorizationv1.ResourceAttributes{{Verb: "list", Resource: "events"}, {Verb: "watch", Resource: "events"}}
+		if err := lacking(ctx, client, c.Namespaces, events); err != nil {
+			f.Detail = fmt.Sprintf("are not shown: %v; grant list and watch on events, or set executor.events to false", err)
+		}
 		findings = append(findings, f)
 	}
-	if c.Measure.Interval <= 0 {
-		return findings
+	if c.Measure.Interval > 0 {
+		findings = append(findings, Finding{What: "usage of tasks", Detail: sourceOfUsage(ctx, client, c)})
 	}
-	f := Finding{What: "usage of tasks", Detail: "is read from the metrics API"}
-	metrics := lacking(ctx, client, c.Namespaces, []authorizationv1.ResourceAttributes{{Verb: "list", Group: "metrics.k8s.io", Resource: "pods"}})
-	if metrics == nil {
-		if _, err := client.Discovery().ServerResourcesForGroupVersion("metrics.k8s.io/v1beta1"); err != nil {
-			metrics = errors.New("the cluster has no metrics API (metrics.k8s.io)")
-		}
-	}
+	return findings
+}
+
+// sourceOfUsage says from where the server reads what tasks use, or why it cannot.
+func sourceOfUsage(ctx context.Context, client kubernetes.Interface, c executor.Config) string {
+	missing := ""
 	if c.Measure.Kubelets {
-		f.Detail = "is read from the summaries of kubelets"
-		f.Err = lacking(ctx, client, nil, []authorizationv1.ResourceAttributes{{Verb: "get", Resource: "nodes", Subresource: "proxy"}})
-		f.Fix = "grant get on nodes/proxy"
-		if f.Err != nil && metrics == nil {
-			f.Fix += ", or set executor.measure.kubelets to false: the metrics API is read meanwhile"
+		err := lacking(ctx, client, nil, []authorizationv1.ResourceAttributes{{Verb: "get", Resource: "nodes", Subresource: "proxy"}})
+		if err == nil {
+			return "is read from the summaries of kubelets"
 		}
-	} else if metrics != nil {
-		f.Err, f.Fix = metrics, "install metrics-server and grant list on pods of metrics.k8s.io, or set executor.measure.interval to 0; until then tasks have no curves"
+		missing = fmt.Sprintf("; the summaries of kubelets cannot be read: %v", err)
 	}
-	return append(findings, f)
+	err := lacking(ctx, client, c.Namespaces, []authorizationv1.ResourceAttributes{{Verb: "list", Group: "metrics.k8s.io", Resource: "pods"}})
+	if err == nil {
+		if _, err = client.Discovery().ServerResourcesForGroupVersion("metrics.k8s.io/v1beta1"); err == nil {
+			return "is read from the metrics API" + missing
+		}
+		err = errors.New("the cluster has no metrics API")
+	}
+	return fmt.Sprintf("is not measured: %v%s; install metrics-server and grant list on pods of metrics.k8s.io, or set executor.measure.interval to 0", err, missing)
 }
 
 // lacking is the first right that this account lacks in one of the namespaces; nil if it has all. No namespaces mean all of them.

@@ -24,16 +24,18 @@ def asked(server: Server, handle, attempt: int = 0) -> dict:
 
 
 def test_a_busy_task_is_measured(server: Server):
-    handle = flyte.run(usage.busy, 12, 150)
+    handle = flyte.run(usage.busy, 5, 150)
     handle.wait(quiet=True)
     assert phase_of(handle) == "succeeded"
     answer = eventually(lambda: (found := asked(server, handle)) and found.get("points") and found, timeout=30)
     assert len(answer["points"]) >= 3
     assert 150 * MIB < int(answer["peaks"]["memoryBytes"]) < 400 * MIB
-    assert 300 < int(answer["peaks"]["cpuMilli"]) < 2500
+    assert int(answer["peaks"]["cpuMilli"]) > 0
     assert answer["requests"]["cpuMilli"] == "500"
     assert answer["limits"]["memoryBytes"] == str(512 * MIB)
-    assert float(answer["cpuTime"].removesuffix("s")) > 1
+    spent = handle.outputs()[0]
+    # Without what it spent before the first measurement, and with what its supervisor did.
+    assert 0.5 * spent < float(answer["cpuTime"].removesuffix("s")) < 1.5 * spent + 1
     assert int(answer["peaks"]["diskBytes"]) > 0
     assert "outOfMemory" not in answer
 
