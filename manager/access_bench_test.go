@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -85,8 +86,31 @@ func (m *measured) enqueue(ctx context.Context, name string) error {
 	return err
 }
 
+// cost is what a call takes, in microseconds: of the clock, and of the processor in this process, its client included. What Postgres
+// takes is in the time alone.
+type cost struct{ time, cpu float64 }
+
+// measure returns what one of some calls takes.
+func measure(b *testing.B, calls int, work func()) cost {
+	b.Helper()
+	began, before := time.Now(), cpuTime(b)
+	work()
+	return cost{
+		time: float64(time.Since(began).Microseconds()) / float64(calls),
+		cpu:  float64((cpuTime(b) - before).Microseconds()) / float64(calls),
+	}
+}
+
+// cpuTime is the processor time of this process.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
 // BenchmarkAccessCosts creates runs and enqueues children with access off and on, alternately, and reports how much longer they take
-// with access on: the median of the rounds. One iteration is one round.
+// with access on, and how much more of the processor: the median of the rounds. One iteration is one round.
 func BenchmarkAccessCosts(b *testing.B) {
 	dir := b.TempDir()
 	require.NoError(b, os.Chmod(filepath.Dir(dir), 0o711)) // Postgres may run as another user
@@ -108,38 +132,49 @@ func BenchmarkAccessCosts(b *testing.B) {
 		{"fan-out/callers=32", 32, 640, (*measured).enqueue},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			round := func(m *measured) float64 {
-				began := time.Now()
-				var callers sync.WaitGroup
-				for caller := range c.callers {
-					created++
-					first := created * 1000
-					callers.Go(func() {
-						for i := caller; i < c.calls; i += c.callers {
-							if err := c.call(m, b.Context(), fmt.Sprint("r", first+i)); err != nil {
-								b.Error(err)
+			round := func(m *measured) cost {
+				return measure(b, c.calls, func() {
+					var callers sync.WaitGroup
+					for caller := range c.callers {
+						created++
+						first := created * 1000
+						callers.Go(func() {
+							for i := caller; i < c.calls; i += c.callers {
+								if err := c.call(m, b.Context(), fmt.Sprint("r", first+i)); err != nil {
+									b.Error(err)
+								}
 							}
-						}
-					})
-				}
-				callers.Wait()
-				return float64(time.Since(began).Microseconds()) / float64(c.calls)
+						})
+					}
+					callers.Wait()
+				})
 			}
-			var offs, ons, ratios []float64
+			var offs, ons []cost
 			for b.Loop() {
-				var without, with float64
+				var without, with cost
 				if len(offs)%2 == 0 {
 					without, with = round(off), round(on)
 				} else {
 					with, without = round(on), round(off)
 				}
-				offs, ons, ratios = append(offs, without), append(ons, with), append(ratios, with/without)
+				offs, ons = append(offs, without), append(ons, with)
 			}
-			b.ReportMetric(median(offs), "µs-off")
-			b.ReportMetric(median(ons), "µs-on")
-			b.ReportMetric(100*(median(ratios)-1), "%-slower")
+			compare(b, "µs", "%-slower", offs, ons, func(c cost) float64 { return c.time })
+			compare(b, "µs-CPU", "%-more-CPU", offs, ons, func(c cost) float64 { return c.cpu })
 		})
 	}
+}
+
+// compare reports the medians without and with access, and that of the ratios of the rounds.
+func compare(b *testing.B, unit, more string, offs, ons []cost, of func(cost) float64) {
+	b.Helper()
+	var without, with, ratios []float64
+	for i := range offs {
+		without, with, ratios = append(without, of(offs[i])), append(with, of(ons[i])), append(ratios, of(ons[i])/of(offs[i]))
+	}
+	b.ReportMetric(median(without), unit+"-off")
+	b.ReportMetric(median(with), unit+"-on")
+	b.ReportMetric(100*(median(ratios)-1), more)
 }
 
 func median(values []float64) float64 {

@@ -20,7 +20,7 @@ import (
 // the rows of the whole list that are within the scope.
 func TestNarrowedListsInEveryOrder(t *testing.T) {
 	const projects, roots = 150, 300
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // any will do
+	r := rand.New(rand.NewPCG(1, 2))
 	pool := pgtest.New(t, store.Migrations())
 	insertRoots(t, pool, roots, func(n int, root *schema.Root) {
 		project := r.IntN(projects)
@@ -29,7 +29,7 @@ func TestNarrowedListsInEveryOrder(t *testing.T) {
 		}
 		root.Project, root.Domain = fmt.Sprint("p", project), []string{"development", "production", "staging"}[r.IntN(3)]
 		root.UpdatedAt = root.CreatedAt.Add(time.Duration(r.IntN(600)) * time.Minute)
-		root.Phase = int16(1 + r.IntN(8)) //nolint:gosec // small
+		root.Phase = int16(1 + r.IntN(8))
 		if root.Phase < 5 {
 			root.EndedAt = nil
 		}
