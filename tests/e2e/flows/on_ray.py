@@ -11,12 +11,13 @@ from flyteplugins.ray import HeadNodeConfig, RayJobConfig, WorkerNodeConfig
 
 from flows.gang import until
 
+# Ray has sockets in its directory, and their paths must be short.
 STORE = {"object-store-memory": "80000000", "num-cpus": "1"}
 SMALL = flyte.Resources(cpu="100m", memory="3Gi")
 env = flyte.TaskEnvironment(
     name="on_ray", resources=SMALL,
     plugin_config=RayJobConfig(
-        head_node_config=HeadNodeConfig(ray_start_params=STORE),
+        head_node_config=HeadNodeConfig(ray_start_params={**STORE, "temp-dir": "/tmp/ray-of-operators"}),
         worker_node_config=[WorkerNodeConfig(group_name="workers", replicas=1, ray_start_params=STORE)],
     ),
 )
