@@ -64,7 +64,7 @@ func TestWhatAnAttemptSaysOfItsPods(t *testing.T) {
 			Reading{Phase: runs, Message: "restart 1"}, []members.Member{pod("a", plugin.State{Phase: starts}, 0)}, runs, "restart 1", false,
 		},
 		"the operator has created no pods yet": {Reading{Phase: starts, Message: operator}, nil, starts, operator, true},
-		"suspended": {Reading{Suspended: true}, nil, waits, "Widget is suspended until its queue admits it", true},
+		"suspended":                            {Reading{Suspended: true}, nil, waits, "Widget is suspended until its queue admits it", true},
 	} {
 		object := &unstructured.Unstructured{Object: map[string]any{"kind": "Widget"}}
 		state := plugin.State{Phase: tc.reading.Phase, Reason: tc.reading.Reason, Message: tc.reading.Message}
