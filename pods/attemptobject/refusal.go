@@ -12,7 +12,7 @@ import (
 // succeed later, which consumes no attempt.
 func refusal(err error) *failure.Failure {
 	switch {
-	case isQuota(err):
+	case isQuota(err), isLeaving(err):
 		return nil
 	case apierrors.IsForbidden(err):
 		return failure.New(failure.ObjectForbidden, err.Error())
@@ -27,4 +27,9 @@ func refusal(err error) *failure.Failure {
 // isQuota reports whether a namespace's quota is used up: the object has to wait for others to end.
 func isQuota(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
+}
+
+// isLeaving reports whether the kind of the object is being deleted from the cluster: then the attempt waits until it is back.
+func isLeaving(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "custom resource definition is terminating")
 }

@@ -24,6 +24,8 @@ func TestRefusalsOfTheAPIServer(t *testing.T) {
 		{"too large", failure.ObjectTooLarge, "too large", refusal(apierrors.NewRequestEntityTooLargeError("limit is 3145728"))},
 		{"forbidden", failure.ObjectForbidden, "forbids", refusal(apierrors.NewForbidden(pods, "p", errors.New("violates PodSecurity")))},
 		{"quota", "", "", refusal(apierrors.NewForbidden(pods, "p", errors.New("exceeded quota: q")))},
+		{"its kind is being deleted", "", "", refusal(apierrors.NewForbidden(
+			schema.GroupResource{Resource: "jobsets"}, "j", errors.New("create not allowed while custom resource definition is terminating")))},
 		{"API server is down", "", "", refusal(apierrors.NewInternalError(errors.New("etcd")))},
 		{"connection refused", "", "", refusal(errors.New("connect: connection refused"))},
 	} {
