@@ -300,7 +300,7 @@ const rayJob = `{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec:
 
 // up lets a head answer.
 func up(status string) map[string]string {
-	return map[string]string{"/api/version": "{}", "/api/jobs/r": fmt.Sprintf(`{"status": %q, "message": "why"}`, status)}
+	return map[string]string{"/api/version": "{}", "/api/local_raylet_healthz": "success", "/api/jobs/r": fmt.Sprintf(`{"status": %q, "message": "why"}`, status)}
 }
 
 func TestARayJob(t *testing.T) {

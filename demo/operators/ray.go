@@ -25,6 +25,7 @@ const (
 	labelRayGroup    = "ray.io/group"
 	gcsPort          = "6379"
 	dashboardPort    = "8265"
+	agentPort        = "52365"
 )
 
 // rayPoll is how often the dashboard is asked while it does not say how the job ended.
@@ -115,8 +116,11 @@ func (r *rayPlan) up(ctx context.Context) bool {
 	if !r.network.Listens(ctx, net.JoinHostPort(r.address(r.head), gcsPort)) {
 		return false
 	}
-	_, answers := r.network.Get(ctx, r.dashboard()+"/api/version")
-	return answers
+	if _, answers := r.network.Get(ctx, r.dashboard()+"/api/version"); !answers {
+		return false
+	}
+	_, well := r.network.Get(ctx, "http://"+net.JoinHostPort(r.address(r.head), agentPort)+"/api/local_raylet_healthz")
+	return well
 }
 
 func (r *rayPlan) dashboard() string {
