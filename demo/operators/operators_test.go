@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -320,8 +323,8 @@ func TestARayJob(t *testing.T) {
 	worker, submitter := pods["r-w-worker-0"], pods["r-submitter"]
 	require.Contains(t, worker.Spec.Containers[0].Command[2], "--address="+address(head)+":6379 ")
 	require.Contains(t, worker.Spec.Containers[0].Command[2], "--num-cpus=7")
-	require.Equal(t, "exec ray job submit --address http://"+address(head)+":8265 --submission-id r "+
-		`--runtime-env-json '{"env_vars":{"A":"it'\''s"}}' -- a0 --x 'y z'`, submitter.Spec.Containers[0].Command[2])
+	require.Contains(t, submitter.Spec.Containers[0].Command[2], "\nuntil ray job submit --address http://"+address(head)+":8265 --submission-id r "+
+		`--runtime-env-json '{"env_vars":{"A":"it'\''s"}}' -- a0 --x 'y z'`+"\ndo\n")
 	b.status("r", "jobStatus", "RUNNING")
 
 	// A worker that is lost is replaced.
@@ -391,4 +394,28 @@ func TestAnElasticPyTorchJob(t *testing.T) {
 	b.end(0, "p-worker-0")
 	b.end(5, "p-worker-1")
 	require.Contains(t, b.condition("p", "Failed"), "p-worker-1")
+}
+
+// TestAJobIsSubmittedAgainUntilTheHeadKnowsIt runs the command with a double of ray.
+func TestAJobIsSubmittedAgainUntilTheHeadKnowsIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		knows, ends string // whether the head knows the job, and how it ends
+		code, tries int
+	}{
+		"the job succeeds":             {"exit 1", "exit 0", 0, 1},
+		"the job fails":                {"exit 0", "exit 3", 3, 1},
+		"the head refuses it at first": {"exit 1", "[ $(wc -l <tries) -ge 2 ] || exit 4", 0, 2},
+	} {
+		dir := t.TempDir()
+		double := "#!/bin/sh\ncase $2 in\nstatus) " + tc.knows + ";;\nsubmit) echo >>tries; " + tc.ends + ";;\nesac\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "ray"), []byte(double), 0o700), name)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "sleep"), []byte("#!/bin/sh\n"), 0o700), name)
+		command := exec.Command("/bin/sh", "-c", submission("ray job submit", "j"))
+		command.Dir, command.Env = dir, []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
+		_ = command.Run()
+		require.Equal(t, tc.code, command.ProcessState.ExitCode(), name)
+		tries, err := os.ReadFile(filepath.Join(dir, "tries"))
+		require.NoError(t, err, name)
+		require.Len(t, tries, tc.tries, name)
+	}
 }

@@ -286,7 +286,7 @@ func (r *rayPlan) submits(spec map[string]any) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := "exec ray job submit --address " + r.dashboard() + " --submission-id " + r.object.GetName()
+	line := "ray job submit --address " + r.dashboard() + " --submission-id " + r.object.GetName()
 	if env := text(spec, "runtimeEnvYAML"); env != "" {
 		asJSON, err := yaml.YAMLToJSON([]byte(env))
 		if err != nil {
@@ -297,9 +297,15 @@ func (r *rayPlan) submits(spec map[string]any) (*corev1.Pod, error) {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	for i := range pod.Spec.Containers {
 		if own := &pod.Spec.Containers[i]; len(own.Command) == 0 && len(own.Args) == 0 {
-			own.Command = []string{"/bin/sh", "-c", line + " -- " + text(spec, "entrypoint")}
+			own.Command = []string{"/bin/sh", "-c", submission(line+" -- "+text(spec, "entrypoint"), r.object.GetName())}
 		}
 	}
 	give(pod, corev1.EnvVar{Name: "RAY_ADDRESS", Value: r.dashboard()}, corev1.EnvVar{Name: "PYTHONUNBUFFERED", Value: "1"})
 	return pod, nil
+}
+
+// submission repeats a command until the head knows the job: it may refuse jobs for some seconds after its node is up.
+func submission(command, job string) string {
+	return "n=0\nuntil " + command + "\ndo\n  code=$? n=$((n+1))\n  if [ $n -ge 6 ] || ray job status " + job +
+		" >/dev/null 2>&1; then exit $code; fi\n  sleep 5\ndone"
 }
