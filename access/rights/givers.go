@@ -41,8 +41,8 @@ func (h *Handler) ListGivers(ctx context.Context, request *accessv1.ListGiversRe
 	if err != nil {
 		return nil, err
 	}
-	if response.More = len(givers) > mostGivers; response.More {
-		givers = givers[:mostGivers]
+	if len(givers) > mostGivers {
+		response.More, givers = true, givers[:mostGivers]
 	}
 	response.Givers = givers
 	return response, nil
