@@ -31,10 +31,12 @@ func (s *Service) followEvents(ctx context.Context) {
 
 // happened passes what the cluster says about an object on to the reconciler of its attempt. Most Events concern other objects.
 func (s *Service) happened(ctx context.Context, about corev1.ObjectReference, h happenings.Happening) {
-	key, attempt, found := types.NamespacedName{}, int32(0), false
+	var key types.NamespacedName
+	var attempt int32
+	var found bool
 	if about.Kind == "Pod" {
-		var pod *corev1.Pod
-		if pod = s.cachedPod(ctx, about); pod == nil {
+		pod := s.cachedPod(ctx, about)
+		if pod == nil {
 			return
 		}
 		if key, attempt, found = taskActionOf(pod); found {

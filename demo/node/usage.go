@@ -90,7 +90,7 @@ func (w *worker) stats(table process.Table, busy map[string]devices.Use) (stats 
 			continue
 		}
 		one := nodestats.Container{Name: c.spec.Name, CPU: cpuStats(now, use, procs[i]), Memory: &nodestats.Memory{Time: now}}
-		held := uint64(max(0, use.Memory)) //nolint:gosec // not negative
+		held := uint64(max(0, use.Memory))
 		one.Memory.WorkingSet = &held
 		one.Accelerators = w.accelerators(pod, c.spec.Name, busy)
 		stats.Containers = append(stats.Containers, one)
@@ -101,7 +101,7 @@ func (w *worker) stats(table process.Table, busy map[string]devices.Use) (stats 
 }
 
 func cpuStats(now time.Time, use process.Use, p *process.Process) *nodestats.CPU {
-	total := uint64(max(0, use.CPU)) //nolint:gosec // not negative
+	total := uint64(max(0, use.CPU))
 	stats := &nodestats.CPU{Time: now, Total: &total}
 	if age := now.Sub(p.State().StartedAt); age > 0 {
 		rate := uint64(float64(total) / age.Seconds())
@@ -118,7 +118,7 @@ func (w *worker) accelerators(pod *corev1.Pod, container string, busy map[string
 			if known && use.Percent >= 0 {
 				all = append(all, nodestats.Accelerator{
 					Make: string(d.Maker), Model: d.Model, ID: d.ID,
-					DutyCycle: uint64(use.Percent), MemoryUsed: uint64(max(0, use.Bytes)), //nolint:gosec // not negative
+					DutyCycle: uint64(use.Percent), MemoryUsed: uint64(max(0, use.Bytes)),
 				})
 			}
 		}
@@ -156,7 +156,7 @@ func (m *meter) disk(now time.Time, dir string) uint64 {
 			return fs.SkipAll
 		}
 		if err != nil {
-			return nil // removed meanwhile
+			return nil //nolint:nilerr // it was removed meanwhile
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 			use.bytes += uint64(info.Size()) //nolint:gosec // not negative

@@ -38,7 +38,7 @@ func asksOfContainer(c *corev1.Container) (one asks) {
 	}
 	for name, quantity := range c.Resources.Requests {
 		if strings.HasSuffix(string(name), "/gpu") {
-			one.gpus += uint32(min(max(quantity.Value(), 0), 1<<15)) //nolint:gosec // bounded
+			one.gpus += uint32(min(max(quantity.Value(), 0), 1<<15))
 		}
 	}
 	return one
@@ -53,7 +53,7 @@ func amount(list corev1.ResourceList, name corev1.ResourceName) *uint64 {
 	if name == corev1.ResourceCPU {
 		value = quantity.MilliValue()
 	}
-	result := uint64(max(0, value)) //nolint:gosec // not negative
+	result := uint64(max(0, value))
 	return &result
 }
 

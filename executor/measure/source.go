@@ -74,11 +74,11 @@ func (m MetricsAPI) usages(ctx context.Context) (map[string]usage, error) {
 			one := usage{at: item.Timestamp}
 			for _, container := range item.Containers {
 				if cpu, ok := container.Usage["cpu"]; ok {
-					nanos := uint64(max(0, cpu.ScaledValue(resource.Nano))) //nolint:gosec // not negative
+					nanos := uint64(max(0, cpu.ScaledValue(resource.Nano)))
 					add(&one.rate, &nanos)
 				}
 				if memory, ok := container.Usage["memory"]; ok {
-					bytes := uint64(max(0, memory.Value())) //nolint:gosec // not negative
+					bytes := uint64(max(0, memory.Value()))
 					add(&one.memory, &bytes)
 				}
 			}

@@ -123,7 +123,7 @@ func Encode(points []Point) []byte {
 		if now != known {
 			step |= 1
 		}
-		out = binary.AppendUvarint(out, uint64(step)) //nolint:gosec // not negative
+		out = binary.AppendUvarint(out, uint64(step))
 		if now != known {
 			out = append(out, now)
 		}
@@ -169,12 +169,12 @@ func decode(raw []byte) ([]Point, error) {
 		if step&1 == 1 {
 			known = r.one()
 		}
-		at += int64(step >> 1) //nolint:gosec // seconds
+		at += int64(step >> 1)
 		point := Point{At: time.Unix(at, 0).UTC()}
 		for i := range point.Used {
 			if known&(1<<i) != 0 {
 				last[i] += r.varint()
-				point.Used[i] = Of(uint64(max(0, last[i])) * units[i]) //nolint:gosec // not negative
+				point.Used[i] = Of(uint64(max(0, last[i])) * units[i])
 			}
 		}
 		points = append(points, point)

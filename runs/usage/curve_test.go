@@ -15,7 +15,7 @@ var start = time.Date(2026, time.July, 1, 12, 0, 0, 0, time.UTC)
 
 // hour is the curve of an hour of a task, measured every 15 s.
 func hour() []usage.Point {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
+	random := rand.New(rand.NewPCG(1, 2))
 	var points []usage.Point
 	memory := float64(200 << 20)
 	for i := range 240 {

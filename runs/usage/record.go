@@ -71,7 +71,7 @@ func add(row *usages.Row, given *enginev1.AttemptUsage) (changed bool, err error
 	if !changed {
 		return false, nil
 	}
-	row.Points, row.GPUs = Encode(points), int16(min(given.GetGpus(), 1<<15-1)) //nolint:gosec // bounded
+	row.Points, row.GPUs = Encode(points), int16(min(given.GetGpus(), 1<<15-1))
 	row.Requests, row.Limits = triple(fromProto(given.GetRequests())), triple(fromProto(given.GetLimits()))
 	row.Peaks = triple(peaks)
 	row.PeakGPU, row.PeakGPUMemory = number(peaks[GPU]), number(peaks[GPUMemory])
@@ -89,6 +89,7 @@ func fromProto(given *insightv1.Amounts) (all Amounts) {
 	if given == nil {
 		return all
 	}
+	//nolint:protogetter // whether a field is set matters
 	for i, value := range [resources]*uint64{given.CpuMilli, given.MemoryBytes, given.DiskBytes, given.GpuPercent, given.GpuMemoryBytes} {
 		if value != nil {
 			all[i] = Of(min(*value, 1<<62))
@@ -124,7 +125,7 @@ func amount(value *int64) Amount {
 	if value == nil {
 		return Amount{}
 	}
-	return Of(uint64(max(0, *value))) //nolint:gosec // not negative
+	return Of(uint64(max(0, *value)))
 }
 
 func amounts(t usages.Triple) Amounts {

@@ -53,7 +53,7 @@ func (v *Viewer) GetAttemptUsage(ctx context.Context, request *insightv1.GetAtte
 	}
 	response.Note, response.Attempt = "", uint32(chosen.Attempt) //nolint:gosec // from 1
 	response.Requests, response.Limits = toProto(amounts(chosen.Requests)), toProto(amounts(chosen.Limits))
-	response.Peaks, response.Gpus = toProto(peaksOf(&chosen.Row)), uint32(max(0, chosen.GPUs)) //nolint:gosec // not negative
+	response.Peaks, response.Gpus = toProto(peaksOf(&chosen.Row)), uint32(max(0, chosen.GPUs))
 	response.CpuTime = durationpb.New(time.Duration(chosen.CPUMs) * time.Millisecond)
 	response.OutOfMemory = outOfMemory(chosen)
 	if chosen.EndedAt != nil {
