@@ -31,7 +31,7 @@ func newHand(places int) *hand {
 
 // take takes a job, and returns the context of its step.
 func (h *hand) take(ctx context.Context, j *store.Job) context.Context {
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := context.WithCancel(ctx) //nolint:gosec // gathered calls it, and drop
 	h.held[j.UID] = held{j.Kind(), end}
 	return ctx
 }

@@ -80,6 +80,10 @@ func cases(o options) []benchCase {
 			measureReusable(o.reused, o.concurrency, 20),
 		},
 		benchCase{
+			"connectors", fmt.Sprintf("%d jobs of a connector in flight at once, looked at %s after they began", o.jobs, o.settle), true, false,
+			measureConnectors(o.jobs, o.concurrency, o.settle, o.quiet),
+		},
+		benchCase{
 			"apps", fmt.Sprintf("an app through the gateway and without it, starts from zero, and %d apps that sleep", o.apps), true, false,
 			appsCase{idle: o.apps, requests: o.requests, clients: o.concurrency, starts: o.starts, quiet: o.quiet, python: o.python}.measure,
 		},

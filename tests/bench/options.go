@@ -46,6 +46,8 @@ type options struct {
 	published   int
 	notified    int
 	reused      int
+	jobs        int
+	settle      time.Duration
 	apps        int
 	python      string
 	requests    int
@@ -105,6 +107,8 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.published, "published", 5000, "children whose events are published")
 	flags.IntVar(&o.notified, "notified", 2000, "runs with a notification rule")
 	flags.IntVar(&o.reused, "reused", 3000, "children of a reusable environment")
+	flags.IntVar(&o.jobs, "jobs", 10_000, "jobs of a connector in flight at once")
+	flags.DurationVar(&o.settle, "settle", 5*time.Minute, "how long they run before they are measured: the pauses between looks grow to half a minute in five")
 	flags.IntVar(&o.apps, "apps", 500, "apps that sleep")
 	flags.IntVar(&o.requests, "requests", 5000, "requests to an app in each turn, and those sent at a constant rate")
 	flags.IntVar(&o.starts, "starts", 10, "starts of an app that sleeps")

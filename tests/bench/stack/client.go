@@ -90,6 +90,18 @@ func (c *Client) EnqueueTask(ctx context.Context, parent ident.Action, name stri
 	return err
 }
 
+// EnqueueJob is EnqueueTask of a task whose inputs are read by the server: those of a sleep.
+func (c *Client) EnqueueJob(ctx context.Context, parent ident.Action, name string, spec *task.TaskSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	base := blobpath.RunBase(c.storage, Project, Domain, parent.Run.Name)
+	_, err := c.Actions.Enqueue(ctx, &actions.EnqueueRequest{Action: &actions.Action{
+		ActionId: ident.Action{Run: parent.Run, Name: name}.Proto(), ParentActionName: &parent.Name, RunOutputBase: base,
+		InputUri: c.sleepInputs(HeldSleep), Group: "map", Spec: &actions.Action_Task{Task: &workflow.TaskAction{Spec: spec}},
+	}})
+	return err
+}
+
 // Kind is how an action is executed.
 type Kind int
 
