@@ -38,11 +38,11 @@ PYTORCHJOBS = ("kubeflow.org", "v1", "pytorchjobs")
 class Bed:
     """A demo with the plugins of operators, and its cluster."""
 
-    def __init__(self, folder: pathlib.Path):
+    def __init__(self, folder: pathlib.Path, plugins: str = "pod,jobset,pytorch,mpi,tensorflow,ray,dask"):
         self.folder = folder
         # A warm parent would not see the names of the cluster, see cluster_names.
         self.server = Server(folder, "--warm", "off", "--cpus", "16", "--set",
-                             "executor.plugins.enabled=pod,jobset,pytorch,mpi,tensorflow,ray,dask,trainjob", "--set", "executor.plugins.probe=2s")
+                             f"executor.plugins.enabled={plugins}", "--set", "executor.plugins.probe=2s")
 
     def start(self) -> None:
         self.server.start()
@@ -75,7 +75,7 @@ def running(start):
     return operator
 
 
-jobset, training, trainer = running(operators.jobset), running(operators.training), running(operators.trainer)
+jobset, training = running(operators.jobset), running(operators.training)
 kuberay, dask = running(operators.kuberay), running(operators.dask)
 
 
@@ -298,16 +298,31 @@ class TestTFJob(Checks):
 
 
 class TestTrainJob(Torch):
-    """Trainer creates JobSets."""
+    """Version 2 of Kubeflow's operator, with a demo of its own: it runs the same tasks as version 1. It creates JobSets."""
 
     kinds = (TRAINJOBS, RUNTIMES, JOBSETS)
 
-    @pytest.fixture
-    def operator(self, jobset, trainer):
-        from flows import on_trainjob
+    @pytest.fixture(scope="class")
+    def bed(self, tmp_path_factory: pytest.TempPathFactory, home):
+        operators.name_services()
+        made = Bed(tmp_path_factory.mktemp("trainer"), "pod,trainjob")
+        made.start()
+        yield made
+        made.server.stop()
 
-        type(self).task = on_trainjob.meet
-        return trainer
+    @pytest.fixture(scope="class")
+    def running(self, bed: Bed):
+        processes = [start(bed.folder, bed.cluster) for start in (operators.jobset, operators.trainer)]
+        yield processes
+        for process in processes:
+            process.stop()
+
+    @pytest.fixture
+    def operator(self, running):
+        from flows import on_pytorch
+
+        type(self).task = on_pytorch.meet
+        return running[-1]
 
 
 class TestDask:
