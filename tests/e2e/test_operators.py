@@ -374,6 +374,8 @@ class TestDask:
         eventually(lambda: not any(alive(pid) for pid in pids), what="the processes end")
 
 
+@pytest.mark.skipif(not os.environ.get("FLYTE_OPERATORS_RAY"), reason=(
+    "the nodes of a Ray cluster do not find each other where all pods have one address, as on the demo's node; FLYTE_OPERATORS_RAY=1 tries"))
 class TestRay:
     """The task runs on the head of a real Ray cluster, submitted by a pod of its own."""
 
