@@ -42,7 +42,7 @@ func (p *programs) start(answers map[string]string) {
 func (p *programs) Listens(_ context.Context, address string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.listens && (strings.HasSuffix(address, ":8786") || strings.HasSuffix(address, ":6379"))
+	return p.listens && (strings.HasSuffix(address, ":8786") || strings.HasSuffix(address, ":6379") || strings.HasSuffix(address, ":10001"))
 }
 
 func (p *programs) Get(_ context.Context, url string) ([]byte, bool) {

@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,7 @@ const (
 	gcsPort          = "6379"
 	dashboardPort    = "8265"
 	agentPort        = "52365"
+	clientPort       = "10001"
 )
 
 // rayPoll is how often the dashboard is asked while it does not say how the job ended.
@@ -113,8 +115,11 @@ func (r *rayPlan) plan(ctx context.Context) (plan, error) {
 
 // up reports whether the head takes nodes and jobs.
 func (r *rayPlan) up(ctx context.Context) bool {
-	if !r.network.Listens(ctx, net.JoinHostPort(r.address(r.head), gcsPort)) {
-		return false
+	clients := cmp.Or(text(r.object.Object, "spec", "rayClusterSpec", "headGroupSpec", "rayStartParams", "ray-client-server-port"), clientPort)
+	for _, port := range []string{gcsPort, clients} { // the server of clients is the last that may end the head because it is slow
+		if !r.network.Listens(ctx, net.JoinHostPort(r.address(r.head), port)) {
+			return false
+		}
 	}
 	if _, answers := r.network.Get(ctx, r.dashboard()+"/api/version"); !answers {
 		return false
