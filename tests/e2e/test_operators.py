@@ -266,7 +266,17 @@ class TestJobSet(Checks):
 
 
 class Torch(Checks):
-    """The launcher of each member notices the end of the others, and names them by their ranks."""
+    """The launcher of each member notices the end of the others, and names them by their ranks. All have one address here, so any of them
+    may be the rendezvous: the others may lose that first."""
+
+    def test_an_error_of_a_worker_names_it(self, bed: Bed, operator, gang: Gang):
+        gang.plan(0, "hold")
+        gang.plan(1, "exit")
+        run = self.run(gang)
+        assert ended(run) == "failed"
+        assert details(run).error_info.message.startswith("worker pod "), details(run).error_info
+        both_logs(bed, run, "member 0 is here", "member 1 is here")
+        gone(bed, run, *self.kinds)
 
     def test_outputs_of_one_member_do_not_undo_the_failure_of_another(self, bed: Bed, operator, gang: Gang):
         gang.plan(1, "after 0")
