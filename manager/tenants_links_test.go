@@ -99,7 +99,7 @@ func TestLinksLeadToNoOtherTenant(t *testing.T) {
 		"a recovery":  related(common.RelationType_RELATION_TYPE_RECOVER),
 		"a child run": related(common.RelationType_RELATION_TYPE_SPAWN),
 		"an older rerun": func(name string) error {
-			return create(&task.RunSpec{RelatedTo: runOf(victim, name)}) //nolint:staticcheck // older clients send it
+			return create(&task.RunSpec{RelatedTo: runOf(victim, name)})
 		},
 		"a base directory": func(name string) error {
 			return create(&task.RunSpec{RunBaseDir: strings.TrimSuffix(at(name), "inputs.pb")})
