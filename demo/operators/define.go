@@ -3,8 +3,6 @@ package operators
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -62,13 +60,4 @@ func define(ctx context.Context, config *rest.Config, one operator) error {
 		return fmt.Errorf("define %s: %w", one.object.Kind, err)
 	}
 	return nil
-}
-
-// maxAnswer bounds the answers of programs, in bytes.
-const maxAnswer = 1 << 20
-
-func readAnswer(answer *http.Response) ([]byte, bool) {
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	return body, err == nil && answer.StatusCode == http.StatusOK
 }

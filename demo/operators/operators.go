@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -151,8 +152,12 @@ type network interface {
 // machine is the network of this machine.
 type machine struct{}
 
-// askTimeout is how long a program of this machine may take to answer.
-const askTimeout = 2 * time.Second
+const (
+	// askTimeout is how long a program of this machine may take to answer.
+	askTimeout = 2 * time.Second
+	// maxAnswer bounds its answer, in bytes.
+	maxAnswer = 1 << 20
+)
 
 // Listens implements network.
 func (machine) Listens(ctx context.Context, address string) bool {
@@ -176,5 +181,7 @@ func (machine) Get(ctx context.Context, url string) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return readAnswer(answer)
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	return body, err == nil && answer.StatusCode == http.StatusOK
 }
