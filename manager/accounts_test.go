@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/access"
 	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
@@ -347,7 +349,7 @@ func TestGiversAreNamed(t *testing.T) {
 
 // TestLimitsAreTold to everyone about themselves, and about projects to those who see them.
 func TestLimitsAreTold(t *testing.T) {
-	server := startSignIn(t, func(c *configuration.Config) {
+	server := startSignInAt(t, clock.NewFake(time.Now()), func(c *configuration.Config) { // so that no limit recovers
 		c.Access.Limits.RunsPerMinute, c.Access.Limits.ProjectRunsPerMinute = 7, 0
 		c.Access.Bindings = []access.BindingConfig{{User: "grace", Role: "viewer", Project: "flytesnacks", Domain: "development"}}
 	})
