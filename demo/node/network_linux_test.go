@@ -43,7 +43,7 @@ func TestPodsHaveAddressesAndNamesOfTheirOwn(t *testing.T) {
 	}
 	b := setup(t, func(c *node.Config) { c.GivePorts, c.GiveNames = true, true })
 	port := freePort(t)
-	addresses := map[string]string{"one": "127.99.3.1", "two": "127.99.3.2"}
+	addresses := map[string]string{"one": "127.79.3.1", "two": "127.79.3.2"}
 	pods := map[string]*corev1.Pod{}
 	for name, other := range map[string]string{"one": "two", "two": "one"} {
 		pods[name] = b.create(t, b.shell(talking, func(p *corev1.Pod) {

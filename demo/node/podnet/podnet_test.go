@@ -20,7 +20,7 @@ func TestHosts(t *testing.T) {
 	machine := "127.0.0.1 localhost\n127.0.1.1 laptop other\n192.168.0.9 laptop\n# laptop"
 	require.Equal(t, "# Names of a pod. [local node]\n127.77.0.2\tp p-x laptop\n127.77.0.3\tq q.s\n127.0.0.1 localhost\n127.0.1.1 other\n# laptop",
 		string(podnet.Hosts(pod, "127.0.0.1", "laptop", []byte(machine))))
-	require.Equal(t, []string{"127.64.0.0/10", "127.77.0.2", "127.77.0.3", "q", "q.s"}, podnet.Direct(pod))
+	require.Equal(t, []string{"127.64.0.0/11", "127.77.0.2", "127.77.0.3", "q", "q.s"}, podnet.Direct(pod))
 
 	for _, none := range []string{"", "10.0.0.1", "127.0.0.1", "x"} {
 		pod.Annotations[podnet.AnnotationAddress] = none

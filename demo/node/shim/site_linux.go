@@ -12,10 +12,18 @@ type site struct {
 	own netip.Addr
 
 	mu    sync.Mutex
-	ports map[uint16]bool // GUARDED_BY(mu): which the processes have bound
+	ports map[uint16]netip.Addr // GUARDED_BY(mu): where the processes have bound which
 }
 
-func newSite(own netip.Addr) *site { return &site{own: own, ports: map[uint16]bool{}} }
+func newSite(own netip.Addr) *site { return &site{own: own, ports: map[uint16]netip.Addr{}} }
+
+// loopback is what the processes have in place of 127.0.0.1. Programs bind the same port there and at their address, such as the
+// agents of Ray. It has one bit more than the addresses in Subnet.
+func (s *site) loopback() netip.Addr {
+	raw := s.own.As4()
+	raw[1] |= 1 << 5
+	return netip.AddrFrom4(raw)
+}
 
 // concerns implements rule.
 func (s *site) concerns(address []byte, connects bool) bool {
@@ -26,7 +34,7 @@ func (s *site) concerns(address []byte, connects bool) bool {
 	case connects && Subnet().Contains(ip):
 		return true
 	case connects:
-		return isHere(ip) && s.has(port)
+		return isHere(ip) && s.find(port).IsValid()
 	default:
 		return isHere(ip) && port != 0
 	}
@@ -54,15 +62,22 @@ func (s *site) change(socket, kind int, address []byte, connects bool) bool {
 		binary.BigEndian.PutUint16(address[2:4], 0)
 		return true
 	}
+	to := s.own
+	switch {
+	case connects:
+		to = s.find(named.Port())
+	case !named.Addr().IsUnspecified():
+		to = s.loopback()
+	}
 	if isIPv6(address) {
-		mapped := s.own.As16()
+		mapped := to.As16()
 		copy(address[8:24], mapped[:])
 	} else {
-		plain := s.own.As4()
+		plain := to.As4()
 		copy(address[4:8], plain[:])
 	}
 	if !connects {
-		s.add(named.Port())
+		s.add(named.Port(), to)
 	}
 	return true
 }
@@ -91,16 +106,17 @@ func (s *site) comeFrom(socket int) {
 // bindNoPort is IP_BIND_ADDRESS_NO_PORT.
 const bindNoPort = 24
 
-func (s *site) has(port uint16) bool {
+// find is where the processes have bound a port; not valid for nowhere.
+func (s *site) find(port uint16) netip.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ports[port]
 }
 
-func (s *site) add(port uint16) {
+func (s *site) add(port uint16, at netip.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ports[port] = true
+	s.ports[port] = at
 }
 
 func isIPv6(address []byte) bool {

@@ -46,8 +46,8 @@ type Spec struct {
 // Network is the part of a network of its own that a process of this machine can have.
 type Network struct {
 	// Address is an address of this machine in Subnet that the processes have to themselves. A TCP socket that is bound to a
-	// port of all addresses or of 127.0.0.1 is bound to that port of Address instead, and the processes find it there and at
-	// 127.0.0.1. Connections to other addresses in Subnet come from Address. Port 0 stays as it is, since the kernel gives no
+	// port of all addresses is bound to that port of Address instead, and one that is bound to a port of 127.0.0.1 to that port of
+	// another address of their own. The processes find both at 127.0.0.1. Connections to other addresses in Subnet come from Address. Port 0 stays as it is, since the kernel gives no
 	// port to two sockets. IPv6 alone, as by a socket that is bound to ::1, is not served. The zero value leaves sockets as
 	// they are. Where GivesPorts only.
 	Address netip.Addr `json:"address,omitzero"`
@@ -56,8 +56,8 @@ type Network struct {
 }
 
 // Subnet are the addresses of processes. All of 127.0.0.0/8 is this machine on Linux, and its lower part has the addresses that
-// people and programs use, such as 127.0.0.53.
-func Subnet() netip.Prefix { return netip.MustParsePrefix("127.64.0.0/10") }
+// people and programs use, such as 127.0.0.53. The next ones, as many again, take the place of 127.0.0.1.
+func Subnet() netip.Prefix { return netip.MustParsePrefix("127.64.0.0/11") }
 
 // hosts is the file of names, empty for the machine's own.
 func (s Spec) hosts() string {
