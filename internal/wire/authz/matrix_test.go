@@ -139,7 +139,7 @@ func expected(rule authz.Rule, kind authz.Kind, resources []authz.Resource, perm
 		}
 		has := slices.Contains(permissions, takes)
 		switch {
-		case members && (role != unbound || takes == "identity.view"):
+		case members && (role != unbound || takes == "identity.view" || takes == "identity.update"): // about themselves, everyone may ask and change
 		case members:
 			return connect.CodePermissionDenied
 		case role == policy.Operator:
