@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 )
 
-// ConfigKey is the entry of a task template's config map that names the plugin of the task. It wins over the
-// configuration of the executor.
+// ConfigKey is the entry of the config of a task template, or of its container, that names the plugin of the task. It wins over
+// the configuration of the executor.
 const ConfigKey = "plugin"
 
 // Routes says which plugin runs which attempts.
@@ -62,7 +63,7 @@ func (r *Registry) For(attempt *Attempt) Plugin {
 	if words := tasktype.NewSet(r.routes.TaskTypes, r.routes.Made).Refusal(attempt.Template); words != "" {
 		return refusing{name: taskType, words: words}
 	}
-	if name := attempt.Template.GetConfig()[ConfigKey]; name != "" {
+	if name := chosen(attempt.Template); name != "" {
 		if named := r.byName[name]; named != nil {
 			return named
 		}
@@ -75,6 +76,20 @@ func (r *Registry) For(attempt *Attempt) Plugin {
 		}
 	}
 	return r.byName[r.routes.Default]
+}
+
+// chosen is the plugin that a task names; empty if it names none. The Python SDK puts what a task's config method returns into
+// the container. Other clients use the template.
+func chosen(template *core.TaskTemplate) string {
+	if name := template.GetConfig()[ConfigKey]; name != "" {
+		return name
+	}
+	for _, pair := range template.GetContainer().GetConfig() {
+		if pair.GetKey() == ConfigKey {
+			return pair.GetValue()
+		}
+	}
+	return ""
 }
 
 // All returns every plugin once.

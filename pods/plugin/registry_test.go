@@ -29,6 +29,14 @@ func attempt(taskType string, config map[string]string) *plugin.Attempt {
 	return &plugin.Attempt{Task: &v1.TaskAction{}, Template: &core.TaskTemplate{Type: taskType, Config: config}}
 }
 
+// inContainer is an attempt whose task names its plugin as the Python SDK does.
+func inContainer(taskType, name string) *plugin.Attempt {
+	made := attempt(taskType, nil)
+	config := []*core.KeyValuePair{{Key: "other", Value: "pod"}, {Key: plugin.ConfigKey, Value: name}}
+	made.Template.Target = &core.TaskTemplate_Container{Container: &core.Container{Config: config}}
+	return made
+}
+
 func TestThePluginOfAnAttempt(t *testing.T) {
 	registry, err := plugin.NewRegistry(plugin.Routes{Default: "pod", TaskTypes: map[string]string{"batch": "job"}}, idle("pod"), idle("job"))
 	require.NoError(t, err)
@@ -39,6 +47,7 @@ func TestThePluginOfAnAttempt(t *testing.T) {
 		"the default":                    {attempt("python", nil), idle("pod")},
 		"by task type":                   {attempt("batch", nil), idle("job")},
 		"by the task":                    {attempt("python", map[string]string{plugin.ConfigKey: "job"}), idle("job")},
+		"by the task's container":        {inContainer("python", "job"), idle("job")},
 		"the task wins":                  {attempt("batch", map[string]string{plugin.ConfigKey: "pod"}), idle("pod")},
 		"other config":                   {attempt("python", map[string]string{"primary_container_name": "main"}), idle("pod")},
 		"a template that is not decoded": {&plugin.Attempt{Task: &v1.TaskAction{}}, idle("pod")},

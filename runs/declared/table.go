@@ -102,7 +102,7 @@ var table = map[protoreflect.FullName]decision{
 	"flyteidl2.core.Container": {
 		honoured: "image command args resources env ports data_config",
 		noted: map[protoreflect.Name]string{
-			"config":       "this field has no effect; use task_template.config",
+			"config":       "only its entry plugin has an effect, which chooses the plugin",
 			"architecture": "the cluster chooses the machine; use a pod template with a node selector",
 		},
 	},
