@@ -84,7 +84,7 @@ func chosen(template *core.TaskTemplate) string {
 	if name := template.GetConfig()[ConfigKey]; name != "" {
 		return name
 	}
-	for _, pair := range template.GetContainer().GetConfig() {
+	for _, pair := range template.GetContainer().GetConfig() { //nolint:staticcheck // the SDK sends it
 		if pair.GetKey() == ConfigKey {
 			return pair.GetValue()
 		}
