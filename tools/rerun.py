@@ -12,7 +12,7 @@ import shlex
 from collections import defaultdict
 
 # More failed tests than this are a broken product, not an unlucky test.
-MOST = 8
+MOST = 3
 
 MODULE = "github.com/flyte-binary/flyte-binary"
 
