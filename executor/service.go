@@ -248,13 +248,13 @@ func (s *Service) Start(ctx context.Context) error {
 	isReady := sync.OnceFunc(func() { close(ready) })
 	go func(done chan struct{}) {
 		defer close(done)
-		var beside sync.WaitGroup
-		defer beside.Wait()
+		var observers sync.WaitGroup
+		defer observers.Wait()
 		if s.meter != nil {
-			beside.Go(func() { s.meter.Run(running) })
+			observers.Go(func() { s.meter.Run(running) })
 		}
 		if s.config.Events {
-			beside.Go(func() { s.followEvents(running) })
+			observers.Go(func() { s.followEvents(running) })
 		}
 		if s.deps.Leader == nil {
 			s.supervise(running, ident.AllShards, isReady)

@@ -22,7 +22,7 @@ test("where access is open and others may reach the server, every page says so",
   }
 });
 
-test("on the machine itself nothing is said, since nobody else can reach it", async ({ page }) => {
+test("no banner at a loopback address, which other machines cannot reach", async ({ page }) => {
   await page.goto("/v2/");
   await page.getByRole("button", { name: "Account" }).click();
   await expect(page.getByRole("dialog", { name: "Account" })).toContainText("Access is open");
