@@ -111,11 +111,12 @@ func (m *Meter) since(count int64) Recent {
 
 func (m *Meter) number() int64 { return m.clock.Now().UnixNano() / int64(slotLength) }
 
-// Wrap makes a transport whose calls the meter counts. Watches and logs, which take as long as they like, do not count, nor do
-// calls to a server that is down: that is not slow, and other checks find it.
+// Wrap makes a transport whose calls the meter counts. Watches and logs do not count, as they take as long as they like, nor do
+// health checks, whose quick answers would hide slow calls. Nor do calls to a server that is down: that is not slow, and other
+// checks find it.
 func (m *Meter) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		if lasting(request) {
+		if lasting(request) || probing(request) {
 			return next.RoundTrip(request)
 		}
 		began := m.clock.Now()
@@ -149,3 +150,6 @@ func unanswered(response *http.Response, err error) bool {
 	}
 	return false
 }
+
+// probing reports whether a request is a health check. Nothing else asks for the version.
+func probing(request *http.Request) bool { return request.URL.Path == "/version" }

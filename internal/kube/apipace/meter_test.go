@@ -69,6 +69,7 @@ func TestWhichCallsAreLate(t *testing.T) {
 		"the caller left":    {pods, answers{err: context.Canceled}, 0, 0},
 		"a watch may last":   {pods + "?watch=true", answers{took: time.Minute, status: http.StatusOK}, 0, 0},
 		"and so may logs":    {pods + "/a/log?follow=true", answers{took: time.Minute, status: http.StatusOK}, 0, 0},
+		"a health check":     {"/version", answers{took: time.Second, status: http.StatusOK}, 0, 0},
 		"a slow list":        {pods + "?limit=500", answers{took: 31 * time.Second, status: http.StatusOK}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
