@@ -49,6 +49,8 @@ type Deps struct {
 	Meter metric.MeterProvider
 	// Attempts knows which attempts are live, for the tokens of tasks. Required.
 	Attempts tasks.Attempts
+	// Backlog knows how much callers and projects have under way, for their limits; nil if no one does.
+	Backlog rights.Backlog
 	// Apps knows which apps run, for theirs; nil if no app gets one.
 	Apps tasks.Apps
 	// Tokens gives tasks tokens, because they may do nothing without.
@@ -97,7 +99,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	if s.limits, err = limits.New(config.Limits, deps.Clock, deps.Meter); err != nil {
 		return nil, fmt.Errorf("access: %w", err)
 	}
-	s.rights = rights.NewHandler(config.rights(deps.Open), rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Limits: s.limits, Clock: deps.Clock})
+	s.rights = rights.NewHandler(config.rights(deps.Open), rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Limits: s.limits, Backlog: deps.Backlog, Clock: deps.Clock})
 	s.tasks = tasks.New(deps.Tokens, tasks.Deps{
 		Keys: signing.NewRing(tasks.Keys(), s.store, deps.Clock), Attempts: deps.Attempts, Apps: deps.Apps, Clock: deps.Clock,
 	})

@@ -15,17 +15,20 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/access/limits"
+	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
+	"github.com/flyte-binary/flyte-binary/runs/backlog"
 )
 
-// startWithLimits runs a server whose callers are known by name, and returns a client for each, and the clock.
-func startWithLimits(t *testing.T, config configuration.Config) (func(name string) workflowconnect.RunServiceClient, *clock.Fake) {
+// startWithLimits runs a server whose callers are known by name, and returns its URL and its clock.
+func startWithLimits(t *testing.T, config configuration.Config) (url string, clk *clock.Fake) {
 	t.Helper()
-	clk := clock.NewFake(time.Now())
+	clk = clock.NewFake(time.Now())
 	server, err := manager.Complete(t.Context(), config, manager.Options{
 		Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel), REST: nowhere(t), Authenticator: byName{}, Clock: clk,
 	})
@@ -33,9 +36,20 @@ func startWithLimits(t *testing.T, config configuration.Config) (func(name strin
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	require.NoError(t, server.Start(t.Context()))
-	return func(name string) workflowconnect.RunServiceClient {
-		return workflowconnect.NewRunServiceClient(as(name), "http://"+server.Addr())
-	}, clk
+	return "http://" + server.Addr(), clk
+}
+
+// requireUnderWay checks a limit of what is under way: how much it is, and how much is left.
+func requireUnderWay(t *testing.T, limits []*accessv1.Limit, setting string, most, left int64) {
+	t.Helper()
+	for _, limit := range limits {
+		if limit.GetSetting() == setting {
+			require.Equal(t, []int64{most, left, most}, []int64{limit.GetMost(), limit.GetLeft(), limit.GetBurst()}, setting)
+			require.Nil(t, limit.GetPer())
+			return
+		}
+	}
+	require.Fail(t, "no limit "+setting)
 }
 
 // refusedForNow checks that a refusal says what is reached, and when to try again.
@@ -56,8 +70,15 @@ func TestLimitsOfProjects(t *testing.T) {
 	config := testConfig(t)
 	config.Access.Bindings = []access.BindingConfig{{User: "ada", Role: "operator"}, {User: "bob", Role: "operator"}, {User: "eve", Role: "operator"}}
 	config.Access.Limits = limits.Config{ProjectRequestsPerSecond: 1, ProjectStreams: 1, RequestBytes: 3000, ProjectRequestBytes: 2000}
-	config.Runs.Backlog.CallerActions = 2
-	runs, clk := startWithLimits(t, config)
+	config.Runs.Backlog = backlog.Config{WaitingRuns: 20, CallerActions: 2}
+	url, clk := startWithLimits(t, config)
+	runs := func(name string) workflowconnect.RunServiceClient { return workflowconnect.NewRunServiceClient(as(name), url) }
+	told := func(name string) []*accessv1.Limit {
+		client := accessv1connect.NewAccessServiceClient(as(name), url)
+		answer, err := client.GetLimits(t.Context(), &accessv1.GetLimitsRequest{Project: "flytesnacks"})
+		require.NoError(t, err)
+		return answer.GetLimits()
+	}
 	details := func(name, project string) error {
 		_, err := runs(name).GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: runOf(project, "one")})
 		return err
@@ -65,6 +86,10 @@ func TestLimitsOfProjects(t *testing.T) {
 	require.NoError(t, createRun(t, runs("ada"), runOf("flytesnacks", "one")))
 	require.NoError(t, createRun(t, runs("ada"), runOf("flytesnacks", "two")))
 	refusedForNow(t, createRun(t, runs("ada"), runOf("flytesnacks", "three")), "the runs of ada have 2 unfinished actions")
+	requireUnderWay(t, told("ada"), "runs.backlog.callerActions", 2, 0)
+	requireUnderWay(t, told("bob"), "runs.backlog.callerActions", 2, 2)
+	requireUnderWay(t, told("bob"), "runs.backlog.waitingRuns", 20, 18)
+	requireUnderWay(t, told("bob"), "runs.backlog.actions", 0, 0)
 	require.NoError(t, createRun(t, runs("ada"), runOf("flytesnacks", "two")), "a repeated request is not refused")
 	require.NoError(t, createRun(t, runs("bob"), runOf("flytesnacks", "three")))
 	_, err := runs("ada").AbortRun(t.Context(), &workflow.AbortRunRequest{RunId: runOf("flytesnacks", "two")})
@@ -122,7 +147,8 @@ func TestLimitsOfCallersAndProjects(t *testing.T) {
 		{User: "ada", Role: "operator"}, {User: "bob", Role: "operator"}, {User: "eve", Role: "operator"},
 	}
 	config.Access.Limits = limits.Config{RequestsPerSecond: 1, Streams: 1, RunsPerMinute: 2, ProjectRunsPerMinute: 3}
-	runs, clk := startWithLimits(t, config)
+	url, clk := startWithLimits(t, config)
+	runs := func(name string) workflowconnect.RunServiceClient { return workflowconnect.NewRunServiceClient(as(name), url) }
 	refused := func(err error, words string) {
 		t.Helper()
 		refusedForNow(t, err, words)

@@ -39,11 +39,12 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	if deps.Peers.Connectors != nil {
 		types.Connectors = deps.Peers.Connectors
 	}
+	limits := backlog.New(config.Backlog, l.queue, deps.Clock, l.meters.countRefused)
 	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
 		Places: places, Settings: resolver, Tasks: l.tasks, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
 		Queues: l.queues, Cache: l.cache, Calls: calls, Types: types, Clock: deps.Clock, Pods: deps.Launch.Pods,
 		Notifications: deps.Launch.Notifications,
-		Backlog:       backlog.New(config.Backlog, l.queue, deps.Clock),
+		Backlog:       limits,
 		Triggers:      deps.Peers.Triggers,
 		Pools:         deps.Launch.WorkerPools,
 	})
@@ -75,7 +76,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Updater:  &change.Updater{Cache: l.cache, Conditions: conditions, Writer: l.writer},
 		},
 		states: &actionstate.Handler{States: catalog.NewActionStates(deps.Pool), Clock: deps.Clock},
-		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Recorder: &usage.Recorder{Store: used}, Streams: streams},
+		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Recorder: &usage.Recorder{Store: used}, Streams: streams, Viewer: &backlog.Viewer{Backlog: limits}},
 		insight: insightHandler{
 			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{

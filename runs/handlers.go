@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
+	"github.com/flyte-binary/flyte-binary/runs/backlog"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
@@ -46,6 +47,7 @@ type internalHandler struct {
 type engineHandler struct {
 	tracked *tracked.Service // may be nil
 	*dispatch.Handler
+	*backlog.Viewer
 	*change.Reporter
 	*usage.Recorder
 	*watch.Streams

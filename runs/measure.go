@@ -18,6 +18,8 @@ type meters struct {
 	meter metric.Meter
 	waits metric.Float64Histogram
 	lag   metric.Float64Histogram
+	// refused counts runs that limits of what is under way refused.
+	refused metric.Int64Counter
 }
 
 func newMeters(provider metric.MeterProvider) (*meters, error) {
@@ -36,7 +38,15 @@ func newMeters(provider metric.MeterProvider) (*meters, error) {
 		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300)); err != nil {
 		return nil, fmt.Errorf("make metric flyte.watch.lag: %w", err)
 	}
+	if m.refused, err = m.meter.Int64Counter("flyte.backlog.refused",
+		metric.WithDescription("runs that were refused because their caller or their project has too much under way, by limit")); err != nil {
+		return nil, fmt.Errorf("make metric flyte.backlog.refused: %w", err)
+	}
 	return m, nil
+}
+
+func (m *meters) countRefused(ctx context.Context, limit string) {
+	m.refused.Add(ctx, 1, metric.WithAttributes(attribute.String("limit", limit)))
 }
 
 // scrapeTimeout bounds the queries of one scrape: a database that does not answer must not hide the other metrics.

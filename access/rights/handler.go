@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/access/store"
 	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -33,13 +34,20 @@ type Config struct {
 	Keys          KeyConfig
 }
 
-// Deps are the dependencies of a Handler. All are required.
+// Backlog knows how much callers and projects have under way; enginev1connect.EngineServiceClient does.
+type Backlog interface {
+	GetBacklog(ctx context.Context, request *enginev1.GetBacklogRequest) (*enginev1.GetBacklogResponse, error)
+}
+
+// Deps are the dependencies of a Handler. All but Backlog are required.
 type Deps struct {
 	Store  *store.Store
 	Policy *policy.Policy
 	Keys   *keys.Keys
 	Limits *limits.Limiter
-	Clock  clock.Clock
+	// Backlog may be nil.
+	Backlog Backlog
+	Clock   clock.Clock
 }
 
 // Handler serves AccessService.

@@ -1,12 +1,16 @@
 package rights
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	accessv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // GetLimits implements AccessServiceHandler. Everyone may ask about themselves, and about the projects that they see.
@@ -30,5 +34,33 @@ func (h *Handler) GetLimits(ctx context.Context, request *accessv1.GetLimitsRequ
 		}
 		response.Limits = append(response.Limits, limit)
 	}
+	backlog, err := h.backlog(ctx, identity, project)
+	if err != nil {
+		return nil, err
+	}
+	response.Limits = append(response.Limits, backlog...)
+	slices.SortStableFunc(response.GetLimits(), func(a, b *accessv1.Limit) int { return cmp.Compare(a.GetProject(), b.GetProject()) }) // those of the caller first
 	return response, nil
+}
+
+// backlog are the limits of what the caller and a project have under way.
+func (h *Handler) backlog(ctx context.Context, identity authz.Identity, project string) (limits []*accessv1.Limit, err error) {
+	request := &enginev1.GetBacklogRequest{Project: project}
+	if identity.Kind == authz.User || identity.Kind == authz.Key {
+		request.Caller = identity.Subject
+	}
+	if h.Backlog == nil || request.GetCaller() == "" && project == "" {
+		return nil, nil
+	}
+	answer, err := h.Backlog.GetBacklog(authz.AsService(ctx, "access"), request)
+	if err != nil {
+		return nil, rpc.Unavailable(err, "the limits of unfinished actions cannot be read; try again")
+	}
+	for _, one := range answer.GetLimits() {
+		limits = append(limits, &accessv1.Limit{
+			Things: one.GetThings(), Project: one.GetProject(), Setting: one.GetSetting(), Most: one.GetMost(), Burst: one.GetMost(),
+			Left: one.GetMost() - one.GetUsed(),
+		})
+	}
+	return limits, nil
 }

@@ -41,14 +41,18 @@ type Backlog struct {
 	config  Config
 	counter Counter
 	clock   clock.Clock
+	refused Refused
 
 	mu     sync.Mutex
 	owners map[owner]*count // GUARDED_BY(mu)
 }
 
+// Refused is called for each run that is refused, with the label of the limit in metrics; nil counts nothing.
+type Refused func(ctx context.Context, limit string)
+
 // New returns a backlog that has counted nothing.
-func New(config Config, counter Counter, clk clock.Clock) *Backlog {
-	return &Backlog{config: config, counter: counter, clock: clk, owners: map[owner]*count{}}
+func New(config Config, counter Counter, clk clock.Clock, refused Refused) *Backlog {
+	return &Backlog{config: config, counter: counter, clock: clk, refused: refused, owners: map[owner]*count{}}
 }
 
 // count is the last count, and what was created since.
@@ -62,18 +66,18 @@ type count struct {
 // Enter counts a run that is about to be created, or returns an error when the project or the caller is at a limit. A caller without
 // a name counts for the project alone.
 func (b *Backlog) Enter(ctx context.Context, project, caller string) error {
-	if caller != "" && b.config.CallerActions > 0 {
+	if caller != "" {
 		if err := b.enter(ctx, owner{caller: caller}); err != nil {
 			return err
 		}
-	}
-	if b.config.WaitingRuns == 0 && b.config.Actions == 0 {
-		return nil
 	}
 	return b.enter(ctx, owner{project: project})
 }
 
 func (b *Backlog) enter(ctx context.Context, who owner) error {
+	if !b.limited(who) {
+		return nil
+	}
 	c := b.of(who)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,8 +86,11 @@ func (b *Backlog) enter(ctx context.Context, who owner) error {
 			return err
 		}
 	}
-	if err := b.reached(who, c); err != nil {
-		return err
+	if limit := b.reached(who, c); limit != nil {
+		if b.refused != nil {
+			b.refused(ctx, limit.label)
+		}
+		return rpc.TryLater(retryAfter, limit.says+", which is the limit (%[3]s); try again in %[4]s", who.name(), limit.most, limit.setting, retryAfter)
 	}
 	c.created++
 	return nil
@@ -119,22 +126,12 @@ func (b *Backlog) count(ctx context.Context, who owner, c *count) (err error) {
 	return nil
 }
 
-// reached returns the error for an owner that is at a limit as far as is known. GUARDED_BY(c.mu).
-func (b *Backlog) reached(who owner, c *count) error {
-	if who.caller != "" {
-		if most := b.config.CallerActions; c.counted.Actions+c.created >= most {
-			return rpc.TryLater(retryAfter, "the runs of %s have %d unfinished actions, which is the limit (runs.backlog.callerActions); try again in %s",
-				who.caller, most, retryAfter)
+// reached returns the limit that an owner has reached as far as is known; nil for none. GUARDED_BY(c.mu).
+func (b *Backlog) reached(who owner, c *count) *limit {
+	for _, limit := range b.limits(who) {
+		if limit.most > 0 && limit.under(c.counted)+c.created >= limit.most {
+			return &limit
 		}
-		return nil
-	}
-	if most := b.config.WaitingRuns; most > 0 && c.counted.WaitingRuns+c.created >= most {
-		return rpc.TryLater(retryAfter, "project %s has %d runs that wait to start, which is the limit (runs.backlog.waitingRuns); try again in %s",
-			who.project, most, retryAfter)
-	}
-	if most := b.config.Actions; most > 0 && c.counted.Actions+c.created >= most {
-		return rpc.TryLater(retryAfter, "project %s has %d unfinished actions, which is the limit (runs.backlog.actions); try again in %s",
-			who.project, most, retryAfter)
 	}
 	return nil
 }

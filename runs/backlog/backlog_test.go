@@ -19,6 +19,7 @@ type projects struct {
 	underWay map[string]worklists.UnderWay
 	err      error
 	counts   int
+	refused  []string // the labels of the limits that refused
 }
 
 func (p *projects) UnderWay(_ context.Context, project string, _, _ int) (worklists.UnderWay, error) {
@@ -34,7 +35,7 @@ func (p *projects) UnderWayOf(_ context.Context, caller string, _ int) (worklist
 func newBacklog(config backlog.Config) (*backlog.Backlog, *projects, *clock.Fake) {
 	counter := &projects{underWay: map[string]worklists.UnderWay{}}
 	clk := clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC))
-	return backlog.New(config, counter, clk), counter, clk
+	return backlog.New(config, counter, clk, func(_ context.Context, limit string) { counter.refused = append(counter.refused, limit) }), counter, clk
 }
 
 func requireFull(t *testing.T, err error, words ...string) {

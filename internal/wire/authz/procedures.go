@@ -71,6 +71,7 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.engine.v1.EngineService": {
 		"GetActionStorage":  {controllers, "action.view", on("action_id")},
 		"GetAssignments":    {controllers, "action.assign", nothing("uids of the caller's own objects")},
+		"GetBacklog":        {services, "run.view", nothing("numbers of a caller and a project; the caller checked them")},
 		"GetLiveAttempts":   {services, "action.view", nothing("attempts by the uids of their actions, for who checks their tokens")},
 		"RecordUsage":       {controllers, "action.record", large("the measurements of a batch of attempts", nothing("uids of the caller's own objects"))},
 		"RecordTransitions": {controllers, "action.record", large("a batch of reports, each with the whole error of a task", on("transitions.event.id"))},

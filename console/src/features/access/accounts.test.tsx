@@ -67,6 +67,7 @@ beforeEach(() => {
         { things: "requests", setting: "access.limits.requestsPerSecond", most: 500n, per: { seconds: 1n }, burst: 5000n, left: 4990n },
         { things: "request bytes", setting: "access.limits.requestBytes", most: 1024n, each: true },
         { things: "streams", setting: "access.limits.streams", most: 2n, burst: 2n },
+        { things: "unfinished actions", setting: "runs.backlog.callerActions", most: 9n, burst: 9n, left: 4n },
         { things: "runs", project: "p", setting: "access.limits.projectRunsPerMinute", per: { seconds: 60n } },
       ],
     }),

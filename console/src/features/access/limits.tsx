@@ -27,7 +27,8 @@ export function Limits() {
     <section className={css["section"]} aria-labelledby="limits">
       <h2 id="limits">Limits</h2>
       <p className={css["muted"]}>
-        Calls over a limit are refused with the time after which to try again. Each process of the server counts by itself; this is the one that answered.
+        Calls over a limit are refused with the time after which to try again. Each process of the server counts by itself, and this is
+        the one that answered. Unfinished actions and waiting runs are those of all processes.
       </p>
       <List<Limit>
         what="limits"

@@ -1234,6 +1234,189 @@ func (x *LiveAttempt) GetAttempt() uint32 {
 	return 0
 }
 
+// GetBacklogRequest names a caller, a project, or both.
+type GetBacklogRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The subject of a person or an API key; empty for none.
+	Caller string `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
+	// The id of a project; empty for none.
+	Project       string `protobuf:"bytes,2,opt,name=project,proto3" json:"project,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetBacklogRequest) Reset() {
+	*x = GetBacklogRequest{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetBacklogRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetBacklogRequest) ProtoMessage() {}
+
+func (x *GetBacklogRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetBacklogRequest.ProtoReflect.Descriptor instead.
+func (*GetBacklogRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GetBacklogRequest) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
+func (x *GetBacklogRequest) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+// GetBacklogResponse has the limits of the caller first, then those of the project.
+type GetBacklogResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Also those that are not set.
+	Limits        []*BacklogLimit `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetBacklogResponse) Reset() {
+	*x = GetBacklogResponse{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetBacklogResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetBacklogResponse) ProtoMessage() {}
+
+func (x *GetBacklogResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetBacklogResponse.ProtoReflect.Descriptor instead.
+func (*GetBacklogResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetBacklogResponse) GetLimits() []*BacklogLimit {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// BacklogLimit is how much may be under way when a run is created.
+type BacklogLimit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is counted, in lower case and in the plural.
+	Things string `protobuf:"bytes,1,opt,name=things,proto3" json:"things,omitempty"`
+	// The project whose limit it is; empty for that of the caller.
+	Project string `protobuf:"bytes,2,opt,name=project,proto3" json:"project,omitempty"`
+	// The setting that has it.
+	Setting string `protobuf:"bytes,3,opt,name=setting,proto3" json:"setting,omitempty"`
+	// The most; 0 means that there is no limit.
+	Most int64 `protobuf:"varint,4,opt,name=most,proto3" json:"most,omitempty"`
+	// How many there are, counted up to most; 0 without a limit.
+	Used          int64 `protobuf:"varint,5,opt,name=used,proto3" json:"used,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BacklogLimit) Reset() {
+	*x = BacklogLimit{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BacklogLimit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BacklogLimit) ProtoMessage() {}
+
+func (x *BacklogLimit) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BacklogLimit.ProtoReflect.Descriptor instead.
+func (*BacklogLimit) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *BacklogLimit) GetThings() string {
+	if x != nil {
+		return x.Things
+	}
+	return ""
+}
+
+func (x *BacklogLimit) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *BacklogLimit) GetSetting() string {
+	if x != nil {
+		return x.Setting
+	}
+	return ""
+}
+
+func (x *BacklogLimit) GetMost() int64 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
+func (x *BacklogLimit) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
 // RecordUsageRequest has the measurements of some attempts.
 type RecordUsageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1245,7 +1428,7 @@ type RecordUsageRequest struct {
 
 func (x *RecordUsageRequest) Reset() {
 	*x = RecordUsageRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1440,7 @@ func (x *RecordUsageRequest) String() string {
 func (*RecordUsageRequest) ProtoMessage() {}
 
 func (x *RecordUsageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[17]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1453,7 @@ func (x *RecordUsageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUsageRequest.ProtoReflect.Descriptor instead.
 func (*RecordUsageRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{17}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RecordUsageRequest) GetUsages() []*AttemptUsage {
@@ -1289,7 +1472,7 @@ type RecordUsageResponse struct {
 
 func (x *RecordUsageResponse) Reset() {
 	*x = RecordUsageResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1484,7 @@ func (x *RecordUsageResponse) String() string {
 func (*RecordUsageResponse) ProtoMessage() {}
 
 func (x *RecordUsageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[18]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1497,7 @@ func (x *RecordUsageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUsageResponse.ProtoReflect.Descriptor instead.
 func (*RecordUsageResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{18}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{21}
 }
 
 // AttemptUsage is what one attempt used, summed over its pods.
@@ -1338,7 +1521,7 @@ type AttemptUsage struct {
 
 func (x *AttemptUsage) Reset() {
 	*x = AttemptUsage{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1350,7 +1533,7 @@ func (x *AttemptUsage) String() string {
 func (*AttemptUsage) ProtoMessage() {}
 
 func (x *AttemptUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[19]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1363,7 +1546,7 @@ func (x *AttemptUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptUsage.ProtoReflect.Descriptor instead.
 func (*AttemptUsage) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{19}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AttemptUsage) GetUid() int64 {
@@ -1421,7 +1604,7 @@ type GetActionStorageRequest struct {
 
 func (x *GetActionStorageRequest) Reset() {
 	*x = GetActionStorageRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1433,7 +1616,7 @@ func (x *GetActionStorageRequest) String() string {
 func (*GetActionStorageRequest) ProtoMessage() {}
 
 func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1446,7 +1629,7 @@ func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageRequest.ProtoReflect.Descriptor instead.
 func (*GetActionStorageRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{20}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetActionStorageRequest) GetActionId() *common.ActionIdentifier {
@@ -1484,7 +1667,7 @@ type GetActionStorageResponse struct {
 
 func (x *GetActionStorageResponse) Reset() {
 	*x = GetActionStorageResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1496,7 +1679,7 @@ func (x *GetActionStorageResponse) String() string {
 func (*GetActionStorageResponse) ProtoMessage() {}
 
 func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1509,7 +1692,7 @@ func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageResponse.ProtoReflect.Descriptor instead.
 func (*GetActionStorageResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{21}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetActionStorageResponse) GetInputUri() string {
@@ -1573,7 +1756,7 @@ type TailContainerRequest struct {
 
 func (x *TailContainerRequest) Reset() {
 	*x = TailContainerRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1585,7 +1768,7 @@ func (x *TailContainerRequest) String() string {
 func (*TailContainerRequest) ProtoMessage() {}
 
 func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1598,7 +1781,7 @@ func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerRequest.ProtoReflect.Descriptor instead.
 func (*TailContainerRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{22}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *TailContainerRequest) GetNamespace() string {
@@ -1647,7 +1830,7 @@ type TailContainerResponse struct {
 
 func (x *TailContainerResponse) Reset() {
 	*x = TailContainerResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1842,7 @@ func (x *TailContainerResponse) String() string {
 func (*TailContainerResponse) ProtoMessage() {}
 
 func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1855,7 @@ func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerResponse.ProtoReflect.Descriptor instead.
 func (*TailContainerResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{23}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TailContainerResponse) GetLines() []*dataplane.LogLine {
@@ -1756,7 +1939,18 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\battempts\x18\x01 \x03(\v2\".flytebinary.engine.v1.LiveAttemptR\battempts\"9\n" +
 	"\vLiveAttempt\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x03R\x03uid\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\rR\aattempt\"^\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\"N\n" +
+	"\x11GetBacklogRequest\x12\x16\n" +
+	"\x06caller\x18\x01 \x01(\tR\x06caller\x12!\n" +
+	"\aproject\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\"Q\n" +
+	"\x12GetBacklogResponse\x12;\n" +
+	"\x06limits\x18\x01 \x03(\v2#.flytebinary.engine.v1.BacklogLimitR\x06limits\"\x82\x01\n" +
+	"\fBacklogLimit\x12\x16\n" +
+	"\x06things\x18\x01 \x01(\tR\x06things\x12\x18\n" +
+	"\aproject\x18\x02 \x01(\tR\aproject\x12\x18\n" +
+	"\asetting\x18\x03 \x01(\tR\asetting\x12\x12\n" +
+	"\x04most\x18\x04 \x01(\x03R\x04most\x12\x12\n" +
+	"\x04used\x18\x05 \x01(\x03R\x04used\"^\n" +
 	"\x12RecordUsageRequest\x12H\n" +
 	"\x06usages\x18\x01 \x03(\v2#.flytebinary.engine.v1.AttemptUsageB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x06usages\"\x15\n" +
 	"\x13RecordUsageResponse\"\x9a\x02\n" +
@@ -1800,13 +1994,15 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x12RUNNER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fRUNNER_EXECUTOR\x10\x01\x12\x0f\n" +
 	"\vRUNNER_POOL\x10\x02\x12\x14\n" +
-	"\x10RUNNER_CONNECTOR\x10\x032\xa8\x06\n" +
+	"\x10RUNNER_CONNECTOR\x10\x032\x8b\a\n" +
 	"\rEngineService\x12v\n" +
 	"\x11RecordTransitions\x12/.flytebinary.engine.v1.RecordTransitionsRequest\x1a0.flytebinary.engine.v1.RecordTransitionsResponse\x12l\n" +
 	"\rWatchChildren\x12+.flytebinary.engine.v1.WatchChildrenRequest\x1a,.flytebinary.engine.v1.WatchChildrenResponse0\x01\x12u\n" +
 	"\x10WatchAssignments\x12..flytebinary.engine.v1.WatchAssignmentsRequest\x1a/.flytebinary.engine.v1.WatchAssignmentsResponse0\x01\x12m\n" +
 	"\x0eGetAssignments\x12,.flytebinary.engine.v1.GetAssignmentsRequest\x1a-.flytebinary.engine.v1.GetAssignmentsResponse\x12p\n" +
-	"\x0fGetLiveAttempts\x12-.flytebinary.engine.v1.GetLiveAttemptsRequest\x1a..flytebinary.engine.v1.GetLiveAttemptsResponse\x12d\n" +
+	"\x0fGetLiveAttempts\x12-.flytebinary.engine.v1.GetLiveAttemptsRequest\x1a..flytebinary.engine.v1.GetLiveAttemptsResponse\x12a\n" +
+	"\n" +
+	"GetBacklog\x12(.flytebinary.engine.v1.GetBacklogRequest\x1a).flytebinary.engine.v1.GetBacklogResponse\x12d\n" +
 	"\vRecordUsage\x12).flytebinary.engine.v1.RecordUsageRequest\x1a*.flytebinary.engine.v1.RecordUsageResponse\x12s\n" +
 	"\x10GetActionStorage\x12..flytebinary.engine.v1.GetActionStorageRequest\x1a/.flytebinary.engine.v1.GetActionStorageResponse2}\n" +
 	"\rPodLogService\x12l\n" +
@@ -1825,7 +2021,7 @@ func file_flytebinary_engine_v1_engine_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_engine_v1_engine_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(TransitionOutcome)(0),                  // 0: flytebinary.engine.v1.TransitionOutcome
 	(Runner)(0),                             // 1: flytebinary.engine.v1.Runner
@@ -1846,40 +2042,43 @@ var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(*GetLiveAttemptsRequest)(nil),          // 16: flytebinary.engine.v1.GetLiveAttemptsRequest
 	(*GetLiveAttemptsResponse)(nil),         // 17: flytebinary.engine.v1.GetLiveAttemptsResponse
 	(*LiveAttempt)(nil),                     // 18: flytebinary.engine.v1.LiveAttempt
-	(*RecordUsageRequest)(nil),              // 19: flytebinary.engine.v1.RecordUsageRequest
-	(*RecordUsageResponse)(nil),             // 20: flytebinary.engine.v1.RecordUsageResponse
-	(*AttemptUsage)(nil),                    // 21: flytebinary.engine.v1.AttemptUsage
-	(*GetActionStorageRequest)(nil),         // 22: flytebinary.engine.v1.GetActionStorageRequest
-	(*GetActionStorageResponse)(nil),        // 23: flytebinary.engine.v1.GetActionStorageResponse
-	(*TailContainerRequest)(nil),            // 24: flytebinary.engine.v1.TailContainerRequest
-	(*TailContainerResponse)(nil),           // 25: flytebinary.engine.v1.TailContainerResponse
-	(*workflow.ActionEvent)(nil),            // 26: flyteidl2.workflow.ActionEvent
-	(*core.ExecutionError)(nil),             // 27: flyteidl2.core.ExecutionError
-	(*timestamppb.Timestamp)(nil),           // 28: google.protobuf.Timestamp
-	(*common.ActionIdentifier)(nil),         // 29: flyteidl2.common.ActionIdentifier
-	(*actions.WatchForUpdatesResponse)(nil), // 30: flyteidl2.actions.WatchForUpdatesResponse
-	(*workflow.TaskAction)(nil),             // 31: flyteidl2.workflow.TaskAction
-	(*task.RunSpec)(nil),                    // 32: flyteidl2.task.RunSpec
-	(*v1.Amounts)(nil),                      // 33: flytebinary.insight.v1.Amounts
-	(*v1.UsagePoint)(nil),                   // 34: flytebinary.insight.v1.UsagePoint
-	(workflow.RunSource)(0),                 // 35: flyteidl2.workflow.RunSource
-	(common.ActionPhase)(0),                 // 36: flyteidl2.common.ActionPhase
-	(*dataplane.LogLine)(nil),               // 37: flyteidl2.logs.dataplane.LogLine
+	(*GetBacklogRequest)(nil),               // 19: flytebinary.engine.v1.GetBacklogRequest
+	(*GetBacklogResponse)(nil),              // 20: flytebinary.engine.v1.GetBacklogResponse
+	(*BacklogLimit)(nil),                    // 21: flytebinary.engine.v1.BacklogLimit
+	(*RecordUsageRequest)(nil),              // 22: flytebinary.engine.v1.RecordUsageRequest
+	(*RecordUsageResponse)(nil),             // 23: flytebinary.engine.v1.RecordUsageResponse
+	(*AttemptUsage)(nil),                    // 24: flytebinary.engine.v1.AttemptUsage
+	(*GetActionStorageRequest)(nil),         // 25: flytebinary.engine.v1.GetActionStorageRequest
+	(*GetActionStorageResponse)(nil),        // 26: flytebinary.engine.v1.GetActionStorageResponse
+	(*TailContainerRequest)(nil),            // 27: flytebinary.engine.v1.TailContainerRequest
+	(*TailContainerResponse)(nil),           // 28: flytebinary.engine.v1.TailContainerResponse
+	(*workflow.ActionEvent)(nil),            // 29: flyteidl2.workflow.ActionEvent
+	(*core.ExecutionError)(nil),             // 30: flyteidl2.core.ExecutionError
+	(*timestamppb.Timestamp)(nil),           // 31: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil),         // 32: flyteidl2.common.ActionIdentifier
+	(*actions.WatchForUpdatesResponse)(nil), // 33: flyteidl2.actions.WatchForUpdatesResponse
+	(*workflow.TaskAction)(nil),             // 34: flyteidl2.workflow.TaskAction
+	(*task.RunSpec)(nil),                    // 35: flyteidl2.task.RunSpec
+	(*v1.Amounts)(nil),                      // 36: flytebinary.insight.v1.Amounts
+	(*v1.UsagePoint)(nil),                   // 37: flytebinary.insight.v1.UsagePoint
+	(workflow.RunSource)(0),                 // 38: flyteidl2.workflow.RunSource
+	(common.ActionPhase)(0),                 // 39: flyteidl2.common.ActionPhase
+	(*dataplane.LogLine)(nil),               // 40: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
-	26, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
-	27, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
-	28, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
+	29, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
+	30, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
+	31, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
 	2,  // 3: flytebinary.engine.v1.RecordTransitionsRequest.transitions:type_name -> flytebinary.engine.v1.Transition
 	0,  // 4: flytebinary.engine.v1.RecordTransitionsResponse.outcomes:type_name -> flytebinary.engine.v1.TransitionOutcome
-	29, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
-	30, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
-	29, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
+	32, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
+	33, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
+	32, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
 	7,  // 8: flytebinary.engine.v1.Assignment.ref:type_name -> flytebinary.engine.v1.ActionRef
-	31, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
-	32, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
-	28, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
-	28, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
+	34, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
+	35, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
+	31, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
+	31, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
 	7,  // 13: flytebinary.engine.v1.Release.ref:type_name -> flytebinary.engine.v1.ActionRef
 	1,  // 14: flytebinary.engine.v1.WatchAssignmentsRequest.runner:type_name -> flytebinary.engine.v1.Runner
 	7,  // 15: flytebinary.engine.v1.LiveActions.refs:type_name -> flytebinary.engine.v1.ActionRef
@@ -1889,35 +2088,38 @@ var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	9,  // 19: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
 	8,  // 20: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
 	18, // 21: flytebinary.engine.v1.GetLiveAttemptsResponse.attempts:type_name -> flytebinary.engine.v1.LiveAttempt
-	21, // 22: flytebinary.engine.v1.RecordUsageRequest.usages:type_name -> flytebinary.engine.v1.AttemptUsage
-	33, // 23: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
-	33, // 24: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
-	34, // 25: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
-	29, // 26: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	35, // 27: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	36, // 28: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	37, // 29: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	3,  // 30: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	5,  // 31: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	10, // 32: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	14, // 33: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	16, // 34: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
-	19, // 35: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
-	22, // 36: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	24, // 37: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	4,  // 38: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	6,  // 39: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	13, // 40: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	15, // 41: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	17, // 42: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
-	20, // 43: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
-	23, // 44: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	25, // 45: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	38, // [38:46] is the sub-list for method output_type
-	30, // [30:38] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	21, // 22: flytebinary.engine.v1.GetBacklogResponse.limits:type_name -> flytebinary.engine.v1.BacklogLimit
+	24, // 23: flytebinary.engine.v1.RecordUsageRequest.usages:type_name -> flytebinary.engine.v1.AttemptUsage
+	36, // 24: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
+	36, // 25: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
+	37, // 26: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
+	32, // 27: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	38, // 28: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	39, // 29: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	40, // 30: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	3,  // 31: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	5,  // 32: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	10, // 33: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	14, // 34: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	16, // 35: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
+	19, // 36: flytebinary.engine.v1.EngineService.GetBacklog:input_type -> flytebinary.engine.v1.GetBacklogRequest
+	22, // 37: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
+	25, // 38: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	27, // 39: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	4,  // 40: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	6,  // 41: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	13, // 42: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	15, // 43: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	17, // 44: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
+	20, // 45: flytebinary.engine.v1.EngineService.GetBacklog:output_type -> flytebinary.engine.v1.GetBacklogResponse
+	23, // 46: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
+	26, // 47: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	28, // 48: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	40, // [40:49] is the sub-list for method output_type
+	31, // [31:40] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }
@@ -1938,7 +2140,7 @@ func file_flytebinary_engine_v1_engine_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_engine_proto_rawDesc), len(file_flytebinary_engine_v1_engine_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   24,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

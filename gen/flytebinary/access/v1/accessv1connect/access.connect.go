@@ -123,7 +123,8 @@ type AccessServiceClient interface {
 	// ListGivers names those who may give a permission in a scope, so that the caller knows whom to ask for it. Those of a project that the
 	// caller may not see are not named.
 	ListGivers(context.Context, *v1.ListGiversRequest) (*v1.ListGiversResponse, error)
-	// GetLimits returns the limits of the caller, and those of a project, with what is left of each in the process that answers.
+	// GetLimits returns the limits of the caller, and those of a project, with what is left of each: in the
+	// process that answers, or of unfinished actions and waiting runs in the whole installation.
 	GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error)
 }
 
@@ -332,7 +333,8 @@ type AccessServiceHandler interface {
 	// ListGivers names those who may give a permission in a scope, so that the caller knows whom to ask for it. Those of a project that the
 	// caller may not see are not named.
 	ListGivers(context.Context, *v1.ListGiversRequest) (*v1.ListGiversResponse, error)
-	// GetLimits returns the limits of the caller, and those of a project, with what is left of each in the process that answers.
+	// GetLimits returns the limits of the caller, and those of a project, with what is left of each: in the
+	// process that answers, or of unfinished actions and waiting runs in the whole installation.
 	GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error)
 }
 

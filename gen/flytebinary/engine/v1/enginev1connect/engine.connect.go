@@ -53,6 +53,9 @@ const (
 	// EngineServiceGetLiveAttemptsProcedure is the fully-qualified name of the EngineService's
 	// GetLiveAttempts RPC.
 	EngineServiceGetLiveAttemptsProcedure = "/flytebinary.engine.v1.EngineService/GetLiveAttempts"
+	// EngineServiceGetBacklogProcedure is the fully-qualified name of the EngineService's GetBacklog
+	// RPC.
+	EngineServiceGetBacklogProcedure = "/flytebinary.engine.v1.EngineService/GetBacklog"
 	// EngineServiceRecordUsageProcedure is the fully-qualified name of the EngineService's RecordUsage
 	// RPC.
 	EngineServiceRecordUsageProcedure = "/flytebinary.engine.v1.EngineService/RecordUsage"
@@ -81,6 +84,8 @@ type EngineServiceClient interface {
 	GetAssignments(context.Context, *v1.GetAssignmentsRequest) (*v1.GetAssignmentsResponse, error)
 	// GetLiveAttempts tells which attempts of some actions may run now.
 	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
+	// GetBacklog tells how much a caller and a project have under way, and how much they may.
+	GetBacklog(context.Context, *v1.GetBacklogRequest) (*v1.GetBacklogResponse, error)
 	// RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
 	// are ignored, so repeating a call does no harm; so are those of actions that do not exist.
 	RecordUsage(context.Context, *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error)
@@ -129,6 +134,12 @@ func NewEngineServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(engineServiceMethods.ByName("GetLiveAttempts")),
 			connect.WithClientOptions(opts...),
 		),
+		getBacklog: connect.NewClient[v1.GetBacklogRequest, v1.GetBacklogResponse](
+			httpClient,
+			baseURL+EngineServiceGetBacklogProcedure,
+			connect.WithSchema(engineServiceMethods.ByName("GetBacklog")),
+			connect.WithClientOptions(opts...),
+		),
 		recordUsage: connect.NewClient[v1.RecordUsageRequest, v1.RecordUsageResponse](
 			httpClient,
 			baseURL+EngineServiceRecordUsageProcedure,
@@ -151,6 +162,7 @@ type engineServiceClient struct {
 	watchAssignments  *connect.Client[v1.WatchAssignmentsRequest, v1.WatchAssignmentsResponse]
 	getAssignments    *connect.Client[v1.GetAssignmentsRequest, v1.GetAssignmentsResponse]
 	getLiveAttempts   *connect.Client[v1.GetLiveAttemptsRequest, v1.GetLiveAttemptsResponse]
+	getBacklog        *connect.Client[v1.GetBacklogRequest, v1.GetBacklogResponse]
 	recordUsage       *connect.Client[v1.RecordUsageRequest, v1.RecordUsageResponse]
 	getActionStorage  *connect.Client[v1.GetActionStorageRequest, v1.GetActionStorageResponse]
 }
@@ -192,6 +204,15 @@ func (c *engineServiceClient) GetLiveAttempts(ctx context.Context, req *v1.GetLi
 	return nil, err
 }
 
+// GetBacklog calls flytebinary.engine.v1.EngineService.GetBacklog.
+func (c *engineServiceClient) GetBacklog(ctx context.Context, req *v1.GetBacklogRequest) (*v1.GetBacklogResponse, error) {
+	response, err := c.getBacklog.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // RecordUsage calls flytebinary.engine.v1.EngineService.RecordUsage.
 func (c *engineServiceClient) RecordUsage(ctx context.Context, req *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error) {
 	response, err := c.recordUsage.CallUnary(ctx, connect.NewRequest(req))
@@ -227,6 +248,8 @@ type EngineServiceHandler interface {
 	GetAssignments(context.Context, *v1.GetAssignmentsRequest) (*v1.GetAssignmentsResponse, error)
 	// GetLiveAttempts tells which attempts of some actions may run now.
 	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
+	// GetBacklog tells how much a caller and a project have under way, and how much they may.
+	GetBacklog(context.Context, *v1.GetBacklogRequest) (*v1.GetBacklogResponse, error)
 	// RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
 	// are ignored, so repeating a call does no harm; so are those of actions that do not exist.
 	RecordUsage(context.Context, *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error)
@@ -271,6 +294,12 @@ func NewEngineServiceHandler(svc EngineServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(engineServiceMethods.ByName("GetLiveAttempts")),
 		connect.WithHandlerOptions(opts...),
 	)
+	engineServiceGetBacklogHandler := connect.NewUnaryHandlerSimple(
+		EngineServiceGetBacklogProcedure,
+		svc.GetBacklog,
+		connect.WithSchema(engineServiceMethods.ByName("GetBacklog")),
+		connect.WithHandlerOptions(opts...),
+	)
 	engineServiceRecordUsageHandler := connect.NewUnaryHandlerSimple(
 		EngineServiceRecordUsageProcedure,
 		svc.RecordUsage,
@@ -295,6 +324,8 @@ func NewEngineServiceHandler(svc EngineServiceHandler, opts ...connect.HandlerOp
 			engineServiceGetAssignmentsHandler.ServeHTTP(w, r)
 		case EngineServiceGetLiveAttemptsProcedure:
 			engineServiceGetLiveAttemptsHandler.ServeHTTP(w, r)
+		case EngineServiceGetBacklogProcedure:
+			engineServiceGetBacklogHandler.ServeHTTP(w, r)
 		case EngineServiceRecordUsageProcedure:
 			engineServiceRecordUsageHandler.ServeHTTP(w, r)
 		case EngineServiceGetActionStorageProcedure:
@@ -326,6 +357,10 @@ func (UnimplementedEngineServiceHandler) GetAssignments(context.Context, *v1.Get
 
 func (UnimplementedEngineServiceHandler) GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.GetLiveAttempts is not implemented"))
+}
+
+func (UnimplementedEngineServiceHandler) GetBacklog(context.Context, *v1.GetBacklogRequest) (*v1.GetBacklogResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.GetBacklog is not implemented"))
 }
 
 func (UnimplementedEngineServiceHandler) RecordUsage(context.Context, *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error) {

@@ -2042,7 +2042,8 @@ export const AccessService: GenService<{
     output: typeof ListGiversResponseSchema;
   },
   /**
-   * GetLimits returns the limits of the caller, and those of a project, with what is left of each in the process that answers.
+   * GetLimits returns the limits of the caller, and those of a project, with what is left of each: in the
+   * process that answers, or of unfinished actions and waiting runs in the whole installation.
    *
    * @generated from rpc flytebinary.access.v1.AccessService.GetLimits
    */

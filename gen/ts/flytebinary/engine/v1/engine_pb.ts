@@ -33,7 +33,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/engine.proto.
  */
 export const file_flytebinary_engine_v1_engine: GenFile = /*@__PURE__*/
-  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvZW5naW5lLnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEiugEKClRyYW5zaXRpb24SNgoFZXZlbnQYASABKAsyHy5mbHl0ZWlkbDIud29ya2Zsb3cuQWN0aW9uRXZlbnRCBrpIA8gBARItCgVlcnJvchgCIAEoCzIeLmZseXRlaWRsMi5jb3JlLkV4ZWN1dGlvbkVycm9yEi4KCm5vdF9iZWZvcmUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWJlZ2luc19yZXBvcnQYBCABKAgiXAoYUmVjb3JkVHJhbnNpdGlvbnNSZXF1ZXN0EkAKC3RyYW5zaXRpb25zGAEgAygLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRyYW5zaXRpb25CCLpIBZIBAggBIlcKGVJlY29yZFRyYW5zaXRpb25zUmVzcG9uc2USOgoIb3V0Y29tZXMYASADKA4yKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVHJhbnNpdGlvbk91dGNvbWUiUgoUV2F0Y2hDaGlsZHJlblJlcXVlc3QSOgoGcGFyZW50GAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEiVAoVV2F0Y2hDaGlsZHJlblJlc3BvbnNlEjsKB21lc3NhZ2UYASABKAsyKi5mbHl0ZWlkbDIuYWN0aW9ucy5XYXRjaEZvclVwZGF0ZXNSZXNwb25zZSJICglBY3Rpb25SZWYSCwoDdWlkGAEgASgDEi4KAmlkGAIgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyIsgDCgpBc3NpZ25tZW50Ei0KA3JlZhgBIAEoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYSDgoGcGFyZW50GAIgASgJEg0KBWdyb3VwGAMgASgJEiwKBHRhc2sYBCABKAsyHi5mbHl0ZWlkbDIud29ya2Zsb3cuVGFza0FjdGlvbhIpCghydW5fc3BlYxgFIAEoCzIXLmZseXRlaWRsMi50YXNrLlJ1blNwZWMSEQoJaW5wdXRfdXJpGAYgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgHIAEoCRIPCgdhdHRlbXB0GAggASgNEjIKDnJ1bl9zdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglxdWV1ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzZXJfZmFpbHVyZXMYCyABKA0SFwoPc3lzdGVtX2ZhaWx1cmVzGAwgASgNEg0KBWJlZ3VuGA0gASgIEhAKCHByaW9yaXR5GA4gASgFEhEKCWFuY2VzdG9ycxgPIAMoCRIPCgdjbHVzdGVyGBAgASgJIjgKB1JlbGVhc2USLQoDcmVmGAEgASgLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFjdGlvblJlZiKmAQoXV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIbCgVzaGFyZBgCIAEoDUIHukgEKgIQEEgAiAEBEhEKBXBvb2xzGAMgASgIQgIYARI3CgZydW5uZXIYBCABKA4yHS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUnVubmVyQgi6SAWCAQIQAUIICgZfc2hhcmQiPQoLTGl2ZUFjdGlvbnMSLgoEcmVmcxgBIAMoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYiCgoIU2VudGluZWwi+gEKGFdhdGNoQXNzaWdubWVudHNSZXNwb25zZRIyCgRsaXZlGAEgASgLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBY3Rpb25zSAASMwoIc2VudGluZWwYAiABKAsyHy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VudGluZWxIABI3Cgphc3NpZ25tZW50GAMgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFzc2lnbm1lbnRIABIxCgdyZWxlYXNlGAQgASgLMh4uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbGVhc2VIAEIJCgdtZXNzYWdlIlsKFUdldEFzc2lnbm1lbnRzUmVxdWVzdBIZCgR1aWRzGAEgAygDQgu6SAiSAQUIARD0AxIYCgdjbHVzdGVyGAIgASgJQge6SARyAhggEg0KBWVuZGVkGAMgASgIIlAKFkdldEFzc2lnbm1lbnRzUmVzcG9uc2USNgoLYXNzaWdubWVudHMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIzChZHZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0EhkKBHVpZHMYASADKANCC7pICJIBBQgBEPQDIk8KF0dldExpdmVBdHRlbXB0c1Jlc3BvbnNlEjQKCGF0dGVtcHRzGAEgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBdHRlbXB0IisKC0xpdmVBdHRlbXB0EgsKA3VpZBgBIAEoAxIPCgdhdHRlbXB0GAIgASgNIlYKElJlY29yZFVzYWdlUmVxdWVzdBJACgZ1c2FnZXMYASADKAsyIy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXR0ZW1wdFVzYWdlQgu6SAiSAQUIARDoByIVChNSZWNvcmRVc2FnZVJlc3BvbnNlIuwBCgxBdHRlbXB0VXNhZ2USCwoDdWlkGAEgASgDEh4KB2F0dGVtcHQYAiABKA1CDbpICioIGP////8HKAESMQoIcmVxdWVzdHMYAyABKAsyHy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFtb3VudHMSLwoGbGltaXRzGAQgASgLMh8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5BbW91bnRzEgwKBGdwdXMYBSABKA0SPQoGcG9pbnRzGAYgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Vc2FnZVBvaW50Qgm6SAaSAQMQ8AEiiwEKF0dldEFjdGlvblN0b3JhZ2VSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIqwBChhHZXRBY3Rpb25TdG9yYWdlUmVzcG9uc2USEQoJaW5wdXRfdXJpGAEgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoDRIQCghmaW5pc2hlZBgEIAEoCBIsCgVwaGFzZRgFIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USEgoKb3V0cHV0X3VyaRgGIAEoCSJ/ChRUYWlsQ29udGFpbmVyUmVxdWVzdBIaCgluYW1lc3BhY2UYASABKAlCB7pIBHICEAESFAoDcG9kGAIgASgJQge6SARyAhABEhEKCWNvbnRhaW5lchgDIAEoCRIOCgZmb2xsb3cYBCABKAgSEgoKdGFpbF9saW5lcxgFIAEoAyJJChVUYWlsQ29udGFpbmVyUmVzcG9uc2USMAoFbGluZXMYASADKAsyIS5mbHl0ZWlkbDIubG9ncy5kYXRhcGxhbmUuTG9nTGluZSrdAQoRVHJhbnNpdGlvbk91dGNvbWUSIgoeVFJBTlNJVElPTl9PVVRDT01FX1VOU1BFQ0lGSUVEEAASHgoaVFJBTlNJVElPTl9PVVRDT01FX0FQUExJRUQQARIcChhUUkFOU0lUSU9OX09VVENPTUVfU1RBTEUQAhIfChtUUkFOU0lUSU9OX09VVENPTUVfVEVSTUlOQUwQAxIlCiFUUkFOU0lUSU9OX09VVENPTUVfVU5LTk9XTl9BQ1RJT04QBBIeChpUUkFOU0lUSU9OX09VVENPTUVfUkVGVVNFRBAFKlwKBlJ1bm5lchIWChJSVU5ORVJfVU5TUEVDSUZJRUQQABITCg9SVU5ORVJfRVhFQ1VUT1IQARIPCgtSVU5ORVJfUE9PTBACEhQKEFJVTk5FUl9DT05ORUNUT1IQAzKoBgoNRW5naW5lU2VydmljZRJ2ChFSZWNvcmRUcmFuc2l0aW9ucxIvLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZWNvcmRUcmFuc2l0aW9uc1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVHJhbnNpdGlvbnNSZXNwb25zZRJsCg1XYXRjaENoaWxkcmVuEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQ2hpbGRyZW5SZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQ2hpbGRyZW5SZXNwb25zZTABEnUKEFdhdGNoQXNzaWdubWVudHMSLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QaLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hBc3NpZ25tZW50c1Jlc3BvbnNlMAESbQoOR2V0QXNzaWdubWVudHMSLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QXNzaWdubWVudHNSZXF1ZXN0Gi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFzc2lnbm1lbnRzUmVzcG9uc2UScAoPR2V0TGl2ZUF0dGVtcHRzEi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldExpdmVBdHRlbXB0c1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0TGl2ZUF0dGVtcHRzUmVzcG9uc2USZAoLUmVjb3JkVXNhZ2USKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiouZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFVzYWdlUmVzcG9uc2UScwoQR2V0QWN0aW9uU3RvcmFnZRIuLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBY3Rpb25TdG9yYWdlUmVxdWVzdBovLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBY3Rpb25TdG9yYWdlUmVzcG9uc2UyfQoNUG9kTG9nU2VydmljZRJsCg1UYWlsQ29udGFpbmVyEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXNwb25zZTABQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flytebinary_insight_v1_usage, file_flyteidl2_actions_actions_service, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_execution, file_flyteidl2_logs_dataplane_payload, file_flyteidl2_task_run, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
+  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvZW5naW5lLnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEiugEKClRyYW5zaXRpb24SNgoFZXZlbnQYASABKAsyHy5mbHl0ZWlkbDIud29ya2Zsb3cuQWN0aW9uRXZlbnRCBrpIA8gBARItCgVlcnJvchgCIAEoCzIeLmZseXRlaWRsMi5jb3JlLkV4ZWN1dGlvbkVycm9yEi4KCm5vdF9iZWZvcmUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWJlZ2luc19yZXBvcnQYBCABKAgiXAoYUmVjb3JkVHJhbnNpdGlvbnNSZXF1ZXN0EkAKC3RyYW5zaXRpb25zGAEgAygLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRyYW5zaXRpb25CCLpIBZIBAggBIlcKGVJlY29yZFRyYW5zaXRpb25zUmVzcG9uc2USOgoIb3V0Y29tZXMYASADKA4yKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVHJhbnNpdGlvbk91dGNvbWUiUgoUV2F0Y2hDaGlsZHJlblJlcXVlc3QSOgoGcGFyZW50GAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEiVAoVV2F0Y2hDaGlsZHJlblJlc3BvbnNlEjsKB21lc3NhZ2UYASABKAsyKi5mbHl0ZWlkbDIuYWN0aW9ucy5XYXRjaEZvclVwZGF0ZXNSZXNwb25zZSJICglBY3Rpb25SZWYSCwoDdWlkGAEgASgDEi4KAmlkGAIgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyIsgDCgpBc3NpZ25tZW50Ei0KA3JlZhgBIAEoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYSDgoGcGFyZW50GAIgASgJEg0KBWdyb3VwGAMgASgJEiwKBHRhc2sYBCABKAsyHi5mbHl0ZWlkbDIud29ya2Zsb3cuVGFza0FjdGlvbhIpCghydW5fc3BlYxgFIAEoCzIXLmZseXRlaWRsMi50YXNrLlJ1blNwZWMSEQoJaW5wdXRfdXJpGAYgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgHIAEoCRIPCgdhdHRlbXB0GAggASgNEjIKDnJ1bl9zdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglxdWV1ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzZXJfZmFpbHVyZXMYCyABKA0SFwoPc3lzdGVtX2ZhaWx1cmVzGAwgASgNEg0KBWJlZ3VuGA0gASgIEhAKCHByaW9yaXR5GA4gASgFEhEKCWFuY2VzdG9ycxgPIAMoCRIPCgdjbHVzdGVyGBAgASgJIjgKB1JlbGVhc2USLQoDcmVmGAEgASgLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFjdGlvblJlZiKmAQoXV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIbCgVzaGFyZBgCIAEoDUIHukgEKgIQEEgAiAEBEhEKBXBvb2xzGAMgASgIQgIYARI3CgZydW5uZXIYBCABKA4yHS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUnVubmVyQgi6SAWCAQIQAUIICgZfc2hhcmQiPQoLTGl2ZUFjdGlvbnMSLgoEcmVmcxgBIAMoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYiCgoIU2VudGluZWwi+gEKGFdhdGNoQXNzaWdubWVudHNSZXNwb25zZRIyCgRsaXZlGAEgASgLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBY3Rpb25zSAASMwoIc2VudGluZWwYAiABKAsyHy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VudGluZWxIABI3Cgphc3NpZ25tZW50GAMgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFzc2lnbm1lbnRIABIxCgdyZWxlYXNlGAQgASgLMh4uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbGVhc2VIAEIJCgdtZXNzYWdlIlsKFUdldEFzc2lnbm1lbnRzUmVxdWVzdBIZCgR1aWRzGAEgAygDQgu6SAiSAQUIARD0AxIYCgdjbHVzdGVyGAIgASgJQge6SARyAhggEg0KBWVuZGVkGAMgASgIIlAKFkdldEFzc2lnbm1lbnRzUmVzcG9uc2USNgoLYXNzaWdubWVudHMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIzChZHZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0EhkKBHVpZHMYASADKANCC7pICJIBBQgBEPQDIk8KF0dldExpdmVBdHRlbXB0c1Jlc3BvbnNlEjQKCGF0dGVtcHRzGAEgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBdHRlbXB0IisKC0xpdmVBdHRlbXB0EgsKA3VpZBgBIAEoAxIPCgdhdHRlbXB0GAIgASgNIj0KEUdldEJhY2tsb2dSZXF1ZXN0Eg4KBmNhbGxlchgBIAEoCRIYCgdwcm9qZWN0GAIgASgJQge6SARyAhg/IkkKEkdldEJhY2tsb2dSZXNwb25zZRIzCgZsaW1pdHMYASADKAsyIy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQmFja2xvZ0xpbWl0IlwKDEJhY2tsb2dMaW1pdBIOCgZ0aGluZ3MYASABKAkSDwoHcHJvamVjdBgCIAEoCRIPCgdzZXR0aW5nGAMgASgJEgwKBG1vc3QYBCABKAMSDAoEdXNlZBgFIAEoAyJWChJSZWNvcmRVc2FnZVJlcXVlc3QSQAoGdXNhZ2VzGAEgAygLMiMuZmx5dGViaW5hcnkuZW5naW5lLnYxLkF0dGVtcHRVc2FnZUILukgIkgEFCAEQ6AciFQoTUmVjb3JkVXNhZ2VSZXNwb25zZSLsAQoMQXR0ZW1wdFVzYWdlEgsKA3VpZBgBIAEoAxIeCgdhdHRlbXB0GAIgASgNQg26SAoqCBj/////BygBEjEKCHJlcXVlc3RzGAMgASgLMh8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5BbW91bnRzEi8KBmxpbWl0cxgEIAEoCzIfLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQW1vdW50cxIMCgRncHVzGAUgASgNEj0KBnBvaW50cxgGIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuVXNhZ2VQb2ludEIJukgGkgEDEPABIosBChdHZXRBY3Rpb25TdG9yYWdlUmVxdWVzdBI9CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXJCBrpIA8gBARIxCgpydW5fc291cmNlGAIgASgOMh0uZmx5dGVpZGwyLndvcmtmbG93LlJ1blNvdXJjZSKsAQoYR2V0QWN0aW9uU3RvcmFnZVJlc3BvbnNlEhEKCWlucHV0X3VyaRgBIAEoCRIXCg9ydW5fb3V0cHV0X2Jhc2UYAiABKAkSEAoIYXR0ZW1wdHMYAyABKA0SEAoIZmluaXNoZWQYBCABKAgSLAoFcGhhc2UYBSABKA4yHS5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvblBoYXNlEhIKCm91dHB1dF91cmkYBiABKAkifwoUVGFpbENvbnRhaW5lclJlcXVlc3QSGgoJbmFtZXNwYWNlGAEgASgJQge6SARyAhABEhQKA3BvZBgCIAEoCUIHukgEcgIQARIRCgljb250YWluZXIYAyABKAkSDgoGZm9sbG93GAQgASgIEhIKCnRhaWxfbGluZXMYBSABKAMiSQoVVGFpbENvbnRhaW5lclJlc3BvbnNlEjAKBWxpbmVzGAEgAygLMiEuZmx5dGVpZGwyLmxvZ3MuZGF0YXBsYW5lLkxvZ0xpbmUq3QEKEVRyYW5zaXRpb25PdXRjb21lEiIKHlRSQU5TSVRJT05fT1VUQ09NRV9VTlNQRUNJRklFRBAAEh4KGlRSQU5TSVRJT05fT1VUQ09NRV9BUFBMSUVEEAESHAoYVFJBTlNJVElPTl9PVVRDT01FX1NUQUxFEAISHwobVFJBTlNJVElPTl9PVVRDT01FX1RFUk1JTkFMEAMSJQohVFJBTlNJVElPTl9PVVRDT01FX1VOS05PV05fQUNUSU9OEAQSHgoaVFJBTlNJVElPTl9PVVRDT01FX1JFRlVTRUQQBSpcCgZSdW5uZXISFgoSUlVOTkVSX1VOU1BFQ0lGSUVEEAASEwoPUlVOTkVSX0VYRUNVVE9SEAESDwoLUlVOTkVSX1BPT0wQAhIUChBSVU5ORVJfQ09OTkVDVE9SEAMyiwcKDUVuZ2luZVNlcnZpY2USdgoRUmVjb3JkVHJhbnNpdGlvbnMSLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVHJhbnNpdGlvbnNSZXF1ZXN0GjAuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFRyYW5zaXRpb25zUmVzcG9uc2USbAoNV2F0Y2hDaGlsZHJlbhIrLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaENoaWxkcmVuUmVxdWVzdBosLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaENoaWxkcmVuUmVzcG9uc2UwARJ1ChBXYXRjaEFzc2lnbm1lbnRzEi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXNzaWdubWVudHNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXNzaWdubWVudHNSZXNwb25zZTABEm0KDkdldEFzc2lnbm1lbnRzEiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFzc2lnbm1lbnRzUmVxdWVzdBotLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBc3NpZ25tZW50c1Jlc3BvbnNlEnAKD0dldExpdmVBdHRlbXB0cxItLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldExpdmVBdHRlbXB0c1Jlc3BvbnNlEmEKCkdldEJhY2tsb2cSKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QmFja2xvZ1JlcXVlc3QaKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QmFja2xvZ1Jlc3BvbnNlEmQKC1JlY29yZFVzYWdlEikuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFVzYWdlUmVxdWVzdBoqLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZWNvcmRVc2FnZVJlc3BvbnNlEnMKEEdldEFjdGlvblN0b3JhZ2USLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QWN0aW9uU3RvcmFnZVJlcXVlc3QaLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QWN0aW9uU3RvcmFnZVJlc3BvbnNlMn0KDVBvZExvZ1NlcnZpY2USbAoNVGFpbENvbnRhaW5lchIrLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsQ29udGFpbmVyUmVxdWVzdBosLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsQ29udGFpbmVyUmVzcG9uc2UwAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flytebinary_insight_v1_usage, file_flyteidl2_actions_actions_service, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_execution, file_flyteidl2_logs_dataplane_payload, file_flyteidl2_task_run, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
 
 /**
  * Transition is one observation of one attempt of an action.
@@ -597,6 +597,104 @@ export const LiveAttemptSchema: GenMessage<LiveAttempt> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_engine, 16);
 
 /**
+ * GetBacklogRequest names a caller, a project, or both.
+ *
+ * @generated from message flytebinary.engine.v1.GetBacklogRequest
+ */
+export type GetBacklogRequest = Message<"flytebinary.engine.v1.GetBacklogRequest"> & {
+  /**
+   * The subject of a person or an API key; empty for none.
+   *
+   * @generated from field: string caller = 1;
+   */
+  caller: string;
+
+  /**
+   * The id of a project; empty for none.
+   *
+   * @generated from field: string project = 2;
+   */
+  project: string;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetBacklogRequest.
+ * Use `create(GetBacklogRequestSchema)` to create a new message.
+ */
+export const GetBacklogRequestSchema: GenMessage<GetBacklogRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 17);
+
+/**
+ * GetBacklogResponse has the limits of the caller first, then those of the project.
+ *
+ * @generated from message flytebinary.engine.v1.GetBacklogResponse
+ */
+export type GetBacklogResponse = Message<"flytebinary.engine.v1.GetBacklogResponse"> & {
+  /**
+   * Also those that are not set.
+   *
+   * @generated from field: repeated flytebinary.engine.v1.BacklogLimit limits = 1;
+   */
+  limits: BacklogLimit[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetBacklogResponse.
+ * Use `create(GetBacklogResponseSchema)` to create a new message.
+ */
+export const GetBacklogResponseSchema: GenMessage<GetBacklogResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 18);
+
+/**
+ * BacklogLimit is how much may be under way when a run is created.
+ *
+ * @generated from message flytebinary.engine.v1.BacklogLimit
+ */
+export type BacklogLimit = Message<"flytebinary.engine.v1.BacklogLimit"> & {
+  /**
+   * What is counted, in lower case and in the plural.
+   *
+   * @generated from field: string things = 1;
+   */
+  things: string;
+
+  /**
+   * The project whose limit it is; empty for that of the caller.
+   *
+   * @generated from field: string project = 2;
+   */
+  project: string;
+
+  /**
+   * The setting that has it.
+   *
+   * @generated from field: string setting = 3;
+   */
+  setting: string;
+
+  /**
+   * The most; 0 means that there is no limit.
+   *
+   * @generated from field: int64 most = 4;
+   */
+  most: bigint;
+
+  /**
+   * How many there are, counted up to most; 0 without a limit.
+   *
+   * @generated from field: int64 used = 5;
+   */
+  used: bigint;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.BacklogLimit.
+ * Use `create(BacklogLimitSchema)` to create a new message.
+ */
+export const BacklogLimitSchema: GenMessage<BacklogLimit> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 19);
+
+/**
  * RecordUsageRequest has the measurements of some attempts.
  *
  * @generated from message flytebinary.engine.v1.RecordUsageRequest
@@ -615,7 +713,7 @@ export type RecordUsageRequest = Message<"flytebinary.engine.v1.RecordUsageReque
  * Use `create(RecordUsageRequestSchema)` to create a new message.
  */
 export const RecordUsageRequestSchema: GenMessage<RecordUsageRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 17);
+  messageDesc(file_flytebinary_engine_v1_engine, 20);
 
 /**
  * RecordUsageResponse is empty: measurements that are ignored are not missed.
@@ -630,7 +728,7 @@ export type RecordUsageResponse = Message<"flytebinary.engine.v1.RecordUsageResp
  * Use `create(RecordUsageResponseSchema)` to create a new message.
  */
 export const RecordUsageResponseSchema: GenMessage<RecordUsageResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 18);
+  messageDesc(file_flytebinary_engine_v1_engine, 21);
 
 /**
  * AttemptUsage is what one attempt used, summed over its pods.
@@ -686,7 +784,7 @@ export type AttemptUsage = Message<"flytebinary.engine.v1.AttemptUsage"> & {
  * Use `create(AttemptUsageSchema)` to create a new message.
  */
 export const AttemptUsageSchema: GenMessage<AttemptUsage> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 19);
+  messageDesc(file_flytebinary_engine_v1_engine, 22);
 
 /**
  * GetActionStorageRequest names an action.
@@ -714,7 +812,7 @@ export type GetActionStorageRequest = Message<"flytebinary.engine.v1.GetActionSt
  * Use `create(GetActionStorageRequestSchema)` to create a new message.
  */
 export const GetActionStorageRequestSchema: GenMessage<GetActionStorageRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 20);
+  messageDesc(file_flytebinary_engine_v1_engine, 23);
 
 /**
  * GetActionStorageResponse tells where an action's data lie.
@@ -770,7 +868,7 @@ export type GetActionStorageResponse = Message<"flytebinary.engine.v1.GetActionS
  * Use `create(GetActionStorageResponseSchema)` to create a new message.
  */
 export const GetActionStorageResponseSchema: GenMessage<GetActionStorageResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 21);
+  messageDesc(file_flytebinary_engine_v1_engine, 24);
 
 /**
  * TailContainerRequest names a container of a pod.
@@ -819,7 +917,7 @@ export type TailContainerRequest = Message<"flytebinary.engine.v1.TailContainerR
  * Use `create(TailContainerRequestSchema)` to create a new message.
  */
 export const TailContainerRequestSchema: GenMessage<TailContainerRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 22);
+  messageDesc(file_flytebinary_engine_v1_engine, 25);
 
 /**
  * TailContainerResponse carries lines in order.
@@ -840,7 +938,7 @@ export type TailContainerResponse = Message<"flytebinary.engine.v1.TailContainer
  * Use `create(TailContainerResponseSchema)` to create a new message.
  */
 export const TailContainerResponseSchema: GenMessage<TailContainerResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 23);
+  messageDesc(file_flytebinary_engine_v1_engine, 26);
 
 /**
  * TransitionOutcome says the outcome of one observation.
@@ -998,6 +1096,16 @@ export const EngineService: GenService<{
     methodKind: "unary";
     input: typeof GetLiveAttemptsRequestSchema;
     output: typeof GetLiveAttemptsResponseSchema;
+  },
+  /**
+   * GetBacklog tells how much a caller and a project have under way, and how much they may.
+   *
+   * @generated from rpc flytebinary.engine.v1.EngineService.GetBacklog
+   */
+  getBacklog: {
+    methodKind: "unary";
+    input: typeof GetBacklogRequestSchema;
+    output: typeof GetBacklogResponseSchema;
   },
   /**
    * RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
