@@ -12,6 +12,7 @@ func metricLabels() obs.Labels {
 		"flyte.apps.rollouts":                {"result", "reason"},
 		"flyte.apps.scalings":                {"direction"},
 		"flyte.artifacts.registrations":      {"outcome"},
+		"flyte.backlog.refused":              {"limit"},
 		"flyte.build.info":                   {"version"},
 		"flyte.certificate.expiry.timestamp": {"certificate"},
 		"flyte.component.degraded":           {"component"},
