@@ -143,6 +143,10 @@ clusters: build-demo cluster-tools ## Run tasks on real Ray and Dask as clusters
 	@tools/python-env.sh .cache/clusters-python -r tests/e2e/requirements.txt -r tests/e2e/requirements-clusters.txt
 	.cache/clusters-python/bin/python -m pytest tests/e2e/test_members.py tests/e2e/test_clusters.py $(ARGS)
 
+.PHONY: clusters-torch
+clusters-torch: operators-python build-demo cluster-tools ## Run tasks on real PyTorch as clusters of processes; installs 6.5 GB; ARGS='-k name' selects tests
+	.cache/operators-python/bin/python -m pytest tests/e2e/test_torch.py $(ARGS)
+
 .PHONY: console-test
 console-test: console/node_modules/.package-lock.json ## Run the console's unit tests
 	npm run --prefix console --silent test

@@ -299,7 +299,8 @@ const rayJob = `{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec:
   rayClusterSpec: {
     headGroupSpec: {rayStartParams: {dashboard-host: 0.0.0.0, node-ip-address: $MY_POD_IP, disable-usage-stats: "true"}, template: {spec: {containers: [
       {name: ray-head, image: i, resources: {limits: {cpu: "1500m", memory: 1Gi}}}]}}},
-    workerGroupSpecs: [{groupName: w, replicas: 1, rayStartParams: {num-cpus: "7"}, template: {spec: {containers: [{name: ray-worker, image: i}]}}}]}}}`
+    workerGroupSpecs: [{groupName: w, replicas: 1, rayStartParams: {num-cpus: "7"}, template: {spec: {containers: [
+      {name: ray-worker, image: i, env: [{name: RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S, value: "5"}]}]}}}]}}}`
 
 // up lets a head answer.
 func up(status string) map[string]string {
@@ -313,6 +314,7 @@ func TestARayJob(t *testing.T) {
 	require.Equal(t, "exec ray start --block --head --dashboard-host="+address(head)+" --disable-usage-stats --max-worker-port=0 --memory=1073741824 "+
 		"--min-worker-port=0 --node-ip-address="+address(head)+" --num-cpus=2 --object-store-memory=322122547 --port=6379", head.Spec.Containers[0].Command[2])
 	require.Equal(t, "/tmp/ray", head.Spec.Containers[0].VolumeMounts[0].MountPath)
+	require.Equal(t, "0", variable(head, drainSeconds))
 	b.status("r", "jobDeploymentStatus", "Initializing")
 
 	// A head that ends before it is up is replaced.
@@ -323,6 +325,7 @@ func TestARayJob(t *testing.T) {
 	worker, submitter := pods["r-w-worker-0"], pods["r-submitter"]
 	require.Contains(t, worker.Spec.Containers[0].Command[2], "--address="+address(head)+":6379 ")
 	require.Contains(t, worker.Spec.Containers[0].Command[2], "--num-cpus=7")
+	require.Equal(t, "5", variable(worker, drainSeconds), "the task's own value stays")
 	require.Contains(t, submitter.Spec.Containers[0].Command[2], "\nuntil ray job submit --address http://"+address(head)+":8265 --submission-id r "+
 		`--runtime-env-json '{"env_vars":{"A":"it'\''s"}}' -- a0 --x 'y z'`+"\ndo\n")
 	b.status("r", "jobStatus", "RUNNING")

@@ -30,6 +30,10 @@ const (
 	clientPort       = "10001"
 )
 
+// drainSeconds is the variable that says how long a node waits for its work to end when it is asked to end, in seconds. The default
+// of 30 is for nodes whose work goes on elsewhere. Here a node ends with its cluster, and would keep its memory from the next one.
+const drainSeconds = "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"
+
 // rayPoll is how often the dashboard is asked while it does not say how the job ended.
 const rayPoll = time.Second
 
@@ -224,6 +228,9 @@ func (r *rayPlan) node(at int, name string, group map[string]any, kind string) (
 	give(pod, corev1.EnvVar{Name: "RAY_ADDRESS", Value: net.JoinHostPort(r.address(r.head), gcsPort)},
 		corev1.EnvVar{Name: "RAY_CLUSTER_NAME", Value: r.object.GetName()}, corev1.EnvVar{Name: "RAY_USAGE_STATS_ENABLED", Value: "0"},
 		corev1.EnvVar{Name: "RAY_TMPDIR", Value: r.files()})
+	if !has(own.Env, drainSeconds) {
+		give(pod, corev1.EnvVar{Name: drainSeconds, Value: "0"})
+	}
 	if r.privateFiles {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "ray-files", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 		own.VolumeMounts = append(own.VolumeMounts, corev1.VolumeMount{Name: "ray-files", MountPath: r.files() + "/ray"})

@@ -145,6 +145,14 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
+def environ(pid: int) -> str:
+    """The variables of a process, one after the other; empty if it is gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
 def processes_naming(*words: str) -> list[int]:
     """Processes of this machine whose command lines have all the words."""
     found = []

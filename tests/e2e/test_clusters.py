@@ -9,9 +9,9 @@ import flyte.remote as remote
 import pytest
 
 from conftest import connect
-from server import Server, alive, eventually, processes_naming
+from server import Server, alive, environ, eventually, processes_naming
 from test_flows import phase_of, result
-from test_members import details_of, log_of
+from test_members import log_of, names
 
 pytest.importorskip("ray", reason="Ray and Dask are large, so `make clusters` installs them and runs these tests")
 pytest.importorskip("flyteplugins.dask", reason="as above")
@@ -32,10 +32,6 @@ def connected(machine):
     connect(machine)
 
 
-def names(machine: Server, run: str) -> list[str]:
-    return sorted(pod["podName"] for pod in details_of(machine, run).get("logContext", {}).get("pods", []))
-
-
 def pod_ended(machine: Server, run: str, word: str) -> str:
     """The name of a run's pod with a word in it."""
     return eventually(lambda: next((name for name in names(machine, run) if word in name), None), what=f"the {word} is known")
@@ -44,13 +40,6 @@ def pod_ended(machine: Server, run: str, word: str) -> str:
 def rest(data: pathlib.Path) -> list[int]:
     """The processes of containers of a demo."""
     return [pid for pid in processes_naming("ray") + processes_naming("dask") if str(data) in environ(pid)]
-
-
-def environ(pid: int) -> str:
-    try:
-        return pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
-    except OSError:
-        return ""
 
 
 def computed(number: int) -> list[int]:
@@ -97,7 +86,7 @@ def test_a_worker_that_is_killed_costs_nothing(machine: Server, tmp_path: pathli
 def test_a_lost_head_is_named(machine: Server, tmp_path: pathlib.Path):
     handle = flyte.run(clusters.on_ray, 2, str(tmp_path))
     eventually(lambda: len(list(tmp_path.glob("pid-*"))) == 2, what="both nodes compute")
-    head = next(pid for pid in processes_naming("gcs_server") if str(machine.data) in environ(pid))
+    head = next(pid for pid in processes_naming("gcs_server") if handle.name in environ(pid))  # that of another test may still end
     os.kill(head, signal.SIGKILL)
     handle.wait(quiet=True)
     assert phase_of(handle) == "failed"

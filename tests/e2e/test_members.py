@@ -41,6 +41,11 @@ def details_of(machine: Server, run: str) -> dict:
     return machine.call("flyteidl2.workflow.RunService/GetActionDetails", {"actionId": action(run)})[1]["details"]["attempts"][-1]
 
 
+def names(machine: Server, run: str) -> list[str]:
+    """The pods of the last attempt of a run's first action."""
+    return sorted(pod["podName"] for pod in details_of(machine, run).get("logContext", {}).get("pods", []))
+
+
 def action(run: str) -> dict:
     return {"run": {"org": "flyte", "project": "flytesnacks", "domain": "development", "name": run}, "name": "a0"}
 
@@ -98,10 +103,7 @@ def test_all_members_start_again(machine: Server, tmp_path: pathlib.Path):
 def test_the_log_of_each_member_is_read_live_and_kept(machine: Server, tmp_path: pathlib.Path):
     handle = flyte.run(members.waits, str(tmp_path))
     pids(tmp_path)
-    pods = eventually(
-        lambda: (found := sorted(p["podName"] for p in details_of(machine, handle.name).get("logContext", {}).get("pods", []))) and len(found) == 2 and found,
-        what="both pods are known",
-    )
+    pods = eventually(lambda: len(found := names(machine, handle.name)) == 2 and found, what="both pods are known")
     for number, pod in enumerate(pods):
         eventually(lambda: f"member {number} waits" in log_of(machine, handle.name, pod), what=f"the live log of {pod}")  # noqa: B023
     (tmp_path / "enough").touch()

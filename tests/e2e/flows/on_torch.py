@@ -1,0 +1,81 @@
+"""Tasks that compute with real PyTorch on several pods: with the released plugin, and with the SDK's own torchrun on a JobSet."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import socket
+import time
+
+import flyte
+import torch
+import torch.distributed as dist
+from flyte.clustered import ClusteredTaskEnvironment, TorchRun
+from flyteplugins.pytorch import Elastic
+
+resources = flyte.Resources(cpu="100m", memory="2Gi")
+trio = flyte.TaskEnvironment(
+    name="on_torch", resources=resources, plugin_config=Elastic(nnodes=3, nproc_per_node=1, max_restarts=0, monitor_interval=1),
+)
+again = flyte.TaskEnvironment(
+    name="on_torch_again", resources=resources, plugin_config=Elastic(nnodes=3, nproc_per_node=1, max_restarts=3, monitor_interval=1),
+)
+pairs = ClusteredTaskEnvironment(name="on_torchrun", replicas=2, nproc_per_node=2, runtime=TorchRun(), resources=resources)
+
+
+def summed() -> list[int]:
+    """Each rank adds a power of two to a tensor and one to the number of its own address: how many ranks, their sum, how many addresses."""
+    dist.init_process_group("gloo")
+    total = torch.tensor([2 ** dist.get_rank()])
+    dist.all_reduce(total)
+    found: list[str] = [""] * dist.get_world_size()
+    dist.all_gather_object(found, socket.gethostbyname(socket.gethostname()))
+    own = {address for address in found if address.startswith("127.") and address != "127.0.0.1"}
+    result = [dist.get_world_size(), int(total.item()), len(own)]
+    dist.destroy_process_group()
+    return result
+
+
+@trio.task
+def reduces() -> list[int] | None:
+    print(f"rank {os.environ['RANK']} reduces", flush=True)
+    return summed()
+
+
+@pairs.task
+def reduces_twice() -> list[int]:
+    """Two processes on each of two pods."""
+    return summed()
+
+
+def stays(folder: str) -> None:
+    """All ranks are in a collective operation when one is lost."""
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    while True:
+        dist.all_reduce(torch.tensor([1]))
+        place = pathlib.Path(folder) / f"pid-{rank}"
+        if not place.exists():
+            place.write_text(f"{os.getpid()} {os.getppid()}")
+        time.sleep(0.1)
+
+
+@trio.task
+def never_ends(folder: str) -> list[int] | None:
+    stays(folder)
+    return None
+
+
+@again.task
+def dies_once(folder: str) -> list[int] | None:
+    """The second rank is killed on the first try of the group. The others notice in their operation."""
+    died = pathlib.Path(folder) / "died"
+    if died.exists():
+        return summed()
+    if os.environ["RANK"] == "1":
+        dist.init_process_group("gloo")
+        died.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    stays(folder)
+    return None
