@@ -72,7 +72,9 @@ func TestLimitsOfProjects(t *testing.T) {
 	config.Access.Limits = limits.Config{ProjectRequestsPerSecond: 1, ProjectStreams: 1, RequestBytes: 3000, ProjectRequestBytes: 2000}
 	config.Runs.Backlog = backlog.Config{WaitingRuns: 20, CallerActions: 2}
 	url, clk := startWithLimits(t, config)
-	runs := func(name string) workflowconnect.RunServiceClient { return workflowconnect.NewRunServiceClient(as(name), url) }
+	runs := func(name string) workflowconnect.RunServiceClient {
+		return workflowconnect.NewRunServiceClient(as(name), url)
+	}
 	told := func(name string) []*accessv1.Limit {
 		client := accessv1connect.NewAccessServiceClient(as(name), url)
 		answer, err := client.GetLimits(t.Context(), &accessv1.GetLimitsRequest{Project: "flytesnacks"})
@@ -148,7 +150,9 @@ func TestLimitsOfCallersAndProjects(t *testing.T) {
 	}
 	config.Access.Limits = limits.Config{RequestsPerSecond: 1, Streams: 1, RunsPerMinute: 2, ProjectRunsPerMinute: 3}
 	url, clk := startWithLimits(t, config)
-	runs := func(name string) workflowconnect.RunServiceClient { return workflowconnect.NewRunServiceClient(as(name), url) }
+	runs := func(name string) workflowconnect.RunServiceClient {
+		return workflowconnect.NewRunServiceClient(as(name), url)
+	}
 	refused := func(err error, words string) {
 		t.Helper()
 		refusedForNow(t, err, words)

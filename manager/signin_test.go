@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/access"
@@ -302,6 +304,26 @@ func TestACodeIsForItsClientAlone(t *testing.T) {
 	require.Equal(t, "invalid_grant", client.exchange(callback).Error)
 	client.verifier = strings.Repeat("forgotten", 6)
 	require.Equal(t, "invalid_grant", client.exchange(callback).Error, "a wrong verifier has used it up")
+}
+
+// TestSignInsThatBeginCountForTheirAddress: what anybody can begin is bounded by the address of the client.
+func TestSignInsThatBeginCountForTheirAddress(t *testing.T) {
+	var database string
+	server := startSignIn(t, func(c *configuration.Config) { database = c.Database.URL })
+	client := server.browser(t).commandLine()
+	client.ask(client.meta.GetDeviceAuthorizationEndpoint(), url.Values{"client_id": {client.config.GetClientId()}})
+	client.open(client.meta.GetAuthorizationEndpoint() + "?" + client.parameters().Encode())
+	conn, err := pgx.Connect(t.Context(), database)
+	require.NoError(t, err)
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	rows, err := conn.Query(t.Context(), `SELECT peer || ' ' || kind FROM access_grants ORDER BY 1`)
+	require.NoError(t, err)
+	begun, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	for i, row := range begun {
+		begun[i] = strings.Replace(row, "::/64", "127.0.0.1", 1) // the network of ::1
+	}
+	require.Equal(t, []string{"127.0.0.1 device", "127.0.0.1 request", "127.0.0.1 user-code"}, begun)
 }
 
 // TestSigningInADevice lets a machine without a browser sign in.

@@ -46,7 +46,7 @@ func (s *Server) Authorize(ctx context.Context, r *op.ClientRequest[oidc.AuthReq
 	}
 	id := rand.Text()
 	request := Request{Client: r.Client.GetID(), RedirectURI: r.Data.RedirectURI, State: r.Data.State, Challenge: r.Data.CodeChallenge}
-	if err := s.Store.PutGrant(ctx, store.GrantRequest, id, request, requestLifetime); err != nil {
+	if err := s.Store.BeginGrant(ctx, peerOf(ctx), store.GrantRequest, id, request, requestLifetime); err != nil {
 		return nil, failed(err)
 	}
 	return op.NewRedirect(s.URL + s.SignInPage + "?request=" + id), nil

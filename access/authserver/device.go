@@ -30,10 +30,11 @@ func (s *Server) DeviceAuthorization(ctx context.Context, r *op.ClientRequest[oi
 	if err != nil {
 		return nil, failed(err)
 	}
-	if err := s.Store.PutGrant(ctx, store.GrantDevice, code, device{Client: r.Client.GetID()}, deviceLifetime); err != nil {
+	peer := peerOf(ctx)
+	if err := s.Store.BeginGrant(ctx, peer, store.GrantDevice, code, device{Client: r.Client.GetID()}, deviceLifetime); err != nil {
 		return nil, failed(err)
 	}
-	if err := s.Store.PutGrant(ctx, store.GrantUserCode, shown, code, deviceLifetime); err != nil {
+	if err := s.Store.BeginGrant(ctx, peer, store.GrantUserCode, shown, code, deviceLifetime); err != nil {
 		return nil, failed(err)
 	}
 	page := s.URL + s.DevicePage

@@ -91,10 +91,10 @@ func (s *Server) Issuer() string { return s.URL + Path[:len(Path)-1] }
 
 // Handler serves the endpoints below Path.
 func (s *Server) Handler() http.Handler {
-	return http.StripPrefix(Path[:len(Path)-1], op.RegisterServer(s, op.Endpoints{
+	return withPeer(http.StripPrefix(Path[:len(Path)-1], op.RegisterServer(s, op.Endpoints{
 		Authorization: op.NewEndpoint(authorizePath), Token: op.NewEndpoint(tokenPath), Revocation: op.NewEndpoint(revokePath),
 		JwksURI: op.NewEndpoint(keysPath), DeviceAuthorization: op.NewEndpoint(devicePath),
-	}, op.WithServerCORSOptions(nil)))
+	}, op.WithServerCORSOptions(nil))))
 }
 
 // Metadata describes the server to clients.

@@ -43,7 +43,7 @@ func (p *Pages) toProvider(w http.ResponseWriter, r *http.Request) {
 	leaving := away{destinationOf(r), provider.Name(), rand.Text(), login.Nonce, login.Verifier}
 	to, err := provider.LoginURL(r.Context(), login)
 	if err == nil {
-		err = p.Store.PutGrant(r.Context(), store.GrantLogin, login.State, leaving, loginLifetime)
+		err = p.Store.BeginGrant(r.Context(), r.RemoteAddr, store.GrantLogin, login.State, leaving, loginLifetime)
 	}
 	if err != nil {
 		p.providerFailed(w, r, err)

@@ -45,13 +45,14 @@ func (s *Store) PutGrant(ctx context.Context, kind GrantKind, value string, data
 	return nil
 }
 
-// ChangeGrant replaces the data of a grant that has not expired, and keeps its end.
+// ChangeGrant replaces the data of a grant that has not expired, and keeps its end. A person has answered it, so it no longer counts for
+// the address that began it.
 func (s *Store) ChangeGrant(ctx context.Context, kind GrantKind, value string, data any) error {
 	body, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("encode a %s: %w", kind, err)
 	}
-	const change = `UPDATE access_grants SET data = $3 WHERE kind = $1 AND id = $2 AND expires_at > $4`
+	const change = `UPDATE access_grants SET data = $3, peer = '' WHERE kind = $1 AND id = $2 AND expires_at > $4`
 	if _, err := s.pool.Exec(ctx, change, kind, hashed(value), body, s.clock.Now()); err != nil {
 		return fmt.Errorf("change a %s: %w", kind, err)
 	}

@@ -12,7 +12,10 @@ import (
 type Store struct {
 	pool  *pgxpool.Pool
 	clock clock.Clock
+	begun grantBounds
 }
 
 // New returns a store on a pool that the caller owns.
-func New(pool *pgxpool.Pool, clk clock.Clock) *Store { return &Store{pool: pool, clock: clk} }
+func New(pool *pgxpool.Pool, clk clock.Clock) *Store {
+	return &Store{pool: pool, clock: clk, begun: grantBounds{address: addressGrants, all: allGrants}}
+}
