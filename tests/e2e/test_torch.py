@@ -72,8 +72,8 @@ def test_two_jobs_run_at_the_same_time(machine: Server):
     assert [handle.outputs()[0] for handle in handles] == [[3, 7, 3]] * 2
 
 
-def test_a_rank_that_dies_is_started_again_with_its_group(machine: Server, tmp_path: pathlib.Path):
-    assert result(on_torch.dies_once, str(tmp_path))[0] == [3, 7, 3]
+def test_a_jobset_whose_rank_dies_starts_again(machine: Server):
+    assert result(on_torch.dies_once)[0] == [2, 3, 2]
 
 
 def test_a_rank_that_dies_is_in_the_error(machine: Server, tmp_path: pathlib.Path):

@@ -11,17 +11,18 @@ import time
 import flyte
 import torch
 import torch.distributed as dist
-from flyte.clustered import ClusteredTaskEnvironment, TorchRun
+from flyte.clustered import ClusteredTaskEnvironment, ClusterFailurePolicy, TorchRun
 from flyteplugins.pytorch import Elastic
 
 resources = flyte.Resources(cpu="100m", memory="2Gi")
 trio = flyte.TaskEnvironment(
     name="on_torch", resources=resources, plugin_config=Elastic(nnodes=3, nproc_per_node=1, max_restarts=0, monitor_interval=1),
 )
-again = flyte.TaskEnvironment(
-    name="on_torch_again", resources=resources, plugin_config=Elastic(nnodes=3, nproc_per_node=1, max_restarts=3, monitor_interval=1),
-)
 pairs = ClusteredTaskEnvironment(name="on_torchrun", replicas=2, nproc_per_node=2, runtime=TorchRun(), resources=resources)
+again = ClusteredTaskEnvironment(
+    name="on_torchrun_again", replicas=2, nproc_per_node=1, runtime=TorchRun(), resources=resources,
+    failure_policy=ClusterFailurePolicy(max_restarts=1),
+)
 
 
 def summed() -> list[int]:
@@ -68,14 +69,12 @@ def never_ends(folder: str) -> list[int] | None:
 
 
 @again.task
-def dies_once(folder: str) -> list[int] | None:
-    """The second rank is killed on the first try of the group. The others notice in their operation."""
-    died = pathlib.Path(folder) / "died"
-    if died.exists():
+def dies_once() -> list[int]:
+    """The second rank is killed on the first try of the JobSet. The first one notices in its operation."""
+    if os.environ["JOBSET_RESTART_ATTEMPT"] != "0":
         return summed()
+    dist.init_process_group("gloo")
     if os.environ["RANK"] == "1":
-        dist.init_process_group("gloo")
-        died.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    stays(folder)
-    return None
+    while True:
+        dist.all_reduce(torch.tensor([1]))
