@@ -89,6 +89,13 @@ func (c *collector) left(ctx context.Context) (taskActions, pods []string, err e
 	for i := range found.Items {
 		pods = append(pods, fmt.Sprintf("%s (%s)", found.Items[i].Name, found.Items[i].Status.Phase))
 	}
+	left, err := c.stack.Objects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, object := range left {
+		pods = append(pods, object.String())
+	}
 	return taskActions, pods, nil
 }
 

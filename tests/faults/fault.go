@@ -71,6 +71,8 @@ const (
 	kindVault         = "vault-sealed"
 	kindWorkers       = "workers-killed"
 	kindWorkersFreeze = "workers-frozen"
+	kindOperators     = "operators-away"
+	kindObjects       = "objects-deleted"
 )
 
 // sinkModes is how the receivers of notifications and events behave in each kind of fault.
@@ -96,6 +98,15 @@ func poolKinds() []string {
 		kinds = append(kinds, kindWorkers, kindWorkersFreeze, kindPods, kindKill, kindHang)
 	}
 	return kinds
+}
+
+// mixedKinds are those of a storm over all plugins: half of its faults strike what attempts of several pods depend on.
+func mixedKinds() []string {
+	kinds := allKinds()
+	for range len(kinds) / 8 {
+		kinds = append(kinds, kindOperators, kindObjects, kindPods, kindKill, kindAPIKill, kindEtcd, kindPostgresCrash, kindNode)
+	}
+	return append(kinds, kindWorkers, kindWorkersFreeze)
 }
 
 // points are the places in the code where the server may die.
@@ -162,8 +173,8 @@ func chooseKinds(names string) ([]string, error) {
 	}
 	chosen := strings.Split(names, ",")
 	for _, name := range chosen {
-		if !slices.Contains(poolKinds(), name) {
-			known := slices.Compact(slices.Sorted(slices.Values(poolKinds())))
+		if !slices.Contains(mixedKinds(), name) {
+			known := slices.Compact(slices.Sorted(slices.Values(mixedKinds())))
 			return nil, fmt.Errorf("-kinds: unknown kind %q, want one of %s", name, strings.Join(known, ", "))
 		}
 	}

@@ -70,6 +70,25 @@ func TestPoolsChangeOnlyWhereTasksRun(t *testing.T) {
 	}
 }
 
+func TestMixedPlansChangeOnlyWhereTasksRun(t *testing.T) {
+	for seed := range uint64(20) {
+		plain, mixed := newPlan(seed, allKinds()), newMixedPlan(seed, allKinds())
+		require.Equal(t, plain.faults, mixed.faults)
+		via := map[string]int{}
+		for i, run := range mixed.runs {
+			for j, node := range run.root.All() {
+				via[node.Via]++
+				original := plain.runs[i].root.All()[j]
+				require.Equal(t, original.Kind, node.Kind)
+				require.False(t, node.Via != "" && (node.Pool != "" || node.Kind != script.Task), "%+v", node)
+			}
+		}
+		for _, one := range script.Vias() {
+			require.Positive(t, via[one], "%s in seed %d", one, seed)
+		}
+	}
+}
+
 func TestASeedIsAlwaysTheSamePlan(t *testing.T) {
 	for seed := range uint64(50) {
 		one, again := newPlan(seed, allKinds()), newPlan(seed, allKinds())

@@ -56,6 +56,7 @@ func (i *injector) heal(ctx context.Context) error {
 	i.stack.Database.Refuse(false)
 	i.stack.Database.DropFrozen()
 	i.stack.API.Fail(0, 0)
+	i.stack.Operators.Leave(false)
 	i.stack.Sink.Set(sink.Healthy)
 	i.stack.Vault.Seal(false)
 	if err := i.stack.Empty(); err != nil {
@@ -159,6 +160,12 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		return i.outsider.deletePods(ctx, f.number)
 	case kindTaskActions:
 		return i.outsider.deleteTaskActions(ctx, f.number)
+	case kindObjects:
+		return i.outsider.deleteObjects(ctx, f.number)
+	case kindOperators:
+		s.Operators.Leave(true)
+		sleep(ctx, 3*f.length)
+		s.Operators.Leave(false)
 	case kindWorkers:
 		return i.signalWorkers(f.number, syscall.SIGKILL)
 	case kindWorkersFreeze:

@@ -12,6 +12,7 @@ type options struct {
 	first    uint64
 	minutes  int
 	pools    bool
+	mixed    bool
 	kinds    string
 	chosen   []string // kinds of faults, from kinds
 	dir      string
@@ -33,6 +34,7 @@ func parseOptions(args []string, errors io.Writer) (options, error) {
 	flags.Uint64Var(&seed, "seed", 0, "run only the storm of this seed, to reproduce it")
 	flags.IntVar(&o.minutes, "minutes", 0, "start no new storm after this many minutes; 0 means no limit")
 	flags.BoolVar(&o.pools, "pools", false, "run most tasks in reusable environments, and strike their workers, too; this changes the storms of seeds")
+	flags.BoolVar(&o.mixed, "mixed", false, "run tasks with all plugins, and have operators go away, too; this changes the storms of seeds")
 	flags.StringVar(&o.kinds, "kinds", "", "only these kinds of faults, separated by commas; this changes the storms of seeds")
 	flags.StringVar(&o.dir, "dir", "", "directory for data (default: the system's temporary directory)")
 	flags.StringVar(&o.demo, "demo", "", "the built demo program, for its node (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
@@ -60,6 +62,9 @@ func (o options) replayFlags() string {
 	text := ""
 	if o.pools {
 		text += " -pools"
+	}
+	if o.mixed {
+		text += " -mixed"
 	}
 	if o.kinds != "" {
 		text += " -kinds " + o.kinds

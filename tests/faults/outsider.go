@@ -134,6 +134,18 @@ func (o *outsider) deleteTaskActions(ctx context.Context, n int) error {
 	return errors.Join(errs...)
 }
 
+// deleteObjects deletes Jobs and the objects of operators.
+func (o *outsider) deleteObjects(ctx context.Context, n int) error {
+	objects, err := o.stack.Objects(ctx)
+	errs := []error{err}
+	for _, i := range some(len(objects), n) {
+		one, behind := objects[i], metav1.DeletePropagationBackground
+		err := o.stack.Metadata.Resource(one.Resource).Namespace(one.Namespace).Delete(ctx, one.Name, metav1.DeleteOptions{PropagationPolicy: &behind})
+		errs = append(errs, unlessGone(err))
+	}
+	return errors.Join(errs...)
+}
+
 func unlessGone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -32,6 +32,10 @@ type plannedRun struct {
 // plan creates the plan of a seed.
 func (o options) plan(seed uint64) plan {
 	switch {
+	case o.mixed && o.chosen == nil:
+		return newMixedPlan(seed, mixedKinds())
+	case o.mixed:
+		return newMixedPlan(seed, o.chosen)
 	case o.pools && o.chosen == nil:
 		return newPoolPlan(seed, poolKinds())
 	case o.pools:

@@ -21,7 +21,7 @@ type podMonitor struct {
 
 	mu      sync.Mutex
 	clashes map[string]bool      // GUARDED_BY(mu)
-	alive   map[string]time.Time // GUARDED_BY(mu): when an action last had a live pod, by "run/action"
+	alive   map[string]time.Time // GUARDED_BY(mu): when an action last had a live pod or an object, by "run/action"
 }
 
 // attemptLabel is the executor's, on pods.
@@ -51,8 +51,12 @@ func (m *podMonitor) look(ctx context.Context) {
 	if err != nil {
 		return // The API server is down; look again later.
 	}
+	objects, err := m.stack.Objects(ctx)
+	if err != nil {
+		return
+	}
 	now := time.Now()
-	living := map[string]string{}
+	living := map[string]*corev1.Pod{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range pods.Items {
@@ -62,11 +66,22 @@ func (m *podMonitor) look(ctx context.Context) {
 		}
 		m.alive[pod.Labels[v1.LabelRun]+"/"+pod.Labels[v1.LabelAction]] = now
 		key := pod.Labels[v1.LabelUID] + "/" + pod.Labels[attemptLabel]
-		if other, clash := living[key]; clash {
-			m.clashes[fmt.Sprintf("pods %s and %s of one attempt live together", other, pod.Name)] = true
+		if other := living[key]; other != nil && !together(other, pod) {
+			m.clashes[fmt.Sprintf("pods %s and %s of one attempt live together", other.Name, pod.Name)] = true
 		}
-		living[key] = pod.Name
+		living[key] = pod
 	}
+	for _, object := range objects {
+		if !object.Stopping { // one that is being deleted may wait for the controllers
+			m.alive[object.Run+"/"+object.Action] = now
+		}
+	}
+}
+
+// together reports whether two pods may live at the same time: an object of an operator has several.
+func together(one, other *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(one)
+	return owner != nil && owner.Kind != v1.Kind && owner.Kind != "Job" && metav1.IsControlledBy(other, &metav1.ObjectMeta{UID: owner.UID})
 }
 
 func live(pod *corev1.Pod) bool {

@@ -46,7 +46,7 @@ type Evidence struct {
 	Runs []Run
 	// Triggers are the triggers of the storm; their runs are among Runs.
 	Triggers []Trigger
-	// TaskActions and Pods are what is left in the cluster, by name.
+	// TaskActions and Pods are what is left in the cluster, by name; Jobs and objects of operators count as pods.
 	TaskActions, Pods []string
 	// Processes are the tasks' processes that are still alive.
 	Processes []int

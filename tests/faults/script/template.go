@@ -67,6 +67,7 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 	if n.Kind == Sleep {
 		template.Type, template.Target, template.Interface = "core-sleep", nil, &core.TypedInterface{}
 	}
+	via(template, n.Via)
 	environment := "storm"
 	if n.Pool != "" {
 		environment, template.Type, template.ReusePolicy = n.Pool, tasktype.Actor, Reuse(n.Pool)

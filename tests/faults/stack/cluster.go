@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -28,9 +29,10 @@ import (
 // Cluster is an API server with its store and the controllers that collect garbage.
 type Cluster struct {
 	Etcd, APIServer, Controllers *Process
-	// Client and Metadata reach the API server past every proxy.
+	// Client, Metadata and Dynamic reach the API server past every proxy.
 	Client   *kubernetes.Clientset
 	Metadata metadata.Interface
+	Dynamic  dynamic.Interface
 
 	url        string
 	etcdURL    string
@@ -85,6 +87,9 @@ func startCluster(ctx context.Context, p Programs, dir string) (c *Cluster, err 
 		return c, err
 	}
 	if c.Metadata, err = metadata.NewForConfig(config); err != nil {
+		return c, err
+	}
+	if c.Dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return c, err
 	}
 	if c.kubeconfig, err = writeKubeconfig(dir, "kubeconfig", c.url); err != nil {

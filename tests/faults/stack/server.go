@@ -40,6 +40,8 @@ actions:
   watch: {maxSilence: 5s, maxOutage: 5s}
   taskActions: {resync: 3s, maxSilence: 5s, recreateDelay: 500ms, callTimeout: 5s, backoff: {first: 50ms, max: 1s}}
 executor:
+  plugins: {enabled: [pod, job, jobset, pytorch, ray], probe: 5s}
+  measure: {interval: 1s, report: 2s, kubelets: true}
   pod: {endpoint: %q, insecure: true, defaultCpu: 10m, defaultMemory: 128Mi, terminationGracePeriod: 1s}
   logs: {sealTimeout: 5s}
   workers: {program: %q}

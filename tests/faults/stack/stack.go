@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgembed"
+	"github.com/flyte-binary/flyte-binary/tests/faults/operators"
 	"github.com/flyte-binary/flyte-binary/tests/faults/proxy"
 	"github.com/flyte-binary/flyte-binary/tests/faults/sink"
 	"github.com/flyte-binary/flyte-binary/tests/faults/vault"
@@ -38,7 +39,9 @@ type Stack struct {
 
 	Postgres *pgembed.Server
 	*Cluster
-	Node   *Process
+	// Operators makes the pods of JobSets, PyTorchJobs and RayJobs.
+	Operators *operators.Operators
+	Node      *Process
 	Server *Process
 	// Replica is a second server without the controller. It gets few requests; it competes for the leases in Postgres.
 	Replica *Process
@@ -80,6 +83,9 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 		return s, err
 	}
 	if s.Cluster, err = startCluster(ctx, programs, dir); err != nil {
+		return s, err
+	}
+	if s.Operators, err = operators.Start(ctx, s.Client, s.Dynamic, programs.Task); err != nil {
 		return s, err
 	}
 	s.Node = newProcess(dir, "node", programs.Demo, nil,
@@ -143,6 +149,9 @@ func (s *Stack) Stop() {
 	s.Replica.Kill()
 	if s.Node.latest() != nil {
 		s.Node.Stop()
+	}
+	if s.Operators != nil {
+		s.Operators.Close()
 	}
 	for _, pid := range append(s.WorkerProcesses(), s.TaskProcesses()...) {
 		end(pid)

@@ -23,6 +23,9 @@ const lifeLimit = 4 * time.Minute
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), lifeLimit)
 	defer cancel()
+	if how := os.Getenv(script.MemberEnv); how != "" {
+		os.Exit(member(ctx, how))
+	}
 	code, err := run(ctx, os.Args[1], os.Args[2])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "task:", err)
@@ -90,6 +93,19 @@ func run(ctx context.Context, input, output string) (int, error) {
 		return 1, err
 	}
 	return 0, p.Note(ledger.Line{What: ledger.Done})
+}
+
+// memberMillis is how long a member lives that ends by itself.
+const memberMillis = 200
+
+// member is a process that only belongs to a cluster. It returns its exit code.
+func member(ctx context.Context, how string) int {
+	if how == script.MemberEnds {
+		sleep(ctx, memberMillis*time.Millisecond)
+		return 0
+	}
+	<-ctx.Done()
+	return 1
 }
 
 // sleep waits; false means that the context ended first.
