@@ -41,13 +41,13 @@ func (c *caches) all() []client.Reader {
 	return slices.Collect(maps.Values(c.byShard))
 }
 
-func (s *Service) newMeter() *measure.Meter {
+func (s *Service) newMeter() (*measure.Meter, error) {
 	return measure.New(s.config.Measure, measure.Deps{
 		Running: s.running, Source: s.deps.Nodes, Cluster: s.clientset.CoreV1().RESTClient(), Namespaces: s.config.Namespaces,
 		Get: func(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 			return s.clientset.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 		},
-		Recorder: s.deps.Usage, Clock: s.deps.Clock, Logger: s.deps.Logger,
+		Recorder: s.deps.Usage, Clock: s.deps.Clock, Logger: s.deps.Logger, Meter: s.deps.Meter,
 	})
 }
 

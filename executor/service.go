@@ -150,7 +150,9 @@ func newService(config Config, deps Deps, definitions []plugin.Definition) (*Ser
 		return nil, fmt.Errorf("executor: %w", err)
 	}
 	if deps.Usage != nil {
-		s.meter = s.newMeter()
+		if s.meter, err = s.newMeter(); err != nil {
+			return nil, fmt.Errorf("executor: %w", err)
+		}
 	}
 	return s, nil
 }

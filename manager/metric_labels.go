@@ -49,6 +49,7 @@ func metricLabels() obs.Labels {
 		"flyte.tracked.reports":              {"outcome"},
 		"flyte.triggers.slots":               {"result"},
 		"flyte.uploads.refused":              {"limit"},
+		"flyte.usage.nodes":                  {"state"},
 		"flyte.watch.streams":                {"of"},
 		"flyte.workers.attempts":             {"start"},
 		"flyte.workers.count":                {"state"},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
@@ -49,7 +51,9 @@ type Deps struct {
 	Namespaces []string
 	Recorder   Recorder
 	Clock      clock.Clock
-	Logger     zerolog.Logger
+	// Meter takes metrics; nil means that no one does.
+	Meter  metric.MeterProvider
+	Logger zerolog.Logger
 }
 
 // Meter measures the pods of attempts while they run.
@@ -60,6 +64,9 @@ type Meter struct {
 	pods    map[string]*followed // by UID; of the loop
 	usages  map[Attempt]*curve   // of the loop
 	failing bool                 // of the loop: nodes could not be read in the last round
+
+	answering, silent atomic.Int64 // nodes of the last round
+	samples           metric.Int64Counter
 }
 
 // followed is a pod that is measured.
@@ -78,16 +85,16 @@ type curve struct {
 }
 
 // New returns a meter. Run starts it.
-func New(config Config, deps Deps) *Meter {
+func New(config Config, deps Deps) (*Meter, error) {
 	m := &Meter{config: config, deps: deps, pods: map[string]*followed{}, usages: map[Attempt]*curve{}}
-	m.sources = sources{kubelets: deps.Source, clock: deps.Clock}
+	m.sources = sources{kubelets: deps.Source, clock: deps.Clock, timeout: nodeTimeout, pause: config.Interval}
 	if deps.Source == nil {
 		m.sources.metrics = &MetricsAPI{Client: deps.Cluster, Namespaces: deps.Namespaces}
 		if config.Kubelets {
 			m.sources.kubelets = Kubelets{deps.Cluster}
 		}
 	}
-	return m
+	return m, m.export(deps.Meter)
 }
 
 // Run measures until ctx ends.
@@ -110,11 +117,15 @@ func (m *Meter) round(ctx context.Context) {
 		seen[pod.UID] = true
 	}
 	maps.DeleteFunc(m.pods, func(uid string, _ *followed) bool { return !seen[uid] })
+	failed := map[string]error{}
 	if len(running) > 0 {
-		all, failed := m.sources.read(ctx, slices.Sorted(maps.Keys(byNode)))
+		var all map[string]usage
+		all, failed = m.sources.read(ctx, slices.Sorted(maps.Keys(byNode)))
 		m.complain(failed)
 		m.take(ctx, running, all)
 	}
+	m.answering.Store(int64(len(byNode) - len(failed)))
+	m.silent.Store(int64(len(failed)))
 	m.report(ctx, running)
 }
 
@@ -161,6 +172,7 @@ func (m *Meter) take(ctx context.Context, running []Pod, all map[string]usage) {
 		total.add(now, one)
 		one.last = now
 	}
+	m.samples.Add(ctx, int64(len(sums)))
 	asked := m.asked()
 	for attempt, total := range sums {
 		known := m.usages[attempt]

@@ -13,12 +13,15 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/obs/metrictest"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
@@ -29,12 +32,19 @@ type cluster struct {
 	summaries map[string]string // GUARDED_BY(mu): by node; none is a kubelet that does not answer
 	metrics   string            // GUARDED_BY(mu): the answer of the metrics API; empty is none
 	forbidden bool              // GUARDED_BY(mu): nodes/proxy
+	hanging   string            // GUARDED_BY(mu): the node whose kubelet takes requests and does not answer
 }
 
 func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked[r.URL.Path]++
+	if c.hanging != "" && r.URL.Path == "/api/v1/nodes/"+c.hanging+"/proxy/stats/summary" {
+		c.mu.Unlock()
+		<-r.Context().Done()
+		c.mu.Lock()
+		return
+	}
 	fail := func(code int, reason string) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
@@ -101,6 +111,7 @@ type fixture struct {
 	*recorder
 	meter   *Meter
 	clock   *clock.Fake
+	reader  *sdkmetric.ManualReader
 	running []Pod
 }
 
@@ -108,13 +119,13 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{
 		cluster:  &cluster{asked: map[string]int{}, summaries: map[string]string{}},
-		recorder: &recorder{}, clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
+		recorder: &recorder{}, reader: sdkmetric.NewManualReader(), clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
 	}
 	server := httptest.NewServer(f.cluster)
 	t.Cleanup(server.Close)
-	clients, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	clients, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
 	require.NoError(t, err)
-	f.meter = New(Config{Interval: 15 * time.Second, Report: time.Minute, Kubelets: true}, Deps{
+	f.meter, err = New(Config{Interval: 15 * time.Second, Report: time.Minute, Kubelets: true}, Deps{
 		Running: func(context.Context) []Pod { return f.running },
 		Get: func(context.Context, string, string) (*corev1.Pod, error) {
 			always := corev1.ContainerRestartPolicyAlways
@@ -129,8 +140,9 @@ func newFixture(t *testing.T) *fixture {
 				Containers:     []corev1.Container{{Name: "main", Resources: list("500m")}},
 			}}, nil
 		},
-		Cluster: clients.CoreV1().RESTClient(), Recorder: f.recorder, Clock: f.clock, Logger: zerolog.Nop(),
+		Cluster: clients.CoreV1().RESTClient(), Recorder: f.recorder, Clock: f.clock, Logger: zerolog.Nop(), Meter: sdkmetric.NewMeterProvider(sdkmetric.WithReader(f.reader)),
 	})
+	require.NoError(t, err)
 	return f
 }
 
@@ -226,4 +238,55 @@ func TestTheMetricsAPIHelpsWhereSummariesAreForbidden(t *testing.T) {
 	require.EqualValues(t, 252, used.GetCpuMilli())
 	require.EqualValues(t, 65<<20, used.GetMemoryBytes())
 	require.Nil(t, used.DiskBytes)
+}
+
+// TestAKubeletThatHangsDelaysNoOther: it is asked less and less often, and its pods are measured again when it answers.
+func TestAKubeletThatHangsDelaysNoOther(t *testing.T) {
+	f := newFixture(t)
+	f.meter.sources.timeout = 50 * time.Millisecond
+	f.running = []Pod{
+		{Namespace: "ns", Name: "p", UID: "u1", Node: "n1", Attempt: Attempt{UID: 7, Number: 1}},
+		{Namespace: "ns", Name: "q", UID: "u2", Node: "n2", Attempt: Attempt{UID: 8, Number: 1}},
+	}
+	const rounds = 40 // ten minutes
+	f.hanging = "n2"
+	for i := range rounds {
+		f.change(func() { f.summaries["n1"] = kubeletSummary("u1", f.clock.Now(), uint64(i)*1e9, 1) })
+		f.round(t)
+	}
+	require.Equal(t, rounds, f.count("/api/v1/nodes/n1/proxy/stats/summary"))
+	asked := f.count("/api/v1/nodes/n2/proxy/stats/summary")
+	require.Less(t, asked, 9, "each time costs the others its timeout")
+	require.Greater(t, asked, 3)
+	found := metrictest.Read(t, f.reader)
+	require.EqualValues(t, rounds, found["flyte.usage.samples"])
+	require.EqualValues(t, 1, found["flyte.usage.nodes state=answering"])
+	require.EqualValues(t, 1, found["flyte.usage.nodes state=silent"])
+	require.Zero(t, f.count("/apis/metrics.k8s.io/v1beta1/pods"), "a node that is away is not a missing right")
+
+	f.change(func() { f.hanging = "" })
+	f.clock.Step(backoff.Longest(maxSilence))
+	f.change(func() { f.summaries["n2"] = kubeletSummary("u2", f.clock.Now(), 1e9, 1) })
+	f.round(t)
+	f.change(func() { f.summaries["n2"] = kubeletSummary("u2", f.clock.Now(), 2e9, 1) })
+	f.round(t)
+	require.Equal(t, asked+2, f.count("/api/v1/nodes/n2/proxy/stats/summary"), "it is asked as often as before")
+	require.EqualValues(t, 2, metrictest.Read(t, f.reader)["flyte.usage.nodes state=answering"])
+	f.running = nil
+	f.round(t)
+	require.Zero(t, metrictest.Read(t, f.reader)["flyte.usage.nodes state=answering"])
+}
+
+// TestANodeThatIsGoneIsForgotten: its pods run no more, and nothing is kept of it.
+func TestANodeThatIsGoneIsForgotten(t *testing.T) {
+	f := newFixture(t)
+	f.running = []Pod{{Namespace: "ns", Name: "p", UID: "u1", Node: "n1", Attempt: Attempt{UID: 7, Number: 1}}}
+	f.round(t) // 404: the API server has no such node
+	require.Len(t, f.meter.sources.silent, 1)
+	f.running[0].Node, f.running[0].UID = "n2", "u2"
+	f.change(func() { f.summaries["n2"] = kubeletSummary("u2", f.clock.Now(), 1e9, 1) })
+	f.round(t)
+	require.Empty(t, f.meter.sources.silent)
+	require.Len(t, f.meter.pods, 1)
+	require.Len(t, f.calls, 1)
 }

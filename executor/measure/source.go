@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/nodestats"
 )
@@ -102,9 +103,20 @@ type sources struct {
 	metrics  *MetricsAPI // nil for none
 	clock    clock.Clock
 
+	timeout time.Duration // of one answer of a kubelet
+	pause   time.Duration // the first one after a kubelet did not answer
+
 	mu         sync.Mutex
-	notKubelet time.Time // GUARDED_BY(mu): until when kubelets are not asked, since they cannot be
-	notMetrics time.Time // GUARDED_BY(mu): the same of the metrics API
+	silent     map[string]*silence // GUARDED_BY(mu): by node
+	notKubelet time.Time           // GUARDED_BY(mu): until when kubelets are not asked, since they cannot be
+	notMetrics time.Time           // GUARDED_BY(mu): the same of the metrics API
+}
+
+// silence is that of a kubelet that does not answer.
+type silence struct {
+	failures int
+	last     error
+	until    time.Time // when it is asked again
 }
 
 // errNone means that no source may be read.
@@ -140,21 +152,26 @@ func (s *sources) read(ctx context.Context, nodes []string) (map[string]usage, m
 // nodesAtOnce is how many kubelets are asked at the same time.
 const nodesAtOnce = 16
 
-// nodeTimeout bounds one answer of a kubelet.
-const nodeTimeout = 10 * time.Second
+// nodeTimeout bounds one answer of a kubelet, and maxSilence the pause after several that did not come: a round waits for all
+// kubelets that it asks.
+const (
+	nodeTimeout = 10 * time.Second
+	maxSilence  = 5 * time.Minute
+)
 
-// ask asks the kubelets of nodes, and reports whether that is forbidden.
+// ask asks the kubelets of nodes, and reports whether that is forbidden. One that did not answer is left alone for a while.
 func (s *sources) ask(ctx context.Context, nodes []string, all map[string]usage, failed map[string]error) (forbidden bool) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	room := make(chan struct{}, nodesAtOnce)
-	for _, node := range nodes {
+	for _, node := range s.due(nodes, failed) {
 		room <- struct{}{}
 		asking.Go(func() {
 			defer func() { <-room }()
-			ctx, cancel := context.WithTimeout(ctx, nodeTimeout)
+			ctx, cancel := context.WithTimeout(ctx, s.timeout)
 			defer cancel()
 			summary, err := s.kubelets.Summary(ctx, node)
+			s.note(node, err)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -169,6 +186,43 @@ func (s *sources) ask(ctx context.Context, nodes []string, all map[string]usage,
 	}
 	asking.Wait()
 	return forbidden
+}
+
+// due leaves out the nodes that are not asked now, and adds why to failed. It forgets those that no longer run attempts.
+func (s *sources) due(nodes []string, failed map[string]error) (due []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, kept := s.clock.Now(), map[string]*silence{}
+	for _, node := range nodes {
+		quiet := s.silent[node]
+		if quiet != nil {
+			kept[node] = quiet
+		}
+		if quiet != nil && now.Before(quiet.until) {
+			failed[node] = quiet.last
+			continue
+		}
+		due = append(due, node)
+	}
+	s.silent = kept
+	return due
+}
+
+// note notes whether a node answered.
+func (s *sources) note(node string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		delete(s.silent, node)
+		return
+	}
+	quiet := s.silent[node]
+	if quiet == nil {
+		quiet = &silence{}
+		s.silent[node] = quiet
+	}
+	quiet.failures++
+	quiet.last, quiet.until = err, s.clock.Now().Add(backoff.After(s.pause, maxSilence, quiet.failures))
 }
 
 func (s *sources) allowed(until *time.Time) bool {

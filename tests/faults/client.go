@@ -35,6 +35,7 @@ type client struct {
 	triggers  triggerconnect.TriggerServiceClient
 	artifacts artifactconnect.ArtifactServiceClient
 	slots     insightv1connect.TriggerInsightServiceClient
+	usage     insightv1connect.InsightServiceClient
 	projects  projectconnect.ProjectServiceClient
 	access    accessv1connect.AccessServiceClient
 	keys      accessv1connect.KeyServiceClient
@@ -62,6 +63,7 @@ func newClient(url, header, value string, search *guard) *client {
 		triggers:  triggerconnect.NewTriggerServiceClient(over, url, plain),
 		artifacts: artifactconnect.NewArtifactServiceClient(over, url, plain),
 		slots:     insightv1connect.NewTriggerInsightServiceClient(over, url, plain),
+		usage:     insightv1connect.NewInsightServiceClient(over, url, plain),
 		projects:  projectconnect.NewProjectServiceClient(over, url, plain),
 		access:    accessv1connect.NewAccessServiceClient(over, url, plain),
 		keys:      accessv1connect.NewKeyServiceClient(over, url, plain),

@@ -69,6 +69,9 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 	if e.Audit, err = c.audit(ctx, conn); err != nil {
 		return nil, err
 	}
+	if e.Curves, err = c.curves(ctx, conn); err != nil {
+		return nil, err
+	}
 	e.Cached, err = c.cached(ctx, conn)
 	return e, err
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 )
 
-// TestAFewStorms is the short form of `make faults`: each of its seeds is a storm over the whole product, the last one over
-// reusable environments. The message of a failure says how to reproduce it.
+// TestAFewStorms is the short form of `make faults`: each of its seeds is a storm over the whole product, one over
+// reusable environments and the last one over all plugins. The message of a failure says how to reproduce it.
 func TestAFewStorms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("storms take a minute")
@@ -43,6 +43,12 @@ func TestAFewStorms(t *testing.T) {
 		more, err = s.storms(ctx)
 		failed = append(failed, more...)
 	}
+	if err == nil {
+		s.options.pools, s.options.mixed, s.options.first = false, true, mixedSeed
+		var more []uint64
+		more, err = s.storms(ctx)
+		failed = append(failed, more...)
+	}
 	t.Logf("%s", out)
 	require.NoError(t, err)
 	require.Empty(t, failed, "seeds")
@@ -50,6 +56,9 @@ func TestAFewStorms(t *testing.T) {
 
 // poolSeed is a storm with both kinds of faults of workers, streams that hang, deleted pods and a killed server.
 const poolSeed = 1371
+
+// mixedSeed is a storm over all plugins with a killed server, deleted pods and objects, and a Postgres that crashes twice.
+const mixedSeed = 1
 
 func TestPoolsChangeOnlyWhereTasksRun(t *testing.T) {
 	for seed := range uint64(20) {

@@ -19,6 +19,7 @@ type result struct {
 	runs       int
 	actions    int // in the database
 	lost       int // attempts after the first
+	curves     int // of what attempts used
 	objects    int // of operators, that came to an end
 	slots      int // of triggers, that fired
 	told       int // notifications and events that were received, repetitions too
@@ -76,6 +77,7 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 		r.err = errors.Join(r.err, err)
 		return r
 	}
+	r.curves = len(evidence.Curves)
 	r.memory, r.objects = evidence.Memory, s.Operators.Settled()
 	for _, t := range evidence.Triggers {
 		r.slots += len(t.Fires)
@@ -125,8 +127,8 @@ func (r result) line() string {
 			kinds = append(kinds, f.kind)
 		}
 	}
-	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %2d objects %2d slots %4d sent %4d asked %3d visits  %3d MiB  %s", r.seed, verdict,
-		r.took.Seconds(), r.runs, r.actions, r.lost, r.objects, r.slots, r.told, r.asked, r.visited, r.memory>>20, strings.Join(kinds, " "))
+	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %2d curves %2d objects %2d slots %4d sent %4d asked %3d visits  %3d MiB  %s", r.seed, verdict,
+		r.took.Seconds(), r.runs, r.actions, r.lost, r.curves, r.objects, r.slots, r.told, r.asked, r.visited, r.memory>>20, strings.Join(kinds, " "))
 	if len(r.deaths) > 0 {
 		text += "  died at " + strings.Join(r.deaths, " ")
 	}

@@ -200,6 +200,15 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"I23", "were compressed", func(e *check.Evidence, _ *check.Run) { e.Asked = []check.Asked{{Caller: "south", Own: 1, Blind: true}} }},
 		{"I23", "r/n1 has outputs of another tenant", func(_ *check.Evidence, r *check.Run) { r.Rows[1].Foreign = true }},
 
+		{"usage", "r/a0 has a curve of attempt 2 of 1", func(e *check.Evidence, _ *check.Run) {
+			e.Curves = []check.Curve{{Action: "r/a0", Attempt: 2, Attempts: 1, Points: []time.Time{created}}}
+		}},
+		{"usage", "r/a0 attempt 1 has a curve of 0 points", func(e *check.Evidence, _ *check.Run) {
+			e.Curves = []check.Curve{{Action: "r/a0", Attempt: 1, Attempts: 1}}
+		}},
+		{"usage", "r/a0 attempt 1 has a point at " + created.String() + " after one at", func(e *check.Evidence, _ *check.Run) {
+			e.Curves = []check.Curve{{Action: "r/a0", Attempt: 1, Attempts: 1, Points: []time.Time{ended, created}}}
+		}},
 		{"I22", "worker 9 of nested ran 2 attempts with 1 slots when r/n2 began", func(_ *check.Evidence, r *check.Run) {
 			inPool(r, script.NestedPool, 9, 9)
 		}},

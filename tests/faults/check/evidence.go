@@ -64,6 +64,18 @@ type Evidence struct {
 	Audit Audit
 	// Clashes are moments at which more than one pod of an attempt was alive.
 	Clashes []string
+	// Curves are what was measured of attempts.
+	Curves []Curve
+}
+
+// Curve is what was measured of an attempt.
+type Curve struct {
+	Action  string // with its run
+	Attempt int32  // from 1
+	// Attempts is how many the action has had.
+	Attempts int32
+	// Points are the times of its points.
+	Points []time.Time
 }
 
 // Run is what is known of one run.

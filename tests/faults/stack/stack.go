@@ -42,7 +42,7 @@ type Stack struct {
 	// Operators makes the pods of JobSets, PyTorchJobs and RayJobs.
 	Operators *operators.Operators
 	Node      *Process
-	Server *Process
+	Server    *Process
 	// Replica is a second server without the controller. It gets few requests; it competes for the leases in Postgres.
 	Replica *Process
 
