@@ -55,6 +55,8 @@ func (w *worker) look(ctx context.Context, j *store.Job) (next, error) {
 	switch {
 	case ctx.Err() != nil:
 		return next{}, ctx.Err()
+	case err != nil && waiting(err) != nil:
+		answer = &connectorv2.GetTaskResponse{Resource: waiting(err)}
 	case err != nil:
 		return w.unanswered(ctx, j, err)
 	}

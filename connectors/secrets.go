@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,16 +32,24 @@ type kept struct {
 }
 
 // secretsOf are the names of the secrets that a task asks for, by the names under which its connector gets them. The SDK's connectors
-// describe theirs in the field custom; then the secret may also have the name that the connector gives it.
+// describe theirs in the field custom, by the variable of a secret of the task or by the secret's name; the secret may also have the
+// name that the connector gives it.
 func secretsOf(template *core.TaskTemplate) map[string]string {
-	names := map[string]string{}
+	names, variables := map[string]string{}, map[string]string{}
 	for _, secret := range template.GetSecurityContext().GetSecrets() {
-		names[secret.GetKey()] = secret.GetKey()
+		name := secret.GetKey()
+		if group := secret.GetGroup(); group != "" {
+			name = group + "_" + name
+		}
+		names[secret.GetKey()] = name
+		variables[secret.GetEnvVar()] = name
 	}
 	for key, value := range template.GetCustom().GetFields()["secrets"].GetStructValue().GetFields() {
-		if name := value.GetStringValue(); name != "" {
-			names[key] = name
+		name := value.GetStringValue()
+		if name == "" {
+			continue
 		}
+		names[key] = cmp.Or(variables[name], name)
 	}
 	return names
 }
