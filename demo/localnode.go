@@ -31,7 +31,7 @@ func (d *demo) nodeConfig() node.Config {
 	cfg.DataDir, cfg.Address, cfg.Certificates = d.dir.Node(), nodeAddress, d.certificates()
 	cfg.Environment, cfg.OwnImage, cfg.OwnEnv, cfg.Store = d.opts.python.Dir, ownImage, builderEnv, d.dir.Blobs()
 	cfg.Endpoint, cfg.GivePorts = d.authority(), d.givesPorts
-	cfg.GiveNames = len(d.opts.With) > 0 && shim.GivesNames()
+	cfg.GiveNames = shim.GivesNames()
 	cfg.Warm.Enabled = cfg.Warm.Enabled && d.opts.Warm == warmOn
 	if d.opts.CPUs > 0 {
 		cfg.CPUs = d.opts.CPUs

@@ -8,15 +8,17 @@ import pathlib
 import flyte
 import ray
 from flyteplugins.ray import HeadNodeConfig, RayJobConfig, WorkerNodeConfig
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from flows.gang import until
 
-# Ray has sockets in its directory, and their paths must be short.
-STORE = {"object-store-memory": "80000000", "num-cpus": "1"}
+# Nodes of one machine would take the same ports for their workers.
+STORE = {"object-store-memory": "80000000", "num-cpus": "1", "min-worker-port": "0", "max-worker-port": "0"}
 SMALL = flyte.Resources(cpu="100m", memory="3Gi")
 env = flyte.TaskEnvironment(
-    name="on_ray", resources=SMALL,
+    name="on_ray", resources=SMALL, env_vars={"RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0"},
     plugin_config=RayJobConfig(
+        # Ray has sockets in its directory, and their paths must be short.
         head_node_config=HeadNodeConfig(ray_start_params={**STORE, "temp-dir": "/tmp/ray-of-operators"}),
         worker_node_config=[WorkerNodeConfig(group_name="workers", replicas=1, ray_start_params=STORE)],
     ),
@@ -28,11 +30,28 @@ def square(n: int) -> int:
     return n * n
 
 
+@ray.remote(num_cpus=0)
+def node_of_this() -> int:
+    return os.getppid()
+
+
+def worker_node() -> int:
+    """The process of the node that is not the head."""
+    head = ray.get_runtime_context().get_node_id()
+    other = next(n["NodeID"] for n in ray.nodes() if n["Alive"] and n["NodeID"] != head)
+    return ray.get(node_of_this.options(scheduling_strategy=NodeAffinitySchedulingStrategy(other, soft=False)).remote())
+
+
+def both_nodes() -> None:
+    until(lambda: len([n for n in ray.nodes() if n["Alive"]]) == 2, "two nodes")
+
+
 @env.task
 def squares(folder: str, text: str = "it's $HOME") -> str:
     """Computes on the cluster, and follows the plan of member 0."""
     place = pathlib.Path(folder)
-    until(lambda: len([n for n in ray.nodes() if n["Alive"]]) == 2, "two nodes")
+    both_nodes()
+    (place / "worker-0").write_text(str(worker_node()))
     (place / "member-0").write_text(str(os.getpid()))
     print("the driver is here", flush=True)
     plan = place / "plan-0"
@@ -43,4 +62,5 @@ def squares(folder: str, text: str = "it's $HOME") -> str:
             os._exit(3)
         case "hold":
             until(lambda: (place / "go").exists(), "the word to go")
+    both_nodes()
     return f"sum {sum(ray.get([square.remote(n) for n in range(10)]))} {text}"

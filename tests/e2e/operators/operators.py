@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 
 import kubernetes
 import yaml
 from kubernetes.client import ApiException
 
+from names import Names, authority, certificate
 from server import Server, eventually, free_port
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -35,13 +33,6 @@ def missing() -> str:
     return ""
 
 
-def name_services() -> None:
-    """Lets the processes of this environment find the services of the cluster, see cluster_names."""
-    site = pathlib.Path(sysconfig.get_paths()["purelib"])
-    shutil.copy(pathlib.Path(__file__).parent / "cluster_names.py", site / "cluster_names.py")
-    (site / "cluster_names.pth").write_text("import cluster_names\n")
-
-
 class Cluster:
     """The API server of a demo."""
 
@@ -52,6 +43,8 @@ class Cluster:
         self.apps, self.custom = kubernetes.client.AppsV1Api(api), kubernetes.client.CustomObjectsApi(api)
         self.definitions = kubernetes.client.ApiextensionsV1Api(api)
         self.hooks = kubernetes.client.AdmissionregistrationV1Api(api)
+        self.names = Names(server.folder)
+        self.names.start(self)
 
     def define(self, *files: str) -> None:
         for file in files:
@@ -111,10 +104,7 @@ def listening(port: int) -> bool:
 def jobset(folder: pathlib.Path, cluster: Cluster) -> Operator:
     """The JobSet controller with its webhooks, which the API server finds by their URL."""
     certs, port = folder / "jobset-certs", free_port()
-    certs.mkdir(exist_ok=True)
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
-         "-keyout", certs / "tls.key", "-out", certs / "tls.crt"], check=True, capture_output=True)
+    certificate(certs)
     config = folder / "jobset.yaml"
     config.write_text(yaml.safe_dump({
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1", "kind": "Configuration",
@@ -129,7 +119,7 @@ def jobset(folder: pathlib.Path, cluster: Cluster) -> Operator:
     for body in yaml.safe_load_all((BUILT / "jobset-webhooks.yaml").read_text()):
         for hook in body["webhooks"]:
             path = hook["clientConfig"].pop("service")["path"]
-            hook["clientConfig"] = {"url": f"https://127.0.0.1:{port}{path}", "caBundle": base64.b64encode((certs / "tls.crt").read_bytes()).decode()}
+            hook["clientConfig"] = {"url": f"https://127.0.0.1:{port}{path}", "caBundle": authority(certs)}
             if "pod" in path:
                 hook["objectSelector"] = {"matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]}
         if body["kind"].startswith("Mutating"):
@@ -156,9 +146,10 @@ def trainer(folder: pathlib.Path, cluster: Cluster) -> Operator:
 
 
 def kuberay(folder: pathlib.Path, cluster: Cluster) -> Operator:
-    """KubeRay. Its probes and the init container of workers would ask for commands of Ray's image."""
+    """KubeRay, which asks the heads of its clusters how jobs are. Its probes and the init container of workers would ask for commands of
+    Ray's image."""
     cluster.define("ray.io_rayjobs.yaml", "ray.io_rayclusters.yaml")
-    made = Operator("kuberay", folder, cluster, str(BUILT / "kuberay"), POD_NAMESPACE="default",
+    made = Operator("kuberay", folder, cluster, *cluster.names.seen_by(str(BUILT / "kuberay")), POD_NAMESPACE="default",
                     ENABLE_PROBES_INJECTION="false", ENABLE_INIT_CONTAINER_INJECTION="false")
     made.start()
     return made
