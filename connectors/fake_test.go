@@ -3,6 +3,7 @@ package connectors_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -13,11 +14,13 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/connectors"
 	connectorv2 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector/connectorconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 )
 
 // fakeJob is a job in the system behind the fake.
@@ -49,6 +52,7 @@ type fake struct {
 	remove  func(n int) error      // what the nth DeleteTask answers, from 1
 	meta    []byte                 // what CreateTask answers instead of a name
 	hang    <-chan struct{}        // if it is set, ListConnectors and GetTask answer when it is closed
+	logs    map[string][]string    // the pages of the log of each job, by the token of the page before; nil for a connector without logs
 	hanging int                    // how many GetTask do not answer
 }
 
@@ -176,6 +180,36 @@ func (f *fake) GetTask(ctx context.Context, r *connectorv2.GetTaskRequest) (*con
 		}
 	}
 	return &connectorv2.GetTaskResponse{Resource: proto.Clone(job.state).(*connectorv2.Resource)}, nil
+}
+
+func (f *fake) GetTaskLogs(
+	_ context.Context, r *connectorv2.GetTaskLogsRequest, out *connect.ServerStream[connectorv2.GetTaskLogsResponse],
+) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	job, err := f.of(r.GetResourceMeta())
+	if err != nil {
+		return err
+	}
+	if f.logs == nil {
+		return connect.NewError(connect.CodeUnknown, errors.New("Unexpected <class 'NotImplementedError'>"))
+	}
+	if r.GetTaskCategory().GetName() != job.template {
+		return connect.NewError(connect.CodeNotFound, errors.New("Cannot find connector for task type"))
+	}
+	page := &connectorv2.GetTaskLogsResponseBody{}
+	for _, line := range f.logs[r.GetToken()] {
+		page.Lines = append(page.Lines, &dataplane.LogLine{Message: line, Timestamp: timestamppb.New(time.Unix(1, 0))})
+	}
+	if err := out.Send(&connectorv2.GetTaskLogsResponse{Part: &connectorv2.GetTaskLogsResponse_Body{Body: page}}); err != nil {
+		return err
+	}
+	if following := r.GetToken() + "+"; f.logs[following] != nil {
+		return out.Send(&connectorv2.GetTaskLogsResponse{Part: &connectorv2.GetTaskLogsResponse_Header{
+			Header: &connectorv2.GetTaskLogsResponseHeader{Token: following},
+		}})
+	}
+	return nil
 }
 
 func (f *fake) DeleteTask(_ context.Context, r *connectorv2.DeleteTaskRequest) (*connectorv2.DeleteTaskResponse, error) {

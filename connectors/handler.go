@@ -12,7 +12,10 @@ import (
 )
 
 // handler serves ConnectorRegistryService.
-type handler struct{ store *store.Store }
+type handler struct {
+	store    *store.Store
+	registry *registry
+}
 
 // FindConnector implements enginev1connect.ConnectorRegistryServiceHandler.
 func (h *handler) FindConnector(ctx context.Context, r *enginev1.FindConnectorRequest) (*enginev1.FindConnectorResponse, error) {

@@ -37,6 +37,9 @@ func TestAJobRuns(t *testing.T) {
 	f.values["token-of-batch"], f.values["other"] = "hush", "psst"
 	f.serves("batch_job")
 	f.run("r", job(func(t *core.TaskTemplate) {
+		t.Metadata.LogLinks = []*core.TaskLog{
+			{Name: "Board", Uri: "https://board/{{.connectorID}}/{{ .runName }}"}, {Name: "Pod", Uri: "https://pods/{{.podName}}"},
+		}
 		t.Custom, _ = structpb.NewStruct(map[string]any{"size": 3, "secrets": map[string]any{"token": "token-of-batch"}})
 		t.SecurityContext = &core.SecurityContext{Secrets: []*core.Secret{{Key: "other"}}}
 		t.GetContainer().Args = []string{"--in", "{{.input}}", "--out", "{{.outputPrefix}}", "--n", "{{.inputs.n}}"}
@@ -57,7 +60,10 @@ func TestAJobRuns(t *testing.T) {
 	fake.becomes(success())
 	details := f.reaches("r", succeeded)
 	require.Equal(t, "42", f.outputs(details).GetLiterals()[0].GetValue().GetScalar().GetPrimitive().GetStringValue())
-	require.Equal(t, "https://batch/"+one.ID, details.GetAttempts()[0].GetLogInfo()[0].GetUri())
+	links := details.GetAttempts()[0].GetLogInfo()
+	require.Len(t, links, 2)
+	require.Equal(t, "https://board/batch/r", links[0].GetUri())
+	require.Equal(t, "https://batch/"+one.ID, links[1].GetUri())
 	var told []string
 	for _, event := range details.GetAttempts()[0].GetClusterEvents() {
 		told = append(told, event.GetMessage())

@@ -110,7 +110,11 @@ func (w *worker) found(
 	ctx context.Context, j *store.Job, assigned *enginev1.Assignment, resource *connectorv2.Resource, given *core.Connection,
 ) (next, error) {
 	shown := w.remote.presentable(resource, given)
+	if resource.GetPhase() != core.TaskExecution_QUEUED {
+		w.asksForLog(ctx, j)
+	}
 	if _, runs := phases[resource.GetPhase()]; !runs {
+		w.seal(ctx, j)
 		if err := w.store.Ended(ctx, j); err != nil {
 			return next{}, err
 		}

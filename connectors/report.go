@@ -83,7 +83,10 @@ func (w *worker) event(j *store.Job, assigned *enginev1.Assignment, phase common
 	if resource.GetMessage() != "" {
 		event.ClusterEvents = append(event.ClusterEvents, w.reporter.Note(now, "Job", resource.GetMessage()))
 	}
-	event.LogInfo = resource.GetLogLinks()
+	event.LogContext = w.logContext(j)
+	if resource != nil {
+		event.LogInfo = append(w.linksOf(j, assigned), resource.GetLogLinks()...)
+	}
 	return event
 }
 

@@ -68,6 +68,7 @@ type registry struct {
 	known    *lru.Cache[int64, *enginev1.Assignment] // by uid, of actions that wait or run; what it says of attempts is old
 	secrets  *lru.Cache[place, kept]
 	meters   *meters
+	logged   logged
 	trouble  map[string]bool // of the loop discover: by connector, whether it did not answer
 }
 
@@ -118,7 +119,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		}
 		r.remotes = append(r.remotes, reached)
 	}
-	return &Service{handler: &handler{store: r.store}, parts: lifecycle.NewGroup(r.loops()...), remotes: r.remotes}, nil
+	return &Service{handler: &handler{store: r.store, registry: r}, parts: lifecycle.NewGroup(r.loops()...), remotes: r.remotes}, nil
 }
 
 // loops are those of the service: one that follows assignments, one that asks connectors what they serve, and one for the jobs of

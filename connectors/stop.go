@@ -27,6 +27,10 @@ func (w *worker) stop(ctx context.Context, j *store.Job) (next, error) {
 			return what, err
 		}
 	}
+	if j.Failures == 0 {
+		w.asksForLog(ctx, j)
+		w.seal(ctx, j)
+	}
 	if err := w.remove(ctx, j); err != nil {
 		if ctx.Err() != nil {
 			return next{}, ctx.Err()

@@ -66,6 +66,11 @@ type PodLogs interface {
 	TailContainer(ctx context.Context, r *enginev1.TailContainerRequest) (*connect.ServerStreamForClient[enginev1.TailContainerResponse], error)
 }
 
+// Jobs is the part of ConnectorRegistryService that reads logs.
+type Jobs interface {
+	TailJob(ctx context.Context, r *enginev1.TailJobRequest) (*connect.ServerStreamForClient[enginev1.TailJobResponse], error)
+}
+
 // Deps are the dependencies of the service.
 type Deps struct {
 	Store    Store
@@ -76,6 +81,8 @@ type Deps struct {
 	// PodLogs has the PodLogService of each cluster, by the id of the cluster. The logs of others are unavailable while
 	// their pods live.
 	PodLogs map[string]PodLogs
+	// Jobs has the logs of jobs of connectors; nil means that only stored ones are read.
+	Jobs Jobs
 	// Settings may be nil: then inputs go where the client or the store says.
 	Settings Settings
 	// Triggers may be nil: calls that need a trigger then return Unimplemented, and clients work without it.

@@ -24,6 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy/dataproxyconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
@@ -156,6 +157,7 @@ type fixture struct {
 	t          *testing.T
 	state      *state
 	pods       *podLogs
+	jobs       *fakeJobs
 	store      *blobstore.Store
 	clock      *clock.Fake
 	data       dataproxyconnect.DataProxyServiceClient
@@ -205,7 +207,10 @@ func (f *fixture) serve(change ...func(*dataproxy.Config)) *fixture {
 	chain := rpc.Interceptors(rpc.Chain{Log: zerolog.New(zerolog.NewTestWriter(f.t))})
 	upstream := rpc.NewMux(chain)
 	upstream.Handle(enginev1connect.NewPodLogServiceHandler(f.pods, upstream.Options()...))
+	f.jobs = &fakeJobs{}
+	upstream.Handle(enginev1connect.NewConnectorRegistryServiceHandler(f.jobs, upstream.Options()...))
 	service, err := dataproxy.New(config, dataproxy.Deps{
+		Jobs:  enginev1connect.NewConnectorRegistryServiceClient(rpc.InProcess(upstream), rpc.InProcessURL),
 		Store: f.store, Runs: f.state, Tasks: f.state, Projects: f.state, Engine: f.state, Triggers: f.state, Settings: f.state,
 		PodLogs: map[string]dataproxy.PodLogs{"c": enginev1connect.NewPodLogServiceClient(rpc.InProcess(upstream), rpc.InProcessURL)},
 		Clock:   f.clock, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
@@ -257,4 +262,19 @@ func literal(name, text string) *task.NamedLiteral {
 	return &task.NamedLiteral{Name: name, Value: &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{
 		Value: &core.Scalar_Primitive{Primitive: &core.Primitive{Value: &core.Primitive_StringValue{StringValue: text}}},
 	}}}}
+}
+
+// fakeJobs has the log of a job until its lines are sent.
+type fakeJobs struct {
+	enginev1connect.UnimplementedConnectorRegistryServiceHandler
+	lines []*dataplane.LogLine
+	asked *enginev1.TailJobRequest
+}
+
+func (j *fakeJobs) TailJob(_ context.Context, r *enginev1.TailJobRequest, out *connect.ServerStream[enginev1.TailJobResponse]) error {
+	j.asked = r
+	if err := out.Send(&enginev1.TailJobResponse{Lines: j.lines}); err != nil {
+		return err
+	}
+	return rpc.NotFound("the job has ended")
 }

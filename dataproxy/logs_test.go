@@ -342,3 +342,24 @@ func TestStoredLogsOfAClusterThatIsNotReachable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "one\ntwo\n", text)
 }
+
+// ofJob registers an action whose log a connector has. Its stored log is at the returned URI.
+func (f *fixture) ofJob(name string) string {
+	f.state.logs[name] = &core.LogContext{PrimaryPodName: "connector-batch", Pods: []*core.PodLogContext{{
+		PodName: "connector-batch", PrimaryContainerName: "job", Containers: []*core.ContainerContext{{ContainerName: "job"}},
+	}}}
+	f.state.storage[name] = &enginev1.GetActionStorageResponse{RunOutputBase: f.store.Root() + "/p/d/r/", Attempts: 1}
+	return f.store.Root() + "/p/d/r/" + name + "/1/_logs/job.log"
+}
+
+// TestTheLogOfAJob: a connector has it while the job runs, and the object store has the rest.
+func TestTheLogOfAJob(t *testing.T) {
+	f := newFixture(t)
+	f.seal(f.ofJob("job"), "one", "two", "three")
+	f.jobs.lines = logLines("one", "two")
+	text, _, err := f.tail(logsOf("job"))
+	require.NoError(t, err)
+	require.Equal(t, "one\ntwo\nthree\n", text)
+	require.Equal(t, "job", f.jobs.asked.GetActionId().GetName())
+	require.EqualValues(t, 1, f.jobs.asked.GetAttempt())
+}

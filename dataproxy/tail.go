@@ -7,7 +7,9 @@ import (
 	"time"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/blob/storedlog"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
@@ -20,6 +22,8 @@ import (
 type tail struct {
 	svc       *Service
 	container container
+	action    *common.ActionIdentifier
+	attempt   uint32
 	cluster   string
 	sealed    string // the stored copy; empty when there is none for this container
 	out       *logSink
@@ -68,6 +72,9 @@ func gone(err error) bool {
 
 // live follows the pod's log. nil means that the container has ended and all was sent.
 func (t *tail) live(ctx context.Context) error {
+	if t.container.namespace == "" && t.container.name == blobpath.JobLog && t.svc.deps.Jobs != nil {
+		return t.job(ctx)
+	}
 	if t.container.namespace == "" { // of an attempt that shares the pod of a worker, which stores the log of each
 		return rpc.NotFound("the attempt does not have its own pod")
 	}

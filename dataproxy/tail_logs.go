@@ -45,15 +45,15 @@ func (s *Service) tailLogs(ctx context.Context, r *dataproxy.TailLogsRequest, se
 		return err
 	}
 	out := &logSink{send: send, batch: s.config.Logs.BatchLines}
-	return s.tailAll(ctx, out, containers, logs.GetCluster(), blobpath.AttemptDir(storage.GetRunOutputBase(), id.GetName(), attempt))
+	return s.tailAll(ctx, out, r, containers, logs.GetCluster(), blobpath.AttemptDir(storage.GetRunOutputBase(), id.GetName(), attempt))
 }
 
 // tailAll tails the containers at once, with heartbeats in between. Only the first, which is the primary one, must have a
 // log.
-func (s *Service) tailAll(ctx context.Context, out *logSink, containers []container, cluster, attemptDir string) error {
+func (s *Service) tailAll(ctx context.Context, out *logSink, r *dataproxy.TailLogsRequest, containers []container, cluster, attemptDir string) error {
 	tails, following := errgroup.WithContext(ctx)
 	for i, c := range containers {
-		t := &tail{svc: s, container: c, cluster: cluster, sealed: c.sealed(attemptDir), out: out}
+		t := &tail{svc: s, container: c, action: r.GetActionId(), attempt: r.GetAttempt(), cluster: cluster, sealed: c.sealed(attemptDir), out: out}
 		tails.Go(func() error {
 			err := t.run(following)
 			if rpc.IsNotFound(err) && i > 0 {

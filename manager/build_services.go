@@ -135,7 +135,7 @@ func buildConnectors(_ context.Context, p *process) (lifecycle.Part, error) {
 
 func buildDataProxy(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := dataproxy.New(p.config.DataProxy, dataproxy.Deps{
-		Store: p.blobs, Runs: p.peers.runs(), Tasks: p.peers.tasks(), Projects: p.peers.projects(), Engine: p.peers.engine(),
+		Store: p.blobs, Runs: p.peers.runs(), Tasks: p.peers.tasks(), Projects: p.peers.projects(), Engine: p.peers.engine(), Jobs: p.peers.connectors(),
 		PodLogs: podLogs(p.peers, p.config, func(c enginev1connect.PodLogServiceClient) dataproxy.PodLogs { return c }), Settings: p.peers.settings(), Triggers: p.peers.triggers(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // Type is a type of task.
@@ -139,6 +141,24 @@ func (s *Store) states(ctx context.Context, name *string) ([]State, error) {
 		return nil, fmt.Errorf("read connectors: %w", err)
 	}
 	return all, nil
+}
+
+// JobOf reads the job of an attempt; nil if there is none.
+func (s *Store) JobOf(ctx context.Context, action ident.Action, attempt uint32) (*Job, error) {
+	rows, err := s.db.Query(ctx, `SELECT `+jobColumns+` FROM connector_jobs j
+		WHERE project = $1 AND domain = $2 AND run = $3 AND name = $4 AND attempt = $5`,
+		action.Run.Project, action.Run.Domain, action.Run.Name, action.Name, int64(attempt))
+	if err != nil {
+		return nil, fmt.Errorf("read the job of an attempt: %w", err)
+	}
+	job, err := pgx.CollectExactlyOneRow(rows, scanJob)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // documented
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the job of an attempt: %w", err)
+	}
+	return &job, nil
 }
 
 // Standing is a job with what is known of its connector.

@@ -1,7 +1,6 @@
 package podstatus
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ func (r *Reader) logLinks(attempt *plugin.Attempt, pod *corev1.Pod, state plugin
 	values := linkValues(attempt, pod, state)
 	var result []*core.TaskLog
 	add := func(link *core.TaskLog) {
-		if uri, complete := renderLink(link.GetUri(), values); complete {
+		if uri, complete := rendering.Link(link.GetUri(), values); complete {
 			link.Uri = uri
 			result = append(result, link)
 		}
@@ -42,20 +41,6 @@ func (r *Reader) logLinks(attempt *plugin.Attempt, pod *corev1.Pod, state plugin
 		add(&core.TaskLog{Name: link.Name, Uri: link.URI, Ready: true})
 	}
 	return result
-}
-
-// renderLink fills the template of a link; false if one of its values is not known.
-func renderLink(uri string, values map[string]string) (string, bool) {
-	complete := true
-	pattern := regexp.MustCompile(`\{\{\s*\.([A-Za-z0-9]+)\s*\}\}`)
-	rendered := pattern.ReplaceAllStringFunc(uri, func(found string) string {
-		value, known := values[strings.ToLower(pattern.FindStringSubmatch(found)[1])]
-		if !known {
-			complete = false
-		}
-		return value
-	})
-	return rendered, complete
 }
 
 // linkValues are the values that are known of an attempt, by lower-case name. Attempts count from 0 in links, as in the

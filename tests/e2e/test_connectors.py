@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -14,7 +15,7 @@ import flyte
 import flyte.remote as remote
 import pytest
 
-from conftest import connect
+from conftest import command_line, connect
 from flows import batch_tasks
 from server import Server, eventually, free_port
 
@@ -111,6 +112,20 @@ def test_a_job_runs_in_the_batch_system(batch: Batch):
     assert run.outputs()[0] == "HELLO"
     attempt = remote.RunDetails.get(run.name).action_details.pb2.attempts[0]
     assert attempt.log_info[0].uri == f"https://batch.example/{create['key']}"
+
+
+def test_the_log_of_a_job(batch: Batch, served: Server, tmp_path: pathlib.Path):
+    run, create = begin(batch, batch_tasks.batch, "chatty")
+    eventually(lambda: phase_of(run.name) == "running", what="the action runs")
+    flyte_cli = command_line(served, tmp_path)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        live = pool.submit(flyte_cli, "get", "logs", run.name)
+        eventually(lambda: batch.calls("logs"), what="the log is read")
+        batch.becomes(create["key"], "SUCCEEDED")
+        followed = live.result()
+    stored = flyte_cli("get", "logs", run.name)
+    for output in followed, stored:
+        assert [output.count(f"page {page} of chatty") for page in range(3)] == [1, 1, 1], output
 
 
 def test_statements_are_filled_in(batch: Batch):

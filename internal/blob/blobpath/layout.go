@@ -65,6 +65,9 @@ func OutputsPath(outputURI string) string {
 // Checkpoints is the checkpoint prefix of an attempt directory.
 func Checkpoints(attemptDir string) string { return attemptDir + "/_flytecheckpoints" }
 
+// JobLog is the name of the log of a job that no container has written, but a system behind a connector.
+const JobLog = "job"
+
 // SealedLog is the stored log of one container of an attempt. The member is the name of the pod; it is empty for the
 // primary pod, whose path does not depend on its name.
 func SealedLog(attemptDir, member, container string) string {

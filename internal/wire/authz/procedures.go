@@ -67,6 +67,7 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.engine.v1.ConnectorRegistryService": {
 		"ExplainConnectorWait": {services, "action.view", nothing("an action by its uid; the caller checked it")},
 		"FindConnector":        {services, "connector.use", nothing("connectors belong to the installation")},
+		"TailJob":              {services, "log.view", on("action_id")},
 	},
 	"flytebinary.engine.v1.EngineService": {
 		"GetActionStorage":  {controllers, "action.view", on("action_id")},

@@ -9,7 +9,9 @@ import pathlib
 from dataclasses import dataclass
 
 from flyte.connectors import AsyncConnector, ConnectorRegistry, Resource, ResourceMeta
+from flyteidl2.connector.connector_pb2 import GetTaskLogsResponse, GetTaskLogsResponseBody, GetTaskLogsResponseHeader
 from flyteidl2.core.execution_pb2 import TaskExecution, TaskLog
+from flyteidl2.logs.dataplane.payload_pb2 import LogLine, LogLineOriginator
 
 JOBS = pathlib.Path(os.environ["BATCH_JOBS"])
 
@@ -44,6 +46,15 @@ class BatchConnector(AsyncConnector):
         links = [TaskLog(uri=f"https://batch.example/{resource_meta.job_id}", name="Batch console")]
         outputs = {"result": job["word"].upper()} if job["phase"] == "SUCCEEDED" else None
         return Resource(phase=TaskExecution.Phase.Value(job["phase"]), message="in the directory", log_links=links, outputs=outputs)
+
+    async def get_logs(self, resource_meta: BatchMeta, token: str = "", **kwargs):
+        job = json.loads((JOBS / resource_meta.job_id).read_text())
+        page = int(token or 0)
+        note("logs", key=resource_meta.job_id)
+        lines = [LogLine(message=f"page {page} of {job['word']}", originator=LogLineOriginator.USER)]
+        yield GetTaskLogsResponse(body=GetTaskLogsResponseBody(lines=lines))
+        if page < 2:
+            yield GetTaskLogsResponse(header=GetTaskLogsResponseHeader(token=str(page + 1)))
 
     async def delete(self, resource_meta: BatchMeta, **kwargs) -> None:
         note("delete", key=resource_meta.job_id)

@@ -8,6 +8,8 @@ package enginev1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	common "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	dataplane "github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -250,11 +252,112 @@ func (x *ExplainConnectorWaitResponse) GetUsed() int64 {
 	return 0
 }
 
+// TailJobRequest names an attempt.
+type TailJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The action.
+	ActionId *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	// The number of its attempt, from 1.
+	Attempt       uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TailJobRequest) Reset() {
+	*x = TailJobRequest{}
+	mi := &file_flytebinary_engine_v1_connectors_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TailJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TailJobRequest) ProtoMessage() {}
+
+func (x *TailJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_connectors_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TailJobRequest.ProtoReflect.Descriptor instead.
+func (*TailJobRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_connectors_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *TailJobRequest) GetActionId() *common.ActionIdentifier {
+	if x != nil {
+		return x.ActionId
+	}
+	return nil
+}
+
+func (x *TailJobRequest) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+// TailJobResponse carries lines in order.
+type TailJobResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lines, each without its newline.
+	Lines         []*dataplane.LogLine `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TailJobResponse) Reset() {
+	*x = TailJobResponse{}
+	mi := &file_flytebinary_engine_v1_connectors_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TailJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TailJobResponse) ProtoMessage() {}
+
+func (x *TailJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_connectors_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TailJobResponse.ProtoReflect.Descriptor instead.
+func (*TailJobResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_connectors_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *TailJobResponse) GetLines() []*dataplane.LogLine {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
 var File_flytebinary_engine_v1_connectors_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_connectors_proto_rawDesc = "" +
 	"\n" +
-	"&flytebinary/engine/v1/connectors.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\"h\n" +
+	"&flytebinary/engine/v1/connectors.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a&flyteidl2/logs/dataplane/payload.proto\"h\n" +
 	"\x14FindConnectorRequest\x12$\n" +
 	"\ttask_type\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btaskType\x12*\n" +
 	"\x11task_type_version\x18\x02 \x01(\x05R\x0ftaskTypeVersion\"l\n" +
@@ -268,10 +371,16 @@ const file_flytebinary_engine_v1_connectors_proto_rawDesc = "" +
 	"\x1cExplainConnectorWaitResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\x03R\x05limit\x12\x12\n" +
-	"\x04used\x18\x03 \x01(\x03R\x04used2\x92\x02\n" +
+	"\x04used\x18\x03 \x01(\x03R\x04used\"|\n" +
+	"\x0eTailJobRequest\x12G\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12!\n" +
+	"\aattempt\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01R\aattempt\"J\n" +
+	"\x0fTailJobResponse\x127\n" +
+	"\x05lines\x18\x01 \x03(\v2!.flyteidl2.logs.dataplane.LogLineR\x05lines2\xee\x02\n" +
 	"\x18ConnectorRegistryService\x12o\n" +
 	"\rFindConnector\x12+.flytebinary.engine.v1.FindConnectorRequest\x1a,.flytebinary.engine.v1.FindConnectorResponse\"\x03\x90\x02\x01\x12\x84\x01\n" +
-	"\x14ExplainConnectorWait\x122.flytebinary.engine.v1.ExplainConnectorWaitRequest\x1a3.flytebinary.engine.v1.ExplainConnectorWaitResponse\"\x03\x90\x02\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
+	"\x14ExplainConnectorWait\x122.flytebinary.engine.v1.ExplainConnectorWaitRequest\x1a3.flytebinary.engine.v1.ExplainConnectorWaitResponse\"\x03\x90\x02\x01\x12Z\n" +
+	"\aTailJob\x12%.flytebinary.engine.v1.TailJobRequest\x1a&.flytebinary.engine.v1.TailJobResponse0\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_flytebinary_engine_v1_connectors_proto_rawDescOnce sync.Once
@@ -285,23 +394,31 @@ func file_flytebinary_engine_v1_connectors_proto_rawDescGZIP() []byte {
 	return file_flytebinary_engine_v1_connectors_proto_rawDescData
 }
 
-var file_flytebinary_engine_v1_connectors_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_flytebinary_engine_v1_connectors_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_flytebinary_engine_v1_connectors_proto_goTypes = []any{
 	(*FindConnectorRequest)(nil),         // 0: flytebinary.engine.v1.FindConnectorRequest
 	(*FindConnectorResponse)(nil),        // 1: flytebinary.engine.v1.FindConnectorResponse
 	(*ExplainConnectorWaitRequest)(nil),  // 2: flytebinary.engine.v1.ExplainConnectorWaitRequest
 	(*ExplainConnectorWaitResponse)(nil), // 3: flytebinary.engine.v1.ExplainConnectorWaitResponse
+	(*TailJobRequest)(nil),               // 4: flytebinary.engine.v1.TailJobRequest
+	(*TailJobResponse)(nil),              // 5: flytebinary.engine.v1.TailJobResponse
+	(*common.ActionIdentifier)(nil),      // 6: flyteidl2.common.ActionIdentifier
+	(*dataplane.LogLine)(nil),            // 7: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_connectors_proto_depIdxs = []int32{
-	0, // 0: flytebinary.engine.v1.ConnectorRegistryService.FindConnector:input_type -> flytebinary.engine.v1.FindConnectorRequest
-	2, // 1: flytebinary.engine.v1.ConnectorRegistryService.ExplainConnectorWait:input_type -> flytebinary.engine.v1.ExplainConnectorWaitRequest
-	1, // 2: flytebinary.engine.v1.ConnectorRegistryService.FindConnector:output_type -> flytebinary.engine.v1.FindConnectorResponse
-	3, // 3: flytebinary.engine.v1.ConnectorRegistryService.ExplainConnectorWait:output_type -> flytebinary.engine.v1.ExplainConnectorWaitResponse
-	2, // [2:4] is the sub-list for method output_type
-	0, // [0:2] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	6, // 0: flytebinary.engine.v1.TailJobRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	7, // 1: flytebinary.engine.v1.TailJobResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	0, // 2: flytebinary.engine.v1.ConnectorRegistryService.FindConnector:input_type -> flytebinary.engine.v1.FindConnectorRequest
+	2, // 3: flytebinary.engine.v1.ConnectorRegistryService.ExplainConnectorWait:input_type -> flytebinary.engine.v1.ExplainConnectorWaitRequest
+	4, // 4: flytebinary.engine.v1.ConnectorRegistryService.TailJob:input_type -> flytebinary.engine.v1.TailJobRequest
+	1, // 5: flytebinary.engine.v1.ConnectorRegistryService.FindConnector:output_type -> flytebinary.engine.v1.FindConnectorResponse
+	3, // 6: flytebinary.engine.v1.ConnectorRegistryService.ExplainConnectorWait:output_type -> flytebinary.engine.v1.ExplainConnectorWaitResponse
+	5, // 7: flytebinary.engine.v1.ConnectorRegistryService.TailJob:output_type -> flytebinary.engine.v1.TailJobResponse
+	5, // [5:8] is the sub-list for method output_type
+	2, // [2:5] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_connectors_proto_init() }
@@ -315,7 +432,7 @@ func file_flytebinary_engine_v1_connectors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_connectors_proto_rawDesc), len(file_flytebinary_engine_v1_connectors_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

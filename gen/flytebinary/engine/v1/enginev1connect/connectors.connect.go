@@ -39,6 +39,9 @@ const (
 	// ConnectorRegistryServiceExplainConnectorWaitProcedure is the fully-qualified name of the
 	// ConnectorRegistryService's ExplainConnectorWait RPC.
 	ConnectorRegistryServiceExplainConnectorWaitProcedure = "/flytebinary.engine.v1.ConnectorRegistryService/ExplainConnectorWait"
+	// ConnectorRegistryServiceTailJobProcedure is the fully-qualified name of the
+	// ConnectorRegistryService's TailJob RPC.
+	ConnectorRegistryServiceTailJobProcedure = "/flytebinary.engine.v1.ConnectorRegistryService/TailJob"
 )
 
 // ConnectorRegistryServiceClient is a client for the flytebinary.engine.v1.ConnectorRegistryService
@@ -48,6 +51,9 @@ type ConnectorRegistryServiceClient interface {
 	FindConnector(context.Context, *v1.FindConnectorRequest) (*v1.FindConnectorResponse, error)
 	// ExplainConnectorWait says how far the job of an action is. It answers not_found for an action that no connector has.
 	ExplainConnectorWait(context.Context, *v1.ExplainConnectorWaitRequest) (*v1.ExplainConnectorWaitResponse, error)
+	// TailJob streams the log of an attempt's job from its first line, while the connector has the job. Then it answers
+	// not_found: the stored log has the rest.
+	TailJob(context.Context, *v1.TailJobRequest) (*connect.ServerStreamForClient[v1.TailJobResponse], error)
 }
 
 // NewConnectorRegistryServiceClient constructs a client for the
@@ -76,6 +82,12 @@ func NewConnectorRegistryServiceClient(httpClient connect.HTTPClient, baseURL st
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		tailJob: connect.NewClient[v1.TailJobRequest, v1.TailJobResponse](
+			httpClient,
+			baseURL+ConnectorRegistryServiceTailJobProcedure,
+			connect.WithSchema(connectorRegistryServiceMethods.ByName("TailJob")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -83,6 +95,7 @@ func NewConnectorRegistryServiceClient(httpClient connect.HTTPClient, baseURL st
 type connectorRegistryServiceClient struct {
 	findConnector        *connect.Client[v1.FindConnectorRequest, v1.FindConnectorResponse]
 	explainConnectorWait *connect.Client[v1.ExplainConnectorWaitRequest, v1.ExplainConnectorWaitResponse]
+	tailJob              *connect.Client[v1.TailJobRequest, v1.TailJobResponse]
 }
 
 // FindConnector calls flytebinary.engine.v1.ConnectorRegistryService.FindConnector.
@@ -103,6 +116,11 @@ func (c *connectorRegistryServiceClient) ExplainConnectorWait(ctx context.Contex
 	return nil, err
 }
 
+// TailJob calls flytebinary.engine.v1.ConnectorRegistryService.TailJob.
+func (c *connectorRegistryServiceClient) TailJob(ctx context.Context, req *v1.TailJobRequest) (*connect.ServerStreamForClient[v1.TailJobResponse], error) {
+	return c.tailJob.CallServerStream(ctx, connect.NewRequest(req))
+}
+
 // ConnectorRegistryServiceHandler is an implementation of the
 // flytebinary.engine.v1.ConnectorRegistryService service.
 type ConnectorRegistryServiceHandler interface {
@@ -110,6 +128,9 @@ type ConnectorRegistryServiceHandler interface {
 	FindConnector(context.Context, *v1.FindConnectorRequest) (*v1.FindConnectorResponse, error)
 	// ExplainConnectorWait says how far the job of an action is. It answers not_found for an action that no connector has.
 	ExplainConnectorWait(context.Context, *v1.ExplainConnectorWaitRequest) (*v1.ExplainConnectorWaitResponse, error)
+	// TailJob streams the log of an attempt's job from its first line, while the connector has the job. Then it answers
+	// not_found: the stored log has the rest.
+	TailJob(context.Context, *v1.TailJobRequest, *connect.ServerStream[v1.TailJobResponse]) error
 }
 
 // NewConnectorRegistryServiceHandler builds an HTTP handler from the service implementation. It
@@ -133,12 +154,20 @@ func NewConnectorRegistryServiceHandler(svc ConnectorRegistryServiceHandler, opt
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	connectorRegistryServiceTailJobHandler := connect.NewServerStreamHandlerSimple(
+		ConnectorRegistryServiceTailJobProcedure,
+		svc.TailJob,
+		connect.WithSchema(connectorRegistryServiceMethods.ByName("TailJob")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.engine.v1.ConnectorRegistryService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ConnectorRegistryServiceFindConnectorProcedure:
 			connectorRegistryServiceFindConnectorHandler.ServeHTTP(w, r)
 		case ConnectorRegistryServiceExplainConnectorWaitProcedure:
 			connectorRegistryServiceExplainConnectorWaitHandler.ServeHTTP(w, r)
+		case ConnectorRegistryServiceTailJobProcedure:
+			connectorRegistryServiceTailJobHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -154,4 +183,8 @@ func (UnimplementedConnectorRegistryServiceHandler) FindConnector(context.Contex
 
 func (UnimplementedConnectorRegistryServiceHandler) ExplainConnectorWait(context.Context, *v1.ExplainConnectorWaitRequest) (*v1.ExplainConnectorWaitResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.ConnectorRegistryService.ExplainConnectorWait is not implemented"))
+}
+
+func (UnimplementedConnectorRegistryServiceHandler) TailJob(context.Context, *v1.TailJobRequest, *connect.ServerStream[v1.TailJobResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.ConnectorRegistryService.TailJob is not implemented"))
 }

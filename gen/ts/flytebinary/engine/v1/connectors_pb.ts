@@ -5,13 +5,17 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
+import type { ActionIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
+import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
+import type { LogLine } from "../../../flyteidl2/logs/dataplane/payload_pb.js";
+import { file_flyteidl2_logs_dataplane_payload } from "../../../flyteidl2/logs/dataplane/payload_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file flytebinary/engine/v1/connectors.proto.
  */
 export const file_flytebinary_engine_v1_connectors: GenFile = /*@__PURE__*/
-  fileDesc("CiZmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvY29ubmVjdG9ycy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIk0KFEZpbmRDb25uZWN0b3JSZXF1ZXN0EhoKCXRhc2tfdHlwZRgBIAEoCUIHukgEcgIQARIZChF0YXNrX3R5cGVfdmVyc2lvbhgCIAEoBSJOChVGaW5kQ29ubmVjdG9yUmVzcG9uc2USEQoJY29ubmVjdG9yGAEgASgJEhIKCnRhc2tfdHlwZXMYAiADKAkSDgoGc2lsZW50GAMgAygJIjMKG0V4cGxhaW5Db25uZWN0b3JXYWl0UmVxdWVzdBIUCgN1aWQYASABKANCB7pIBCICKAEiTAocRXhwbGFpbkNvbm5lY3RvcldhaXRSZXNwb25zZRIPCgdtZXNzYWdlGAEgASgJEg0KBWxpbWl0GAIgASgDEgwKBHVzZWQYAyABKAMykgIKGENvbm5lY3RvclJlZ2lzdHJ5U2VydmljZRJvCg1GaW5kQ29ubmVjdG9yEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLkZpbmRDb25uZWN0b3JSZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLkZpbmRDb25uZWN0b3JSZXNwb25zZSIDkAIBEoQBChRFeHBsYWluQ29ubmVjdG9yV2FpdBIyLmZseXRlYmluYXJ5LmVuZ2luZS52MS5FeHBsYWluQ29ubmVjdG9yV2FpdFJlcXVlc3QaMy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRXhwbGFpbkNvbm5lY3RvcldhaXRSZXNwb25zZSIDkAIBQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate]);
+  fileDesc("CiZmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvY29ubmVjdG9ycy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIk0KFEZpbmRDb25uZWN0b3JSZXF1ZXN0EhoKCXRhc2tfdHlwZRgBIAEoCUIHukgEcgIQARIZChF0YXNrX3R5cGVfdmVyc2lvbhgCIAEoBSJOChVGaW5kQ29ubmVjdG9yUmVzcG9uc2USEQoJY29ubmVjdG9yGAEgASgJEhIKCnRhc2tfdHlwZXMYAiADKAkSDgoGc2lsZW50GAMgAygJIjMKG0V4cGxhaW5Db25uZWN0b3JXYWl0UmVxdWVzdBIUCgN1aWQYASABKANCB7pIBCICKAEiTAocRXhwbGFpbkNvbm5lY3RvcldhaXRSZXNwb25zZRIPCgdtZXNzYWdlGAEgASgJEg0KBWxpbWl0GAIgASgDEgwKBHVzZWQYAyABKAMiaQoOVGFpbEpvYlJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQESGAoHYXR0ZW1wdBgCIAEoDUIHukgEKgIoASJDCg9UYWlsSm9iUmVzcG9uc2USMAoFbGluZXMYASADKAsyIS5mbHl0ZWlkbDIubG9ncy5kYXRhcGxhbmUuTG9nTGluZTLuAgoYQ29ubmVjdG9yUmVnaXN0cnlTZXJ2aWNlEm8KDUZpbmRDb25uZWN0b3ISKy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRmluZENvbm5lY3RvclJlcXVlc3QaLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRmluZENvbm5lY3RvclJlc3BvbnNlIgOQAgEShAEKFEV4cGxhaW5Db25uZWN0b3JXYWl0EjIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkV4cGxhaW5Db25uZWN0b3JXYWl0UmVxdWVzdBozLmZseXRlYmluYXJ5LmVuZ2luZS52MS5FeHBsYWluQ29ubmVjdG9yV2FpdFJlc3BvbnNlIgOQAgESWgoHVGFpbEpvYhIlLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsSm9iUmVxdWVzdBomLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UYWlsSm9iUmVzcG9uc2UwAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_logs_dataplane_payload]);
 
 /**
  * FindConnectorRequest names a type of task.
@@ -131,6 +135,55 @@ export const ExplainConnectorWaitResponseSchema: GenMessage<ExplainConnectorWait
   messageDesc(file_flytebinary_engine_v1_connectors, 3);
 
 /**
+ * TailJobRequest names an attempt.
+ *
+ * @generated from message flytebinary.engine.v1.TailJobRequest
+ */
+export type TailJobRequest = Message<"flytebinary.engine.v1.TailJobRequest"> & {
+  /**
+   * The action.
+   *
+   * @generated from field: flyteidl2.common.ActionIdentifier action_id = 1;
+   */
+  actionId?: ActionIdentifier | undefined;
+
+  /**
+   * The number of its attempt, from 1.
+   *
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.TailJobRequest.
+ * Use `create(TailJobRequestSchema)` to create a new message.
+ */
+export const TailJobRequestSchema: GenMessage<TailJobRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_connectors, 4);
+
+/**
+ * TailJobResponse carries lines in order.
+ *
+ * @generated from message flytebinary.engine.v1.TailJobResponse
+ */
+export type TailJobResponse = Message<"flytebinary.engine.v1.TailJobResponse"> & {
+  /**
+   * The lines, each without its newline.
+   *
+   * @generated from field: repeated flyteidl2.logs.dataplane.LogLine lines = 1;
+   */
+  lines: LogLine[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.TailJobResponse.
+ * Use `create(TailJobResponseSchema)` to create a new message.
+ */
+export const TailJobResponseSchema: GenMessage<TailJobResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_connectors, 5);
+
+/**
  * ConnectorRegistryService is served by connectors. The runs service learns from it which tasks connectors run, and why
  * an action waits for one.
  *
@@ -156,6 +209,17 @@ export const ConnectorRegistryService: GenService<{
     methodKind: "unary";
     input: typeof ExplainConnectorWaitRequestSchema;
     output: typeof ExplainConnectorWaitResponseSchema;
+  },
+  /**
+   * TailJob streams the log of an attempt's job from its first line, while the connector has the job. Then it answers
+   * not_found: the stored log has the rest.
+   *
+   * @generated from rpc flytebinary.engine.v1.ConnectorRegistryService.TailJob
+   */
+  tailJob: {
+    methodKind: "server_streaming";
+    input: typeof TailJobRequestSchema;
+    output: typeof TailJobResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_engine_v1_connectors, 0);

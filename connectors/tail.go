@@ -1,0 +1,58 @@
+package connectors
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"github.com/flyte-binary/flyte-binary/connectors/store"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+)
+
+// TailJob implements enginev1connect.ConnectorRegistryServiceHandler. Every replica can ask the connector.
+func (h *handler) TailJob(ctx context.Context, r *enginev1.TailJobRequest, out *connect.ServerStream[enginev1.TailJobResponse]) error {
+	id := ident.ActionOf(r.GetActionId())
+	var log *joblog
+	for {
+		job, err := h.store.JobOf(ctx, id, r.GetAttempt())
+		if err != nil {
+			return err
+		}
+		if job == nil || job.HasEnded() {
+			return rpc.NotFound("no connector has attempt %d of action %s now", r.GetAttempt(), id)
+		}
+		if log == nil {
+			if log, err = h.open(ctx, job); err != nil {
+				return err
+			}
+		}
+		if log != nil {
+			if err := log.more(ctx, func(lines []*dataplane.LogLine) error {
+				return out.Send(&enginev1.TailJobResponse{Lines: lines})
+			}); err != nil {
+				return rpc.Unavailable(err, "the connector %s did not send the log of the job: %s", job.Connector, log.hidden.Text(said(err)))
+			}
+		}
+		if err := clock.Sleep(ctx, h.registry.deps.Clock, tailPause); err != nil {
+			return err
+		}
+	}
+}
+
+// open begins to read the log of a job; nil if the job has not started.
+func (h *handler) open(ctx context.Context, job *store.Job) (*joblog, error) {
+	if job.Stage < store.Created {
+		return nil, nil //nolint:nilnil // documented
+	}
+	for _, remote := range h.registry.remotes {
+		if remote.Name == job.Connector {
+			w := &worker{registry: h.registry, remote: remote}
+			return w.log(ctx, job)
+		}
+	}
+	return nil, rpc.Unavailable(nil, "the connector %s is no longer configured", job.Connector)
+}
