@@ -30,30 +30,38 @@ func BenchmarkNarrowed(b *testing.B) {
 			scope.Places = append(scope.Places, authz.Place{Project: fmt.Sprint("project-", i)})
 		}
 		ctx := authz.WithScope(b.Context(), scope)
+		by := func(key string) func() error {
+			return func() error {
+				_, _, err := reader.ListRuns(ctx, lists.RunScope{}, &common.ListRequest{Limit: 100, SortBy: &common.Sort{Key: key}})
+				return err
+			}
+		}
 		for name, list := range map[string]func() error{
-			"runs": func() error {
-				_, _, err := reader.ListRuns(ctx, lists.RunScope{}, &common.ListRequest{Limit: 100})
-				return err
-			},
-			"runs by update": func() error {
-				_, _, err := reader.ListRuns(ctx, lists.RunScope{}, &common.ListRequest{Limit: 100, SortBy: &common.Sort{Key: "updated_at"}})
-				return err
-			},
-			"runs by phase": func() error {
-				_, _, err := reader.ListRuns(ctx, lists.RunScope{}, &common.ListRequest{Limit: 100, SortBy: &common.Sort{Key: "phase"}})
-				return err
-			},
-			"projects": func() error { _, _, err := projects.List(ctx, "", &common.ListRequest{Limit: 100}); return err },
-			"search":   func() error { _, err := reader.Search(ctx, "run-1", 20); return err },
+			"runs":             by("created_at"),
+			"runs by update":   by("updated_at"),
+			"runs by phase":    by("phase"),
+			"runs by name":     by("name"),
+			"runs by task":     by("task_name"),
+			"runs by duration": by("duration_ms"),
+			"runs by end":      by("ended_at"),
+			"projects":         func() error { _, _, err := projects.List(ctx, "", &common.ListRequest{Limit: 100}); return err },
+			"search":           func() error { _, err := reader.Search(ctx, "run-1", 20); return err },
 		} {
 			b.Run(fmt.Sprintf("%s of %d projects", name, count), func(b *testing.B) {
+				require.NoError(b, list()) // the connection exists
 				var took []time.Duration
+				before := storetest.CPUOf(b, pool)
 				for b.Loop() {
 					began := time.Now()
 					require.NoError(b, list())
 					took = append(took, time.Since(began))
 				}
+				after := storetest.CPUOf(b, pool)
 				slices.Sort(took)
+				each := func(used time.Duration) float64 { return float64(used.Microseconds()) / 1000 / float64(len(took)) }
+				b.ReportMetric(each(after.Server-before.Server), "server-CPU-ms")
+				b.ReportMetric(each(after.Postgres-before.Postgres), "postgres-CPU-ms")
+				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 			})
 		}

@@ -29,7 +29,7 @@ func TestNarrowedListsInEveryOrder(t *testing.T) {
 		}
 		root.Project, root.Domain = fmt.Sprint("p", project), []string{"development", "production", "staging"}[r.IntN(3)]
 		root.UpdatedAt = root.CreatedAt.Add(time.Duration(r.IntN(600)) * time.Minute)
-		root.Phase = int16(1 + r.IntN(8))
+		root.Phase, root.TaskName = int16(1+r.IntN(8)), fmt.Sprint("task", r.IntN(5))
 		if root.Phase < 5 {
 			root.EndedAt = nil
 		}
@@ -47,7 +47,7 @@ func TestNarrowedListsInEveryOrder(t *testing.T) {
 		}
 		scopes = append(scopes, scope)
 	}
-	for _, key := range []string{"created_at", "updated_at", "ended_at", "duration_ms", "name", "phase"} {
+	for _, key := range []string{"created_at", "updated_at", "ended_at", "duration_ms", "name", "phase", "task_name"} {
 		for _, direction := range []common.Sort_Direction{common.Sort_DESCENDING, common.Sort_ASCENDING} {
 			request := &common.ListRequest{Limit: 200, SortBy: &common.Sort{Key: key, Direction: direction}}
 			whole := allRuns(t, t.Context(), reader, request)
