@@ -1,6 +1,7 @@
 package happenings
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,6 +93,13 @@ func (l *Log) Has(attempt int32, message string) bool {
 		}
 	}
 	return false
+}
+
+// HasExactly reports whether a happening with just this message is recorded.
+func (l *Log) HasExactly(attempt int32, message string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.attempt == attempt && slices.ContainsFunc(l.known[:l.told], func(h Happening) bool { return h.Message == message })
 }
 
 // News are the happenings that are not recorded, without those that the attempt's states mention. Told(attempt, mark) records them.

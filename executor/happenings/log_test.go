@@ -43,6 +43,17 @@ func TestALostReportIsRepeated(t *testing.T) {
 	require.False(t, log.Has(1, "a"), "nobody has it yet")
 }
 
+func TestTheExactWordsOfARecordedHappening(t *testing.T) {
+	var log happenings.Log
+	log.Add(1, warning("the job is failed"))
+	require.False(t, log.HasExactly(1, "the job is failed"), "not recorded")
+	_, mark := log.News(1)
+	log.Told(1, mark)
+	require.True(t, log.HasExactly(1, "the job is failed"))
+	require.False(t, log.HasExactly(1, "the job is failed because of its worker"), "it says more")
+	require.False(t, log.HasExactly(2, "the job is failed"))
+}
+
 func TestWhatAStateSaysIsNotSaidAgain(t *testing.T) {
 	var log happenings.Log
 	log.Mention(1, "0/3 nodes are available: 3 Insufficient cpu.")

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/happenings"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/names/phase"
 )
 
 // Happened notes what the cluster says about an object of an attempt, and reports whether its TaskAction is live here. Warnings are
@@ -33,7 +34,11 @@ func (r *Reconciler) addHappenings(entry *entry, next *plan, transitions []*engi
 		event := transition.GetEvent()
 		attempt := int32(event.GetAttempt()) //nolint:gosec // counts from 1
 		event.ClusterEvents = slices.DeleteFunc(event.GetClusterEvents(), func(one *workflow.ClusterEvent) bool {
-			return one.GetSourceComponent() == sourceNode && entry.log.Has(attempt, one.GetMessage())
+			if one.GetSourceComponent() == sourceNode {
+				return entry.log.Has(attempt, one.GetMessage())
+			}
+			// An operator tells how its object ended in the object and in an Event, which may come first.
+			return phase.Terminal(event.GetPhase()) && entry.log.HasExactly(attempt, one.GetMessage())
 		})
 		for _, one := range event.GetClusterEvents() {
 			entry.log.Mention(attempt, one.GetMessage())
