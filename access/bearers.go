@@ -36,6 +36,12 @@ type verified struct {
 	ends   time.Time
 }
 
+func (v verified) identity(credential string) authz.Identity {
+	identity := v.person.Identity(credential)
+	identity.Until = v.ends
+	return identity
+}
+
 // rememberedTokens bounds how many are remembered.
 const rememberedTokens = 10_000
 
@@ -56,7 +62,7 @@ func (b *bearers) Caller(ctx context.Context, token string) (authz.Identity, err
 	credential := "token of " + provider.Name()
 	key := sha256.Sum256([]byte(token))
 	if known, ok := b.verified.Get(key); ok && b.clock.Now().Before(known.ends) {
-		return known.person.Identity(credential), nil
+		return known.identity(credential), nil
 	}
 	person, ends, err := provider.Verify(ctx, token)
 	unreachable := new(providers.UnreachableError)
@@ -66,8 +72,9 @@ func (b *bearers) Caller(ctx context.Context, token string) (authz.Identity, err
 	case err != nil:
 		return authz.Identity{}, rpc.Unauthenticated("the token of %s is not valid: %v", provider.Name(), err)
 	}
-	b.verified.Add(key, verified{person, ends})
-	return person.Identity(credential), nil
+	found := verified{person, ends}
+	b.verified.Add(key, found)
+	return found.identity(credential), nil
 }
 
 // issuerOf is the provider that a token says it is of; nil if there is none.

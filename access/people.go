@@ -216,8 +216,11 @@ func (s *signIn) vouched(ctx context.Context, request authz.Request) (sessions.P
 	return s.proxy.Person(ctx, request)
 }
 
-// Ended implements authz.Lasting: people are known by their session. A token of a provider has none.
+// Ended implements authz.Lasting: people are known by their session. A token of a provider has none, and ends by itself.
 func (s *signIn) Ended(ctx context.Context, identity authz.Identity) error {
+	if !identity.Until.IsZero() && s.clock.Now().After(identity.Until) {
+		return rpc.Unauthenticated("the %s has expired; call again with a new one", identity.Credential)
+	}
 	if identity.Kind != authz.User || !sessions.IsID(identity.Credential) {
 		return nil
 	}

@@ -184,7 +184,8 @@ func (p *Provider) complete(ctx context.Context, known *oidc.Provider, token *oa
 	return claims.add(info)
 }
 
-// Verify returns the person whose token a program presents. The token must be for this installation.
+// Verify returns the person whose token a program presents, and when it is no longer accepted: a minute after it expires, for clocks that
+// differ. The token must be for this installation.
 func (p *Provider) Verify(ctx context.Context, raw string) (sessions.Person, time.Time, error) {
 	_, signed, err := p.discovered(ctx)
 	if err != nil {
@@ -202,7 +203,7 @@ func (p *Provider) Verify(ctx context.Context, raw string) (sessions.Person, tim
 		return sessions.Person{}, time.Time{}, fmt.Errorf("it was issued to %s, which is not among access.issuers[].audiences", party)
 	}
 	person, err := p.person(claims)
-	return person, token.Expiry, err
+	return person, token.Expiry.Add(leeway), err
 }
 
 // SignOutURL is where a browser goes to sign out at the provider too, and then back; empty if the provider cannot do that.

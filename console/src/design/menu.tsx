@@ -1,20 +1,37 @@
 import { DropdownMenu as Radix } from "radix-ui";
-import type { ReactNode } from "react";
+import { createContext, useContext, useState, type ReactNode } from "react";
+import { Button } from "./button";
 import type { Denial } from "./denial";
+import { Dialog, DialogActions } from "./dialog";
 import css from "./parts.module.css";
+
+/** Shows why the reader may not choose an item. */
+const Refused = createContext<(denial: Denial) => void>(() => undefined);
 
 /** A menu with the button that opens it. */
 export function Menu({ trigger, children, align = "end" }: { readonly trigger: ReactNode; readonly children: ReactNode; readonly align?: "start" | "end" }) {
+  const [denial, refuse] = useState<Denial>();
   return (
-    // Not modal: a modal menu hides the page from screen readers, and the focused element with it.
-    <Radix.Root modal={false}>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
-        <Radix.Content className={css["menu"]} align={align} sideOffset={4} collisionPadding={8}>
-          {children}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+    <Refused.Provider value={refuse}>
+      {/* Not modal: a modal menu hides the page from screen readers, and the focused element with it. */}
+      <Radix.Root modal={false}>
+        <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+        <Radix.Portal>
+          <Radix.Content className={css["menu"]} align={align} sideOffset={4} collisionPadding={8}>
+            {children}
+          </Radix.Content>
+        </Radix.Portal>
+      </Radix.Root>
+      <Dialog open={denial !== undefined} onClose={() => refuse(undefined)} title="Why you may not do this">
+        <div className={css["denial"]}>
+          <p>{denial?.why}</p>
+          {denial?.more}
+        </div>
+        <DialogActions>
+          <Button onClick={() => refuse(undefined)}>Close</Button>
+        </DialogActions>
+      </Dialog>
+    </Refused.Provider>
   );
 }
 
@@ -26,20 +43,23 @@ export function MenuItem({
 }: {
   readonly onSelect: () => void;
   readonly disabled?: boolean;
-  /** Why the reader may not choose it; shown below its text. */
+  /** Why the reader may not choose it; shown below its text. Choosing it shows whom to ask, and a request to copy. */
   readonly denied?: Denial | undefined;
   readonly children: ReactNode;
 }) {
+  const refuse = useContext(Refused);
+  if (denied === undefined)
+    return (
+      <Radix.Item className={css["menu-item"]} disabled={disabled} onSelect={onSelect}>
+        {children}
+      </Radix.Item>
+    );
   return (
-    <Radix.Item className={css["menu-item"]} data-denied={denied?.call} disabled={disabled || denied !== undefined} onSelect={onSelect}>
-      {denied === undefined ? (
-        children
-      ) : (
-        <span className={css["refused"]}>
-          <span>{children}</span>
-          <small>{denied.why}</small>
-        </span>
-      )}
+    <Radix.Item className={css["menu-item"]} data-denied={denied.call} aria-disabled onSelect={() => refuse(denied)}>
+      <span className={css["refused"]}>
+        <span>{children}</span>
+        <small>{denied.why}</small>
+      </span>
     </Radix.Item>
   );
 }

@@ -1,6 +1,9 @@
 package authz
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Kind says what sort of caller a request has.
 type Kind uint8
@@ -48,6 +51,8 @@ type Identity struct {
 	// Credential names the key, the token or the session by which the caller proved who it is, for records of what was
 	// done. It is not a secret; may be empty.
 	Credential string
+	// Until is when the token by which the caller proved who it is is no longer accepted; zero for a credential that is looked up each time.
+	Until time.Time
 	// Attempt is the attempt that a task's process runs; nil for other kinds.
 	Attempt *Attempt
 	// App is the app of which a process is a replica. Such a caller is of the kind Task, without an attempt; nil for all others.
