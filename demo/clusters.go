@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"os"
 	"runtime"
 	"slices"
@@ -11,22 +10,29 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 	"github.com/flyte-binary/flyte-binary/demo/operators"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 // givesAddresses says that a process can use any address in 127.0.0.0/8.
 const givesAddresses = runtime.GOOS == "linux"
 
-// errNoNames means that pods of a JobSet could not find each other.
-var errNoNames = errors.New("--with jobset: the processes of a JobSet find each other by name, and this machine does not let a user " +
-	"other than root give them names: it allows no user namespaces")
+// checkClusters refuses what this machine does not let its user run, before anything starts.
+func (o Options) checkClusters() error {
+	if !slices.Contains(o.With, "jobset") || shim.GivesNames() {
+		return nil
+	}
+	return &diagnose.Failure{
+		Part: "clusters", Tried: "run JobSets",
+		Cause: "their processes find each other by name, and this machine lets only root give them names: it allows no user namespaces",
+		Fix: "start the demo as root, allow user namespaces (user.max_user_namespaces, kernel.unprivileged_userns_clone, " +
+			"kernel.apparmor_restrict_unprivileged_userns), or leave jobset out of --with: the others need no names",
+	}
+}
 
 // startOperators does the work of the operators that the user names.
 func (d *demo) startOperators(ctx context.Context) error {
 	if len(d.opts.With) == 0 {
 		return nil
-	}
-	if slices.Contains(d.opts.With, "jobset") && !shim.GivesNames() {
-		return errNoNames
 	}
 	cluster := d.cluster.RESTConfig()
 	cluster.Wrap(d.pace.Wrap)

@@ -64,6 +64,9 @@ func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
 	if err := leaveShell(); err != nil {
 		return err
 	}
+	if err := opts.checkClusters(); err != nil {
+		return err
+	}
 	d := &demo{opts: opts, clock: clock.System{}, screen: terminal.New(out, clock.System{}), pace: apipace.NewMeter(clock.System{})}
 	began := d.clock.Now()
 	closeFiles, err := d.open(ctx)

@@ -149,7 +149,7 @@ func (w *worker) endedByItself() string {
 func (w *worker) notice() (reason, text string) {
 	var lines []string
 	if _, own := podnet.Address(w.latest); own {
-		lines, reason = append(lines, podnet.Notice), podnet.Reason
+		lines, reason = append(lines, podnet.Notice(w.latest)), podnet.Reason
 	}
 	for _, c := range w.containers {
 		if c.notice != "" && !slices.Contains(lines, c.notice) {

@@ -20,9 +20,11 @@ const labelObject = "operators.flyte.org/object"
 // cluster is an object with what exists of it.
 type cluster struct {
 	object *unstructured.Unstructured
-	pods   []*corev1.Pod
-	base   netip.Addr // before the addresses of its members
-	now    time.Time
+	// insteadOf is the operator whose work is done here.
+	insteadOf string
+	pods      []*corev1.Pod
+	base      netip.Addr // before the addresses of its members
+	now       time.Time
 
 	members []member // all that it has when it is complete
 }
@@ -85,6 +87,7 @@ func (c *cluster) build(number int, name string, template map[string]any) (*core
 		pod.Annotations = map[string]string{}
 	}
 	pod.Labels[labelObject], pod.Annotations[podnet.AnnotationAddress] = string(c.object.GetUID()), c.address(number)
+	pod.Annotations[podnet.AnnotationInsteadOf] = c.insteadOf
 	pod.Spec.Hostname = c.members[number].hostname
 	for i, one := range c.members {
 		pod.Spec.HostAliases = append(pod.Spec.HostAliases, corev1.HostAlias{IP: c.address(i), Hostnames: append([]string{one.hostname}, one.names...)})

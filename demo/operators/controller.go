@@ -22,10 +22,10 @@ import (
 
 // operator describes what is done for the objects of one kind.
 type operator struct {
-	// name selects it.
-	name   string
-	object schema.GroupVersionKind
-	plural string
+	// name selects it, instead is the name of the program whose work it does.
+	name, instead string
+	object        schema.GroupVersionKind
+	plural        string
 	// plan says what a cluster should be. It looks at the whole each time, and what it has asked for may not be visible yet.
 	plan func(context.Context, *cluster) (plan, error)
 	// refuse is the status of an object that asks for what cannot be done.
@@ -81,7 +81,7 @@ func (c *controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	all := &cluster{object: object, pods: pods, base: base, now: c.clk.Now()}
+	all := &cluster{object: object, insteadOf: c.operator.instead, pods: pods, base: base, now: c.clk.Now()}
 	next, err := c.operator.plan(ctx, all)
 	var refused *refusedError
 	if errors.As(err, &refused) {

@@ -25,7 +25,7 @@ const reachPoll = 500 * time.Millisecond
 
 func daskJobs(network network) operator {
 	return operator{
-		name: "dask", object: schema.GroupVersionKind{Group: "kubernetes.dask.org", Version: "v1", Kind: "DaskJob"}, plural: "daskjobs",
+		name: "dask", instead: "the Dask operator", object: schema.GroupVersionKind{Group: "kubernetes.dask.org", Version: "v1", Kind: "DaskJob"}, plural: "daskjobs",
 		plan:   func(ctx context.Context, c *cluster) (plan, error) { return planDask(ctx, c, network) },
 		refuse: func(*cluster, string) map[string]any { return map[string]any{"jobStatus": "Failed"} },
 	}

@@ -31,7 +31,7 @@ const (
 
 func jobSets() operator {
 	return operator{
-		name: "jobset", object: schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}, plural: "jobsets",
+		name: "jobset", instead: "the JobSet controller", object: schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}, plural: "jobsets",
 		plan: planJobSet,
 		refuse: func(c *cluster, why string) map[string]any {
 			return map[string]any{"conditions": c.conditions(hasFailed, "Refused", why)}

@@ -315,6 +315,7 @@ func TestARayJob(t *testing.T) {
 		"--min-worker-port=0 --node-ip-address="+address(head)+" --num-cpus=2 --object-store-memory=322122547 --port=6379", head.Spec.Containers[0].Command[2])
 	require.Equal(t, "/tmp/ray", head.Spec.Containers[0].VolumeMounts[0].MountPath)
 	require.Equal(t, "0", variable(head, drainSeconds))
+	require.Equal(t, "it runs as a cluster of processes on this machine, started by the demo and not by KubeRay", podnet.Notice(head))
 	b.status("r", "jobDeploymentStatus", "Initializing")
 
 	// A head that ends before it is up is replaced.

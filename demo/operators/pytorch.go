@@ -21,7 +21,7 @@ const (
 
 func pyTorchJobs() operator {
 	return operator{
-		name: "pytorch", object: schema.GroupVersionKind{Group: "kubeflow.org", Version: "v1", Kind: "PyTorchJob"}, plural: "pytorchjobs",
+		name: "pytorch", instead: "the Kubeflow training operator", object: schema.GroupVersionKind{Group: "kubeflow.org", Version: "v1", Kind: "PyTorchJob"}, plural: "pytorchjobs",
 		plan: planPyTorch,
 		refuse: func(c *cluster, why string) map[string]any {
 			return map[string]any{"conditions": c.conditions(hasFailed, "Refused", why)}

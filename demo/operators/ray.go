@@ -45,7 +45,7 @@ const (
 
 func rayJobs(network network, privateFiles bool) operator {
 	return operator{
-		name: "ray", object: schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayJob"}, plural: "rayjobs",
+		name: "ray", instead: "KubeRay", object: schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayJob"}, plural: "rayjobs",
 		plan: func(ctx context.Context, c *cluster) (plan, error) {
 			return (&rayPlan{cluster: c, network: network, privateFiles: privateFiles}).plan(ctx)
 		},

@@ -35,11 +35,26 @@ def open_to_postgres(folder: pathlib.Path) -> None:
         step.chmod(step.stat().st_mode | 0o011)
 
 
+# Each runs a program as a user who is not root, has no rights, and still reads the files of these tests. The second one may not
+# create namespaces, as on machines that forbid them.
+AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+WITHOUT_NAMESPACES = (
+    *AS_USER, "--keep-caps", "sh", "-c",
+    'echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --ambient-caps=-all --inh-caps=-all "$@"', "sh",
+)
+
+
+def refused(within: tuple[str, ...]) -> str:
+    """Why this machine cannot run a program within one of these; empty if it can."""
+    return subprocess.run([*within, "true"], capture_output=True, text=True).stderr
+
+
 class Server:
     """A demo server: its process, its data directory, its port."""
 
-    def __init__(self, folder: pathlib.Path, *flags: str):
+    def __init__(self, folder: pathlib.Path, *flags: str, within: tuple[str, ...] = ()):
         self.folder = folder
+        self.within = within  # a command that runs the server
         self.data = folder / "data"
         self.log = folder / "server.log"
         self.flags = flags
@@ -56,7 +71,7 @@ class Server:
 
     def command(self) -> list[str]:
         env_dir = pathlib.Path(sys.executable).parent.parent
-        return [str(BINARY), "demo", "--data-dir", str(self.data), "--listen", f"127.0.0.1:{self.port}",
+        return [*self.within, str(BINARY), "demo", "--data-dir", str(self.data), "--listen", f"127.0.0.1:{self.port}",
                 "--python", str(env_dir), *self.flags]
 
     def start(self, timeout: float = 600) -> None:

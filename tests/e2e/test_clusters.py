@@ -9,7 +9,7 @@ import flyte.remote as remote
 import pytest
 
 from conftest import connect
-from server import Server, alive, environ, eventually, processes_naming
+from server import AS_USER, WITHOUT_NAMESPACES, Server, alive, environ, eventually, processes_naming, refused
 from test_flows import phase_of, result
 from test_members import log_of, names
 
@@ -127,3 +127,17 @@ def test_a_killed_demo_goes_on_with_its_cluster(machine: Server, tmp_path: pathl
     (tmp_path / "enough").touch()
     remote.Run.get(handle.name).wait(quiet=True)
     assert phase_of(handle) == "succeeded"
+
+
+@pytest.mark.parametrize("within", [AS_USER, WITHOUT_NAMESPACES], ids=["user", "user-without-namespaces"])
+def test_a_user_without_root_has_clusters(tmp_path: pathlib.Path, home, within: tuple[str, ...]):
+    if why := refused(within):
+        pytest.skip(f"this machine allows no user namespaces: {why}")
+    instance = Server(tmp_path, "--with", "ray,dask", "--cpus", "8", within=within)
+    instance.start()
+    try:
+        connect(instance)
+        assert result(clusters.on_dask, 4)[0] == computed(4)
+        assert result(clusters.on_ray, 4)[0] == computed(4)
+    finally:
+        instance.stop()

@@ -4,6 +4,7 @@ import contextlib
 import json
 import pathlib
 import struct
+import subprocess
 import urllib.request
 
 import flyte
@@ -12,7 +13,7 @@ import pytest
 
 from conftest import connect
 from flows import members
-from server import Server, alive, eventually
+from server import AS_USER, WITHOUT_NAMESPACES, Server, alive, eventually, refused
 from test_flows import phase_of, result
 
 
@@ -84,7 +85,7 @@ def test_an_action_says_how_it_runs(machine: Server):
     handle = flyte.run(members.talk, "note")
     handle.wait(quiet=True)
     events = [event.get("message", "") for event in details_of(machine, handle.name).get("clusterEvents", [])]
-    assert any("a cluster of processes on this machine" in text for text in events), events
+    assert any("a cluster of processes on this machine, started by the demo and not by the JobSet controller" in text for text in events), events
 
 
 def test_the_member_that_failed_is_named(machine: Server, tmp_path: pathlib.Path):
@@ -131,3 +132,37 @@ def test_a_killed_demo_goes_on_with_its_members(machine: Server, tmp_path: pathl
     connect(machine)
     remote.Run.get(handle.name).wait(quiet=True)
     assert phase_of(handle) == "succeeded"
+
+
+@pytest.fixture(scope="module")
+def without_root(tmp_path_factory, home):
+    if why := refused(AS_USER):
+        pytest.skip(f"this machine allows no user namespaces: {why}")
+    instance = Server(tmp_path_factory.mktemp("user"), "--with", "jobset,ray,dask,pytorch", within=AS_USER)
+    instance.start()
+    yield instance
+    instance.stop()
+
+
+def test_a_user_without_root_has_clusters(without_root: Server):
+    connect(without_root)
+    assert result(members.talk, "hello")[0] == "hello True True"
+
+
+def test_an_abort_leaves_no_process_without_root(without_root: Server, tmp_path: pathlib.Path):
+    connect(without_root)
+    handle = flyte.run(members.waits, str(tmp_path))
+    running = pids(tmp_path)
+    handle.abort()
+    eventually(lambda: not any(alive(pid) for pid in running), what="the members end")
+
+
+def test_a_user_without_namespaces_is_told_what_is_missing(tmp_path: pathlib.Path):
+    if why := refused(WITHOUT_NAMESPACES):
+        pytest.skip(f"this machine allows no user namespaces: {why}")
+    command = Server(tmp_path, "--with", "ray,jobset", within=WITHOUT_NAMESPACES).command()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 3, done
+    assert "clusters: run JobSets: " in done.stderr
+    assert "or leave jobset out of --with" in done.stderr
+    assert not (tmp_path / "data").exists(), "it starts nothing before it looks"

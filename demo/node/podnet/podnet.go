@@ -17,11 +17,20 @@ import (
 // AnnotationAddress is the address that a pod has to itself, in shim.Subnet. Who creates pods sees to it that no two have the same.
 const AnnotationAddress = "node.flyte.org/address"
 
-// The notice of a pod that has an address.
-const (
-	Reason = "LocalCluster"
-	Notice = "it runs as a cluster of processes on this machine"
-)
+// AnnotationInsteadOf names the operator whose work the demo does for a pod, such as KubeRay.
+const AnnotationInsteadOf = "node.flyte.org/instead-of"
+
+// Reason is that of the notice of a pod that has an address.
+const Reason = "LocalCluster"
+
+// Notice says how a pod that has an address runs.
+func Notice(pod *corev1.Pod) string {
+	text := "it runs as a cluster of processes on this machine"
+	if operator := pod.Annotations[AnnotationInsteadOf]; operator != "" {
+		text += ", started by the demo and not by " + operator
+	}
+	return text
+}
 
 // Address is the address that a pod has to itself; false if it has that of the node.
 func Address(pod *corev1.Pod) (netip.Addr, bool) {
