@@ -3,6 +3,8 @@ package happenings
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -73,7 +76,9 @@ func (w *Watcher) follow(ctx context.Context, version string) (string, error) {
 		version = list.ResourceVersion
 	}
 	seconds := int64(watchSeconds)
-	stream, err := w.Events.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds})
+	stream, err := w.Events.Watch(ctx, metav1.ListOptions{
+		ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds, FieldSelector: unusual(),
+	})
 	if err != nil {
 		return "", fmt.Errorf("watch Events: %w", err)
 	}
@@ -104,10 +109,19 @@ var usual = map[string]bool{
 	"SandboxChanged": true,
 }
 
+// unusual selects the Events of other reasons, so that those of every start need not be sent and decoded.
+func unusual() string {
+	selectors := make([]fields.Selector, 0, len(usual))
+	for _, reason := range slices.Sorted(maps.Keys(usual)) {
+		selectors = append(selectors, fields.OneTermNotEqualSelector("reason", reason))
+	}
+	return fields.AndSelectors(selectors...).String()
+}
+
 // worthTelling leaves out what happens in every start.
 func worthTelling(event *corev1.Event) bool {
 	if event.Type == corev1.EventTypeWarning {
-		return true
+		return true // none has one of these reasons
 	}
 	// Every start with an image that was there already says so.
 	return !usual[event.Reason] && (event.Reason != "Pulled" || !strings.Contains(event.Message, "already present"))

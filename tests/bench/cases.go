@@ -43,6 +43,9 @@ func cases(o options) []benchCase {
 		}, benchCase{
 			fmt.Sprintf("fan-out-%d-kubelet", n), fmt.Sprintf("%d children with pods that are scheduled, run and end, each with its report", n), true, false,
 			likeKubelet(measureFanOut(n, o.concurrency, stack.WithPod)),
+		}, benchCase{
+			fmt.Sprintf("fan-out-%d-events", n), fmt.Sprintf("the same %d children, and the Events of each start", n), true, true,
+			likeKubelet(tellEvents(measureFanOut(n, o.concurrency, stack.WithPod))),
 		})
 	}
 	return append(all,
@@ -185,6 +188,14 @@ func (b *bench) close() {
 func likeKubelet(run func(context.Context, *stack.Stack, *figures.Result) error) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
 		s.Node.LikeKubelet()
+		return run(ctx, s, r)
+	}
+}
+
+// tellEvents lets the node of a case create Events, too.
+func tellEvents(run func(context.Context, *stack.Stack, *figures.Result) error) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		s.Node.TellEvents()
 		return run(ctx, s, r)
 	}
 }

@@ -73,6 +73,7 @@ const (
 	kindWorkersFreeze = "workers-frozen"
 	kindOperators     = "operators-away"
 	kindObjects       = "objects-deleted"
+	kindKubelet       = "kubelet-hangs"
 )
 
 // sinkModes is how the receivers of notifications and events behave in each kind of fault.
@@ -106,7 +107,7 @@ func mixedKinds() []string {
 	for range len(kinds) / 8 {
 		kinds = append(kinds, kindOperators, kindObjects, kindPods, kindKill, kindAPIKill, kindEtcd, kindPostgresCrash, kindNode)
 	}
-	return append(kinds, kindWorkers, kindWorkersFreeze)
+	return append(kinds, kindWorkers, kindWorkersFreeze, kindKubelet, kindKubelet)
 }
 
 // points are the places in the code where the server may die.

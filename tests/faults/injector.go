@@ -57,6 +57,7 @@ func (i *injector) heal(ctx context.Context) error {
 	i.stack.Database.DropFrozen()
 	i.stack.API.Fail(0, 0)
 	i.stack.Operators.Leave(false)
+	i.stack.Kubelets.Hang(false)
 	i.stack.Sink.Set(sink.Healthy)
 	i.stack.Vault.Seal(false)
 	if err := i.stack.Empty(); err != nil {
@@ -162,6 +163,10 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		return i.outsider.deleteTaskActions(ctx, f.number)
 	case kindObjects:
 		return i.outsider.deleteObjects(ctx, f.number)
+	case kindKubelet:
+		s.Kubelets.Hang(true)
+		sleep(ctx, 2*f.length)
+		s.Kubelets.Hang(false)
 	case kindOperators:
 		s.Operators.Leave(true)
 		sleep(ctx, 3*f.length)

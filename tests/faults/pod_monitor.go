@@ -71,21 +71,10 @@ func (m *podMonitor) look(ctx context.Context) {
 		}
 		living[key] = pod
 	}
-	m.note(objects, now)
-}
-
-// note notes the objects that are not being deleted; those that are may wait for the controllers.
-func (m *podMonitor) note(objects []stack.Object, now time.Time) {
-	living := map[string]stack.Object{}
 	for _, object := range objects {
-		key := object.Run + "/" + object.Action
-		if object.Stopping {
-			continue
+		if !object.Stopping { // one that is being deleted may wait for the controllers
+			m.alive[object.Run+"/"+object.Action] = now
 		}
-		if other, clash := living[key]; clash {
-			m.clashes[fmt.Sprintf("%s and %s of one action are there together", other, object)] = true
-		}
-		living[key], m.alive[key] = object, now
 	}
 }
 

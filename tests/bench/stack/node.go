@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type node struct {
 
 	mu      sync.Mutex
 	kubelet bool                               // GUARDED_BY(mu)
+	events  bool                               // GUARDED_BY(mu): it creates Events, too
 	seen    map[types.UID]bool                 // GUARDED_BY(mu): not yet gone
 	started int                                // GUARDED_BY(mu)
 	wanted  map[ident.Action]chan<- Appearance // GUARDED_BY(mu)
@@ -99,6 +101,10 @@ func (n *node) see(object any) {
 		play = n.fail
 	case task == endlessTask, pod.Labels[LabelWorker] != "":
 		play = n.Run
+	case n.kubelet && n.events:
+		play = func(ctx context.Context, pod *corev1.Pod) error {
+			return errors.Join(n.liveLikeKubelet(ctx, pod), n.tell(ctx, pod))
+		}
 	case n.kubelet:
 		play = n.liveLikeKubelet
 	}
@@ -131,6 +137,13 @@ func (n *node) LikeKubelet() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.kubelet = true
+}
+
+// TellEvents makes the node create the Events of a scheduler and a kubelet, too, where LikeKubelet is in force.
+func (n *node) TellEvents() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.events = true
 }
 
 // StartedPods is how many pods the node has ever seen.

@@ -3,7 +3,9 @@ package stack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,3 +95,26 @@ func (n *node) patchStatus(ctx context.Context, pod *corev1.Pod, status corev1.P
 
 // containerID is as long as those of container runtimes.
 func containerID(pod *corev1.Pod) string { return fmt.Sprintf("containerd://%064s", pod.UID) }
+
+// tell creates the Events of a pod that starts as it should.
+func (n *node) tell(ctx context.Context, pod *corev1.Pod) error {
+	name, now := pod.Spec.Containers[0].Name, metav1.Now()
+	var errs []error
+	for _, one := range []struct{ reason, source, message string }{
+		{"Scheduled", "default-scheduler", fmt.Sprintf("Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, nodeName)},
+		{"Pulled", "kubelet", fmt.Sprintf("Container image %q already present on machine and can be accessed by the pod", pod.Spec.Containers[0].Image)},
+		{"Created", "kubelet", "Container created: " + name},
+		{"Started", "kubelet", "Container started: " + name},
+	} {
+		_, err := n.client.CoreV1().Events(pod.Namespace).Create(ctx, &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: fmt.Sprintf("%s.%x.%s", pod.Name, now.UnixNano(), strings.ToLower(one.reason))},
+			InvolvedObject: corev1.ObjectReference{
+				Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, FieldPath: "spec.containers{" + name + "}",
+			},
+			Type: corev1.EventTypeNormal, Reason: one.reason, Message: one.message, Count: 1, FirstTimestamp: now, LastTimestamp: now,
+			Source: corev1.EventSource{Component: one.source, Host: nodeName}, ReportingController: one.source, ReportingInstance: nodeName,
+		}, metav1.CreateOptions{})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -29,7 +29,8 @@ type API struct {
 }
 
 // NewAPI listens on a free port of the loopback, without TLS. Clients send no token that way, so it adds one.
-func NewAPI(target, token string) (*API, error) {
+// Requests for kubelets go to kubelets, unless it is nil.
+func NewAPI(target, token string, kubelets *Kubelets) (*API, error) {
 	to, err := url.Parse(target)
 	if err != nil {
 		return nil, fmt.Errorf("address of the API server: %w", err)
@@ -57,7 +58,7 @@ func NewAPI(target, token string) (*API, error) {
 			refuse(w, status)
 			return
 		}
-		if p.hold(r) {
+		if p.hold(r) && !kubelets.take(w, r) {
 			forward.ServeHTTP(w, r)
 		}
 	})}

@@ -3,7 +3,6 @@ package stack
 import (
 	"context"
 	"fmt"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +20,6 @@ type Object struct {
 	Run, Action string
 	// Stopping means that it is being deleted.
 	Stopping bool
-	Created  time.Time
 }
 
 // String names the object.
@@ -39,7 +37,7 @@ func (s *Stack) Objects(ctx context.Context) ([]Object, error) {
 			one := &found.Items[i]
 			all = append(all, Object{
 				Resource: resource, Namespace: one.Namespace, Name: one.Name, Run: one.Labels[v1.LabelRun], Action: one.Labels[v1.LabelAction],
-				Stopping: one.DeletionTimestamp != nil, Created: one.CreationTimestamp.Time,
+				Stopping: one.DeletionTimestamp != nil,
 			})
 		}
 	}

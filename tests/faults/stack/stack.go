@@ -50,6 +50,8 @@ type Stack struct {
 	// for the server alone.
 	Front, Database *proxy.TCP
 	API             *proxy.API
+	// Kubelets is the part of API that leads to kubelets.
+	Kubelets *proxy.Kubelets
 
 	// Sink receives notifications and events, and Vault has the secrets of tasks.
 	Sink  *sink.Server
@@ -93,7 +95,7 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 	if err := s.Node.Start(); err != nil {
 		return s, err
 	}
-	if s.API, err = proxy.NewAPI(s.url, token); err != nil {
+	if err := s.startAPI(); err != nil {
 		return s, err
 	}
 	if err := s.startReceivers(); err != nil {
