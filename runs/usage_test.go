@@ -1,6 +1,7 @@
 package runs_test
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
 var measuredFrom = time.Date(2026, time.July, 1, 12, 0, 0, 0, time.UTC)
@@ -143,4 +145,62 @@ func TestATaskIsToldWhatItCouldRequest(t *testing.T) {
 
 	_, err := c.insight.SuggestResources(t.Context(), &insightv1.SuggestResourcesRequest{Project: "p", Domain: "d"})
 	refused(t, err, connect.CodeInvalidArgument, "name")
+}
+
+func TestWhyAnAttemptIsNotMeasuredIsSaid(t *testing.T) {
+	c := newWriteFixture(t, nil)
+	c.create(namedRun("why"))
+	for runner, words := range map[schema.Runner]string{
+		schema.RunnerExecutor: "doctor", schema.RunnerBuiltin: "without a pod", schema.RunnerClient: "tracked",
+		schema.RunnerPool: "a worker runs several of them in one container", schema.RunnerConnector: "a connector started",
+	} {
+		_, err := c.pool.Exec(t.Context(), `UPDATE actions SET runner = $1 WHERE run_name = 'why'`, runner)
+		require.NoError(t, err)
+		require.Contains(t, c.usage("why", "a0", 0).GetNote(), words)
+	}
+}
+
+// BenchmarkUsageOfAThousandAttempts records an hour of measurements of 1,000 attempts, a minute at a time, and reports the processor time of
+// the server for each minute, and the bytes of rows afterwards.
+func BenchmarkUsageOfAThousandAttempts(b *testing.B) {
+	const attempts, perMinute = 1000, 4
+	c := newWriteFixture(b, nil)
+	c.create(namedRun("many"))
+	uid := c.uid("many")
+	var spent time.Duration
+	minutes := 0
+	for b.Loop() {
+		for range 60 {
+			before := processorTime(b)
+			for call := range 2 {
+				request := &enginev1.RecordUsageRequest{}
+				for i := range attempts / 2 {
+					one := &enginev1.AttemptUsage{
+						Uid: uid, Attempt: uint32(call*attempts/2 + i + 1), Requests: &insightv1.Amounts{CpuMilli: proto.Uint64(500)},
+						Limits: &insightv1.Amounts{MemoryBytes: proto.Uint64(256 << 20)},
+					}
+					for k := range perMinute {
+						second := (minutes*perMinute + k) * 15
+						one.Points = append(one.Points, used(second, uint64(300+second*7%200), uint64(100+second*13%40)<<20))
+					}
+					request.Usages = append(request.Usages, one)
+				}
+				_, err := c.engine.RecordUsage(b.Context(), request)
+				require.NoError(b, err)
+			}
+			spent, minutes = spent+processorTime(b)-before, minutes+1
+		}
+	}
+	var points, rows int
+	require.NoError(b, c.pool.QueryRow(b.Context(), `SELECT sum(length(points)), sum(pg_column_size(u.*)) FROM attempt_usage u`).Scan(&points, &rows))
+	b.ReportMetric(float64(spent.Milliseconds())/float64(minutes), "cpu-ms/minute")
+	b.ReportMetric(float64(points)/attempts, "bytes-of-points/attempt")
+	b.ReportMetric(float64(rows)/attempts, "bytes/row")
+}
+
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -115,7 +115,7 @@ type fixture struct {
 	running []Pod
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	f := &fixture{
 		cluster:  &cluster{asked: map[string]int{}, summaries: map[string]string{}},

@@ -12,30 +12,43 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/usages"
 )
 
 // Measured reads what is kept of attempts; usages.Store does.
 type Measured interface {
-	Attempts(ctx context.Context, id ident.Action) ([]usages.Measured, error)
+	Attempts(ctx context.Context, id ident.Action) (by schema.Runner, all []usages.Measured, err error)
 	OfTask(ctx context.Context, task usages.Task, actions int) ([]usages.Measured, error)
 }
 
 // Viewer answers GetAttemptUsage and SuggestResources of InsightService.
 type Viewer struct{ Store Measured }
 
-// noteUnmeasured is said of attempts without measurements.
-const noteUnmeasured = "No measurement of this attempt has arrived. Attempts that end within seconds may end before the first one, and " +
-	"attempts in pools of workers and in other systems are not measured. Otherwise `flyte-binary doctor` says whether the server may read " +
-	"what pods use."
+// unmeasured is said of attempts without measurements, by who runs them.
+func unmeasured(by schema.Runner) string {
+	switch by {
+	case schema.RunnerPool:
+		return "Attempts in reusable environments are not measured: a worker runs several of them in one container, and nodes measure containers."
+	case schema.RunnerConnector:
+		return "This attempt is a job of another system, which a connector started. Connectors do not say what jobs use."
+	case schema.RunnerBuiltin:
+		return "The server itself runs this action, without a pod, so there is nothing to measure."
+	case schema.RunnerClient:
+		return "This run is tracked: a client elsewhere runs it and reports it, and does not say what it uses."
+	case schema.RunnerExecutor:
+	}
+	return "No measurement of this attempt has arrived. Attempts that end within seconds may end before the first one. Otherwise " +
+		"`flyte-binary doctor` says whether the server may read what pods use."
+}
 
 // GetAttemptUsage implements insightv1connect.InsightServiceHandler.
 func (v *Viewer) GetAttemptUsage(ctx context.Context, request *insightv1.GetAttemptUsageRequest) (*insightv1.GetAttemptUsageResponse, error) {
-	all, err := v.Store.Attempts(ctx, ident.ActionOf(request.GetActionId()))
+	by, all, err := v.Store.Attempts(ctx, ident.ActionOf(request.GetActionId()))
 	if err != nil {
 		return nil, err
 	}
-	response := &insightv1.GetAttemptUsageResponse{Note: noteUnmeasured, Attempt: request.GetAttempt()}
+	response := &insightv1.GetAttemptUsageResponse{Note: unmeasured(by), Attempt: request.GetAttempt()}
 	var chosen *usages.Measured
 	for i := range all {
 		number := uint32(all[i].Attempt) //nolint:gosec // from 1

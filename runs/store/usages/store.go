@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
@@ -104,17 +105,8 @@ func lock(ctx context.Context, tx pgx.Tx, keys []Key) ([]Row, error) {
 	for i, key := range keys {
 		ids[i], attempts[i] = key.ActionID, key.Attempt
 	}
-	const stored = `SELECT ` + columns + ` FROM attempt_usage
-		WHERE (action_id, attempt) IN (SELECT * FROM unnest($1::bigint[], $2::integer[])) ORDER BY action_id, attempt FOR UPDATE`
-	found, err := collect(tx.Query(ctx, stored, ids, attempts))
-	if err != nil {
-		return nil, err
-	}
-	known := map[Key]bool{}
-	for i := range found {
-		known[found[i].Key] = true
-	}
-	// The lock keeps retention from deleting an action between this and the insert.
+	// Actions come first, as for retention: it locks an action, and then the database deletes the rows that refer to it. The lock keeps it
+	// from deleting an action between this and the insert.
 	const exist = `SELECT id FROM actions WHERE id = ANY($1) ORDER BY id FOR KEY SHARE`
 	rows, err := tx.Query(ctx, exist, ids)
 	if err != nil {
@@ -127,6 +119,16 @@ func lock(ctx context.Context, tx pgx.Tx, keys []Key) ([]Row, error) {
 	exists := map[int64]bool{}
 	for _, id := range live {
 		exists[id] = true
+	}
+	const stored = `SELECT ` + columns + ` FROM attempt_usage
+		WHERE (action_id, attempt) IN (SELECT * FROM unnest($1::bigint[], $2::integer[])) ORDER BY action_id, attempt FOR UPDATE`
+	found, err := collect(tx.Query(ctx, stored, ids, attempts))
+	if err != nil {
+		return nil, err
+	}
+	known := map[Key]bool{}
+	for i := range found {
+		known[found[i].Key] = true
 	}
 	for _, key := range keys {
 		if exists[key.ActionID] && !known[key] {
@@ -153,24 +155,25 @@ type Measured struct {
 	Error []byte
 }
 
-// Attempts reads what is kept of the attempts of an action, by attempt. It returns NotFound when the action does not exist.
-func (s *Store) Attempts(ctx context.Context, id ident.Action) ([]Measured, error) {
-	const find = `SELECT a.id FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
+// Attempts reads what is kept of the attempts of an action, by attempt, and who runs them. It returns NotFound when the action does not
+// exist.
+func (s *Store) Attempts(ctx context.Context, id ident.Action) (by schema.Runner, all []Measured, err error) {
+	const find = `SELECT a.id, a.runner FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
 		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
 	var actionID int64
-	err := s.pool.QueryRow(ctx, find, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).Scan(&actionID)
+	err = s.pool.QueryRow(ctx, find, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).Scan(&actionID, &by)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, rpc.NotFound("action %s does not exist", id)
+		return by, nil, rpc.NotFound("action %s does not exist", id)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find action %s: %w", id, err)
+		return by, nil, fmt.Errorf("find action %s: %w", id, err)
 	}
-	found, err := s.measured(ctx, `SELECT `+measuredColumns+` FROM attempt_usage u JOIN actions a ON a.id = u.action_id `+ending+`
+	all, err = s.measured(ctx, `SELECT `+measuredColumns+` FROM attempt_usage u JOIN actions a ON a.id = u.action_id `+ending+`
 		WHERE u.action_id = $1 ORDER BY u.attempt`, actionID)
 	if err != nil {
-		return nil, fmt.Errorf("read what action %s used: %w", id, err)
+		return by, nil, fmt.Errorf("read what action %s used: %w", id, err)
 	}
-	return found, nil
+	return by, all, nil
 }
 
 // Task names a task. An empty version means all versions.
