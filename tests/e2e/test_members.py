@@ -134,6 +134,18 @@ def test_a_killed_demo_goes_on_with_its_members(machine: Server, tmp_path: pathl
     assert phase_of(handle) == "succeeded"
 
 
+def test_a_stopped_demo_leaves_no_process_and_its_action_ends(machine: Server, tmp_path: pathlib.Path):
+    handle = flyte.run(members.waits, str(tmp_path))
+    running = pids(tmp_path)
+    machine.stop()
+    assert not any(alive(pid) for pid in running)
+    machine.start()
+    connect(machine)
+    (tmp_path / "enough").touch()  # for members that start again
+    remote.Run.get(handle.name).wait(quiet=True)
+    assert phase_of(handle) in ("succeeded", "failed")
+
+
 @pytest.fixture(scope="module")
 def without_root(tmp_path_factory, home):
     if why := refused(AS_USER):
