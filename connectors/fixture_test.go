@@ -31,17 +31,18 @@ import (
 
 // fixture is the service alongside the real runs service, on one database.
 type fixture struct {
-	t       testing.TB
-	db      *pgxpool.Pool
-	blobs   *blobstore.Store
-	config  connectors.Config
-	runs    workflowconnect.RunServiceClient
-	engine  enginev1connect.EngineServiceClient
-	insight insightv1connect.InsightServiceClient
-	sink    *events.Sink
-	values  map[string]string // of secrets
-	stop    func()
-	client  *lateClient
+	t          testing.TB
+	db         *pgxpool.Pool
+	blobs      *blobstore.Store
+	config     connectors.Config
+	runs       workflowconnect.RunServiceClient
+	engine     enginev1connect.EngineServiceClient
+	connectors insightv1connect.ConnectorInsightServiceClient
+	insight    insightv1connect.InsightServiceClient
+	sink       *events.Sink
+	values     map[string]string // of secrets
+	stop       func()
+	client     *lateClient
 }
 
 // lateClient is the client of a service that is made after the runs service.
@@ -122,6 +123,7 @@ func (f *fixture) replica() (stop func()) {
 	f.t.Cleanup(stop)
 	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	service.Mount(mux)
+	f.connectors = insightv1connect.NewConnectorInsightServiceClient(rpc.InProcess(mux), rpc.InProcessURL)
 	f.client.ConnectorRegistryServiceClient = enginev1connect.NewConnectorRegistryServiceClient(rpc.InProcess(mux), rpc.InProcessURL)
 	return stop
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/connectors/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -171,7 +172,9 @@ func (w wakes) heard(n pgdb.Notification) {
 
 // Mount registers the handlers.
 func (s *Service) Mount(r rpc.Registrar) {
-	r.Handle(enginev1connect.NewConnectorRegistryServiceHandler(s.handler, connect.WithHandlerOptions(r.Options()...)))
+	options := connect.WithHandlerOptions(r.Options()...)
+	r.Handle(enginev1connect.NewConnectorRegistryServiceHandler(s.handler, options))
+	r.Handle(insightv1connect.NewConnectorInsightServiceHandler(s.handler, options))
 }
 
 // Start starts the loops.

@@ -116,6 +116,9 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.insight.v1.CodeService": {
 		"GetCode": {people, "task.view", on("action_id")},
 	},
+	"flytebinary.insight.v1.ConnectorInsightService": {
+		"ListConnectors": {people, "system.view", nothing("connectors belong to the installation")},
+	},
 	"flytebinary.insight.v1.FileService": {
 		"CreateFileLink": {people, "data.view", on("action_id")},
 		"ListFiles":      {people, "data.view", on("action_id")},

@@ -11,6 +11,7 @@ import { everywhere } from "@/entities/access/rights";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { Metrics } from "./metrics";
 import { Components, Repairs } from "./components";
+import { Connectors } from "./connectors";
 import { Queues } from "./queues";
 import type { SystemSearch } from "./search";
 import { Settings } from "./settings";
@@ -60,6 +61,7 @@ export function SystemPage() {
           />
           <Components components={system.components} />
           {queues && <Queues queues={queues} />}
+          <Connectors />
           <Repairs repairs={system.repairs} />
           <Metrics figures={system.figures} history={history} />
           <Settings settings={system.settings} search={search} onSearch={(next) => void navigate({ to: "/system", search: next, replace: true })} />
