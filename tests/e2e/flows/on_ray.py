@@ -15,8 +15,13 @@ from flows.gang import until
 # Nodes of one machine would take the same ports for their workers.
 STORE = {"object-store-memory": "80000000", "num-cpus": "1", "min-worker-port": "0", "max-worker-port": "0"}
 SMALL = flyte.Resources(cpu="100m", memory="3Gi")
+# The first: a node ends with its cluster, so there is nothing to drain. The others: a busy machine is slow, not lost.
+PATIENCE = {
+    "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0", "RAY_agent_register_timeout_ms": "300000", "RAY_health_check_timeout_ms": "60000",
+    "RAY_health_check_initial_delay_ms": "60000",
+}
 env = flyte.TaskEnvironment(
-    name="on_ray", resources=SMALL, env_vars={"RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0"},
+    name="on_ray", resources=SMALL, env_vars=PATIENCE,
     plugin_config=RayJobConfig(
         # Ray has sockets in its directory, and their paths must be short.
         head_node_config=HeadNodeConfig(ray_start_params={**STORE, "temp-dir": "/tmp/ray-of-operators"}),
