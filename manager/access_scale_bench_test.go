@@ -134,7 +134,7 @@ func reportDecisions(b *testing.B, decide func()) {
 			decide()
 		}
 	}
-	b.ReportMetric(float64((cpuTime(b) - before).Nanoseconds())/1000/each/float64(rounds), "µs-CPU")
+	b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/1000/each/float64(rounds), "µs-CPU")
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
