@@ -56,8 +56,11 @@ export function timeOf(points: readonly UsagePoint[], column: number): Date | un
   return new Date(first + (column * (last - first)) / Math.max(1, Math.min(columns, points.length) - 1));
 }
 
+/** Of the largest line, so that the number at the top of a chart has room above it. */
+const headroom = 1.25;
+
 /** What a chart shows at its top: all lines that are not far above the curve. */
 export function topOf(peak: number, lines: readonly (number | undefined)[]): number {
   const near = lines.filter((line): line is number => line !== undefined && line <= 5 * Math.max(peak, 1));
-  return Math.max(1, peak, ...near) * 1.05;
+  return Math.max(1, peak, ...near) * headroom;
 }

@@ -111,6 +111,7 @@ function Curve({
   const request = resource.of(usage.requests);
   const limit = resource.of(usage.limits);
   const max = topOf(peak, [request, limit]);
+  const named = (word: string, value: number) => (value > max ? `${word} ${resource.write(value)}, above` : word);
   const flat = (value: number | undefined) => (value === undefined || value > max ? values.map(() => undefined) : values.map(() => value));
   return (
     <Chart
@@ -131,12 +132,12 @@ function Curve({
           <Sign look="median" /> used
           {request !== undefined && (
             <>
-              <Sign look="tail" /> request
+              <Sign look="tail" /> {named("request", request)}
             </>
           )}
           {limit !== undefined && (
             <>
-              <Sign look="failed" /> limit
+              <Sign look="failed" /> {named("limit", limit)}
             </>
           )}
         </>
