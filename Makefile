@@ -196,6 +196,11 @@ differential: build-demo cluster-tools ## Run the same programs cold, warm and p
 connectors-crashes: postgres ## Kill a process at each step of a connector's job, and check that there is one job
 	go test -count=1 -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrash ./connectors
 
+.PHONY: connectors-plugins
+connectors-plugins: build-demo cluster-tools ## Run the SDK's plugins for BigQuery, Snowflake and Databricks against doubles of the clouds; installs 1.2 GB
+	@tools/python-env.sh .cache/connectors-python -r tests/e2e/requirements-connectors.txt
+	.cache/connectors-python/bin/python -m pytest tests/e2e/test_connector_plugins.py $(ARGS)
+
 .PHONY: faults
 faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'
 	go run ./tests/faults $(ARGS)
@@ -365,5 +370,5 @@ $(BIN)/protoc-gen-go: tools/go.mod
 
 .PHONY: clean
 clean: ## Remove build output; keep downloads
-	rm -rf bin $(BIN) .cache/e2e-python .cache/differential-python .cache/moto .cache/envoy .cache/demo-python console/test-results console/screenshots
+	rm -rf bin $(BIN) .cache/e2e-python .cache/differential-python .cache/connectors-python .cache/moto .cache/envoy .cache/demo-python console/test-results console/screenshots
 	find console/dist -mindepth 1 ! -name .keep -delete

@@ -88,6 +88,11 @@ func TestAJobRuns(t *testing.T) {
 	require.Equal(t, "r", metadata.GetLabels()["flyte.org/run"])
 	require.Equal(t, "fast", metadata.GetEnvironmentVariables()["MODE"])
 	require.Equal(t, "a0", metadata.GetEnvironmentVariables()["ACTION_NAME"])
+	variables := map[string]string{}
+	for _, pair := range sent.GetTemplate().GetContainer().GetEnv() {
+		variables[pair.GetKey()] = pair.GetValue()
+	}
+	require.Equal(t, metadata.GetEnvironmentVariables(), variables, "the program of the task starts with these")
 	require.Regexp(t, `^r-a0-[0-9a-f]{8}-0$`, metadata.GetAnnotations()[connectors.AnnotationKey])
 	require.EqualValues(t, 1, metadata.GetMaxAttempts())
 }

@@ -3,6 +3,7 @@ package connectors
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
@@ -50,9 +51,23 @@ func (w *worker) request(ctx context.Context, j *store.Job, assigned *enginev1.A
 	if err != nil {
 		return nil, err
 	}
+	metadata := w.metadata(about, j, assigned)
+	if container := template.GetContainer(); len(container.GetCommand())+len(container.GetArgs()) > 0 {
+		// A connector such as that of Databricks starts the program of the task with the variables that the container has.
+		container.Env = pairs(metadata.GetEnvironmentVariables())
+	}
 	return &connectorv2.CreateTaskRequest{
-		Inputs: inputs, Template: template, OutputPrefix: about.Dir(), TaskExecutionMetadata: w.metadata(about, j, assigned),
+		Inputs: inputs, Template: template, OutputPrefix: about.Dir(), TaskExecutionMetadata: metadata,
 	}, nil
+}
+
+// pairs are variables in the order of their names.
+func pairs(env map[string]string) []*core.KeyValuePair {
+	all := make([]*core.KeyValuePair, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		all = append(all, &core.KeyValuePair{Key: name, Value: env[name]})
+	}
+	return all
 }
 
 // rendered is the template with the values of the attempt in its command, its arguments and its statement.
