@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
@@ -24,7 +25,8 @@ type carriedKey struct{}
 func (r *Recorder) carry(ctx context.Context, call store.AuditEnd) (context.Context, func(authz.Outcome, error)) {
 	c := &carried{end: call}
 	c.end.Event.Outcome = authz.Succeeded.String()
-	return context.WithValue(ctx, carriedKey{}, c), func(outcome authz.Outcome, err error) {
+	handled := pgdb.WithRecord(context.WithValue(ctx, carriedKey{}, c), record{r, c})
+	return handled, func(outcome authz.Outcome, err error) {
 		if c.made.Load() {
 			return
 		}
@@ -36,6 +38,28 @@ func (r *Recorder) carry(ctx context.Context, call store.AuditEnd) (context.Cont
 		event := call.Event
 		event.Outcome, event.Error = outcome.String(), errorText(err)
 		r.add(store.AuditEnd{Event: event})
+	}
+}
+
+// record is what the transaction of a change stores, outside the writer of runs.
+type record struct {
+	recorder *Recorder
+	*carried
+}
+
+// Queue implements pgdb.Record.
+func (r record) Queue(statements *pgx.Batch) error {
+	if r.made.Load() {
+		return nil
+	}
+	r.queued.Store(true)
+	return store.QueueAudit(statements, []store.AuditEnd{r.end})
+}
+
+// Committed implements pgdb.Record.
+func (r record) Committed() {
+	if r.made.CompareAndSwap(false, true) {
+		r.recorder.add(r.end)
 	}
 }
 

@@ -26,11 +26,21 @@ const (
 	within
 )
 
-// carrying are procedures that make their change by one operation of the writer of runs, whose transaction carries the record.
+// carrying are procedures that make their change by one transaction, which carries the record: that of the writer of runs, or one of pgdb.Change.
 var carrying = []string{
+	"/flytebinary.access.v1.AccessService/CreateBinding", "/flytebinary.access.v1.AccessService/DeleteBinding",
+	"/flytebinary.access.v1.AccessService/DeleteRole", "/flytebinary.access.v1.AccessService/PutRole",
+	"/flytebinary.access.v1.KeyService/CreateKey", "/flytebinary.access.v1.KeyService/RevokeKey",
+	"/flyteidl2.artifact.ArtifactService/CreateArtifact", "/flyteidl2.artifact.ArtifactService/DeleteArtifact",
+	"/flyteidl2.project.ProjectService/CreateProject", "/flyteidl2.project.ProjectService/UpdateProject",
+	"/flyteidl2.settings.SettingsService/CreateSettings", "/flyteidl2.settings.SettingsService/UpdateSettings",
+	"/flyteidl2.trigger.TriggerService/DeleteTriggers", "/flyteidl2.trigger.TriggerService/DeployTrigger", "/flyteidl2.trigger.TriggerService/UpdateTriggers",
 	"/flyteidl2.workflow.RunService/AbortAction", "/flyteidl2.workflow.RunService/AbortRun",
 	"/flyteidl2.workflow.RunService/CreateRun", "/flyteidl2.workflow.RunService/SignalEvent",
 }
+
+// InTransaction are the procedures whose record is committed with their change. All others that change something are recorded around it.
+func InTransaction() []string { return slices.Clone(carrying) }
 
 // reading are the verbs that change nothing.
 var reading = []string{"view", "use", "call", "select", "discover", "verify"}

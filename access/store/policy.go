@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
 
 // MemberKind says what sort of member a binding names.
@@ -55,7 +57,7 @@ func (s *Store) PolicyVersion(ctx context.Context) (version int64, err error) {
 
 // changePolicy changes something on which decisions depend, and tells all replicas.
 func (s *Store) changePolicy(ctx context.Context, change func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := change(tx); err != nil {
 			return err
 		}

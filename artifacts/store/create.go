@@ -44,7 +44,7 @@ var ErrExists = errors.New("the version exists")
 // schema fixes it.
 func (s *Store) Create(ctx context.Context, n NewVersion) (*Version, error) {
 	v := &Version{VersionKey: n.VersionKey, Org: n.Org, CreatedBy: n.CreatedBy, Spec: n.Spec}
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		// Retention decides under the same lock, exclusively: it sees this version, or this version comes after it.
 		if err := pgdb.LockRetentionShared(ctx, tx); err != nil {
 			return err

@@ -6,12 +6,14 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
 
 // Delete deletes a version with everything that belongs to it, and reports whether there was one. A name without
 // versions goes, too, unless it was declared.
 func (s *Store) Delete(ctx context.Context, key VersionKey) (deleted bool, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		name, err := nameID(ctx, tx, key.Name, "FOR UPDATE")
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil

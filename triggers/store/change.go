@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
 
 // Change is a decided change of a trigger.
@@ -31,7 +33,7 @@ func (s *Store) ChangeTasks(ctx context.Context, tasks []Task, mark *int64, deci
 		return cmp.Or(cmp.Compare(a.Project, b.Project), cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Name, b.Name))
 	})
 	tasks = slices.Compact(tasks)
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		var found []*Trigger
 		before := map[int64]*Trigger{}
 		for _, task := range tasks {

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
@@ -55,28 +57,32 @@ var projectFields = listquery.Schema{
 
 // Create stores a new project. It returns AlreadyExists when the id is taken.
 func (s *Projects) Create(ctx context.Context, p Project, now time.Time) error {
-	inserted, err := s.insert(ctx, p, now)
-	if err != nil {
+	return pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		inserted, err := insertProject(ctx, tx, p, now)
+		if err == nil && !inserted {
+			return rpc.AlreadyExists("project %s already exists", p.ID)
+		}
 		return err
-	}
-	if !inserted {
-		return rpc.AlreadyExists("project %s already exists", p.ID)
-	}
-	return nil
+	})
 }
 
 // Seed stores those of the projects that do not exist yet.
 func (s *Projects) Seed(ctx context.Context, ids []string, now time.Time) error {
 	for _, id := range ids {
-		if _, err := s.insert(ctx, Project{ID: id, Name: id}, now); err != nil {
+		if _, err := insertProject(ctx, s.pool, Project{ID: id, Name: id}, now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Projects) insert(ctx context.Context, p Project, now time.Time) (bool, error) {
-	tag, err := s.pool.Exec(ctx, `
+// executor runs a statement; a pool and a transaction do.
+type executor interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+func insertProject(ctx context.Context, db executor, p Project, now time.Time) (bool, error) {
+	tag, err := db.Exec(ctx, `
 		INSERT INTO projects (id, name, description, labels, state, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT DO NOTHING`,
 		p.ID, p.Name, p.Description, noNil(p.Labels), p.State, now)
@@ -88,16 +94,18 @@ func (s *Projects) insert(ctx context.Context, p Project, now time.Time) (bool, 
 
 // Update replaces everything but the id. It returns NotFound when the project does not exist.
 func (s *Projects) Update(ctx context.Context, p Project, now time.Time) error {
-	tag, err := s.pool.Exec(ctx, `
-		UPDATE projects SET name = $2, description = $3, labels = $4, state = $5, updated_at = $6 WHERE id = $1`,
-		p.ID, p.Name, p.Description, noNil(p.Labels), p.State, now)
-	if err != nil {
-		return fmt.Errorf("update project %s: %w", p.ID, err)
-	}
-	if tag.RowsAffected() == 0 {
-		return rpc.NotFound("project %s does not exist", p.ID)
-	}
-	return nil
+	return pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE projects SET name = $2, description = $3, labels = $4, state = $5, updated_at = $6 WHERE id = $1`,
+			p.ID, p.Name, p.Description, noNil(p.Labels), p.State, now)
+		if err != nil {
+			return fmt.Errorf("update project %s: %w", p.ID, err)
+		}
+		if tag.RowsAffected() == 0 {
+			return rpc.NotFound("project %s does not exist", p.ID)
+		}
+		return nil
+	})
 }
 
 // Get reads a project in any state. It returns NotFound when the project does not exist.

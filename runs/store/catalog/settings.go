@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -61,23 +62,33 @@ func (s *Settings) Levels(ctx context.Context, key SettingsKey) ([]SettingsRow, 
 
 // Create stores the first settings of a scope, as version 1. It returns AlreadyExists when the scope has settings.
 func (s *Settings) Create(ctx context.Context, key SettingsKey, body []byte, now time.Time) error {
-	tag, err := s.pool.Exec(ctx, `
-		INSERT INTO settings (domain, project, body, version, updated_at) VALUES ($1, $2, $3, 1, $4) ON CONFLICT DO NOTHING`,
-		key.Domain, key.Project, body, now)
-	if err != nil {
-		return fmt.Errorf("store settings of %s: %w", key, err)
-	}
-	if tag.RowsAffected() == 0 {
-		return rpc.AlreadyExists("settings of %s already exist", key)
-	}
-	return nil
+	return pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO settings (domain, project, body, version, updated_at) VALUES ($1, $2, $3, 1, $4) ON CONFLICT DO NOTHING`,
+			key.Domain, key.Project, body, now)
+		if err != nil {
+			return fmt.Errorf("store settings of %s: %w", key, err)
+		}
+		if tag.RowsAffected() == 0 {
+			return rpc.AlreadyExists("settings of %s already exist", key)
+		}
+		return nil
+	})
 }
 
 // Update replaces the settings of a scope at a version and returns the next version. It returns NotFound when the
 // scope has no settings, FailedPrecondition when they are at another version.
-func (s *Settings) Update(ctx context.Context, key SettingsKey, version int64, body []byte, now time.Time) (int64, error) {
+func (s *Settings) Update(ctx context.Context, key SettingsKey, version int64, body []byte, now time.Time) (next int64, err error) {
+	err = pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		next, err = updateSettings(ctx, tx, key, version, body, now)
+		return err
+	})
+	return next, err
+}
+
+func updateSettings(ctx context.Context, tx pgx.Tx, key SettingsKey, version int64, body []byte, now time.Time) (int64, error) {
 	var next, stored int64
-	err := s.pool.QueryRow(ctx, `
+	err := tx.QueryRow(ctx, `
 		UPDATE settings SET body = $4, version = version + 1, updated_at = $5
 		WHERE domain = $1 AND project = $2 AND version = $3 RETURNING version`,
 		key.Domain, key.Project, version, body, now).Scan(&next)
@@ -87,7 +98,7 @@ func (s *Settings) Update(ctx context.Context, key SettingsKey, version int64, b
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return 0, fmt.Errorf("update settings of %s: %w", key, err)
 	}
-	err = s.pool.QueryRow(ctx, `SELECT version FROM settings WHERE domain = $1 AND project = $2`, key.Domain, key.Project).Scan(&stored)
+	err = tx.QueryRow(ctx, `SELECT version FROM settings WHERE domain = $1 AND project = $2`, key.Domain, key.Project).Scan(&stored)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return 0, rpc.NotFound("settings of %s do not exist", key)
