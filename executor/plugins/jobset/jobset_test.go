@@ -303,7 +303,7 @@ func TestStatesOfJobSets(t *testing.T) {
 			change: func(set *unstructured.Unstructured) { condition(set, "Failed") },
 		},
 		"failed, its pods cleaned up": {
-			phase: failed, reason: failure.GangFailed, words: "one or more job failures",
+			phase: failed, reason: failure.OperatorFailed, words: "one or more job failures",
 			change: func(set *unstructured.Unstructured) { condition(set, "Failed") },
 		},
 	} {
