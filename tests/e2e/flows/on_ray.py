@@ -23,9 +23,8 @@ PATIENCE = {
 env = flyte.TaskEnvironment(
     name="on_ray", resources=SMALL, env_vars=PATIENCE,
     plugin_config=RayJobConfig(
-        # Ray has sockets in its directory, and their paths must be short. The head would end with the server of clients, which gives up
-        # on a busy machine.
-        head_node_config=HeadNodeConfig(ray_start_params={**STORE, "temp-dir": "/tmp/ray-of-operators", "ray-client-server-port": "0"}),
+        # Ray has sockets in its directory, and their paths must be short.
+        head_node_config=HeadNodeConfig(ray_start_params={**STORE, "temp-dir": "/tmp/ray-of-operators"}),
         worker_node_config=[WorkerNodeConfig(group_name="workers", replicas=1, ray_start_params=STORE)],
     ),
 )
