@@ -315,7 +315,7 @@ func TestSignInsThatBeginCountForTheirAddress(t *testing.T) {
 	client.open(client.meta.GetAuthorizationEndpoint() + "?" + client.parameters().Encode())
 	conn, err := pgx.Connect(t.Context(), database)
 	require.NoError(t, err)
-	defer conn.Close(context.WithoutCancel(t.Context()))
+	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the test is over
 	rows, err := conn.Query(t.Context(), `SELECT peer || ' ' || kind FROM access_grants ORDER BY 1`)
 	require.NoError(t, err)
 	begun, err := pgx.CollectRows(rows, pgx.RowTo[string])
