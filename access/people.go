@@ -177,9 +177,9 @@ func (s *signIn) mount(r rpc.Registrar) {
 	r.Handle(authconnect.NewAuthMetadataServiceHandler(metadata, options))
 }
 
-// Authenticate implements authz.Authenticator: access tokens and tokens of the providers, the word of the proxy, and the session of a
-// browser. What a program presents by itself counts before the word of the proxy. Credentials of
-// other kinds are left to their own authenticators.
+// Authenticate implements authz.Authenticator: access tokens and tokens of the providers, the word of the proxy, and the
+// session of a browser. What a program presents by itself counts before the word of the proxy. Credentials of other kinds are
+// left to their own authenticators.
 func (s *signIn) Authenticate(ctx context.Context, request authz.Request) (authz.Identity, error) {
 	person, vouched, err := s.vouched(ctx, request)
 	if err != nil {
@@ -208,7 +208,8 @@ func (s *signIn) Authenticate(ctx context.Context, request authz.Request) (authz
 	}
 }
 
-// vouched is whom the proxy vouches for. Browsers send by themselves what makes the proxy do so, so pages of other sites cannot use it.
+// vouched is whom the proxy vouches for. Browsers send by themselves what makes the proxy do so, so pages of other sites
+// cannot use it.
 func (s *signIn) vouched(ctx context.Context, request authz.Request) (sessions.Person, bool, error) {
 	if s.proxy == nil || !browserguard.Own(request.Method, request.Header) {
 		return sessions.Person{}, false, nil

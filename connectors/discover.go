@@ -23,7 +23,8 @@ const (
 	maxProblem = 1000
 	// hastenWithin is over what time the jobs of a connector that answers again are looked at.
 	hastenWithin = 5 * time.Second
-	// askWithin bounds how long a connector may take to say what it serves: the others are not known before.
+	// askWithin bounds how long a connector may take to say what it can do. Until then, others that it serves, or its other
+	// jobs, wait.
 	askWithin = 5 * time.Second
 	// maxTypeName is the longest name of a type, in bytes.
 	maxTypeName = 200

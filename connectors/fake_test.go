@@ -40,20 +40,22 @@ type fake struct {
 	addr   string
 	server *http.Server
 
-	mu      sync.Mutex
-	types   []*connectorv2.TaskCategory
-	jobs    map[string]*fakeJob // by key
-	creates []*connectorv2.CreateTaskRequest
-	gets    []*connectorv2.GetTaskRequest
-	deletes int
-	first   func(j *fakeJob)       // sets the state of a new job
-	create  func(j *fakeJob) error // what CreateTask answers once the job exists; nil answers its name
-	get     func(j *fakeJob) error // what GetTask answers before anything else
-	remove  func(n int) error      // what the nth DeleteTask answers, from 1
-	meta    []byte                 // what CreateTask answers instead of a name
-	hang    <-chan struct{}        // if it is set, ListConnectors and GetTask answer when it is closed
-	logs    map[string][]string    // the pages of the log of each job, by the token of the page before; nil for a connector without logs
-	hanging int                    // how many GetTask do not answer
+	mu       sync.Mutex
+	types    []*connectorv2.TaskCategory
+	jobs     map[string]*fakeJob // by key
+	creates  []*connectorv2.CreateTaskRequest
+	gets     []*connectorv2.GetTaskRequest
+	deletes  int
+	first    func(j *fakeJob)       // sets the state of a new job
+	create   func(j *fakeJob) error // what CreateTask answers once the job exists; nil answers its name
+	get      func(j *fakeJob) error // what GetTask answers before anything else
+	remove   func(n int) error      // what the nth DeleteTask answers, from 1
+	meta     []byte                 // what CreateTask answers instead of a name
+	hang     <-chan struct{}        // if it is set, ListConnectors and GetTask answer when it is closed
+	logs     map[string][]string    // the pages of the log of each job, by the token of the page before; nil for a connector without logs
+	logsHang bool                   // GetTaskLogs does not answer
+	logCalls int                    // of GetTaskLogs
+	hanging  int                    // how many GetTask do not answer
 }
 
 func newFake(t testing.TB, types ...string) *fake {
@@ -183,8 +185,16 @@ func (f *fake) GetTask(ctx context.Context, r *connectorv2.GetTaskRequest) (*con
 }
 
 func (f *fake) GetTaskLogs(
-	_ context.Context, r *connectorv2.GetTaskLogsRequest, out *connect.ServerStream[connectorv2.GetTaskLogsResponse],
+	ctx context.Context, r *connectorv2.GetTaskLogsRequest, out *connect.ServerStream[connectorv2.GetTaskLogsResponse],
 ) error {
+	f.mu.Lock()
+	f.logCalls++
+	hangs := f.logsHang
+	f.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	job, err := f.of(r.GetResourceMeta())

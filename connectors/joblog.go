@@ -101,21 +101,22 @@ func (w *worker) log(ctx context.Context, j *store.Job) (*joblog, error) {
 // errEnough ends a call whose answer is known.
 var errEnough = errors.New("enough")
 
-// asksForLog finds out whether the connector has logs of jobs of this type, unless it is known. One that does not answer has none for now.
+// asksForLog finds out whether the connector has logs of jobs of this type, unless it is known. One that does not answer in time
+// counts as one without logs until askAgain has passed: each look at each job would wait for it otherwise.
 func (w *worker) asksForLog(ctx context.Context, j *store.Job) {
 	if j.Stage < store.Created || len(j.Meta) == 0 || !w.logged.stale(w.remote.Name, j.TaskType, w.deps.Clock.Now()) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.config.CallTimeout)
+	bounded, cancel := context.WithTimeout(ctx, min(askWithin, w.config.CallTimeout))
 	defer cancel()
-	log, err := w.log(ctx, j)
+	log, err := w.log(bounded, j)
 	if err != nil {
 		return
 	}
-	_, err = log.page(ctx, func([]*dataplane.LogLine) error { return errEnough })
+	_, err = log.page(bounded, func([]*dataplane.LogLine) error { return errEnough })
 	has := err == nil || errors.Is(err, errEnough) || connect.IsWireError(err) && connect.CodeOf(err) == connect.CodeInternal
 	if connect.CodeOf(err) == connect.CodeUnavailable || ctx.Err() != nil {
-		return
+		return // the connector is away, or this process ends
 	}
 	w.logged.set(w.remote.Name, j.TaskType, has, w.deps.Clock.Now())
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/flyte-binary/flyte-binary/connectors"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	connectorv2 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -71,4 +73,21 @@ func TestAConnectorWithoutLogs(t *testing.T) {
 	details := f.reaches("r", succeeded)
 	require.Nil(t, details.GetAttempts()[0].GetLogContext())
 	require.False(t, details.GetAttempts()[0].GetLogsAvailable())
+}
+
+// TestLogsThatHangAreAskedForOnce: a connector that does not answer for logs delays one look, and not each look at each job.
+func TestLogsThatHangAreAskedForOnce(t *testing.T) {
+	fake := newFake(t, "batch_job")
+	fake.begins(success())
+	fake.logsHang = true
+	f := newFixtureWith(t, func(c *connectors.Config) {
+		c.Endpoints, c.CallTimeout = []connectors.Endpoint{fake.endpoint("batch")}, time.Second
+	})
+	f.serves("batch_job")
+	f.run("one", job())
+	f.reaches("one", succeeded)
+	f.run("two", job())
+	details := f.reaches("two", succeeded)
+	require.Nil(t, details.GetAttempts()[0].GetLogContext())
+	fake.with(func() { require.Equal(t, 1, fake.logCalls) })
 }

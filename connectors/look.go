@@ -148,7 +148,8 @@ func (w *worker) found(
 	return next{pause: w.pause(j)}, w.store.Told(ctx, j, phase == common.ActionPhase_ACTION_PHASE_RUNNING, limit)
 }
 
-// succeeded writes the outputs that the connector gives, and records the success. Other jobs have written theirs themselves, or have none.
+// succeeded writes the outputs that the connector gives, and records the success. Other jobs have written theirs themselves,
+// or have none.
 func (w *worker) succeeded(
 	ctx context.Context, j *store.Job, assigned *enginev1.Assignment, outputs *task.Outputs, shown *connectorv2.Resource,
 ) (next, error) {

@@ -90,7 +90,8 @@ func (w *worker) event(j *store.Job, assigned *enginev1.Assignment, phase common
 	return event
 }
 
-// jobID is what people call a job, if the connector's name for it has that as JSON. Other names are not shown: they may have anything.
+// jobID is what people call a job, if the connector's name for it has that as JSON. Other names are not shown: they may have
+// anything.
 func jobID(meta []byte) string {
 	var fields map[string]any
 	if json.Unmarshal(meta, &fields) != nil {

@@ -40,7 +40,8 @@ func attemptOf(j *store.Job, assigned *enginev1.Assignment) *attempts.Attempt {
 	return about
 }
 
-// request is the order to start a job, without secrets. A *failure.Failure in the error's chain means that it cannot run as it is specified.
+// request is the order to start a job, without secrets. A *failure.Failure in the error's chain means that it cannot run as
+// it is specified.
 func (w *worker) request(ctx context.Context, j *store.Job, assigned *enginev1.Assignment) (*connectorv2.CreateTaskRequest, error) {
 	about := attemptOf(j, assigned)
 	inputs, err := about.Inputs(ctx, w.deps.Store)

@@ -17,8 +17,8 @@ import (
 // maxLog is how much of a job's log is stored, in bytes: its beginning.
 const maxLog = 8 << 20
 
-// seal stores the log of a job that has ended, so that it can be read without the connector. A log that cannot be read now is lost: the
-// end of a job does not wait for it.
+// seal stores the log of a job that has ended, so that it can be read without the connector. A log that cannot be read now is
+// lost: the end of a job does not wait for it.
 func (w *worker) seal(ctx context.Context, j *store.Job) {
 	if j.Dir == "" || w.logContext(j) == nil {
 		return

@@ -19,7 +19,8 @@ type Secrets interface {
 	GetSecretValues(ctx context.Context, r *enginev1.GetSecretValuesRequest) (*enginev1.GetSecretValuesResponse, error)
 }
 
-// keptFor is how long values are used before they are read again: one that was changed counts soon, and polls of many jobs cost little.
+// keptFor is how long values are used before they are read again: one that was changed counts soon, and polls of many jobs
+// cost little.
 const keptFor = time.Minute
 
 // place has the secrets of the tasks of a project and domain.
@@ -31,9 +32,9 @@ type kept struct {
 	until time.Time
 }
 
-// secretsOf are the names of the secrets that a task asks for, by the names under which its connector gets them. The SDK's connectors
-// describe theirs in the field custom, by the variable of a secret of the task or by the secret's name; the secret may also have the
-// name that the connector gives it.
+// secretsOf are the names of the secrets that a task asks for, by the names under which its connector gets them. The SDK's
+// connectors describe theirs in the field custom, by the variable of a secret of the task or by the secret's name; the secret
+// may also have the name that the connector gives it.
 func secretsOf(template *core.TaskTemplate) map[string]string {
 	names, variables := map[string]string{}, map[string]string{}
 	for _, secret := range template.GetSecurityContext().GetSecrets() {

@@ -1,6 +1,7 @@
-// Package connectors runs tasks whose work another system does: a connector starts the job there, says how it is, and deletes it. The
-// package takes the assigned actions from the runs service, calls the connectors over gRPC, and reports how the jobs end. No pod runs,
-// and no goroutine waits for a job. It meets the runs service and the secrets through generated clients only.
+// Package connectors runs tasks whose work another system does: a connector starts the job there, says how it is, and deletes
+// it. The package takes the assigned actions from the runs service, calls the connectors over gRPC, and reports how the jobs
+// end. No pod runs, and no goroutine waits for a job. It meets the runs service and the secrets through generated clients
+// only.
 package connectors
 
 import (

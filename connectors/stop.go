@@ -59,8 +59,8 @@ func (w *worker) stop(ctx context.Context, j *store.Job) (next, error) {
 	return w.failed(ctx, j, assigned, failure.OverTime(failure.RuntimeExceeded, timelimit.Runtime.Message(limit)), nil)
 }
 
-// named finds out how the connector calls a job that was requested and whose answer is not known, so that it can be deleted: it asks for it
-// again with the same key. Otherwise what follows is the result, and the stage of the job stays.
+// named finds out how the connector calls a job that was requested and whose answer is not known, so that it can be deleted:
+// it asks for it again with the same key. Otherwise what follows is the result, and the stage of the job stays.
 func (w *worker) named(ctx context.Context, j *store.Job) (next, error) {
 	answer, err := w.deps.Engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{j.UID}, Ended: true})
 	if err != nil {

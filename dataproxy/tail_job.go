@@ -6,7 +6,8 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 )
 
-// job follows the log of a job of a connector. nil never comes: when the connector has no longer the job, the stored log has the rest.
+// job follows the log of a job of a connector. nil never comes: when the connector has no longer the job, the stored log has
+// the rest.
 func (t *tail) job(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

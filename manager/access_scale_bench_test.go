@@ -25,9 +25,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// BenchmarkAccessAtScale calls a server that has a million bindings, 10,000 projects and 90,000 runs, as callers who may see some of
-// the projects. It reports the times of a call and the processor time of this process, the client included, and of Postgres. The
-// budget of a list is 20 ms at the 99th percentile, that of a decision 50 µs of processor time.
+// BenchmarkAccessAtScale calls a server that has a million bindings, 10,000 projects and 90,000 runs, as callers who may see
+// some of the projects. It reports the times of a call and the processor time of this process, the client included, and of
+// Postgres. The budget of a list is 20 ms at the 99th percentile, that of a decision 50 µs of processor time.
 func BenchmarkAccessAtScale(b *testing.B) {
 	config := testConfig(b)
 	config.Access.Limits.RequestsPerSecond = 0
@@ -79,7 +79,8 @@ func BenchmarkAccessAtScale(b *testing.B) {
 	}
 }
 
-// fillTenants makes the projects, their runs and the bindings. The callers sees-N have a role in N projects each, the others in twenty.
+// fillTenants makes the projects, their runs and the bindings. The callers sees-N have a role in N projects each, the others
+// in twenty.
 func fillTenants(b *testing.B, pool *pgxpool.Pool) {
 	b.Helper()
 	rows := storetest.DefaultConfig()

@@ -16,8 +16,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
-// refuseRecords makes it impossible to record that a change was made in the transaction of the change. Records of what has begun are
-// taken.
+// refuseRecords makes it impossible to record that a change was made in the transaction of the change. Records of what has
+// begun are taken.
 const refuseRecords = `
 	CREATE FUNCTION refuse_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		IF NEW.event->>'Outcome' = 'succeeded' THEN RAISE EXCEPTION 'no record is taken'; END IF;
@@ -25,8 +25,9 @@ const refuseRecords = `
 	END $$;
 	CREATE TRIGGER refuse_record BEFORE INSERT ON access_audit_open FOR EACH ROW EXECUTE FUNCTION refuse_record()`
 
-// TestChangesAndTheirRecordsAreOneTransaction makes each change whose record is part of its transaction. While the record cannot be stored,
-// the change fails and nothing has changed: so no process that dies, whenever it does, leaves one without the other.
+// TestChangesAndTheirRecordsAreOneTransaction makes each change whose record is part of its transaction. While the record
+// cannot be stored, the change fails and nothing has changed: so no process that dies, whenever it does, leaves one without
+// the other.
 func TestChangesAndTheirRecordsAreOneTransaction(t *testing.T) {
 	var database string
 	url := startWithRoles(t, func(c *configuration.Config) { database = c.Database.URL })

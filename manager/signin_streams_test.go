@@ -37,8 +37,8 @@ func endsUnauthenticated(t *testing.T, stream runsStream, words string) {
 	require.NoError(t, stream.Close())
 }
 
-// TestStreamsEndWhenTokensExpire: those that began with the token of a provider, once the minute has passed by which clocks may differ, and
-// those that began with a key that has an end. A client that calls with a new token gets a new stream.
+// TestStreamsEndWhenTokensExpire: those that began with the token of a provider, once the minute has passed by which clocks
+// may differ, and those that began with a key that has an end. A client that calls with a new token gets a new stream.
 func TestStreamsEndWhenTokensExpire(t *testing.T) {
 	clk := shiftedBy(0)
 	server, issuer, _ := startWithProvidersAt(t, clk)
@@ -70,8 +70,8 @@ func TestStreamsEndWhenTokensExpire(t *testing.T) {
 	endsUnauthenticated(t, byKey, "ended at")
 }
 
-// TestStreamsEndWithTheirCredentials watches runs with a session and with a key, and ends these: no one has changed what the callers
-// may see, and still the streams end.
+// TestStreamsEndWithTheirCredentials watches runs with a session and with a key, and ends these: no one has changed what the
+// callers may see, and still the streams end.
 func TestStreamsEndWithTheirCredentials(t *testing.T) {
 	server := startSignIn(t, func(c *configuration.Config) {
 		c.Access.Bindings = []access.BindingConfig{{User: "grace", Role: "viewer"}}

@@ -160,8 +160,8 @@ func TestWhyAnAttemptIsNotMeasuredIsSaid(t *testing.T) {
 	}
 }
 
-// BenchmarkUsageOfAThousandAttempts records an hour of measurements of 1,000 attempts, a minute at a time, and reports the processor time of
-// the server for each minute, and the bytes of rows afterwards.
+// BenchmarkUsageOfAThousandAttempts records an hour of measurements of 1,000 attempts, a minute at a time, and reports the
+// processor time of the server for each minute, and the bytes of rows afterwards.
 func BenchmarkUsageOfAThousandAttempts(b *testing.B) {
 	const attempts, perMinute = 1000, 4
 	c := newWriteFixture(b, nil)

@@ -20,8 +20,9 @@ type carried struct {
 
 type carriedKey struct{}
 
-// carry returns the context in which a call is handled, and what is called at its end. Once the change is committed, the record says
-// so, whatever answer the client gets: it may not have waited. A call that changed nothing is recorded at its end.
+// carry returns the context in which a call is handled, and what is called at its end. Once the change is committed, the
+// record says so, whatever answer the client gets: it may not have waited. A call that changed nothing is recorded at its
+// end.
 func (r *Recorder) carry(ctx context.Context, call store.AuditEnd) (context.Context, func(authz.Outcome, error)) {
 	c := &carried{end: call}
 	c.end.Event.Outcome = authz.Succeeded.String()

@@ -26,7 +26,8 @@ const (
 	within
 )
 
-// carrying are procedures that make their change by one transaction, which carries the record: that of the writer of runs, or one of pgdb.Change.
+// carrying are procedures that make their change by one transaction, which carries the record: that of the writer of runs, or
+// one of pgdb.Change.
 var carrying = []string{
 	"/flytebinary.access.v1.AccessService/CreateBinding", "/flytebinary.access.v1.AccessService/DeleteBinding",
 	"/flytebinary.access.v1.AccessService/DeleteRole", "/flytebinary.access.v1.AccessService/PutRole",
@@ -39,7 +40,8 @@ var carrying = []string{
 	"/flyteidl2.workflow.RunService/CreateRun", "/flyteidl2.workflow.RunService/SignalEvent",
 }
 
-// InTransaction are the procedures whose record is committed with their change. All others that change something are recorded around it.
+// InTransaction are the procedures whose record is committed with their change. All others that change something are recorded
+// around it.
 func InTransaction() []string { return slices.Clone(carrying) }
 
 // reading are the verbs that change nothing.
@@ -52,8 +54,8 @@ var (
 	notedProcedures  = []string{"/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink", "/flytebinary.insight.v1.FileService/CreateFileLink"}
 )
 
-// ofTasks are permissions that processes of tasks use all the time. Where access is open they are anonymous, as everyone is, and the
-// history of their run has what they did.
+// ofTasks are permissions that processes of tasks use all the time. Where access is open they are anonymous, as everyone is,
+// and the history of their run has what they did.
 var ofTasks = []string{"action.enqueue", "action.report", "action.update", "data.upload"}
 
 // mannerOf is how an allowed call of a caller is recorded. Calls of tasks and of parts of the installation are in the history
@@ -81,12 +83,12 @@ func (r *Recorder) mannerOf(kind authz.Kind, entry authz.Entry) manner {
 	}
 }
 
-// reads is the permission to read the record. That someone reads it is recorded before the first row is sent: a copy of the record has left
-// even if the process dies then.
+// reads is the permission to read the record. That someone reads it is recorded before the first row is sent: a copy of the
+// record has left even if the process dies then.
 const reads = "audit.view"
 
-// outside reports whether a call changes what is not in the database of its record, or sends the record itself, so that its record must be on
-// disk first.
+// outside reports whether a call changes what is not in the database of its record, or sends the record itself, so that its
+// record must be on disk first.
 func outside(permission string) bool {
 	return strings.HasPrefix(permission, "secret.") || permission == reads
 }

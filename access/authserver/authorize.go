@@ -58,7 +58,8 @@ func (s *Server) Waiting(ctx context.Context, id string) (request Request, found
 	return request, found, err
 }
 
-// Approve answers a request for the person of a session, once, and returns the URL of the client at which the browser delivers the code.
+// Approve answers a request for the person of a session, once, and returns the URL of the client at which the browser
+// delivers the code.
 func (s *Server) Approve(ctx context.Context, id string, by sessions.Session) (redirect string, found bool, err error) {
 	var request Request
 	if found, err = s.Store.TakeGrant(ctx, store.GrantRequest, id, &request); err != nil || !found {

@@ -67,8 +67,8 @@ func (s *Server) DeviceWaits(ctx context.Context, userCode string) (waits bool, 
 	return s.Store.Grant(ctx, store.GrantUserCode, userCode, &code)
 }
 
-// AnswerDevice lets the device that waits under a code sign in as the person of a session, or refuses it if allow is false. found is
-// false if none waits.
+// AnswerDevice lets the device that waits under a code sign in as the person of a session, or refuses it if allow is false.
+// found is false if none waits.
 func (s *Server) AnswerDevice(ctx context.Context, userCode string, by sessions.Session, allow bool) (found bool, err error) {
 	var code string
 	if found, err = s.Store.TakeGrant(ctx, store.GrantUserCode, userCode, &code); err != nil || !found {

@@ -123,8 +123,8 @@ type Login struct {
 	State, Nonce, Verifier string
 }
 
-// LoginURL is where a browser goes to sign in. A provider that does not answer now is an *UnreachableError, so that people learn why
-// instead of being sent there.
+// LoginURL is where a browser goes to sign in. A provider that does not answer now is an *UnreachableError, so that people
+// learn why instead of being sent there.
 func (p *Provider) LoginURL(ctx context.Context, login Login) (string, error) {
 	known, _, err := p.discovered(ctx)
 	if err != nil {
@@ -184,8 +184,8 @@ func (p *Provider) complete(ctx context.Context, known *oidc.Provider, token *oa
 	return claims.add(info)
 }
 
-// Verify returns the person whose token a program presents, and when it is no longer accepted: a minute after it expires, for clocks that
-// differ. The token must be for this installation.
+// Verify returns the person whose token a program presents, and when it is no longer accepted: a minute after it expires, for
+// clocks that differ. The token must be for this installation.
 func (p *Provider) Verify(ctx context.Context, raw string) (sessions.Person, time.Time, error) {
 	_, signed, err := p.discovered(ctx)
 	if err != nil {

@@ -45,8 +45,8 @@ func (s *Store) PutGrant(ctx context.Context, kind GrantKind, value string, data
 	return nil
 }
 
-// ChangeGrant replaces the data of a grant that has not expired, and keeps its end. A person has answered it, so it no longer counts for
-// the address that began it.
+// ChangeGrant replaces the data of a grant that has not expired, and keeps its end. A person has answered it, so it no longer
+// counts for the address that began it.
 func (s *Store) ChangeGrant(ctx context.Context, kind GrantKind, value string, data any) error {
 	body, err := json.Marshal(data)
 	if err != nil {

@@ -26,10 +26,11 @@ type grantBounds struct {
 	count        atomic.Int64 // of grants that this process has begun
 }
 
-// BeginGrant is PutGrant for a sign-in that anybody can begin, from the address of a client. Too many of them delete others, and no one is
-// refused: a limit that refuses would let a client that reaches it keep everybody else from signing in until the grants expire. What goes is the oldest
-// of the same address, and in all the oldest of the address that has the most. So a flood from one address deletes its own, and
-// a flood from behind a proxy has to begin 5,000 sign-ins in the time that a person needs for one.
+// BeginGrant is PutGrant for a sign-in that anybody can begin, from the address of a client. Too many of them delete others,
+// and no one is refused: a limit that refuses would let a client that reaches it keep everybody else from signing in until
+// the grants expire. What goes is the oldest of the same address, and in all the oldest of the address that has the most. So
+// a flood from one address deletes its own, and a flood from behind a proxy has to begin 5,000 sign-ins in the time that a
+// person needs for one.
 func (s *Store) BeginGrant(ctx context.Context, peer string, kind GrantKind, value string, data any, lifetime time.Duration) error {
 	body, err := json.Marshal(data)
 	if err != nil {

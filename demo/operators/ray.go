@@ -30,8 +30,9 @@ const (
 	clientPort       = "10001"
 )
 
-// drainSeconds is the variable that says how long a node waits for its work to end when it is asked to end, in seconds. The default
-// of 30 is for nodes whose work continues elsewhere. Here a node ends with its cluster, and would keep its memory from the next one.
+// drainSeconds is the variable that says how long a node waits for its work to end when it is asked to end, in seconds. The
+// default of 30 is for nodes whose work continues elsewhere. Here a node ends with its cluster, and would keep its memory
+// from the next one.
 const drainSeconds = "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"
 
 // rayPoll is how often the dashboard is asked while it does not say how the job ended.

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkThousandPods measures one round over 1,000 pods on 20 nodes, with all that a kubelet says of a pod, and reports the processor
-// time of this process, which is the kubelets, too, and the bytes that they send.
+// BenchmarkThousandPods measures one round over 1,000 pods on 20 nodes, with all that a kubelet says of a pod, and reports
+// the processor time of this process, which is the kubelets, too, and the bytes that they send.
 func BenchmarkThousandPods(b *testing.B) {
 	const nodes, pods = 20, 50
 	f := newFixture(b)

@@ -237,8 +237,8 @@ func (s *sum) amounts() *insightv1.Amounts {
 	}
 }
 
-// rate is how many thousandths of a core a pod used between two measurements, exactly where both have a total. A container that started
-// again begins at 0.
+// rate is how many thousandths of a core a pod used between two measurements, exactly where both have a total. A container
+// that started again begins at 0.
 func rate(before, now usage) *uint64 {
 	if before.total != nil && now.total != nil && *now.total >= *before.total {
 		if span := now.at.Sub(before.at); span > 0 {

@@ -1,6 +1,6 @@
-// Package backlog refuses new runs of a project, or of a caller, that has more under way than its limits allow, so that CreateRun does not
-// accept runs much faster than the cluster starts them. Children of actions that run are never refused here: parents that wait
-// for each other's children to end would wait forever. Queues and runs have limits for them.
+// Package backlog refuses new runs of a project, or of a caller, that has more under way than its limits allow, so that
+// CreateRun does not accept runs much faster than the cluster starts them. Children of actions that run are never refused
+// here: parents that wait for each other's children to end would wait forever. Queues and runs have limits for them.
 package backlog
 
 import (
@@ -35,8 +35,9 @@ type Counter interface {
 // owner is a project or a caller.
 type owner struct{ project, caller string }
 
-// Backlog knows about how much each project and each caller has under way. It is safe for concurrent use. Its counts are at most a second
-// old, or ten seconds where other processes create runs, so a limit may be exceeded by what is created meanwhile.
+// Backlog knows about how much each project and each caller has under way. It is safe for concurrent use. Its counts are at
+// most a second old, or ten seconds where other processes create runs, so a limit may be exceeded by what is created
+// meanwhile.
 type Backlog struct {
 	config  Config
 	counter Counter
@@ -63,8 +64,8 @@ type count struct {
 	at      time.Time          // GUARDED_BY(mu)
 }
 
-// Enter counts a run that is about to be created, or returns an error when the project or the caller is at a limit. A caller without
-// a name counts for the project alone.
+// Enter counts a run that is about to be created, or returns an error when the project or the caller is at a limit. A caller
+// without a name counts for the project alone.
 func (b *Backlog) Enter(ctx context.Context, project, caller string) error {
 	if caller != "" {
 		if err := b.enter(ctx, owner{caller: caller}); err != nil {

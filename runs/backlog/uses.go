@@ -13,8 +13,8 @@ type Use struct {
 	Used int
 }
 
-// Uses are the limits of a caller, unless it is empty, and those of a project, unless it is empty. What is under way is counted at most
-// once a second.
+// Uses are the limits of a caller, unless it is empty, and those of a project, unless it is empty. What is under way is
+// counted at most once a second.
 func (b *Backlog) Uses(ctx context.Context, project, caller string) (uses []Use, err error) {
 	if caller != "" {
 		if uses, err = b.uses(ctx, owner{caller: caller}); err != nil {

@@ -45,7 +45,8 @@ func read(object *unstructured.Unstructured) operated.Reading {
 		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED}
 	}
 	if failed := operated.Condition(object, "Failed"); failed != nil {
-		// A pod whose program failed stays, and is to blame. Where none is there, it was deleted, which is not a failure of the task.
+		// A pod whose program failed stays, and is to blame. Where none is there, it was deleted, which is not a failure of
+		// the task.
 		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Reason: failed.Reason, Message: failed.Message}
 	}
 	reading := operated.Reading{Suspended: operated.Condition(object, "Suspended") != nil || operated.Suspended(object, "suspend")}

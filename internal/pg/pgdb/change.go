@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Record is what a transaction stores with the change that it makes: the audit record of the call that asked for it. A change that was made
-// has its record, and one that was not has none.
+// Record is what a transaction stores with the change that it makes: the audit record of the call that asked for it. A change
+// that was made has its record, and one that was not has none.
 type Record interface {
 	// Queue adds the statement that stores the record. It adds nothing once the record is committed.
 	Queue(statements *pgx.Batch) error

@@ -51,7 +51,8 @@ type Identity struct {
 	// Credential names the key, the token or the session by which the caller proved who it is, for records of what was
 	// done. It is not a secret; may be empty.
 	Credential string
-	// Until is when the token by which the caller proved who it is is no longer accepted; zero for a credential that is looked up each time.
+	// Until is when the token by which the caller proved who it is is no longer accepted; zero for a credential that is
+	// looked up each time.
 	Until time.Time
 	// Attempt is the attempt that a task's process runs; nil for other kinds.
 	Attempt *Attempt

@@ -15,8 +15,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// BenchmarkNarrowed lists and searches in an installation with 10,000 projects as a caller who may see some of them, and reports the
-// 99th percentile. The budget is 20 ms.
+// BenchmarkNarrowed lists and searches in an installation with 10,000 projects as a caller who may see some of them, and
+// reports the 99th percentile. The budget is 20 ms.
 func BenchmarkNarrowed(b *testing.B) {
 	pool, _ := storetest.SeededWith(b, 10, "tenants",
 		`UPDATE actions SET project = 'project-' || abs(hashtext(run_name)) % 10000 WHERE parent_name IS NULL`,

@@ -32,10 +32,11 @@ func WithinScope(ctx context.Context, args []any) (string, []any) {
 // manyHashed is from how many places on Postgres would not keep the result of a subquery in a hash table.
 const manyHashed = 50_000
 
-// WithinPlaces is the condition that rows of actions a are within the limited scope of the call, in the form for a filter of rows that
-// are read in another order: a look into a hash table for each. It is for scopes of many places; Narrow is for statements that may
-// read each place by an index. The places are in subqueries, since the planner looks at each element of a constant array: for 10,000
-// of them it takes longer than the statement. OR keeps the subqueries from becoming joins, which would not keep the order of the rows.
+// WithinPlaces is the condition that rows of actions a are within the limited scope of the call, in the form for a filter of
+// rows that are read in another order: a look into a hash table for each. It is for scopes of many places; Narrow is for
+// statements that may read each place by an index. The places are in subqueries, since the planner looks at each element of a
+// constant array: for 10,000 of them it takes longer than the statement. OR keeps the subqueries from becoming joins, which
+// would not keep the order of the rows.
 func WithinPlaces(ctx context.Context, b *listquery.Builder) string {
 	whole, parts := separated(ctx)
 	if len(whole)+len(parts) >= manyHashed {
@@ -59,10 +60,10 @@ func separated(ctx context.Context) (whole []string, parts []schema.Scope) {
 	return whole, parts
 }
 
-// FirstWithin is a source of rows of actions a that has the first rows within the limited scope of the call, in an order that no index
-// has over all places. It reads what the order needs of each row that the caller may see, in one pass over an index that begins with
-// the project, then the few rows that are the first. For many places it costs less than a look at each, even if that finds the rows in
-// their order.
+// FirstWithin is a source of rows of actions a that has the first rows within the limited scope of the call, in an order that
+// no index has over all places. It reads what the order needs of each row that the caller may see, in one pass over an index
+// that begins with the project, then the few rows that are the first. For many places it costs less than a look at each, even
+// if that finds the rows in their order.
 func FirstWithin(ctx context.Context, b *listquery.Builder, list Listing) string {
 	whole, parts := separated(ctx)
 	projects := slices.Concat(whole, Column(parts, func(p schema.Scope) string { return p.Project }))
@@ -75,8 +76,9 @@ func FirstWithin(ctx context.Context, b *listquery.Builder, list Listing) string
 		list.Conditions, within, list.Order, list.Limit)
 }
 
-// RunPlaces are the distinct projects and domains within the limited scope of the call, which has no domain of every project. Of projects of which the caller
-// may see every domain, they are the domains that have runs: it skips from one to the next in an index.
+// RunPlaces are the distinct projects and domains within the limited scope of the call, which has no domain of every project.
+// Of projects of which the caller may see every domain, they are the domains that have runs: it skips from one to the next in
+// an index.
 func RunPlaces(ctx context.Context, pool *pgxpool.Pool) ([]schema.Scope, error) {
 	const query = `
 		WITH RECURSIVE hop AS (
@@ -156,9 +158,10 @@ type Listing struct {
 	Limit   int
 }
 
-// FirstOfPlaces is a source of rows of actions a that has the first rows of all places together, and reads little more than those: a
-// few of each place, and more only of the places whose few are all among the first. Of an order by columns it reads only these and the
-// ids, which are in the index, before it knows which rows they are. The order must be that of an index in each place.
+// FirstOfPlaces is a source of rows of actions a that has the first rows of all places together, and reads little more than
+// those: a few of each place, and more only of the places whose few are all among the first. Of an order by columns it reads
+// only these and the ids, which are in the index, before it knows which rows they are. The order must be that of an index in
+// each place.
 func FirstOfPlaces(b *listquery.Builder, places []schema.Scope, list Listing) string {
 	few := max(2, 2*list.Limit/len(places))
 	if few >= list.Limit/2 {

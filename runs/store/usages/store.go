@@ -105,8 +105,8 @@ func lock(ctx context.Context, tx pgx.Tx, keys []Key) ([]Row, error) {
 	for i, key := range keys {
 		ids[i], attempts[i] = key.ActionID, key.Attempt
 	}
-	// Actions come first, as for retention: it locks an action, and then the database deletes the rows that refer to it. The lock keeps it
-	// from deleting an action between this and the insert.
+	// Actions come first, as for retention: it locks an action, and then the database deletes the rows that refer to it. The
+	// lock keeps it from deleting an action between this and the insert.
 	const exist = `SELECT id FROM actions WHERE id = ANY($1) ORDER BY id FOR KEY SHARE`
 	rows, err := tx.Query(ctx, exist, ids)
 	if err != nil {
@@ -155,8 +155,8 @@ type Measured struct {
 	Error []byte
 }
 
-// Attempts reads what is kept of the attempts of an action, by attempt, and who runs them. It returns NotFound when the action does not
-// exist.
+// Attempts reads what is kept of the attempts of an action, by attempt, and who runs them. It returns NotFound when the
+// action does not exist.
 func (s *Store) Attempts(ctx context.Context, id ident.Action) (by schema.Runner, all []Measured, err error) {
 	const find = `SELECT a.id, a.runner FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
 		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`

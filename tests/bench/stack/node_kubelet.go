@@ -15,8 +15,8 @@ import (
 // nodeName is the node to which pods are bound. It is not an object: nothing of a fan-out reads it.
 const nodeName = "bench"
 
-// liveLikeKubelet takes a pod through what a scheduler and a kubelet write for one that succeeds at once: it is bound, waits for its
-// containers, runs and is done. The kubelet sends strategic merge patches of the status, and so does this.
+// liveLikeKubelet takes a pod through what a scheduler and a kubelet write for one that succeeds at once: it is bound, waits
+// for its containers, runs and is done. The kubelet sends strategic merge patches of the status, and so does this.
 func (n *node) liveLikeKubelet(ctx context.Context, pod *corev1.Pod) error {
 	err := n.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
