@@ -56,6 +56,8 @@ type fake struct {
 	logsHang bool                   // GetTaskLogs does not answer
 	logCalls int                    // of GetTaskLogs
 	hanging  int                    // how many GetTask do not answer
+	// metrics is what GetTaskMetrics answers; nil is a connector without metrics.
+	metrics func(*connectorv2.GetTaskMetricsRequest) (*connectorv2.GetTaskMetricsResponse, error)
 }
 
 func newFake(t testing.TB, types ...string) *fake {
@@ -220,6 +222,18 @@ func (f *fake) GetTaskLogs(
 		}})
 	}
 	return nil
+}
+
+func (f *fake) GetTaskMetrics(_ context.Context, r *connectorv2.GetTaskMetricsRequest) (*connectorv2.GetTaskMetricsResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.of(r.GetResourceMeta()); err != nil {
+		return nil, err
+	}
+	if f.metrics == nil {
+		return nil, connect.NewError(connect.CodeUnknown, errors.New("Unexpected <class 'NotImplementedError'>"))
+	}
+	return f.metrics(r)
 }
 
 func (f *fake) DeleteTask(_ context.Context, r *connectorv2.DeleteTaskRequest) (*connectorv2.DeleteTaskResponse, error) {

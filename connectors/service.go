@@ -71,6 +71,8 @@ type registry struct {
 	secrets  *lru.Cache[place, kept]
 	meters   *meters
 	logged   logged
+	measured logged // which connectors have metrics of which types
+	asked    *asked
 	trouble  map[string]bool // of the loop discover: by connector, whether it did not answer
 }
 
@@ -109,6 +111,9 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("connectors: %w", err)
 	}
 	if r.secrets, err = lru.New[place, kept](maxSecrets); err != nil {
+		return nil, fmt.Errorf("connectors: %w", err)
+	}
+	if r.asked, err = newAsked(); err != nil {
 		return nil, fmt.Errorf("connectors: %w", err)
 	}
 	if r.meters, err = newMeters(deps.Meter, r.store); err != nil {

@@ -48,11 +48,9 @@ func (h *handler) open(ctx context.Context, job *store.Job) (*joblog, error) {
 	if job.Stage < store.Created {
 		return nil, nil //nolint:nilnil // documented
 	}
-	for _, remote := range h.registry.remotes {
-		if remote.Name == job.Connector {
-			w := &worker{registry: h.registry, remote: remote}
-			return w.log(ctx, job)
-		}
+	w, err := h.workerOf(job)
+	if err != nil {
+		return nil, err
 	}
-	return nil, rpc.Unavailable(nil, "the connector %s is no longer configured", job.Connector)
+	return w.log(ctx, job)
 }

@@ -89,6 +89,7 @@ type Job struct {
 	Dir string
 	// Meta is by what the connector knows the job.
 	Meta      []byte
+	DueAt     time.Time
 	BegunAt   *time.Time
 	RunningAt *time.Time
 	RunUntil  *time.Time
@@ -101,14 +102,14 @@ type Job struct {
 }
 
 const jobColumns = `j.uid, j.connector, j.task_type, j.type_version, j.project, j.domain, j.run, j.name, j.priority, j.attempt, j.user_failures,
-	j.system_failures, j.stage, j.stop, j.failures, j.problem, j.secrets, j.dir, j.meta, j.begun_at, j.running_at, j.run_until, j.phase, j.version, j.told,
+	j.system_failures, j.stage, j.stop, j.failures, j.problem, j.secrets, j.dir, j.meta, j.due_at, j.begun_at, j.running_at, j.run_until, j.phase, j.version, j.told,
 	coalesce(j.run_until <= clock_timestamp(), false), coalesce(clock_timestamp() - j.stopped_at, interval '0')`
 
 func scanJob(row pgx.CollectableRow) (Job, error) {
 	var j Job
 	return j, row.Scan(
 		&j.UID, &j.Connector, &j.TaskType, &j.TypeVersion, &j.Action.Run.Project, &j.Action.Run.Domain, &j.Action.Run.Name, &j.Action.Name, &j.Priority,
-		&j.Attempt, &j.UserFailures, &j.SystemFailures, &j.Stage, &j.Stop, &j.Failures, &j.Problem, &j.Secrets, &j.Dir, &j.Meta, &j.BegunAt, &j.RunningAt,
+		&j.Attempt, &j.UserFailures, &j.SystemFailures, &j.Stage, &j.Stop, &j.Failures, &j.Problem, &j.Secrets, &j.Dir, &j.Meta, &j.DueAt, &j.BegunAt, &j.RunningAt,
 		&j.RunUntil, &j.Phase, &j.Version, &j.Told, &j.Over, &j.StoppedFor,
 	)
 }

@@ -117,6 +117,8 @@ var procedures = map[string]map[string]Row{
 		"GetCode": {people, "task.view", on("action_id")},
 	},
 	"flytebinary.insight.v1.ConnectorInsightService": {
+		"GetJob":         {people, "action.view", on("action_id")},
+		"GetJobMetrics":  {people, "action.view", on("action_id")},
 		"ListConnectors": {people, "system.view", nothing("connectors belong to the installation")},
 	},
 	"flytebinary.insight.v1.FileService": {

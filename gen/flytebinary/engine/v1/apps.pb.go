@@ -1202,7 +1202,9 @@ type AppRoute struct {
 	// How many requests one target gets at a time; 0 for no limit. Further ones wait.
 	Concurrency uint32 `protobuf:"varint,13,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
 	// Grows with every change.
-	Version       int64 `protobuf:"varint,14,opt,name=version,proto3" json:"version,omitempty"`
+	Version int64 `protobuf:"varint,14,opt,name=version,proto3" json:"version,omitempty"`
+	// Its type is connector: it runs tasks in another system.
+	Connector     bool `protobuf:"varint,15,opt,name=connector,proto3" json:"connector,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1333,6 +1335,13 @@ func (x *AppRoute) GetVersion() int64 {
 		return x.Version
 	}
 	return 0
+}
+
+func (x *AppRoute) GetConnector() bool {
+	if x != nil {
+		return x.Connector
+	}
+	return false
 }
 
 // RouteTarget is one replica.
@@ -1982,7 +1991,7 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\x05route\x18\x01 \x01(\v2\x1f.flytebinary.engine.v1.AppRouteH\x00R\x05route\x12=\n" +
 	"\aremoved\x18\x02 \x01(\v2!.flytebinary.engine.v1.RemovedAppH\x00R\aremoved\x12A\n" +
 	"\bsentinel\x18\x03 \x01(\v2#.flytebinary.engine.v1.AppsSentinelH\x00R\bsentinelB\t\n" +
-	"\amessage\"\xd6\x03\n" +
+	"\amessage\"\xf4\x03\n" +
 	"\bAppRoute\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12)\n" +
 	"\x02id\x18\x02 \x01(\v2\x19.flyteidl2.app.IdentifierR\x02id\x12\x1c\n" +
@@ -1998,7 +2007,8 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\x06reason\x18\v \x01(\tR\x06reason\x12B\n" +
 	"\x0frequest_timeout\x18\f \x01(\v2\x19.google.protobuf.DurationR\x0erequestTimeout\x12 \n" +
 	"\vconcurrency\x18\r \x01(\rR\vconcurrency\x12\x18\n" +
-	"\aversion\x18\x0e \x01(\x03R\aversion\"W\n" +
+	"\aversion\x18\x0e \x01(\x03R\aversion\x12\x1c\n" +
+	"\tconnector\x18\x0f \x01(\bR\tconnector\"W\n" +
 	"\vRouteTarget\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +

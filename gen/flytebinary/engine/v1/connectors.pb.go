@@ -31,8 +31,11 @@ type FindConnectorRequest struct {
 	TaskType string `protobuf:"bytes,1,opt,name=task_type,json=taskType,proto3" json:"task_type,omitempty"`
 	// Its version. A connector that serves version 0 takes all versions for which there is no other.
 	TaskTypeVersion int32 `protobuf:"varint,2,opt,name=task_type_version,json=taskTypeVersion,proto3" json:"task_type_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Where the task runs. An app serves the tasks of its own project and domain, unless it is configured to serve all.
+	Project       string `protobuf:"bytes,3,opt,name=project,proto3" json:"project,omitempty"`
+	Domain        string `protobuf:"bytes,4,opt,name=domain,proto3" json:"domain,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FindConnectorRequest) Reset() {
@@ -77,6 +80,20 @@ func (x *FindConnectorRequest) GetTaskTypeVersion() int32 {
 		return x.TaskTypeVersion
 	}
 	return 0
+}
+
+func (x *FindConnectorRequest) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *FindConnectorRequest) GetDomain() string {
+	if x != nil {
+		return x.Domain
+	}
+	return ""
 }
 
 // FindConnectorResponse names the connector.
@@ -357,10 +374,12 @@ var File_flytebinary_engine_v1_connectors_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_connectors_proto_rawDesc = "" +
 	"\n" +
-	"&flytebinary/engine/v1/connectors.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a&flyteidl2/logs/dataplane/payload.proto\"h\n" +
+	"&flytebinary/engine/v1/connectors.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a&flyteidl2/logs/dataplane/payload.proto\"\x9a\x01\n" +
 	"\x14FindConnectorRequest\x12$\n" +
 	"\ttask_type\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btaskType\x12*\n" +
-	"\x11task_type_version\x18\x02 \x01(\x05R\x0ftaskTypeVersion\"l\n" +
+	"\x11task_type_version\x18\x02 \x01(\x05R\x0ftaskTypeVersion\x12\x18\n" +
+	"\aproject\x18\x03 \x01(\tR\aproject\x12\x16\n" +
+	"\x06domain\x18\x04 \x01(\tR\x06domain\"l\n" +
 	"\x15FindConnectorResponse\x12\x1c\n" +
 	"\tconnector\x18\x01 \x01(\tR\tconnector\x12\x1d\n" +
 	"\n" +

@@ -8,6 +8,7 @@ package insightv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	common "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -136,7 +137,7 @@ func (x *ListConnectorsResponse) GetToken() string {
 // Connector runs tasks in another system.
 type Connector struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name in the configuration.
+	// Its name in the configuration; apps/project/domain/name for an app.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its address, without credentials.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
@@ -157,7 +158,14 @@ type Connector struct {
 	// For how long the job has been due that was not looked at for the longest time.
 	Late *durationpb.Duration `protobuf:"bytes,11,opt,name=late,proto3" json:"late,omitempty"`
 	// What the last failed call for one of its jobs said; empty if no job has a failed call last.
-	LastError     string `protobuf:"bytes,12,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	LastError string `protobuf:"bytes,12,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	// The app that serves it, as project/domain/name; empty for a connector of the configuration.
+	App string `protobuf:"bytes,13,opt,name=app,proto3" json:"app,omitempty"`
+	// The app sleeps: a task wakes it.
+	Asleep bool `protobuf:"varint,14,opt,name=asleep,proto3" json:"asleep,omitempty"`
+	// The project and the domain whose tasks it runs; empty for those of all.
+	Project       string `protobuf:"bytes,15,opt,name=project,proto3" json:"project,omitempty"`
+	Domain        string `protobuf:"bytes,16,opt,name=domain,proto3" json:"domain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -276,11 +284,438 @@ func (x *Connector) GetLastError() string {
 	return ""
 }
 
+func (x *Connector) GetApp() string {
+	if x != nil {
+		return x.App
+	}
+	return ""
+}
+
+func (x *Connector) GetAsleep() bool {
+	if x != nil {
+		return x.Asleep
+	}
+	return false
+}
+
+func (x *Connector) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *Connector) GetDomain() string {
+	if x != nil {
+		return x.Domain
+	}
+	return ""
+}
+
+// GetJobRequest names an attempt.
+type GetJobRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The action.
+	ActionId *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	// The number of its attempt, from 1.
+	Attempt       uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJobRequest) Reset() {
+	*x = GetJobRequest{}
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJobRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJobRequest) ProtoMessage() {}
+
+func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
+func (*GetJobRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_connectors_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetJobRequest) GetActionId() *common.ActionIdentifier {
+	if x != nil {
+		return x.ActionId
+	}
+	return nil
+}
+
+func (x *GetJobRequest) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+// GetJobResponse is the job of an attempt.
+type GetJobResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the connector; empty while none serves the type of the task.
+	Connector string `protobuf:"bytes,1,opt,name=connector,proto3" json:"connector,omitempty"`
+	// What people call the job in the other system; empty if it has not started, or if its name is not for people.
+	Job string `protobuf:"bytes,2,opt,name=job,proto3" json:"job,omitempty"`
+	// Whether the job has started.
+	Started bool `protobuf:"varint,3,opt,name=started,proto3" json:"started,omitempty"`
+	// When the job was requested; unset if it was not.
+	RequestedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=requested_at,json=requestedAt,proto3" json:"requested_at,omitempty"`
+	// When the connector is asked about the job next.
+	NextLookAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=next_look_at,json=nextLookAt,proto3" json:"next_look_at,omitempty"`
+	// The job should end: the connector is asked to delete it.
+	Deleting bool `protobuf:"varint,6,opt,name=deleting,proto3" json:"deleting,omitempty"`
+	// How many calls for the job have failed in a row, and what the last of them said.
+	FailedCalls   uint32 `protobuf:"varint,7,opt,name=failed_calls,json=failedCalls,proto3" json:"failed_calls,omitempty"`
+	Problem       string `protobuf:"bytes,8,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJobResponse) Reset() {
+	*x = GetJobResponse{}
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJobResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJobResponse) ProtoMessage() {}
+
+func (x *GetJobResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJobResponse.ProtoReflect.Descriptor instead.
+func (*GetJobResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_connectors_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GetJobResponse) GetConnector() string {
+	if x != nil {
+		return x.Connector
+	}
+	return ""
+}
+
+func (x *GetJobResponse) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *GetJobResponse) GetStarted() bool {
+	if x != nil {
+		return x.Started
+	}
+	return false
+}
+
+func (x *GetJobResponse) GetRequestedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RequestedAt
+	}
+	return nil
+}
+
+func (x *GetJobResponse) GetNextLookAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NextLookAt
+	}
+	return nil
+}
+
+func (x *GetJobResponse) GetDeleting() bool {
+	if x != nil {
+		return x.Deleting
+	}
+	return false
+}
+
+func (x *GetJobResponse) GetFailedCalls() uint32 {
+	if x != nil {
+		return x.FailedCalls
+	}
+	return 0
+}
+
+func (x *GetJobResponse) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+// GetJobMetricsRequest names an attempt.
+type GetJobMetricsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The action.
+	ActionId *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	// The number of its attempt, from 1.
+	Attempt       uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJobMetricsRequest) Reset() {
+	*x = GetJobMetricsRequest{}
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJobMetricsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJobMetricsRequest) ProtoMessage() {}
+
+func (x *GetJobMetricsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJobMetricsRequest.ProtoReflect.Descriptor instead.
+func (*GetJobMetricsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_connectors_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetJobMetricsRequest) GetActionId() *common.ActionIdentifier {
+	if x != nil {
+		return x.ActionId
+	}
+	return nil
+}
+
+func (x *GetJobMetricsRequest) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+// GetJobMetricsResponse has what the connector said.
+type GetJobMetricsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the connector; at most 50.
+	Metrics []*JobMetric `protobuf:"bytes,1,rep,name=metrics,proto3" json:"metrics,omitempty"`
+	// The connector has no metrics of jobs of this type.
+	Unsupported bool `protobuf:"varint,2,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
+	// There are more than are returned.
+	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetJobMetricsResponse) Reset() {
+	*x = GetJobMetricsResponse{}
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetJobMetricsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetJobMetricsResponse) ProtoMessage() {}
+
+func (x *GetJobMetricsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetJobMetricsResponse.ProtoReflect.Descriptor instead.
+func (*GetJobMetricsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_connectors_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *GetJobMetricsResponse) GetMetrics() []*JobMetric {
+	if x != nil {
+		return x.Metrics
+	}
+	return nil
+}
+
+func (x *GetJobMetricsResponse) GetUnsupported() bool {
+	if x != nil {
+		return x.Unsupported
+	}
+	return false
+}
+
+func (x *GetJobMetricsResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+// JobMetric is one metric of a job.
+type JobMetric struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name, with its labels in braces if it has any.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its values in the order of their times; at most 500. A metric with more keeps an even selection, with the last one.
+	Samples []*JobSample `protobuf:"bytes,2,rep,name=samples,proto3" json:"samples,omitempty"`
+	// What the connector says in another form, as JSON; empty if there are samples.
+	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobMetric) Reset() {
+	*x = JobMetric{}
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobMetric) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobMetric) ProtoMessage() {}
+
+func (x *JobMetric) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobMetric.ProtoReflect.Descriptor instead.
+func (*JobMetric) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_connectors_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *JobMetric) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *JobMetric) GetSamples() []*JobSample {
+	if x != nil {
+		return x.Samples
+	}
+	return nil
+}
+
+func (x *JobMetric) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// JobSample is a value at a time.
+type JobSample struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Value         float64                `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobSample) Reset() {
+	*x = JobSample{}
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobSample) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobSample) ProtoMessage() {}
+
+func (x *JobSample) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_connectors_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobSample.ProtoReflect.Descriptor instead.
+func (*JobSample) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_connectors_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *JobSample) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *JobSample) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
 var File_flytebinary_insight_v1_connectors_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_connectors_proto_rawDesc = "" +
 	"\n" +
-	"'flytebinary/insight/v1/connectors.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"M\n" +
+	"'flytebinary/insight/v1/connectors.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"M\n" +
 	"\x15ListConnectorsRequest\x12\x1e\n" +
 	"\x05limit\x18\x01 \x01(\rB\b\xbaH\x05*\x03\x18\xc8\x01R\x05limit\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\"q\n" +
@@ -288,7 +723,7 @@ const file_flytebinary_insight_v1_connectors_proto_rawDesc = "" +
 	"\n" +
 	"connectors\x18\x01 \x03(\v2!.flytebinary.insight.v1.ConnectorR\n" +
 	"connectors\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"\xf0\x02\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"\xcc\x03\n" +
 	"\tConnector\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x1d\n" +
@@ -305,9 +740,42 @@ const file_flytebinary_insight_v1_connectors_proto_rawDesc = "" +
 	" \x01(\x03R\amaxJobs\x12-\n" +
 	"\x04late\x18\v \x01(\v2\x19.google.protobuf.DurationR\x04late\x12\x1d\n" +
 	"\n" +
-	"last_error\x18\f \x01(\tR\tlastError2\x8f\x01\n" +
+	"last_error\x18\f \x01(\tR\tlastError\x12\x10\n" +
+	"\x03app\x18\r \x01(\tR\x03app\x12\x16\n" +
+	"\x06asleep\x18\x0e \x01(\bR\x06asleep\x12\x18\n" +
+	"\aproject\x18\x0f \x01(\tR\aproject\x12\x16\n" +
+	"\x06domain\x18\x10 \x01(\tR\x06domain\"{\n" +
+	"\rGetJobRequest\x12G\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12!\n" +
+	"\aattempt\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01R\aattempt\"\xb0\x02\n" +
+	"\x0eGetJobResponse\x12\x1c\n" +
+	"\tconnector\x18\x01 \x01(\tR\tconnector\x12\x10\n" +
+	"\x03job\x18\x02 \x01(\tR\x03job\x12\x18\n" +
+	"\astarted\x18\x03 \x01(\bR\astarted\x12=\n" +
+	"\frequested_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\vrequestedAt\x12<\n" +
+	"\fnext_look_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"nextLookAt\x12\x1a\n" +
+	"\bdeleting\x18\x06 \x01(\bR\bdeleting\x12!\n" +
+	"\ffailed_calls\x18\a \x01(\rR\vfailedCalls\x12\x18\n" +
+	"\aproblem\x18\b \x01(\tR\aproblem\"\x82\x01\n" +
+	"\x14GetJobMetricsRequest\x12G\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12!\n" +
+	"\aattempt\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01R\aattempt\"\x8a\x01\n" +
+	"\x15GetJobMetricsResponse\x12;\n" +
+	"\ametrics\x18\x01 \x03(\v2!.flytebinary.insight.v1.JobMetricR\ametrics\x12 \n" +
+	"\vunsupported\x18\x02 \x01(\bR\vunsupported\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\"p\n" +
+	"\tJobMetric\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
+	"\asamples\x18\x02 \x03(\v2!.flytebinary.insight.v1.JobSampleR\asamples\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"M\n" +
+	"\tJobSample\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value2\xe0\x02\n" +
 	"\x17ConnectorInsightService\x12t\n" +
-	"\x0eListConnectors\x12-.flytebinary.insight.v1.ListConnectorsRequest\x1a..flytebinary.insight.v1.ListConnectorsResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
+	"\x0eListConnectors\x12-.flytebinary.insight.v1.ListConnectorsRequest\x1a..flytebinary.insight.v1.ListConnectorsResponse\"\x03\x90\x02\x01\x12\\\n" +
+	"\x06GetJob\x12%.flytebinary.insight.v1.GetJobRequest\x1a&.flytebinary.insight.v1.GetJobResponse\"\x03\x90\x02\x01\x12q\n" +
+	"\rGetJobMetrics\x12,.flytebinary.insight.v1.GetJobMetricsRequest\x1a-.flytebinary.insight.v1.GetJobMetricsResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
 
 var (
 	file_flytebinary_insight_v1_connectors_proto_rawDescOnce sync.Once
@@ -321,25 +789,43 @@ func file_flytebinary_insight_v1_connectors_proto_rawDescGZIP() []byte {
 	return file_flytebinary_insight_v1_connectors_proto_rawDescData
 }
 
-var file_flytebinary_insight_v1_connectors_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_flytebinary_insight_v1_connectors_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_flytebinary_insight_v1_connectors_proto_goTypes = []any{
-	(*ListConnectorsRequest)(nil),  // 0: flytebinary.insight.v1.ListConnectorsRequest
-	(*ListConnectorsResponse)(nil), // 1: flytebinary.insight.v1.ListConnectorsResponse
-	(*Connector)(nil),              // 2: flytebinary.insight.v1.Connector
-	(*timestamppb.Timestamp)(nil),  // 3: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 4: google.protobuf.Duration
+	(*ListConnectorsRequest)(nil),   // 0: flytebinary.insight.v1.ListConnectorsRequest
+	(*ListConnectorsResponse)(nil),  // 1: flytebinary.insight.v1.ListConnectorsResponse
+	(*Connector)(nil),               // 2: flytebinary.insight.v1.Connector
+	(*GetJobRequest)(nil),           // 3: flytebinary.insight.v1.GetJobRequest
+	(*GetJobResponse)(nil),          // 4: flytebinary.insight.v1.GetJobResponse
+	(*GetJobMetricsRequest)(nil),    // 5: flytebinary.insight.v1.GetJobMetricsRequest
+	(*GetJobMetricsResponse)(nil),   // 6: flytebinary.insight.v1.GetJobMetricsResponse
+	(*JobMetric)(nil),               // 7: flytebinary.insight.v1.JobMetric
+	(*JobSample)(nil),               // 8: flytebinary.insight.v1.JobSample
+	(*timestamppb.Timestamp)(nil),   // 9: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 10: google.protobuf.Duration
+	(*common.ActionIdentifier)(nil), // 11: flyteidl2.common.ActionIdentifier
 }
 var file_flytebinary_insight_v1_connectors_proto_depIdxs = []int32{
-	2, // 0: flytebinary.insight.v1.ListConnectorsResponse.connectors:type_name -> flytebinary.insight.v1.Connector
-	3, // 1: flytebinary.insight.v1.Connector.answered_at:type_name -> google.protobuf.Timestamp
-	4, // 2: flytebinary.insight.v1.Connector.late:type_name -> google.protobuf.Duration
-	0, // 3: flytebinary.insight.v1.ConnectorInsightService.ListConnectors:input_type -> flytebinary.insight.v1.ListConnectorsRequest
-	1, // 4: flytebinary.insight.v1.ConnectorInsightService.ListConnectors:output_type -> flytebinary.insight.v1.ListConnectorsResponse
-	4, // [4:5] is the sub-list for method output_type
-	3, // [3:4] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	2,  // 0: flytebinary.insight.v1.ListConnectorsResponse.connectors:type_name -> flytebinary.insight.v1.Connector
+	9,  // 1: flytebinary.insight.v1.Connector.answered_at:type_name -> google.protobuf.Timestamp
+	10, // 2: flytebinary.insight.v1.Connector.late:type_name -> google.protobuf.Duration
+	11, // 3: flytebinary.insight.v1.GetJobRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	9,  // 4: flytebinary.insight.v1.GetJobResponse.requested_at:type_name -> google.protobuf.Timestamp
+	9,  // 5: flytebinary.insight.v1.GetJobResponse.next_look_at:type_name -> google.protobuf.Timestamp
+	11, // 6: flytebinary.insight.v1.GetJobMetricsRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	7,  // 7: flytebinary.insight.v1.GetJobMetricsResponse.metrics:type_name -> flytebinary.insight.v1.JobMetric
+	8,  // 8: flytebinary.insight.v1.JobMetric.samples:type_name -> flytebinary.insight.v1.JobSample
+	9,  // 9: flytebinary.insight.v1.JobSample.at:type_name -> google.protobuf.Timestamp
+	0,  // 10: flytebinary.insight.v1.ConnectorInsightService.ListConnectors:input_type -> flytebinary.insight.v1.ListConnectorsRequest
+	3,  // 11: flytebinary.insight.v1.ConnectorInsightService.GetJob:input_type -> flytebinary.insight.v1.GetJobRequest
+	5,  // 12: flytebinary.insight.v1.ConnectorInsightService.GetJobMetrics:input_type -> flytebinary.insight.v1.GetJobMetricsRequest
+	1,  // 13: flytebinary.insight.v1.ConnectorInsightService.ListConnectors:output_type -> flytebinary.insight.v1.ListConnectorsResponse
+	4,  // 14: flytebinary.insight.v1.ConnectorInsightService.GetJob:output_type -> flytebinary.insight.v1.GetJobResponse
+	6,  // 15: flytebinary.insight.v1.ConnectorInsightService.GetJobMetrics:output_type -> flytebinary.insight.v1.GetJobMetricsResponse
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_connectors_proto_init() }
@@ -353,7 +839,7 @@ func file_flytebinary_insight_v1_connectors_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_connectors_proto_rawDesc), len(file_flytebinary_insight_v1_connectors_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

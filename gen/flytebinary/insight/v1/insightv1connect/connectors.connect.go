@@ -36,6 +36,12 @@ const (
 	// ConnectorInsightServiceListConnectorsProcedure is the fully-qualified name of the
 	// ConnectorInsightService's ListConnectors RPC.
 	ConnectorInsightServiceListConnectorsProcedure = "/flytebinary.insight.v1.ConnectorInsightService/ListConnectors"
+	// ConnectorInsightServiceGetJobProcedure is the fully-qualified name of the
+	// ConnectorInsightService's GetJob RPC.
+	ConnectorInsightServiceGetJobProcedure = "/flytebinary.insight.v1.ConnectorInsightService/GetJob"
+	// ConnectorInsightServiceGetJobMetricsProcedure is the fully-qualified name of the
+	// ConnectorInsightService's GetJobMetrics RPC.
+	ConnectorInsightServiceGetJobMetricsProcedure = "/flytebinary.insight.v1.ConnectorInsightService/GetJobMetrics"
 )
 
 // ConnectorInsightServiceClient is a client for the flytebinary.insight.v1.ConnectorInsightService
@@ -43,6 +49,11 @@ const (
 type ConnectorInsightServiceClient interface {
 	// ListConnectors lists connectors by their precedence.
 	ListConnectors(context.Context, *v1.ListConnectorsRequest) (*v1.ListConnectorsResponse, error)
+	// GetJob says how the job of an attempt is. It answers not_found while no connector has the attempt, and after its end.
+	GetJob(context.Context, *v1.GetJobRequest) (*v1.GetJobResponse, error)
+	// GetJobMetrics asks the connector for the metrics of the job of an attempt. It answers not_found as GetJob does, also
+	// before the job has started.
+	GetJobMetrics(context.Context, *v1.GetJobMetricsRequest) (*v1.GetJobMetricsResponse, error)
 }
 
 // NewConnectorInsightServiceClient constructs a client for the
@@ -64,12 +75,28 @@ func NewConnectorInsightServiceClient(httpClient connect.HTTPClient, baseURL str
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		getJob: connect.NewClient[v1.GetJobRequest, v1.GetJobResponse](
+			httpClient,
+			baseURL+ConnectorInsightServiceGetJobProcedure,
+			connect.WithSchema(connectorInsightServiceMethods.ByName("GetJob")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getJobMetrics: connect.NewClient[v1.GetJobMetricsRequest, v1.GetJobMetricsResponse](
+			httpClient,
+			baseURL+ConnectorInsightServiceGetJobMetricsProcedure,
+			connect.WithSchema(connectorInsightServiceMethods.ByName("GetJobMetrics")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // connectorInsightServiceClient implements ConnectorInsightServiceClient.
 type connectorInsightServiceClient struct {
 	listConnectors *connect.Client[v1.ListConnectorsRequest, v1.ListConnectorsResponse]
+	getJob         *connect.Client[v1.GetJobRequest, v1.GetJobResponse]
+	getJobMetrics  *connect.Client[v1.GetJobMetricsRequest, v1.GetJobMetricsResponse]
 }
 
 // ListConnectors calls flytebinary.insight.v1.ConnectorInsightService.ListConnectors.
@@ -81,11 +108,34 @@ func (c *connectorInsightServiceClient) ListConnectors(ctx context.Context, req 
 	return nil, err
 }
 
+// GetJob calls flytebinary.insight.v1.ConnectorInsightService.GetJob.
+func (c *connectorInsightServiceClient) GetJob(ctx context.Context, req *v1.GetJobRequest) (*v1.GetJobResponse, error) {
+	response, err := c.getJob.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetJobMetrics calls flytebinary.insight.v1.ConnectorInsightService.GetJobMetrics.
+func (c *connectorInsightServiceClient) GetJobMetrics(ctx context.Context, req *v1.GetJobMetricsRequest) (*v1.GetJobMetricsResponse, error) {
+	response, err := c.getJobMetrics.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ConnectorInsightServiceHandler is an implementation of the
 // flytebinary.insight.v1.ConnectorInsightService service.
 type ConnectorInsightServiceHandler interface {
 	// ListConnectors lists connectors by their precedence.
 	ListConnectors(context.Context, *v1.ListConnectorsRequest) (*v1.ListConnectorsResponse, error)
+	// GetJob says how the job of an attempt is. It answers not_found while no connector has the attempt, and after its end.
+	GetJob(context.Context, *v1.GetJobRequest) (*v1.GetJobResponse, error)
+	// GetJobMetrics asks the connector for the metrics of the job of an attempt. It answers not_found as GetJob does, also
+	// before the job has started.
+	GetJobMetrics(context.Context, *v1.GetJobMetricsRequest) (*v1.GetJobMetricsResponse, error)
 }
 
 // NewConnectorInsightServiceHandler builds an HTTP handler from the service implementation. It
@@ -102,10 +152,28 @@ func NewConnectorInsightServiceHandler(svc ConnectorInsightServiceHandler, opts 
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	connectorInsightServiceGetJobHandler := connect.NewUnaryHandlerSimple(
+		ConnectorInsightServiceGetJobProcedure,
+		svc.GetJob,
+		connect.WithSchema(connectorInsightServiceMethods.ByName("GetJob")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	connectorInsightServiceGetJobMetricsHandler := connect.NewUnaryHandlerSimple(
+		ConnectorInsightServiceGetJobMetricsProcedure,
+		svc.GetJobMetrics,
+		connect.WithSchema(connectorInsightServiceMethods.ByName("GetJobMetrics")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.insight.v1.ConnectorInsightService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ConnectorInsightServiceListConnectorsProcedure:
 			connectorInsightServiceListConnectorsHandler.ServeHTTP(w, r)
+		case ConnectorInsightServiceGetJobProcedure:
+			connectorInsightServiceGetJobHandler.ServeHTTP(w, r)
+		case ConnectorInsightServiceGetJobMetricsProcedure:
+			connectorInsightServiceGetJobMetricsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -117,4 +185,12 @@ type UnimplementedConnectorInsightServiceHandler struct{}
 
 func (UnimplementedConnectorInsightServiceHandler) ListConnectors(context.Context, *v1.ListConnectorsRequest) (*v1.ListConnectorsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.ConnectorInsightService.ListConnectors is not implemented"))
+}
+
+func (UnimplementedConnectorInsightServiceHandler) GetJob(context.Context, *v1.GetJobRequest) (*v1.GetJobResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.ConnectorInsightService.GetJob is not implemented"))
+}
+
+func (UnimplementedConnectorInsightServiceHandler) GetJobMetrics(context.Context, *v1.GetJobMetricsRequest) (*v1.GetJobMetricsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.ConnectorInsightService.GetJobMetrics is not implemented"))
 }

@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
+import type { ActionIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
+import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -13,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/connectors.proto.
  */
 export const file_flytebinary_insight_v1_connectors: GenFile = /*@__PURE__*/
-  fileDesc("CidmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2Nvbm5lY3RvcnMucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiPwoVTGlzdENvbm5lY3RvcnNSZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjIARINCgV0b2tlbhgCIAEoCSJeChZMaXN0Q29ubmVjdG9yc1Jlc3BvbnNlEjUKCmNvbm5lY3RvcnMYASADKAsyIS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNvbm5lY3RvchINCgV0b2tlbhgCIAEoCSKLAgoJQ29ubmVjdG9yEgwKBG5hbWUYASABKAkSCwoDdXJsGAIgASgJEhIKCnRhc2tfdHlwZXMYAyADKAkSDQoFdHlwZXMYBCABKA0SLwoLYW5zd2VyZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2JsZW0YBiABKAkSDAoEam9icxgHIAEoAxIQCghkZWxldGluZxgIIAEoAxIPCgd3YWl0aW5nGAkgASgDEhAKCG1heF9qb2JzGAogASgDEicKBGxhdGUYCyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEgoKbGFzdF9lcnJvchgMIAEoCTKPAQoXQ29ubmVjdG9ySW5zaWdodFNlcnZpY2USdAoOTGlzdENvbm5lY3RvcnMSLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RDb25uZWN0b3JzUmVxdWVzdBouLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdENvbm5lY3RvcnNSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CidmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2Nvbm5lY3RvcnMucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiPwoVTGlzdENvbm5lY3RvcnNSZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjIARINCgV0b2tlbhgCIAEoCSJeChZMaXN0Q29ubmVjdG9yc1Jlc3BvbnNlEjUKCmNvbm5lY3RvcnMYASADKAsyIS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNvbm5lY3RvchINCgV0b2tlbhgCIAEoCSLJAgoJQ29ubmVjdG9yEgwKBG5hbWUYASABKAkSCwoDdXJsGAIgASgJEhIKCnRhc2tfdHlwZXMYAyADKAkSDQoFdHlwZXMYBCABKA0SLwoLYW5zd2VyZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2JsZW0YBiABKAkSDAoEam9icxgHIAEoAxIQCghkZWxldGluZxgIIAEoAxIPCgd3YWl0aW5nGAkgASgDEhAKCG1heF9qb2JzGAogASgDEicKBGxhdGUYCyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEgoKbGFzdF9lcnJvchgMIAEoCRILCgNhcHAYDSABKAkSDgoGYXNsZWVwGA4gASgIEg8KB3Byb2plY3QYDyABKAkSDgoGZG9tYWluGBAgASgJImgKDUdldEpvYlJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQESGAoHYXR0ZW1wdBgCIAEoDUIHukgEKgIoASLeAQoOR2V0Sm9iUmVzcG9uc2USEQoJY29ubmVjdG9yGAEgASgJEgsKA2pvYhgCIAEoCRIPCgdzdGFydGVkGAMgASgIEjAKDHJlcXVlc3RlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbmV4dF9sb29rX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghkZWxldGluZxgGIAEoCBIUCgxmYWlsZWRfY2FsbHMYByABKA0SDwoHcHJvYmxlbRgIIAEoCSJvChRHZXRKb2JNZXRyaWNzUmVxdWVzdBI9CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXJCBrpIA8gBARIYCgdhdHRlbXB0GAIgASgNQge6SAQqAigBIm4KFUdldEpvYk1ldHJpY3NSZXNwb25zZRIyCgdtZXRyaWNzGAEgAygLMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Kb2JNZXRyaWMSEwoLdW5zdXBwb3J0ZWQYAiABKAgSDAoEbW9yZRgDIAEoCCJbCglKb2JNZXRyaWMSDAoEbmFtZRgBIAEoCRIyCgdzYW1wbGVzGAIgAygLMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Kb2JTYW1wbGUSDAoEdGV4dBgDIAEoCSJCCglKb2JTYW1wbGUSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXZhbHVlGAIgASgBMuACChdDb25uZWN0b3JJbnNpZ2h0U2VydmljZRJ0Cg5MaXN0Q29ubmVjdG9ycxItLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdENvbm5lY3RvcnNSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0Q29ubmVjdG9yc1Jlc3BvbnNlIgOQAgESXAoGR2V0Sm9iEiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRKb2JSZXF1ZXN0GiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRKb2JSZXNwb25zZSIDkAIBEnEKDUdldEpvYk1ldHJpY3MSLC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldEpvYk1ldHJpY3NSZXF1ZXN0Gi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRKb2JNZXRyaWNzUmVzcG9uc2UiA5ACAUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * ListConnectorsRequest says how many connectors to list.
@@ -76,7 +78,7 @@ export const ListConnectorsResponseSchema: GenMessage<ListConnectorsResponse> = 
  */
 export type Connector = Message<"flytebinary.insight.v1.Connector"> & {
   /**
-   * Its name in the configuration.
+   * Its name in the configuration; apps/project/domain/name for an app.
    *
    * @generated from field: string name = 1;
    */
@@ -154,6 +156,32 @@ export type Connector = Message<"flytebinary.insight.v1.Connector"> & {
    * @generated from field: string last_error = 12;
    */
   lastError: string;
+
+  /**
+   * The app that serves it, as project/domain/name; empty for a connector of the configuration.
+   *
+   * @generated from field: string app = 13;
+   */
+  app: string;
+
+  /**
+   * The app sleeps: a task wakes it.
+   *
+   * @generated from field: bool asleep = 14;
+   */
+  asleep: boolean;
+
+  /**
+   * The project and the domain whose tasks it runs; empty for those of all.
+   *
+   * @generated from field: string project = 15;
+   */
+  project: string;
+
+  /**
+   * @generated from field: string domain = 16;
+   */
+  domain: string;
 };
 
 /**
@@ -164,7 +192,225 @@ export const ConnectorSchema: GenMessage<Connector> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_connectors, 2);
 
 /**
- * ConnectorInsightService shows the connectors of the installation.
+ * GetJobRequest names an attempt.
+ *
+ * @generated from message flytebinary.insight.v1.GetJobRequest
+ */
+export type GetJobRequest = Message<"flytebinary.insight.v1.GetJobRequest"> & {
+  /**
+   * The action.
+   *
+   * @generated from field: flyteidl2.common.ActionIdentifier action_id = 1;
+   */
+  actionId?: ActionIdentifier | undefined;
+
+  /**
+   * The number of its attempt, from 1.
+   *
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.GetJobRequest.
+ * Use `create(GetJobRequestSchema)` to create a new message.
+ */
+export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_connectors, 3);
+
+/**
+ * GetJobResponse is the job of an attempt.
+ *
+ * @generated from message flytebinary.insight.v1.GetJobResponse
+ */
+export type GetJobResponse = Message<"flytebinary.insight.v1.GetJobResponse"> & {
+  /**
+   * The name of the connector; empty while none serves the type of the task.
+   *
+   * @generated from field: string connector = 1;
+   */
+  connector: string;
+
+  /**
+   * What people call the job in the other system; empty if it has not started, or if its name is not for people.
+   *
+   * @generated from field: string job = 2;
+   */
+  job: string;
+
+  /**
+   * Whether the job has started.
+   *
+   * @generated from field: bool started = 3;
+   */
+  started: boolean;
+
+  /**
+   * When the job was requested; unset if it was not.
+   *
+   * @generated from field: google.protobuf.Timestamp requested_at = 4;
+   */
+  requestedAt?: Timestamp | undefined;
+
+  /**
+   * When the connector is asked about the job next.
+   *
+   * @generated from field: google.protobuf.Timestamp next_look_at = 5;
+   */
+  nextLookAt?: Timestamp | undefined;
+
+  /**
+   * The job should end: the connector is asked to delete it.
+   *
+   * @generated from field: bool deleting = 6;
+   */
+  deleting: boolean;
+
+  /**
+   * How many calls for the job have failed in a row, and what the last of them said.
+   *
+   * @generated from field: uint32 failed_calls = 7;
+   */
+  failedCalls: number;
+
+  /**
+   * @generated from field: string problem = 8;
+   */
+  problem: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.GetJobResponse.
+ * Use `create(GetJobResponseSchema)` to create a new message.
+ */
+export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_connectors, 4);
+
+/**
+ * GetJobMetricsRequest names an attempt.
+ *
+ * @generated from message flytebinary.insight.v1.GetJobMetricsRequest
+ */
+export type GetJobMetricsRequest = Message<"flytebinary.insight.v1.GetJobMetricsRequest"> & {
+  /**
+   * The action.
+   *
+   * @generated from field: flyteidl2.common.ActionIdentifier action_id = 1;
+   */
+  actionId?: ActionIdentifier | undefined;
+
+  /**
+   * The number of its attempt, from 1.
+   *
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.GetJobMetricsRequest.
+ * Use `create(GetJobMetricsRequestSchema)` to create a new message.
+ */
+export const GetJobMetricsRequestSchema: GenMessage<GetJobMetricsRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_connectors, 5);
+
+/**
+ * GetJobMetricsResponse has what the connector said.
+ *
+ * @generated from message flytebinary.insight.v1.GetJobMetricsResponse
+ */
+export type GetJobMetricsResponse = Message<"flytebinary.insight.v1.GetJobMetricsResponse"> & {
+  /**
+   * In the order of the connector; at most 50.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.JobMetric metrics = 1;
+   */
+  metrics: JobMetric[];
+
+  /**
+   * The connector has no metrics of jobs of this type.
+   *
+   * @generated from field: bool unsupported = 2;
+   */
+  unsupported: boolean;
+
+  /**
+   * There are more than are returned.
+   *
+   * @generated from field: bool more = 3;
+   */
+  more: boolean;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.GetJobMetricsResponse.
+ * Use `create(GetJobMetricsResponseSchema)` to create a new message.
+ */
+export const GetJobMetricsResponseSchema: GenMessage<GetJobMetricsResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_connectors, 6);
+
+/**
+ * JobMetric is one metric of a job.
+ *
+ * @generated from message flytebinary.insight.v1.JobMetric
+ */
+export type JobMetric = Message<"flytebinary.insight.v1.JobMetric"> & {
+  /**
+   * Its name, with its labels in braces if it has any.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its values in the order of their times; at most 500. A metric with more keeps an even selection, with the last one.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.JobSample samples = 2;
+   */
+  samples: JobSample[];
+
+  /**
+   * What the connector says in another form, as JSON; empty if there are samples.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.JobMetric.
+ * Use `create(JobMetricSchema)` to create a new message.
+ */
+export const JobMetricSchema: GenMessage<JobMetric> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_connectors, 7);
+
+/**
+ * JobSample is a value at a time.
+ *
+ * @generated from message flytebinary.insight.v1.JobSample
+ */
+export type JobSample = Message<"flytebinary.insight.v1.JobSample"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * @generated from field: double value = 2;
+   */
+  value: number;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.JobSample.
+ * Use `create(JobSampleSchema)` to create a new message.
+ */
+export const JobSampleSchema: GenMessage<JobSample> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_connectors, 8);
+
+/**
+ * ConnectorInsightService shows the connectors of the installation, and the jobs that they run.
  *
  * @generated from service flytebinary.insight.v1.ConnectorInsightService
  */
@@ -178,6 +424,27 @@ export const ConnectorInsightService: GenService<{
     methodKind: "unary";
     input: typeof ListConnectorsRequestSchema;
     output: typeof ListConnectorsResponseSchema;
+  },
+  /**
+   * GetJob says how the job of an attempt is. It answers not_found while no connector has the attempt, and after its end.
+   *
+   * @generated from rpc flytebinary.insight.v1.ConnectorInsightService.GetJob
+   */
+  getJob: {
+    methodKind: "unary";
+    input: typeof GetJobRequestSchema;
+    output: typeof GetJobResponseSchema;
+  },
+  /**
+   * GetJobMetrics asks the connector for the metrics of the job of an attempt. It answers not_found as GetJob does, also
+   * before the job has started.
+   *
+   * @generated from rpc flytebinary.insight.v1.ConnectorInsightService.GetJobMetrics
+   */
+  getJobMetrics: {
+    methodKind: "unary";
+    input: typeof GetJobMetricsRequestSchema;
+    output: typeof GetJobMetricsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_insight_v1_connectors, 0);
