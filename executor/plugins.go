@@ -26,14 +26,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugins/spark"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
+	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
 // available describes every plugin of this program. A new plugin is added here, with its settings in Plugins.
 func available(config Config) []plugin.Definition {
-	operators := config.Plugins.Operators
+	operators, jobs, queues := config.Plugins.Operators, config.Plugins.Job, kueue.Queues(config.Plugins.Queues)
+	operators.Queues, jobs.Queues = queues, queues
 	return []plugin.Definition{
-		pod.Definition(config.Pod), job.Definition(config.Pod, config.Plugins.Job),
+		pod.Definition(config.Pod), job.Definition(config.Pod, jobs),
 		dask.Definition(config.Pod, operators), jobset.Definition(config.Pod, operators), kubeflow.MPI(config.Pod, operators),
 		kubeflow.PyTorch(config.Pod, operators), kubeflow.TensorFlow(config.Pod, operators), ray.Definition(config.Pod, operators),
 		spark.Definition(config.Pod, operators), kubeflow.TrainJob(config.Pod, operators),
@@ -52,6 +54,10 @@ type Plugins struct {
 	// refused. Processes with the target api need the same list. A task that names a plugin in its own configuration
 	// gets that one.
 	TaskTypes []string `config:"taskTypes"`
+	// Queues are the LocalQueues of Kueue that admit the objects of plugins, as a list of KEY=LOCALQUEUE. A KEY is
+	// PROJECT/DOMAIN, PROJECT or plugin:NAME, and the first of these that applies wins, in this order; then come
+	// job.queue and operators.queue. A label kueue.x-k8s.io/queue-name of the run or the task precedes all.
+	Queues []string `config:"queues"`
 	// Probe is how often the executor checks whether the cluster serves the types of the enabled plugins. A plugin whose
 	// types are missing does not run, and its tasks wait. Default 30 s.
 	Probe time.Duration `config:"probe"`
@@ -86,6 +92,7 @@ func (c Plugins) Validate() error {
 		found.If(seen[taskType], "taskTypes[%d]: task type %q is listed twice", i, taskType)
 		seen[taskType] = true
 	}
+	found.Section("queues", kueue.Queues(c.Queues).Validate(known))
 	found.Section("job", c.Job.Validate())
 	found.Section("operators", c.Operators.Validate())
 	found.If(c.Probe <= 0, "probe: must be positive, got %s", c.Probe)

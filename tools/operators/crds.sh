@@ -6,6 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 dask=2026.3.0
 spark=v2.5.0
+kueue=v0.15.0
 new=$root/.bin/crds.new
 rm -rf "$new"
 mkdir -p "$new"
@@ -18,6 +19,7 @@ for kind in mpi pytorch tf; do
 done
 cp "$(dir github.com/kubeflow/spark-operator/v2 $spark)"/config/crd/bases/sparkoperator.k8s.io_sparkapplications.yaml "$new"
 cp "$(cd trainer && dir github.com/kubeflow/trainer/v2)"/manifests/base/crds/trainer.kubeflow.org_train*.yaml "$new"
+cp "$(dir sigs.k8s.io/kueue $kueue)"/config/components/crd/bases/kueue.x-k8s.io_workloads.yaml "$new"
 wheel=$(mktemp -d)
 trap 'rm -rf "$wheel"' EXIT
 python3 -m venv "$wheel/env"

@@ -56,6 +56,10 @@ kinds that only a plugin or a kind of route uses follow the configuration.
 - {apiGroups: [trainer.kubeflow.org], resources: [trainjobs], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [trainer.kubeflow.org], resources: [trainingruntimes], verbs: [get, create, delete]}
 {{- end }}
+{{- if or (dig "executor" "plugins" "queues" "" .Values.config) (dig "executor" "plugins" "operators" "queue" "" .Values.config) (dig "executor" "plugins" "job" "queue" "" .Values.config) }}
+# Why Kueue has not admitted an object yet.
+- {apiGroups: [kueue.x-k8s.io], resources: [workloads], verbs: [list]}
+{{- end }}
 {{- $route := dig "deployer" "route" "kind" "none" .Values.config }}
 {{- if eq $route "ingress" }}
 - {apiGroups: [networking.k8s.io], resources: [ingresses], verbs: [get, create, update, delete]}

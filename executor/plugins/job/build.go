@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
@@ -21,8 +22,8 @@ func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*batchv1.J
 	key := p.Key(attempt)
 	labels := maps.Clone(template.Labels)
 	delete(labels, podspec.LabelTaskAction) // the Job's owner
-	if p.own.Queue != "" && labels[labelQueue] == "" {
-		labels[labelQueue] = p.own.Queue
+	if queue := p.own.Queues.Of(Name, labels, p.own.Queue); queue != "" {
+		labels[kueue.LabelQueue] = queue
 	}
 	job := &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,6 +50,12 @@ func (c *cluster) Get(_ context.Context, key client.ObjectKey, into client.Objec
 
 // List lists the pods of a Job, which the cache finds by the plugin's index and the API server by the label.
 func (c *cluster) List(_ context.Context, into client.ObjectList, given ...client.ListOption) error {
+	if workloads, ok := into.(*unstructured.UnstructuredList); ok { // what Kueue says of a Job for which there is no room
+		workloads.Items = append(workloads.Items, unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{
+			map[string]any{"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "insufficient unused quota for cpu"},
+		}}}})
+		return nil
+	}
 	c.listed++
 	options := &client.ListOptions{}
 	options.ApplyOptions(given)

@@ -124,7 +124,7 @@ func TestStatesOfJobs(t *testing.T) {
 	}{
 		"new":                           {phase: queued},
 		"no pod yet":                    {age: time.Minute, phase: waiting, words: "waits for the Job controller"},
-		"suspended":                     {age: time.Minute, what: []change{suspended}, phase: waiting, words: "suspended"},
+		"suspended":                     {age: time.Minute, what: []change{suspended}, phase: waiting, words: "has not admitted it: insufficient unused quota for cpu"},
 		"suspended while it ran":        {what: []change{withPod(deleted), suspended}, phase: waiting, words: "suspended"},
 		"running":                       {what: []change{withPod(runs)}, phase: running},
 		"succeeded":                     {what: []change{withPod(exits(0))}, phase: succeeded},

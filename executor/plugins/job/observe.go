@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
 
@@ -35,6 +36,16 @@ func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, job *batc
 	}
 	if pod != nil && !ended(job) {
 		awaitController(&state, job)
+	}
+	if state.Reason == reasonSuspended {
+		why, err := kueue.Why(ctx, p.live, job)
+		if err != nil {
+			return plugin.State{}, err
+		}
+		if why != "" {
+			state.Message = "the Job is suspended: " + why
+		}
+		state.Recheck = kueue.Recheck
 	}
 	state.Object = job.UID
 	state.Stopping = state.Stopping || job.DeletionTimestamp != nil
@@ -78,9 +89,12 @@ func (p *Plugin) withoutPod(job *batchv1.Job) plugin.State {
 	return state
 }
 
+// reasonSuspended is the reason of a Job that waits for its queue.
+const reasonSuspended = "JobSuspended"
+
 func waitSuspended(state *plugin.State) {
 	state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, nil
-	state.Reason, state.Message = "JobSuspended", "the Job is suspended until its queue admits it"
+	state.Reason, state.Message = reasonSuspended, "the Job is suspended until its queue admits it"
 }
 
 // podOf returns the pod of a Job; nil when there is none. When the Job has ended, the API server has the last word on that:

@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/attemptobject"
 	"github.com/flyte-binary/flyte-binary/pods/attemptsecret"
+	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/members"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
@@ -24,7 +25,7 @@ func Definition(pods podspec.Config, own Config) plugin.Definition {
 	return plugin.Definition{
 		Name: Name,
 		New:  func(deps plugin.Deps) (plugin.Plugin, error) { return New(pods, own, deps) },
-		Rights: append(podspec.Rights(), plugin.Right{
+		Rights: append(podspec.Rights(), kueue.Right(), plugin.Right{
 			Group: batchv1.GroupName, Resource: "jobs", Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
 		}),
 		Informers: []plugin.Informer{{Object: &batchv1.Job{}, Strip: strip}},
@@ -50,6 +51,7 @@ type Plugin struct {
 	config podspec.Config
 	own    Config
 	clock  clock.Clock
+	live   client.Reader
 	specs  *podspec.Builder
 	pods   *members.Reader
 }
@@ -67,7 +69,7 @@ func New(config podspec.Config, own Config, deps plugin.Deps) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{config: config, own: own, clock: deps.Clock, specs: specs, pods: members.NewReader(config, deps)}
+	p := &Plugin{config: config, own: own, clock: deps.Clock, live: deps.Live, specs: specs, pods: members.NewReader(config, deps)}
 	p.Keeper = attemptobject.New(attemptobject.Kind[*batchv1.Job]{
 		Name: Name,
 		// The name of a Job is the value of a label of its pods.

@@ -70,6 +70,9 @@ func (c *cluster) Get(_ context.Context, key client.ObjectKey, into client.Objec
 func (c *cluster) List(_ context.Context, into client.ObjectList, given ...client.ListOption) error {
 	options := &client.ListOptions{}
 	options.ApplyOptions(given)
+	if workloads, ok := into.(*unstructured.UnstructuredList); ok {
+		return c.waits(workloads)
+	}
 	list := into.(*corev1.PodList)
 	for i := range c.pods {
 		pod := &c.pods[i]
@@ -82,6 +85,14 @@ func (c *cluster) List(_ context.Context, into client.ObjectList, given ...clien
 			list.Items = append(list.Items, *pod)
 		}
 	}
+	return nil
+}
+
+// waits says of every set what Kueue says of one for which there is no room.
+func (c *cluster) waits(into *unstructured.UnstructuredList) error {
+	into.Items = append(into.Items, unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{
+		map[string]any{"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "insufficient unused quota for cpu"},
+	}}}})
 	return nil
 }
 
@@ -287,7 +298,7 @@ func TestStatesOfJobSets(t *testing.T) {
 	}{
 		"new":                      {phase: common.ActionPhase_ACTION_PHASE_QUEUED},
 		"its controller is silent": {age: time.Minute, phase: waiting, words: "waits for the JobSet controller to create its pods"},
-		"suspended": {age: time.Minute, phase: waiting, words: "suspended until its queue admits it", change: func(set *unstructured.Unstructured) {
+		"suspended": {age: time.Minute, phase: waiting, words: "JobSet is suspended: LocalQueue training has not admitted it: insufficient unused quota for cpu", change: func(set *unstructured.Unstructured) {
 			condition(set, "Suspended")
 		}},
 		"one pod pulls":         {pods: []func(*corev1.Pod){runs, pulls}, phase: common.ActionPhase_ACTION_PHASE_INITIALIZING, words: "pod r1-a0-0123abcd-0-workers-0-1-abcde: "},

@@ -4,10 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/pods/kueue"
 )
-
-// labelQueue names the LocalQueue of Kueue that admits an object.
-const labelQueue = "kueue.x-k8s.io/queue-name"
 
 // Config configures the plugins of all operators.
 type Config struct {
@@ -18,6 +16,8 @@ type Config struct {
 	// pods, services and config maps in the namespaces of tasks. Default spark; empty
 	// means the default account of the namespace.
 	SparkServiceAccount string `config:"sparkServiceAccount"`
+	// Queues are those of executor.plugins.queues, which precede Queue.
+	Queues kueue.Queues `config:"-"`
 }
 
 // DefaultConfig has no queue.
@@ -26,7 +26,7 @@ func DefaultConfig() Config { return Config{SparkServiceAccount: "spark"} }
 // Validate lists the fields that are wrong.
 func (c Config) Validate() error {
 	var found invalid.Fields
-	found.If(c.Queue != "" && len(validation.IsDNS1123Subdomain(c.Queue)) > 0, "queue: %q is not the name of a LocalQueue", c.Queue)
+	found.If(c.Queue != "" && !kueue.IsQueue(c.Queue), "queue: %q is not the name of a LocalQueue", c.Queue)
 	found.If(c.SparkServiceAccount != "" && len(validation.IsDNS1123Subdomain(c.SparkServiceAccount)) > 0,
 		"sparkServiceAccount: %q is not the name of a service account", c.SparkServiceAccount)
 	return found.Err()

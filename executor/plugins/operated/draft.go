@@ -14,6 +14,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
@@ -122,8 +123,8 @@ func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*unstructu
 		return nil, err
 	}
 	labels := draft.labels
-	if p.own.Queue != "" && labels[labelQueue] == "" {
-		labels[labelQueue] = p.own.Queue
+	if queue := p.own.Queues.Of(p.kind.Name, labels, p.own.Queue); queue != "" {
+		labels[kueue.LabelQueue] = queue
 	}
 	object := p.kind.Blank()
 	object.SetNamespace(key.Namespace)

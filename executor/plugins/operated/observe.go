@@ -13,9 +13,13 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/members"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 )
+
+// reasonSuspended is the reason of an object that waits for its queue.
+const reasonSuspended = "Suspended"
 
 // operatorPause is how long an operator may be silent about an object before that is reported.
 const operatorPause = 5 * time.Second
@@ -48,6 +52,9 @@ func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, object *u
 		state.OthersFailed = p.othersFailed(all)
 	default:
 		p.ofLive(&state, object, reading, all)
+		if err := p.explainQueue(ctx, &state, object); err != nil {
+			return plugin.State{}, err
+		}
 	}
 	addMembers(&state, all)
 	state.Object = object.GetUID()
@@ -111,7 +118,7 @@ func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, 
 	if reading.Suspended {
 		state.Expected = true
 		state.Phase = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES
-		state.Reason, state.Message = "Suspended", object.GetKind()+" is suspended until its queue admits it"
+		state.Reason, state.Message = reasonSuspended, object.GetKind()+" is suspended until its queue admits it"
 		return
 	}
 	if len(all) == 0 && reading.Phase < common.ActionPhase_ACTION_PHASE_RUNNING {
@@ -132,6 +139,19 @@ func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, 
 			state.Notice = m.State.Notice
 		}
 	}
+}
+
+// explainQueue adds what Kueue says of an object that waits for its queue.
+func (p *Plugin) explainQueue(ctx context.Context, state *plugin.State, object *unstructured.Unstructured) error {
+	if state.Reason != reasonSuspended {
+		return nil
+	}
+	why, err := kueue.Why(ctx, p.deps.Live, object)
+	if why != "" {
+		state.Message = object.GetKind() + " is suspended: " + why
+	}
+	state.Recheck = kueue.Recheck
+	return err
 }
 
 // ofMembers adds what the pods say of an attempt that the operator has not settled. Its work begins when all of them run.

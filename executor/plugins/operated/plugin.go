@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/attemptobject"
 	"github.com/flyte-binary/flyte-binary/pods/attemptsecret"
+	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/members"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
@@ -41,7 +42,7 @@ var (
 
 // Definition describes the plugin of a kind to the executor.
 func Definition(kind Kind, pods podspec.Config, own Config) plugin.Definition {
-	rights := append(podspec.Rights(), plugin.Right{
+	rights := append(podspec.Rights(), kueue.Right(), plugin.Right{
 		Group: kind.Object.Group, Resource: kind.Resource, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"},
 	})
 	if second := kind.Companion; second != nil {
