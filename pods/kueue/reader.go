@@ -17,7 +17,7 @@ import (
 
 const group = "kueue.x-k8s.io"
 
-// labelJob is the label of a Workload with the uid of the object that it stands for.
+// labelJob is the label of a Workload with the uid of the object that waits.
 const labelJob = "kueue.x-k8s.io/job-uid"
 
 // Recheck is how often to ask again about an object that waits. Its Workload is not watched: the type may not exist.

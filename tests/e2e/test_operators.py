@@ -38,6 +38,7 @@ RAYJOBS = ("ray.io", "v1", "rayjobs")
 RAYCLUSTERS = ("ray.io", "v1", "rayclusters")
 DASKJOBS = ("kubernetes.dask.org", "v1", "daskjobs")
 DASKCLUSTERS = ("kubernetes.dask.org", "v1", "daskclusters")
+SPARKAPPLICATIONS = ("sparkoperator.k8s.io", "v1beta2", "sparkapplications")
 PYTORCHJOBS = ("kubeflow.org", "v1", "pytorchjobs")
 
 
@@ -75,6 +76,9 @@ FRAMEWORKS = {
     "Ray": Framework(
         "on_ray.squares", "ray", (operators.kuberay,), (RAYJOBS, RAYCLUSTERS), {0: "raise"}, ".*the driver was told to fail",
         result="sum 285 it's $HOME", logs=("the driver is here",), holding=(0,), victim="worker-0", replaced=True, role="submitter"),
+    "Spark": Framework(
+        "on_spark.squares", "spark", (operators.spark,), (SPARKAPPLICATIONS,), {0: "raise"}, ".*the driver was told to fail",
+        result="sum 285", logs=("the driver is here", "an executor is here"), holding=(0,), victim="worker-0", replaced=True, role="driver"),
 }
 
 
@@ -282,6 +286,19 @@ def test_a_lost_head(bed: Bed, gang: Gang):
     gone(bed, run)
 
 
+@of("Spark")
+def test_a_lost_driver(bed: Bed, gang: Gang):
+    """The operator gives up: executors can do nothing without their driver."""
+    gang.hold(bed)
+    run = bed.run(gang)
+    gang.held(bed)
+    driver = next(p for p in bed.cluster.pods(run.name) if p.metadata.labels["flyte.org/role"] == "driver")
+    bed.cluster.core.delete_namespaced_pod(driver.metadata.name, driver.metadata.namespace, grace_period_seconds=1)
+    failed(run, "driver pod ")
+    assert details(run).error_info.kind == 2, "the system's"
+    gone(bed, run)
+
+
 @of()
 def test_an_abort_leaves_nothing(bed: Bed, gang: Gang):
     gang.hold(bed)
@@ -314,7 +331,7 @@ def test_the_operator_is_away_when_the_task_ends(bed: Bed, gang: Gang):
     gone(bed, run)
 
 
-@of("JobSet", "Ray")
+@of("JobSet", "Ray", "Spark")
 def test_the_definition_is_deleted_and_comes_back(bed: Bed, gang: Gang):
     group, _, plural = bed.framework.kinds[0]
     gang.hold(bed)

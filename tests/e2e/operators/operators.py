@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import json
 import os
 import pathlib
 import signal
 import socket
 import subprocess
 import sys
+import urllib.parse
 
 import kubernetes
 import yaml
@@ -160,5 +163,26 @@ def dask(folder: pathlib.Path, cluster: Cluster) -> Operator:
     cluster.define(*(f"kubernetes.dask.org_dask{kind}s.yaml" for kind in ("cluster", "workergroup", "job", "autoscaler")))
     made = Operator("dask", folder, cluster, str(pathlib.Path(sys.executable).parent / "kopf"), "run", "-m",
                     "dask_kubernetes.operator.controller", "-A", "--standalone")
+    made.start()
+    return made
+
+
+def spark(folder: pathlib.Path, cluster: Cluster) -> Operator:
+    """Spark's operator with the spark-submit of PySpark, which creates the drivers; they create their executors."""
+    import pyspark
+
+    cluster.define(*(f"sparkoperator.k8s.io_{kind}.yaml" for kind in ("sparkapplications", "scheduledsparkapplications", "sparkconnects")))
+    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    found, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    account = {"server": found["server"], "authority": str(folder / "spark-ca.crt"), "token": str(folder / "spark-token")}
+    (folder / "spark-ca.crt").write_bytes(base64.b64decode(found["certificate-authority-data"]))
+    (folder / "spark-token").write_text(user["token"])
+    (folder / "spark.json").write_text(json.dumps(account))
+    command = [sys.executable, str(pathlib.Path(__file__).parent / "spark_image.py"), str(folder / "spark.json")]
+    cluster.names.commands |= {"spark-kubernetes-driver": command, "spark-kubernetes-executor": command}
+    server = urllib.parse.urlsplit(found["server"])
+    made = Operator("spark", folder, cluster, str(BUILT / "spark"), "controller", "start", "--namespaces", NAMESPACE, "--enable-ui-service=false",
+                    "--health-probe-bind-address", f"127.0.0.1:{free_port()}", SPARK_HOME=str(pathlib.Path(pyspark.__file__).parent),
+                    KUBERNETES_SERVICE_HOST=str(server.hostname), KUBERNETES_SERVICE_PORT=str(server.port))
     made.start()
     return made
