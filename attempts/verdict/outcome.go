@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,10 @@ type End struct {
 	Lost *failure.Failure
 	// Stopped is what stopped a process that exited with 0, which some do when they are asked to stop; nil if it ended by itself.
 	Stopped *failure.Failure
+	// ErrorDir is where the process that failed writes its error document; empty means where the outputs are.
+	ErrorDir string
+	// NoDocument means that the process that failed writes none. What another one wrote does not explain it.
+	NoDocument bool
 	// Others means that other processes of the attempt failed than the one that writes the outputs.
 	Others bool
 }
@@ -46,7 +51,7 @@ func Of(ctx context.Context, store Store, template *core.TaskTemplate, dir strin
 	if !succeeded && !explainsItself(lost) {
 		return lost, nil
 	}
-	reported, err := reportedError(ctx, store, template, dir)
+	reported, err := end.reported(ctx, store, template, dir)
 	switch {
 	case err != nil:
 		return lost, err
@@ -76,6 +81,17 @@ func Of(ctx context.Context, store Store, template *core.TaskTemplate, dir strin
 		return nil, nil //nolint:nilnil // it succeeded
 	}
 	return lost, nil
+}
+
+// reported is the failure that the process reported, or that of the attempt reported where all succeeded; nil if there is none.
+func (e End) reported(ctx context.Context, store Store, template *core.TaskTemplate, dir string) (*failure.Failure, error) {
+	switch {
+	case e.Lost == nil:
+		return reportedError(ctx, store, template, dir)
+	case e.NoDocument:
+		return nil, nil //nolint:nilnil // it reports none
+	}
+	return reportedError(ctx, store, template, cmp.Or(e.ErrorDir, dir))
 }
 
 // ofMember is what the task reported, as the failure of the member that failed.

@@ -115,6 +115,24 @@ func TestOutputsOfAGang(t *testing.T) {
 	require.Equal(t, "worker pod w-1", lost.Member)
 }
 
+// TestWhoseErrorDocument: what one process of a gang wrote is not why another one failed.
+func TestWhoseErrorDocument(t *testing.T) {
+	failed := failure.New(failure.ContainerFailed, "exit code 3").In("worker pod w-1")
+	store := &plugintest.Blobs{Objects: map[string][]byte{
+		"dir/error.pb": encoded(t, &core.ContainerError{Code: "Stopped"}), "own/error.pb": encoded(t, &core.ContainerError{Code: "ValueError"}),
+	}}
+	for want, end := range map[string]verdict.End{
+		"Stopped":         {Lost: failed},
+		"ValueError":      {Lost: failed, ErrorDir: "own", Others: true},
+		"ContainerFailed": {Lost: failed, NoDocument: true, Others: true},
+	} {
+		lost, err := verdict.Of(t.Context(), store, returning(), "dir", end)
+		require.NoError(t, err)
+		require.Equal(t, want, lost.Code)
+		require.Equal(t, "worker pod w-1", lost.Member)
+	}
+}
+
 // breaks is a store whose streams break.
 type breaks struct{ *plugintest.Blobs }
 

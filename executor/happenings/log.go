@@ -31,12 +31,13 @@ type Log struct {
 	known     []Happening     // GUARDED_BY(mu): in the order of their first appearance
 	told      int             // GUARDED_BY(mu): how many of them are recorded
 	mentioned map[string]bool // GUARDED_BY(mu): messages of the attempt's states
+	recorded  map[string]bool // GUARDED_BY(mu): those that are recorded, as they are
 }
 
 // begin makes the log that of an attempt, which is empty if it was that of an earlier one.
 func (l *Log) begin(attempt int32) (current bool) {
 	if attempt > l.attempt {
-		l.attempt, l.known, l.told, l.mentioned = attempt, nil, 0, nil
+		l.attempt, l.known, l.told, l.mentioned, l.recorded = attempt, nil, 0, nil, nil
 	}
 	return attempt == l.attempt
 }
@@ -78,6 +79,26 @@ func (l *Log) Mention(attempt int32, message string) {
 	if len(l.mentioned) < maxHappenings {
 		l.mentioned[core(message)] = true
 	}
+}
+
+// Record notes that a message of a state is recorded.
+func (l *Log) Record(attempt int32, message string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if message == "" || !l.begin(attempt) || len(l.recorded) >= maxHappenings {
+		return
+	}
+	if l.recorded == nil {
+		l.recorded = map[string]bool{}
+	}
+	l.recorded[message] = true
+}
+
+// Recorded reports whether a state with this message is recorded.
+func (l *Log) Recorded(attempt int32, message string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.attempt == attempt && l.recorded[message]
 }
 
 // Has reports whether a happening with this message is recorded.

@@ -84,6 +84,8 @@ type position struct {
 	fingerprint string
 	// said identifies the message of the observation.
 	said string
+	// message is the message of the observation.
+	message string
 }
 
 // plan is what follows from a report.

@@ -18,7 +18,9 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 	if state.Phase == common.ActionPhase_ACTION_PHASE_QUEUED {
 		return // The runs service knows that.
 	}
-	at, acked := position{attempt: attempt.Number, phase: state.Phase, fingerprint: fingerprint(state), said: state.Reason + "\x00" + state.Message}, entry.acked
+	at, acked := position{
+		attempt: attempt.Number, phase: state.Phase, fingerprint: fingerprint(state), said: state.Reason + "\x00" + state.Message, message: state.Message,
+	}, entry.acked
 	now := r.deps.Clock.Now()
 	probe := false
 	if acked.attempt == at.attempt {
@@ -42,7 +44,9 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 	default:
 		when = state.Since
 	}
-	if acked.attempt == at.attempt && acked.said == at.said {
+	// An operator says what it does at each of its steps, and pods that start in turns say more in between.
+	again := state.Expected && entry.log.Recorded(at.attempt, state.Message)
+	if again || (acked.attempt == at.attempt && acked.said == at.said) {
 		state.Reason, state.Message = "", "" // said before; only the phase, the pods or their logs are new
 	}
 	event := r.observed(task, at, r.eventTime(entry, at, when), state)

@@ -42,7 +42,7 @@ func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state
 		return state, nil
 	}
 	lost, err := verdict.Of(ctx, r.deps.Store, attempt.Template, attempt.Dir, verdict.End{
-		Lost: state.Failure, Stopped: state.Stopped, Others: state.OthersFailed,
+		Lost: state.Failure, Stopped: state.Stopped, Others: state.OthersFailed, ErrorDir: state.ErrorDir, NoDocument: state.NoDocument,
 	})
 	switch {
 	case err != nil:

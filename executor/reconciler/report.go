@@ -59,6 +59,7 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 	}
 	entry.reportErrors, entry.confirmedLive = 0, true
 	entry.log.Told(next.toldOf, next.told)
+	entry.log.Record(next.position.attempt, next.position.message)
 	entry.acked, entry.ackedAt = next.position, r.deps.Clock.Now()
 	if taken.Over {
 		if next.probe {

@@ -15,6 +15,15 @@ import (
 // that failed by themselves come before those that the cluster stopped, as operators stop the rest. Among equals the primary
 // member comes first, then the one that ended first.
 func Blame(members []Member) *failure.Failure {
+	culprit := Culprit(members)
+	if culprit == nil {
+		return nil
+	}
+	return culprit.State.Failure.In(culprit.String())
+}
+
+// Culprit returns the member whose failure Blame returns; nil if no member failed.
+func Culprit(members []Member) *Member {
 	failed := slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return m.State.Failure == nil })
 	if len(failed) == 0 {
 		return nil
@@ -26,7 +35,7 @@ func Blame(members []Member) *failure.Failure {
 			cmp.Compare(a.Pod.Name, b.Pod.Name),
 		)
 	})
-	return first.State.Failure.In(first.String())
+	return &first
 }
 
 // rank orders members by how likely they caused the others to fail.

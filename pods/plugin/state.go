@@ -22,6 +22,10 @@ type State struct {
 	// Settled means that Failure is final: an error document in the attempt's directory is not from the process that
 	// ended.
 	Settled bool
+	// ErrorDir is the directory with the error document of the process that failed; empty means that of the attempt.
+	ErrorDir string
+	// NoDocument means that the process that failed writes no error document: one in the directory of the attempt is from another.
+	NoDocument bool
 	// OthersFailed means that other processes of the attempt failed than the one that writes its outputs, which then do not count.
 	OthersFailed bool
 	// Message says in one line what the attempt waits for; may be empty.

@@ -58,13 +58,16 @@ func New(config Config, deps Deps) (*Builder, error) {
 //
 // A plugin whose attempts have several pods, or whose pods another controller creates, calls BuildMember once for each role.
 func (b *Builder) Build(ctx context.Context, attempt *plugin.Attempt) (*corev1.PodTemplateSpec, error) {
-	return b.build(ctx, attempt, "", nil)
+	return b.build(ctx, attempt, Role{}, nil)
 }
 
 // build returns the pod of a role with what every attempt gets, and with labels that win over all others.
-func (b *Builder) build(ctx context.Context, attempt *plugin.Attempt, role string, labels map[string]string) (*corev1.PodTemplateSpec, error) {
+func (b *Builder) build(ctx context.Context, attempt *plugin.Attempt, role Role, labels map[string]string) (*corev1.PodTemplateSpec, error) {
 	about := aboutOf(attempt)
-	subject := b.subjectOf(attempt, about, role)
+	subject := b.subjectOf(attempt, about, role.Name)
+	if role.OwnFiles {
+		subject.Platform = append(subject.Platform, memberEnv()...)
+	}
 	maps.Copy(subject.Labels, labels)
 	d, err := b.draft(ctx, subject)
 	if err != nil {
@@ -73,6 +76,10 @@ func (b *Builder) build(ctx context.Context, attempt *plugin.Attempt, role strin
 	values, err := b.valuesFor(ctx, about, d.spec)
 	if err != nil {
 		return nil, err
+	}
+	values = values.Map(literal) // they arrive in the process as they are
+	if role.OwnFiles {
+		values.Named["outputprefix"] = memberDir(about.Dir())
 	}
 	if err := b.finish(subject, d, values); err != nil {
 		return nil, err
@@ -86,7 +93,7 @@ func (b *Builder) build(ctx context.Context, attempt *plugin.Attempt, role strin
 		return pod, nil
 	}
 	// It comes last: nothing is written for a task that cannot run.
-	return pod, b.deps.Secrets.Prepare(ctx, attempt, role, pod)
+	return pod, b.deps.Secrets.Prepare(ctx, attempt, role.Name, pod)
 }
 
 // template puts a finished draft into a template.
@@ -147,14 +154,13 @@ func (b *Builder) draft(ctx context.Context, subject *Subject) (*draft, error) {
 	return d, nil
 }
 
-// finish adds what every pod gets.
+// finish adds what every pod gets. The values are as Kubernetes reads them: literal.
 func (b *Builder) finish(subject *Subject, d *draft, values rendering.Values) error {
 	spec := d.spec
 	primary := find(spec, subject.Primary)
 	if dataConfig(subject.Declared) != nil {
 		primary.Command, primary.Args = verbatim(primary.Command), verbatim(primary.Args)
 	}
-	values = values.Map(literal) // they arrive in the process as they are
 	eachContainer(spec, func(container *corev1.Container) {
 		container.Command, container.Args = renderAll(container.Command, values), renderAll(container.Args, values)
 		container.Env = b.environment(subject, container.Env, slices.Contains(d.own, container.Name))

@@ -24,6 +24,8 @@ type Different struct {
 	Container string
 	// NoProgram removes command and arguments: the operator sets them.
 	NoProgram bool
+	// OwnFiles is that of the role.
+	OwnFiles bool
 }
 
 // RoleOf returns the role of a task's attempt with its differences. Its task container has the name that the task's own pod
@@ -55,7 +57,7 @@ func RoleOf(task *core.TaskTemplate, name string, different Different) Role {
 	if different.Extended != nil || different.Resources != nil {
 		template.ExtendedResources = different.Extended
 	}
-	return Role{Name: name, Template: template}
+	return Role{Name: name, Template: template, OwnFiles: different.OwnFiles}
 }
 
 // overlay returns the pod of a role, completed from the task. The container of the task is the one that the pod calls

@@ -15,7 +15,7 @@ func (b *Builder) BuildService(ctx context.Context, subject *Subject) (*corev1.P
 	if err != nil {
 		return nil, err
 	}
-	if err := b.finish(subject, d, rendering.Values{Named: subject.Values}); err != nil {
+	if err := b.finish(subject, d, rendering.Values{Named: subject.Values}.Map(literal)); err != nil {
 		return nil, err
 	}
 	d.spec.RestartPolicy = corev1.RestartPolicyAlways

@@ -105,6 +105,26 @@ func ofEnd(state *plugin.State, pod *corev1.Pod, primary *corev1.ContainerStatus
 	state.Fail(own)
 }
 
+// Stopped returns what stops a pod that is being deleted; nil for any other pod.
+func Stopped(pod *corev1.Pod) *failure.Failure {
+	if pod.DeletionTimestamp == nil {
+		return nil
+	}
+	return stoppedBy(pod, time.Time{})
+}
+
+// StoppedAt returns when the deletion of a pod was asked for; zero if it was not.
+func StoppedAt(pod *corev1.Pod) time.Time {
+	if pod.DeletionTimestamp == nil {
+		return time.Time{}
+	}
+	asked := pod.DeletionTimestamp.Time
+	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
+		asked = asked.Add(-time.Duration(*grace) * time.Second)
+	}
+	return asked
+}
+
 // stoppedBy is what stopped a process that exited with 0; nil if it ended by itself, or before the pod was deleted.
 func stoppedBy(pod *corev1.Pod, ended time.Time) *failure.Failure {
 	if cluster := ofPod(pod); cluster != nil {
@@ -113,11 +133,7 @@ func stoppedBy(pod *corev1.Pod, ended time.Time) *failure.Failure {
 	if pod.DeletionTimestamp == nil {
 		return nil
 	}
-	asked := pod.DeletionTimestamp.Time
-	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
-		asked = asked.Add(-time.Duration(*grace) * time.Second)
-	}
-	if !ended.IsZero() && ended.Add(time.Second).Before(asked) {
+	if !ended.IsZero() && ended.Add(time.Second).Before(StoppedAt(pod)) {
 		return nil
 	}
 	return failure.New(failure.UnexpectedDeletion, "")

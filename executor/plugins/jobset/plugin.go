@@ -30,7 +30,7 @@ func Definition(pods podspec.Config, own operated.Config) plugin.Definition {
 		Name: Name, Types: []string{TaskType}, Install: "the JobSet controller",
 		Object:   schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"},
 		Resource: "jobsets", MaxName: maxName,
-		Spec: spec, Read: read, Primary: isFirst,
+		Spec: spec, Read: read, Primary: isFirst, Ranked: true,
 	}, pods, own)
 }
 

@@ -23,7 +23,7 @@ func pytorch(ctx context.Context, draft *operated.Draft) (map[string]any, error)
 		return nil, operated.Bad("worker_replicas: want at least 1, got %d", workers.count)
 	}
 	elastic := task.GetElasticConfig()
-	workers.alike = elastic != nil
+	workers.alike, workers.follows = elastic != nil, elastic == nil
 	roles := []replicas{workers}
 	if elastic == nil {
 		master := replicasOf("Master", "master", task.GetMasterReplicas())
@@ -88,6 +88,7 @@ func mpi(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 	if workers.count < 1 {
 		return nil, operated.Bad("worker_replicas: want at least 1, got %d", workers.count)
 	}
+	workers.follows = true
 	if command := task.GetWorkerReplicas().GetCommand(); len(command) > 0 {
 		workers.command = command
 	} else if command := draft.Template.GetConfig()[workerCommandKey]; command != "" {
@@ -122,12 +123,19 @@ func tensorflow(ctx context.Context, draft *operated.Draft) (map[string]any, err
 	if workers.count < 1 {
 		return nil, operated.Bad("worker_replicas: want at least 1, got %d", workers.count)
 	}
-	pods, err := specs(ctx, draft, workers, replicasOf("PS", "ps", task.GetPsReplicas()),
-		replicasOf("Chief", "chief", task.GetChiefReplicas()), replicasOf("Evaluator", "evaluator", task.GetEvaluatorReplicas()))
+	chief, ps, evaluator := replicasOf("Chief", "chief", task.GetChiefReplicas()), replicasOf("PS", "ps", task.GetPsReplicas()),
+		replicasOf("Evaluator", "evaluator", task.GetEvaluatorReplicas())
+	workers.follows = chief.count > 0
+	workers.alike, ps.follows, evaluator.follows = !workers.follows, true, true
+	pods, err := specs(ctx, draft, workers, ps, chief, evaluator)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"tfReplicaSpecs": pods, "runPolicy": runPolicy(task.GetRunPolicy())}, nil
+	return map[string]any{
+		"tfReplicaSpecs": pods, "runPolicy": runPolicy(task.GetRunPolicy()),
+		// By default, a job without a chief succeeds with its first worker, whatever happens to the others afterwards.
+		"successPolicy": "AllWorkers",
+	}, nil
 }
 
 // count is what older clients say of a role.

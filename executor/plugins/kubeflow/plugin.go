@@ -43,24 +43,37 @@ func jobs(framework, kind, resource string) operated.Kind {
 	return operated.Kind{
 		Name: framework, Types: []string{framework}, Install: install, Container: framework,
 		Object:   schema.GroupVersionKind{Group: "kubeflow.org", Version: "v1", Kind: kind},
-		Resource: resource, MaxName: maxName, Read: read,
+		Resource: resource, MaxName: maxName, Read: read, Ranked: true, KeepsPods: true,
 	}
 }
 
 // indexLabel is the index of a pod among those of its role.
 const indexLabel = "training.kubeflow.org/replica-index"
 
-// first returns a function that tells the first pod of any of these roles. Where there are both, each is the end of the
-// attempt for the log only: the operator decides when the job ends.
+// first returns a function that tells the first pod of any of these roles. Where there are both, the pods of one have directories of
+// their own.
 func first(roles ...string) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool {
 		for _, role := range roles {
 			if pod.Labels[podspec.LabelRole] == role {
-				return pod.Labels[indexLabel] == "0" || pod.Labels[indexLabel] == ""
+				return (pod.Labels[indexLabel] == "0" || pod.Labels[indexLabel] == "") && !podspec.HasOwnFiles(pod)
 			}
 		}
 		return false
 	}
+}
+
+// counted returns how many pods a job had when its status was written, and how many of these had failed.
+func counted(object *unstructured.Unstructured) (pods, failed int) {
+	roles, _, _ := unstructured.NestedMap(object.Object, "status", "replicaStatuses")
+	for role := range roles {
+		number := func(field string) int {
+			value, _, _ := unstructured.NestedInt64(roles, role, field)
+			return int(value)
+		}
+		pods, failed = pods+number("active")+number("succeeded")+number("failed"), failed+number("failed")
+	}
+	return pods, failed
 }
 
 // read says what the conditions of a job mean.
@@ -69,7 +82,12 @@ func read(object *unstructured.Unstructured) operated.Reading {
 		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED}
 	}
 	if failed := operated.Condition(object, "Failed"); failed != nil {
-		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Reason: failed.Reason, Message: failed.Message, ByUser: true}
+		pods, lost := counted(object)
+		return operated.Reading{
+			Phase: common.ActionPhase_ACTION_PHASE_FAILED, Reason: failed.Reason, Message: failed.Message, Pods: pods,
+			// Without a failed pod, it is a limit of the task, such as its active_deadline_seconds.
+			ByUser: lost == 0,
+		}
 	}
 	reading := operated.Reading{
 		Suspended: operated.Condition(object, "Suspended") != nil || operated.Suspended(object, "runPolicy", "suspend"),

@@ -23,16 +23,20 @@ type replicas struct {
 	common   *plugins.CommonReplicaSpec // newer clients; it takes precedence
 	command  []string                   // in place of the task's; nil keeps it
 	alike    bool                       // its pods run the same program, and the first one writes the outputs
+	follows  bool                       // a pod of another role writes the outputs
 }
 
 // alikeEnv tells the SDK which of several pods that run the same program it is in: the one with the rank 0 writes outputs and error
 // document, and the others end with an exit code. Without it, each would write both, over those of the others.
 func alikeEnv(indexLabel string) []corev1.EnvVar {
 	return []corev1.EnvVar{
-		{Name: "FLYTE_CLUSTERED_WORKER", Value: "1"},
+		followEnv(),
 		{Name: "RANK", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['" + indexLabel + "']"}}},
 	}
 }
+
+// followEnv tells the SDK that a process is one of several: it ends with an exit code when the task fails, so that the operator sees it.
+func followEnv() corev1.EnvVar { return corev1.EnvVar{Name: "FLYTE_CLUSTERED_WORKER", Value: "1"} }
 
 // declared is what the messages of the frameworks have in common.
 type declared interface {
@@ -71,11 +75,16 @@ func specs(ctx context.Context, draft *operated.Draft, roles ...replicas) (map[s
 		if role.count == 0 {
 			continue
 		}
-		pod, err := draft.Pods(ctx, draft.Role(role.role, podspec.Different{Image: role.image, Resources: role.resource}),
+		pod, err := draft.Pods(ctx, draft.Role(role.role, podspec.Different{
+			Image: role.image, Resources: role.resource, OwnFiles: role.follows,
+		}),
 			func(template *corev1.PodTemplateSpec, own *corev1.Container) {
 				template.Spec.RestartPolicy = "" // the operator sets it
 				if role.alike {
 					operated.Set(own, alikeEnv(indexLabel)...)
+				}
+				if role.follows {
+					operated.Set(own, followEnv())
 				}
 				if role.command != nil {
 					own.Command, own.Args = role.command, nil

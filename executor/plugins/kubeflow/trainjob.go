@@ -33,7 +33,7 @@ func TrainJob(pods podspec.Config, own operated.Config) plugin.Definition {
 		Name: "trainjob", Types: []string{"pytorch"}, Install: "Kubeflow Trainer (v2)", Container: node,
 		Object: group.WithKind("TrainJob"), Resource: "trainjobs", MaxName: maxTrainJob,
 		Companion: &operated.Companion{Object: group.WithKind("TrainingRuntime"), Resource: "trainingruntimes"},
-		Spec:      trainJob, Read: readTrainJob,
+		Spec:      trainJob, Read: readTrainJob, Ranked: true,
 		Primary: func(pod *corev1.Pod) bool { return pod.Labels[batchv1.JobCompletionIndexAnnotation] == "0" },
 	}, pods, own)
 }
@@ -91,7 +91,7 @@ func readTrainJob(object *unstructured.Unstructured) operated.Reading {
 		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED}
 	}
 	if failed := operated.Condition(object, "Failed"); failed != nil {
-		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Reason: failed.Reason, Message: failed.Message, ByUser: true}
+		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Reason: failed.Reason, Message: failed.Message, ByUser: failed.Reason == "DeadlineExceeded"}
 	}
 	return operated.Reading{Suspended: operated.Condition(object, "Suspended") != nil || operated.Suspended(object, "suspend")}
 }

@@ -40,7 +40,9 @@ func TestWhoIsToBlame(t *testing.T) {
 		"no pod, by the task":     {reading: Reading{ByUser: true, Reason: "Failed"}, reason: failure.GangFailed, words: "RayJob j: Failed"},
 		"no pod, by the operator": {reading: Reading{Reason: "SubmissionFailed", Message: "m"}, reason: failure.OperatorFailed, words: "RayJob j: SubmissionFailed: m"},
 	} {
-		why := p.blame(object, tc.reading, tc.members)
+		var state plugin.State
+		p.fail(&state, &plugin.Attempt{}, object, tc.reading, tc.members)
+		why := state.Failure
 		require.Equal(t, tc.reason, why.Reason, name)
 		require.Contains(t, why.Message, tc.words, name)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
-// Kind describes an operator's kind of object to this package. All fields but Container, Followers and Companion are required.
+// Kind describes an operator's kind of object to this package. All fields up to Primary are required.
 type Kind struct {
 	// Name is the name of the plugin, which selects it in the configuration and in tasks.
 	Name string
@@ -38,6 +38,12 @@ type Kind struct {
 	// Followers are roles whose pods only follow the others, such as one that submits the program. They are blamed if no
 	// other pod failed.
 	Followers []string
+	// Ranked means that the pods of the primary one's role run the same program, and that only the primary one writes outputs and
+	// error document. Pods that have a directory of their own do not count.
+	Ranked bool
+	// KeepsPods means that the operator deletes no pod that it does not start again: a pod without restarts that is being deleted, or
+	// missing, was deleted by the system.
+	KeepsPods bool
 	// Companion is the kind of object that an attempt's object refers to, with the same name: Spec gives its specification to
 	// the Draft. It is created before the attempt's object and removed after it. Nil for none.
 	Companion *Companion
@@ -61,6 +67,8 @@ type Reading struct {
 	Message string
 	// ByUser means that a failure for which no pod is to blame comes from the task.
 	ByUser bool
+	// Pods is how many pods the operator had when it settled the object; 0 if it does not say.
+	Pods int
 	// Program means that the operator has seen the program itself fail: pods that are stopped afterwards are not the cause.
 	Program bool
 	// Suspended means that the operator keeps the object without pods until a queue admits it.

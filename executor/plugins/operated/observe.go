@@ -13,9 +13,11 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/members"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
 // reasonSuspended is the reason of an object that waits for its queue.
@@ -48,8 +50,7 @@ func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, object *u
 	switch reading.Phase {
 	case common.ActionPhase_ACTION_PHASE_SUCCEEDED:
 	case common.ActionPhase_ACTION_PHASE_FAILED:
-		state.Fail(p.blame(object, reading, all))
-		state.OthersFailed = p.othersFailed(all)
+		p.fail(&state, attempt, object, reading, all)
 	default:
 		p.ofLive(&state, object, reading, all)
 		if err := p.explainQueue(ctx, &state, object); err != nil {
@@ -80,9 +81,33 @@ func (p *Plugin) othersFailed(all []members.Member) bool {
 	return !first
 }
 
-// blame says why the operator gave the attempt up: the failure of the pod that most likely caused it, or else the
-// operator's own words.
-func (p *Plugin) blame(object *unstructured.Unstructured, reading Reading, all []members.Member) *failure.Failure {
+// fail says why the operator gave the attempt up: the failure of the pod that most likely caused it, with the error document of that
+// pod only, or else the operator's own words.
+func (p *Plugin) fail(state *plugin.State, attempt *plugin.Attempt, object *unstructured.Unstructured, reading Reading, all []members.Member) {
+	state.OthersFailed = p.othersFailed(all)
+	if p.missing(reading, all) {
+		state.Fail(deleted(object, reading, len(all)))
+		return
+	}
+	culprit := p.culprit(reading, all)
+	if culprit == nil {
+		state.Fail(withoutCulprit(object, reading))
+		return
+	}
+	state.Fail(culprit.State.Failure.In(culprit.String()))
+	switch {
+	case podspec.HasOwnFiles(culprit.Pod):
+		state.ErrorDir = blobpath.Member(attempt.Dir, culprit.Pod.Name)
+	case p.kind.Ranked:
+		state.NoDocument = !culprit.Primary
+	}
+}
+
+// culprit is the pod that most likely caused the failure of the attempt; nil if none is to blame.
+func (p *Plugin) culprit(reading Reading, all []members.Member) *members.Member {
+	if found := p.disrupted(all); found != nil {
+		return found
+	}
 	var leading, following []members.Member
 	for _, m := range all {
 		switch {
@@ -94,10 +119,15 @@ func (p *Plugin) blame(object *unstructured.Unstructured, reading Reading, all [
 		}
 	}
 	for _, group := range [][]members.Member{leading, following} {
-		if why := members.Blame(group); why != nil {
-			return why
+		if found := members.Culprit(group); found != nil {
+			return found
 		}
 	}
+	return nil
+}
+
+// withoutCulprit is the failure of an attempt for which no pod is to blame.
+func withoutCulprit(object *unstructured.Unstructured, reading Reading) *failure.Failure {
 	reason := failure.OperatorFailed
 	if reading.ByUser || reading.Program {
 		reason = failure.GangFailed

@@ -7,6 +7,7 @@
 //	{run}/{action}/{attempt}/                               attempt directory: outputs.pb, error.pb, report.html
 //	{run}/{action}/{attempt}/_flytecheckpoints              checkpoints
 //	{run}/{action}/{attempt}/_logs/{container}.log          the sealed log of a container
+//	{run}/{action}/{attempt}/_members/{pod}/                what a pod writes that must not replace what the first one writes
 //	{run}/{action}/{attempt}/_files/{output}                files that a raw container left
 //	{root}/{project}/{domain}/_apps/{uid}/data/…            files that an app writes
 //	{root}/{project}/{domain}/_apps/{uid}/logs/{replica}.log the log of an ended replica of an app
@@ -76,6 +77,10 @@ func SealedLog(attemptDir, member, container string) string {
 	}
 	return attemptDir + "/_logs/" + container + ".log"
 }
+
+// Member is the directory of one of several pods of an attempt, which has its outputs and error document instead of the attempt
+// directory.
+func Member(attemptDir, pod string) string { return attemptDir + "/_members/" + pod }
 
 // Files is the prefix of the files that the raw container of an attempt left. rawPrefix has no trailing slash.
 func Files(rawPrefix string) string { return strings.TrimRight(rawPrefix, "/") + "/_files" }

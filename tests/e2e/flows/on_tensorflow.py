@@ -15,6 +15,7 @@ from flows.gang import member
 @dataclass
 class TFJob:
     workers: int
+    chiefs: int = 0
 
 
 @dataclass(kw_only=True)
@@ -24,7 +25,7 @@ class TFJobTask(AsyncFunctionTaskTemplate):
     task_type_version: int = 1
 
     def custom_config(self, sctx) -> dict:
-        return {"workerReplicas": {"replicas": self.plugin_config.workers}}
+        return {"workerReplicas": {"replicas": self.plugin_config.workers}, "chiefReplicas": {"replicas": self.plugin_config.chiefs}}
 
 
 TaskPluginRegistry.register(config_type=TFJob, plugin=TFJobTask)
@@ -32,6 +33,20 @@ TaskPluginRegistry.register(config_type=TFJob, plugin=TFJobTask)
 env = flyte.TaskEnvironment(name="on_tensorflow", resources=flyte.Resources(cpu="100m", memory="300Mi"), plugin_config=TFJob(workers=2))
 
 
+led = flyte.TaskEnvironment(
+    name="on_led_tensorflow", resources=flyte.Resources(cpu="100m", memory="300Mi"), plugin_config=TFJob(workers=1, chiefs=1))
+
+
+def me() -> dict:
+    return json.loads(os.environ["TF_CONFIG"])["task"]
+
+
 @env.task
 def meet(folder: str) -> str:
-    return member(folder, json.loads(os.environ["TF_CONFIG"])["task"]["index"], 2)
+    return member(folder, me()["index"], 2)
+
+
+@led.task
+def meet_the_chief(folder: str) -> str:
+    """The chief is member 0."""
+    return member(folder, 0 if me()["type"] == "chief" else 1, 2)
