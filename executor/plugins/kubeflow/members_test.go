@@ -110,7 +110,7 @@ func (b *bench) fails(t *testing.T, specs, role, name, index string) plugin.Stat
 	return b.advance(t)
 }
 
-// gaveUp is the status of a job that failed with so many failed pods.
+// gaveUp is the status of a job that failed with this number of failed pods.
 func (b *bench) gaveUp(t *testing.T, failed int64) {
 	t.Helper()
 	require.NoError(t, unstructured.SetNestedMap(b.job.Object, map[string]any{
