@@ -217,10 +217,12 @@ func (s *signIn) vouched(ctx context.Context, request authz.Request) (sessions.P
 	return s.proxy.Person(ctx, request)
 }
 
-// Ended implements authz.Lasting: people are known by their session. A token of a provider has none, and ends by itself.
+// Ended implements authz.Lasting: people are known by their session. A token of a provider has none, and ends by itself. The
+// code is not Unauthenticated: after that the SDK gets another token and begins a stream again, but only once for each stream,
+// and a watch may take many tokens. After DeadlineExceeded it watches again each time, and gets the token then.
 func (s *signIn) Ended(ctx context.Context, identity authz.Identity) error {
 	if !identity.Until.IsZero() && s.clock.Now().After(identity.Until) {
-		return rpc.Unauthenticated("the %s has expired; call again with a new one", identity.Credential)
+		return rpc.DeadlineExceeded("the %s has expired, and this stream with it; call again with a new one", identity.Credential)
 	}
 	if identity.Kind != authz.User || !sessions.IsID(identity.Credential) {
 		return nil

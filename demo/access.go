@@ -2,7 +2,10 @@ package demo
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/demo/node/pki"
@@ -66,6 +69,30 @@ func (d *demo) clientAccess() string {
 	return fmt.Sprintf("insecure: false, caCertFilePath: %q, authType: Pkce", filepath.Join(d.tls(), "authority.crt"))
 }
 
+// toolsConfig is the path of the configuration for the commands that work on the database.
+func (d *demo) toolsConfig() string { return filepath.Join(d.dir.Secrets(), "installation.yaml") }
+
+// writeToolsConfig lets flyte-binary access, keys and audit be tried on a demo with access control.
+func (d *demo) writeToolsConfig() error {
+	if !d.opts.Access {
+		return nil
+	}
+	all, tools := configuration.Redacted(d.config.Access), map[string]any{}
+	for _, key := range []string{"publicURL", "ask", "issuers", "keys", "roles", "bindings"} {
+		tools[key] = all[key]
+	}
+	tools["local"] = map[string]any{"enabled": true} // no passwords: the accounts are in the database
+	content, err := yaml.Marshal(map[string]any{"database": map[string]any{"url": d.postgres.DSN()}, "access": tools})
+	if err != nil {
+		return fmt.Errorf("write the configuration for flyte-binary access: %w", err)
+	}
+	content = append([]byte("# For flyte-binary access, keys and audit, while the demo in this directory runs.\n"), content...)
+	if err := os.WriteFile(d.toolsConfig(), content, 0o600); err != nil {
+		return fmt.Errorf("write the configuration for flyte-binary access: %w", err)
+	}
+	return nil
+}
+
 // announceAccess says who can sign in, and where.
 func (d *demo) announceAccess() {
 	if !d.opts.Access {
@@ -79,4 +106,5 @@ func (d *demo) announceAccess() {
 		}
 		d.screen.Line("              %-12s password %s", person.name, password)
 	}
+	d.screen.Line("  administer  flyte-binary access, keys or audit ... --config %s", d.toolsConfig())
 }

@@ -87,7 +87,7 @@ func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
 		}
 		return err
 	}
-	if err := d.writeClientConfig(); err != nil {
+	if err := errors.Join(d.writeClientConfig(), d.writeToolsConfig()); err != nil {
 		return err
 	}
 	d.announce(d.clock.Now().Sub(began))

@@ -42,9 +42,10 @@ func (p *Policy) Authorise(ctx context.Context, identity authz.Identity, rule au
 	case seesPart(rule, resource) && reach.touches(place):
 		return authz.Everything(), nil
 	case place.Project != "" && !given.reach("project.view").touches(place):
-		return authz.Scope{}, authz.Hidden("%s does not exist, or you may not see it%s", resource, p.ask())
+		return authz.Scope{}, authz.Hidden("%s does not exist, or you may not see it%s", words(resource), p.ask())
 	default:
-		return authz.Scope{}, authz.Denied("%s is not allowed on %s to %s; %s%s", rule.Action, resource, identity.Subject, p.needs(ctx, rule.Action), p.ask())
+		return authz.Scope{}, authz.Denied("%s is not allowed on %s to %s; %s%s%s",
+			rule.Action, words(resource), identity.Subject, p.needs(ctx, rule.Action), reach.elsewhere(place), p.ask())
 	}
 }
 

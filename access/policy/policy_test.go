@@ -240,6 +240,24 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 	err = decide(t, p, ada, "run.create", "q", "d")
 	require.Equal(t, rpc.KindNotFound, rpc.KindOf(err))
 	require.EqualError(t, err, "run q/d/r does not exist, or you may not see it. Ask root.")
+	for _, c := range []struct {
+		permission string
+		resource   authz.Resource
+		want       string
+	}{
+		{"data.upload", authz.Resource{Kind: "data", Project: "p", Domain: "d"}, "data.upload is not allowed on data in p/d to ada; it takes one of the roles runner, "},
+		{"project.update", authz.Resource{Kind: "project", Project: "p"}, "project.update is not allowed on project p to ada; "},
+		{"secret.view", authz.Resource{Kind: "secret", Project: "q"}, "secret in q does not exist, or you may not see it. Ask root."},
+		{"secret.view", authz.Resource{Kind: "secret", Name: "s"}, "secret.view is not allowed on secret s to ada; it takes one of the roles contributor, admin, operator there. Ask root."},
+		{
+			"settings.view", authz.Resource{Kind: "settings"},
+			"settings.view is not allowed on settings of every project to ada; it takes one of the roles viewer, runner, contributor, admin, operator there. " +
+				"You may in p: name the project. Ask root.",
+		},
+	} {
+		_, err := p.Authorise(t.Context(), ada, authz.Rule{Action: c.permission}, c.resource)
+		require.ErrorContains(t, err, c.want)
+	}
 	explained, err := p.Explain(t.Context(), user("ada"), nil, "run.create", authz.Place{Project: "p", Domain: "d"})
 	require.NoError(t, err)
 	require.Equal(t, "user ada may not run.create in p/d: it has the role viewer in project p, and needs one of the roles runner, contributor, admin, operator", explained.Reason)

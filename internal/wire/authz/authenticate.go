@@ -34,8 +34,8 @@ type Authenticator interface {
 // Lasting is an authenticator whose credentials may end before a call does, such as sessions, keys and the tokens of tasks. It is asked about the callers of
 // open streams.
 type Lasting interface {
-	// Ended returns an Unauthenticated error once the credential of a caller has ended; nil for callers of other authenticators, and
-	// while no one can tell.
+	// Ended returns an Unauthenticated error once the credential of a caller has ended, or a DeadlineExceeded one where another of its
+	// kind is all that a client needs to begin again; nil for callers of other authenticators, and while no one can tell.
 	Ended(ctx context.Context, identity Identity) error
 }
 

@@ -11,6 +11,10 @@ import (
 // lastsFor is how often it is asked whether the credential of an open stream has ended.
 const lastsFor = 3 * time.Second
 
+// logsOutlive is for how long a stream of a log continues after the token with which it began has expired. Clients cannot continue a
+// log where it ended, and the SDK gives up the second time. Rights that are taken away end it like any other stream.
+const logsOutlive = 24 * time.Hour
+
 // changes returns what tells that the answers of the authoriser may have changed, and the channel that does so next; a nil channel of
 // an authoriser whose answers never change.
 func (a *authorisation) changes() (after func() <-chan struct{}, changed <-chan struct{}) {
@@ -67,7 +71,11 @@ func (c *authorisedConn) watchRights(lasting authz.Lasting, after func() <-chan 
 
 // ended returns an *Error once the credential of the caller has ended.
 func (c *authorisedConn) ended(lasting authz.Lasting) error {
-	err := lasting.Ended(c.ctx, authz.IdentityFrom(c.ctx))
+	identity := authz.IdentityFrom(c.ctx)
+	if !identity.Until.IsZero() && c.row.Rule().Action == "log.view" {
+		identity.Until = identity.Until.Add(logsOutlive)
+	}
+	err := lasting.Ended(c.ctx, identity)
 	if err == nil {
 		return nil
 	}

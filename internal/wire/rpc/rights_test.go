@@ -159,6 +159,60 @@ func testEndOfSession(t *testing.T, kind authz.Kind) {
 	require.NoError(t, stream.Close())
 }
 
+// tokens are those of a provider, which end an hour after the clock's first look.
+type tokens struct {
+	clock clock.Clock
+	until time.Time
+	asked atomic.Int32
+}
+
+func (t *tokens) Authenticate(context.Context, authz.Request) (authz.Identity, error) {
+	return authz.Identity{Kind: authz.User, Subject: "ada", Credential: "token", Until: t.until}, nil
+}
+
+func (t *tokens) Ended(_ context.Context, identity authz.Identity) error {
+	t.asked.Add(1)
+	if t.clock.Now().After(identity.Until) {
+		return rpc.DeadlineExceeded("the token has expired")
+	}
+	return nil
+}
+
+// logging serves a log that does not end.
+type logging struct {
+	workflowconnect.UnimplementedRunLogsServiceHandler
+}
+
+func (logging) TailLogs(ctx context.Context, _ *workflow.TailLogsRequest, s *connect.ServerStream[workflow.TailLogsResponse]) error {
+	if err := s.Send(&workflow.TailLogsResponse{}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// TestALogOutlivesItsToken for a day, since no client can continue it where it ended.
+func TestALogOutlivesItsToken(t *testing.T) {
+	clk := clock.NewFake(time.Now())
+	people := &tokens{clock: clk, until: clk.Now().Add(time.Hour)}
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{Authenticator: people, Clock: clk}))
+	mux.Handle(workflowconnect.NewRunLogsServiceHandler(logging{}, mux.Options()...))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	stream, err := workflowconnect.NewRunLogsServiceClient(server.Client(), server.URL).
+		TailLogs(t.Context(), &workflow.TailLogsRequest{ActionId: &common.ActionIdentifier{Run: runIn("p"), Name: "a0"}, Attempt: 1})
+	require.NoError(t, err)
+	require.True(t, stream.Receive(), "%v", stream.Err())
+	for n, hours := range []time.Duration{24, 2} {
+		require.Eventually(t, func() bool { return clk.Timers() == 1 }, time.Minute, time.Millisecond)
+		clk.Step(hours * time.Hour)
+		require.Eventually(t, func() bool { return people.asked.Load() == int32(n+1) }, time.Minute, time.Millisecond)
+	}
+	require.False(t, stream.Receive())
+	require.Equal(t, connect.CodeDeadlineExceeded, connect.CodeOf(stream.Err()), "%v", stream.Err())
+	require.NoError(t, stream.Close())
+}
+
 // watching serves one stream.
 type watching struct {
 	workflowconnect.UnimplementedRunServiceHandler

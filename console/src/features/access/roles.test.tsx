@@ -75,6 +75,25 @@ it("edits a role and keeps what has no words", async () => {
   await waitFor(() => expect(server.putRole).toHaveBeenCalledWith({ role: { name: "auditor", description: "", permissions: ["*.view", "cache.write"] } }));
 });
 
+it("lists the roles of the product from the smallest to the largest, then own ones", async () => {
+  server.listRoles.mockResolvedValue(
+    create(ListRolesResponseSchema, {
+      roles: [
+        { name: "admin", permissions: ["run.view", "run.create", "binding.create"], builtIn: true },
+        { name: "auditor", permissions: ["*.view"] },
+        { name: "operator", permissions: ["*.*"], builtIn: true },
+        { name: "runner", permissions: ["run.view", "run.create"], builtIn: true },
+        { name: "scraper", permissions: ["metrics.view"], configured: true },
+        { name: "viewer", permissions: ["run.view"], builtIn: true },
+      ],
+    }),
+  );
+  open(<Roles />);
+  await screen.findByText("scraper");
+  const names = screen.getAllByTestId("role").map((role) => role.getAttribute("data-role"));
+  expect(names).toEqual(["viewer", "runner", "admin", "operator", "auditor", "scraper"]);
+});
+
 it("deletes own roles, and offers no change of those of the product and of the configuration", async () => {
   open(<Roles />);
   await screen.findByText("scraper");

@@ -9,6 +9,11 @@ import { DeleteRoleDialog, RoleDialog } from "./role-dialogs";
 import { abilities } from "./words";
 import css from "@/design/page.module.css";
 
+const size = (role: Role) => (role.permissions.includes("*.*") ? Infinity : role.permissions.length);
+
+/** The roles of the product come first, each of which has what the smaller ones have, as their words say. */
+const inOrder = (roles: readonly Role[]) => [...roles].sort((a, b) => Number(b.builtIn) - Number(a.builtIn) || (a.builtIn ? size(a) - size(b) : 0));
+
 /** What each role may do, in words. Those who may make roles of their own here. */
 export function Roles() {
   const roles = useRoles();
@@ -27,7 +32,7 @@ export function Roles() {
           </Button>
         </div>
       </div>
-      {roles.map((role) => (
+      {inOrder(roles).map((role) => (
         <RoleWords key={role.name} role={role} own={own.has(role.name)} onEdit={() => setEdited(role)} onDelete={() => setDeleted(role)} />
       ))}
       <RoleDialog edited={edited} onClose={() => setEdited(undefined)} />
