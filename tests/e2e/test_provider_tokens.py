@@ -111,7 +111,7 @@ def continued(installation: Server, process: subprocess.Popen, provider: Provide
     reader = threading.Thread(target=lambda: printed.extend(process.stdout), daemon=True)
     reader.start()
     output = lambda: COLOURS.sub("", "".join(printed))  # noqa: E731
-    eventually(lambda: process.poll() is not None or "the line before" in output() or "watching" in output(), what=f"the stream; {output()}")
+    eventually(lambda: process.poll() is not None or (folder / "begun").exists(), what=f"the task; {output()}")
     for _ in range(LIFETIMES):
         headers = {"Authorization": f"Bearer {provider.token()}"}
         status, answer = eventually(

@@ -11,6 +11,7 @@ env = flyte.TaskEnvironment(name="lasting", resources=flyte.Resources(cpu="250m"
 @env.task
 async def lasting(folder: str) -> str:
     print("the line before", flush=True)
+    open(os.path.join(folder, "begun"), "w").close()
     while not os.path.exists(os.path.join(folder, "go")):
         await asyncio.sleep(0.2)
     print("the line after", flush=True)
