@@ -53,6 +53,8 @@ type Deps struct {
 	Backlog rights.Backlog
 	// Apps knows which apps run, for theirs; nil if no app gets one.
 	Apps tasks.Apps
+	// Located keeps the controllers of clusters to what runs there; nil if no controller has a credential of its own.
+	Located tasks.Located
 	// Tokens gives tasks tokens, because they may do nothing without.
 	Tokens bool
 	// Open means that everybody may do everything, so that nothing is asked of the policy.
@@ -101,7 +103,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	s.rights = rights.NewHandler(config.rights(deps.Open), rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Limits: s.limits, Backlog: deps.Backlog, Clock: deps.Clock})
 	s.tasks = tasks.New(deps.Tokens, tasks.Deps{
-		Keys: signing.NewRing(tasks.Keys(), s.store, deps.Clock), Attempts: deps.Attempts, Apps: deps.Apps, Clock: deps.Clock,
+		Keys: signing.NewRing(tasks.Keys(), s.store, deps.Clock), Attempts: deps.Attempts, Apps: deps.Apps, Located: deps.Located, Clock: deps.Clock,
 	})
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
 		store.Channel: func(pgdb.Notification) { s.policy.Notice() },

@@ -112,6 +112,11 @@ func (t *Tools) RevokeKey(ctx context.Context, id string) error {
 	return t.record(ctx, "key.revoke", id)
 }
 
+// Record writes an event of the command line, for what other tools change.
+func (t *Tools) Record(ctx context.Context, permission string, resources ...string) error {
+	return t.record(ctx, permission, resources...)
+}
+
 // record writes an event of the command line.
 func (t *Tools) record(ctx context.Context, permission string, resources ...string) error {
 	return t.store.AppendAudit(ctx, []store.AuditEnd{{Event: store.AuditEvent{

@@ -15,7 +15,9 @@ func (h *handler) GetLiveApps(ctx context.Context, r *enginev1.GetLiveAppsReques
 	}
 	answer := &enginev1.GetLiveAppsResponse{}
 	for _, one := range live {
-		answer.Apps = append(answer.Apps, &enginev1.LiveApp{Uid: one.UID, Revision: uint64(one.Revision)}) //nolint:gosec // counts from 1
+		answer.Apps = append(answer.Apps, &enginev1.LiveApp{
+			Uid: one.UID, Revision: uint64(one.Revision), Id: idOf(one.Key), Cluster: one.Cluster, //nolint:gosec // counts from 1
+		})
 	}
 	return answer, nil
 }

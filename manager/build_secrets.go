@@ -24,7 +24,7 @@ var errNoCluster = errors.New("the backend kubernetes needs a cluster, which a p
 func buildSecret(ctx context.Context, p *process) (lifecycle.Part, error) {
 	deps := secret.Deps{
 		Unavailable: "this installation has no backend for them (secrets.backends)",
-		Cluster:     p.config.Cluster.ID, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Located:     p.peers.located(), Cluster: p.config.Cluster.ID, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	}
 	for _, name := range p.config.Secrets.Backends {
 		backend, err := p.secretBackend(ctx, name)

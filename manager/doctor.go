@@ -108,8 +108,12 @@ func examineControlPlane(ctx context.Context, c configuration.Config) Finding {
 	}
 	p := newPeers(c, certificates, nil)
 	defer p.network.CloseIdleConnections()
-	_, err = p.engine().GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{0}})
+	_, err = p.engine().GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{0}, Cluster: c.Cluster.ID})
 	switch {
+	case connect.CodeOf(err) == connect.CodeUnauthenticated:
+		f.Err, f.Fix = err, "issue a credential with flyte-binary clusters issue "+c.Cluster.ID+", and set controlPlane.credential or its file"
+	case connect.CodeOf(err) == connect.CodePermissionDenied && c.ControlPlane.HasCredential():
+		f.Err, f.Fix = err, "set cluster.id to the cluster of the credential in controlPlane"
 	case connect.CodeOf(err) == connect.CodePermissionDenied:
 		f.Err, f.Fix = err, "set auth.internalToken to the same value as for the API, and auth.tls to a certificate of its auth.tls.caFile"
 	case err != nil:

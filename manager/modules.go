@@ -11,6 +11,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "storage", Build: buildStorage},
 		// Who calls, and what they may do. It takes its place in the chain before the port answers.
 		{Name: "access", Needs: []string{"database"}, Build: buildAccess},
+		{Name: "clusters", Needs: []string{"database", "access"}, Build: buildClusters},
 		{Name: "kubernetes", Build: buildKubernetes},
 		{Name: "election", Needs: []string{"kubernetes"}, After: []string{"database"}, Build: buildElection},
 
@@ -46,7 +47,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "profiles", Build: buildProfiles},
 		{
 			Name: "port", Needs: []string{"profiles"}, Build: buildPort,
-			After: []string{"access", "actions", "workers", "connectors", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway"},
+			After: []string{"access", "clusters", "actions", "workers", "connectors", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway"},
 		},
 	}
 }

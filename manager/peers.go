@@ -7,6 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/flyte-binary/flyte-binary/clusters/located"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
@@ -28,6 +29,8 @@ type peers struct {
 	local   connect.HTTPClient
 	network *http.Client
 	token   string
+	// credential is that of this controller at the API, in place of the internal token; nil for none.
+	credential *controllerCredential
 	// tokenless means that callers need no credential, so that tasks get none.
 	tokenless bool
 	// api is the URL of the process that serves the API; empty when it is this one.
@@ -41,7 +44,7 @@ func newPeers(config configuration.Config, certificates certfiles.Mutual, mux *r
 		p.local = rpc.InProcess(mux)
 	}
 	if !config.Target.API() {
-		p.api = config.ControlPlane.URL
+		p.api, p.credential = config.ControlPlane.URL, newControllerCredential(config.ControlPlane)
 	}
 	return p
 }
@@ -65,6 +68,9 @@ func networkClient(config configuration.ServerConfig, certificates certfiles.Mut
 func client[C any](p peers, url string, make func(connect.HTTPClient, string, ...connect.ClientOption) C) C {
 	if url == "" {
 		return make(p.local, rpc.InProcessURL)
+	}
+	if url == p.api && p.credential != nil {
+		return make(p.network, url, rpc.WithBearer(p.credential.secret))
 	}
 	return make(p.network, url, rpc.WithInternalToken(p.token))
 }
@@ -142,6 +148,11 @@ func (p peers) artifactEvents() enginev1connect.ArtifactEventServiceClient {
 
 func (p peers) appFleet() enginev1connect.AppFleetServiceClient {
 	return client(p, p.api, enginev1connect.NewAppFleetServiceClient)
+}
+
+// located says where work runs.
+func (p peers) located() located.Work {
+	return located.Work{Attempts: p.engine(), Apps: p.appFleet(), Workers: p.workerFleet()}
 }
 
 func (p peers) workerFleet() enginev1connect.WorkerFleetServiceClient {

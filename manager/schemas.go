@@ -5,6 +5,7 @@ import (
 	appstore "github.com/flyte-binary/flyte-binary/apps/store"
 	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	cachestore "github.com/flyte-binary/flyte-binary/cache_service/store"
+	clusterstore "github.com/flyte-binary/flyte-binary/clusters/store"
 	connectorstore "github.com/flyte-binary/flyte-binary/connectors/store"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	notificationstore "github.com/flyte-binary/flyte-binary/notifications/store"
@@ -17,7 +18,7 @@ import (
 func Schemas() []pgdb.Schema {
 	return []pgdb.Schema{
 		store.Schema(), store.TrackedSchema(), cachestore.Schema(), artifactstore.Schema(), notificationstore.Schema(), triggerstore.Schema(), appstore.Schema(),
-		workerstore.Schema(), connectorstore.Schema(), accessstore.Schema(),
+		workerstore.Schema(), connectorstore.Schema(), accessstore.Schema(), clusterstore.Schema(),
 	}
 }
 

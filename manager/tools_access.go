@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/access"
+	"github.com/flyte-binary/flyte-binary/clusters"
+	clusterstore "github.com/flyte-binary/flyte-binary/clusters/store"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
@@ -15,6 +19,29 @@ import (
 // OpenAccess opens the tools of access control, which use the database alone and are safe alongside running servers. close must be
 // called.
 func OpenAccess(ctx context.Context, c configuration.Config, log zerolog.Logger) (tools *access.Tools, closing func(), err error) {
+	tools, pool, err := openTools(ctx, c, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tools, pool.Close, nil
+}
+
+// ClusterTools are the registry of clusters for the command line. What it changes is recorded.
+type ClusterTools struct {
+	Registry *clusters.Registry
+	Access   *access.Tools
+}
+
+// OpenClusters opens the registry of clusters, in the same way.
+func OpenClusters(ctx context.Context, c configuration.Config, log zerolog.Logger) (tools ClusterTools, closing func(), err error) {
+	recorded, pool, err := openTools(ctx, c, log)
+	if err != nil {
+		return ClusterTools{}, nil, err
+	}
+	return ClusterTools{clusters.NewRegistry(clusterstore.New(pool), clock.System{}), recorded}, pool.Close, nil
+}
+
+func openTools(ctx context.Context, c configuration.Config, log zerolog.Logger) (*access.Tools, *pgxpool.Pool, error) {
 	if err := c.Database.Validate(); err != nil {
 		return nil, nil, &configuration.ConfigError{Cause: fmt.Errorf("database.%w", err)}
 	}
@@ -25,9 +52,10 @@ func OpenAccess(ctx context.Context, c configuration.Config, log zerolog.Logger)
 	if err != nil {
 		return nil, nil, diagnose.Database(c.Database, err)
 	}
-	if tools, err = access.NewTools(c.Access, pool, log); err != nil {
+	tools, err := access.NewTools(c.Access, pool, log)
+	if err != nil {
 		pool.Close()
 		return nil, nil, &configuration.ConfigError{Cause: err}
 	}
-	return tools, pool.Close, nil
+	return tools, pool, nil
 }

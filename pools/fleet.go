@@ -11,6 +11,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
@@ -86,7 +87,7 @@ func (h *handler) sendWorkers(ctx context.Context, cluster string, sent map[stri
 // before: the caller may have failed to store that.
 func (h *handler) IssueWorkerToken(ctx context.Context, r *enginev1.IssueWorkerTokenRequest) (*enginev1.IssueWorkerTokenResponse, error) {
 	token := tokenPrefix + rand.Text()
-	found, err := h.store.SetToken(ctx, r.GetId(), hashOf(token))
+	found, err := h.store.SetToken(ctx, r.GetId(), authz.ClusterOf(ctx), hashOf(token))
 	if err != nil {
 		return nil, err
 	}
@@ -103,10 +104,19 @@ func (h *handler) ReportWorkers(ctx context.Context, r *enginev1.ReportWorkersRe
 		return backoff.After(h.config.SystemBackoff, h.config.MaxSystemBackoff, failures)
 	}
 	for _, w := range r.GetWorkers() {
-		observed := store.Observed{ID: w.GetId(), Ended: w.GetEnded(), Reason: w.GetReason(), OutOfMemory: w.GetOutOfMemory()}
+		observed := store.Observed{ID: w.GetId(), Ended: w.GetEnded(), Reason: w.GetReason(), OutOfMemory: w.GetOutOfMemory(), Reporter: authz.ClusterOf(ctx)}
 		if err := h.store.Report(ctx, observed, pause); err != nil {
 			return nil, err
 		}
 	}
 	return &enginev1.ReportWorkersResponse{}, nil
+}
+
+// LocateWorker implements enginev1connect.WorkerFleetServiceHandler.
+func (h *handler) LocateWorker(ctx context.Context, r *enginev1.LocateWorkerRequest) (*enginev1.LocateWorkerResponse, error) {
+	at, err := h.store.Locate(ctx, r.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.LocateWorkerResponse{Project: at.Project, Domain: at.Domain, Cluster: at.Cluster}, nil
 }

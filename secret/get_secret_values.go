@@ -16,6 +16,11 @@ const maxAnswer = 2 << 20
 // GetSecretValues implements enginev1connect.SecretValueServiceHandler: it reads the values that a task of a project and
 // domain gets. The narrowest scope wins, whichever backend has it; within a scope, the first backend.
 func (s *Service) GetSecretValues(ctx context.Context, request *enginev1.GetSecretValuesRequest) (*enginev1.GetSecretValuesResponse, error) {
+	if s.deps.Located != nil {
+		if err := s.deps.Located.Check(ctx, request.GetHolder(), request.GetProject(), request.GetDomain()); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.ready(); err != nil {
 		if len(request.GetNames()) == 0 {
 			return &enginev1.GetSecretValuesResponse{}, nil // without backends there are no credentials for images

@@ -7,6 +7,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret/secretconnect"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -20,6 +21,8 @@ type Deps struct {
 	Backends []Named
 	// Unavailable says why there are no backends.
 	Unavailable string
+	// Located keeps the controllers of clusters to the secrets of what runs there; nil if no controller has a credential of its own.
+	Located Located
 	// Cluster is the cluster that answers name as the one that has a secret.
 	Cluster string
 	Logger  zerolog.Logger
@@ -27,6 +30,11 @@ type Deps struct {
 	Clock clock.Clock
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
+}
+
+// Located says whether the caller may act for a holder of secrets; located.Work does.
+type Located interface {
+	Check(ctx context.Context, holder *enginev1.SecretHolder, project, domain string) error
 }
 
 // Service is SecretService and SecretValueService. Each call has its own file.

@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/access/store"
+	"github.com/flyte-binary/flyte-binary/internal/names/credential"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -189,8 +190,8 @@ type Made struct {
 
 // Create makes a key with roles. Its name and its owner are given, and whether it is that of a service. A lifetime of 0 has no end.
 func (k *Keys) Create(ctx context.Context, key store.Key, lifetime time.Duration, roles []store.Binding, known func(role string) bool) (Made, error) {
-	secret, now := newSecret(), k.clock.Now()
-	key.ID, key.Hint, key.CreatedAt = "key-"+strings.ToLower(rand.Text()[:16]), secret[len(secret)-hintLength:], now
+	secret, now := credential.New(Prefix), k.clock.Now()
+	key.ID, key.Hint, key.CreatedAt = "key-"+strings.ToLower(rand.Text()[:16]), credential.Hint(secret), now
 	key.OwnerGroups = slices.Compact(slices.Sorted(slices.Values(key.OwnerGroups)))
 	if lifetime > 0 {
 		end := now.Add(lifetime)
@@ -199,7 +200,7 @@ func (k *Keys) Create(ctx context.Context, key store.Key, lifetime time.Duration
 	for i := range roles {
 		roles[i].Member, roles[i].CreatedBy = store.Member{Kind: store.KeyMember, Name: key.ID}, key.Owner
 	}
-	if err := k.store.CreateKey(ctx, key, hashOf(secret), roles, known); err != nil {
+	if err := k.store.CreateKey(ctx, key, credential.Hash(secret), roles, known); err != nil {
 		return Made{}, err
 	}
 	k.Forget()

@@ -42,14 +42,22 @@ type Deps struct {
 	Keys     *signing.Ring
 	Attempts Attempts
 	// Apps knows which apps run; nil if no app gets a token.
-	Apps  Apps
-	Clock clock.Clock
+	Apps Apps
+	// Located keeps the controllers of clusters to what runs there; nil if no controller has a credential of its own.
+	Located Located
+	Clock   clock.Clock
+}
+
+// Located says whether the caller may act for a holder of secrets; located.Work does.
+type Located interface {
+	Check(ctx context.Context, holder *enginev1.SecretHolder, project, domain string) error
 }
 
 // Tokens issues and checks the tokens of tasks.
 type Tokens struct {
 	keys     *signing.Ring
 	needed   bool
+	located  Located
 	attempts *lives
 	apps     *lives
 }
@@ -61,7 +69,7 @@ var (
 
 // New returns the tokens of an installation. needed says whether callers need any: if not, none is issued.
 func New(needed bool, deps Deps) *Tokens {
-	t := &Tokens{keys: deps.Keys, needed: needed}
+	t := &Tokens{keys: deps.Keys, needed: needed, located: deps.Located}
 	t.attempts = newLives(func(ctx context.Context, uid string) (span, error) { return attemptsOf(ctx, deps.Attempts, uid) }, deps.Clock)
 	if deps.Apps != nil {
 		t.apps = newLives(func(ctx context.Context, uid string) (span, error) { return revisionsOf(ctx, deps.Apps, uid) }, deps.Clock)
@@ -114,6 +122,11 @@ func (t *Tokens) IssueTaskToken(ctx context.Context, request *enginev1.IssueTask
 	if err != nil {
 		return nil, err
 	}
+	if t.located != nil {
+		if err := t.located.Check(ctx, holderOf(request), said.project, said.domain); err != nil {
+			return nil, err
+		}
+	}
 	key, err := t.keys.Signer(ctx)
 	if err != nil {
 		return nil, err
@@ -123,6 +136,14 @@ func (t *Tokens) IssueTaskToken(ctx context.Context, request *enginev1.IssueTask
 		return nil, rpc.Internal(err, "the token cannot be made")
 	}
 	return &enginev1.IssueTaskTokenResponse{Token: token}, nil
+}
+
+// holderOf is whom a request is for, as a holder of secrets.
+func holderOf(request *enginev1.IssueTaskTokenRequest) *enginev1.SecretHolder {
+	if of := request.GetApp(); of != nil {
+		return &enginev1.SecretHolder{Holder: &enginev1.SecretHolder_App{App: of}}
+	}
+	return &enginev1.SecretHolder{Holder: &enginev1.SecretHolder_Attempt{Attempt: request.GetAttempt()}}
 }
 
 func claimsOf(request *enginev1.IssueTaskTokenRequest) (claims, error) {

@@ -55,11 +55,13 @@ func (s *Store) ByIDs(ctx context.Context, ids []int64) ([]*App, error) {
 type LiveApp struct {
 	UID      string
 	Revision int64
+	Key
+	Cluster string
 }
 
 // Live reads apps by their uids; those that do not exist or are stopped are left out.
 func (s *Store) Live(ctx context.Context, uids []string, stopped int16) ([]LiveApp, error) {
-	rows, err := s.pool.Query(ctx, `SELECT a.uid, a.revision FROM apps a WHERE a.uid = ANY($1) AND a.desired_state <> $2`, uids, stopped)
+	rows, err := s.pool.Query(ctx, `SELECT a.uid, a.revision, a.project, a.domain, a.name, a.cluster FROM apps a WHERE a.uid = ANY($1) AND a.desired_state <> $2`, uids, stopped)
 	if err != nil {
 		return nil, fmt.Errorf("read live apps: %w", err)
 	}

@@ -34,7 +34,7 @@ something that the command depends on does not work, such as the database or the
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(serve(), migrate(), retain(), keysCommand(), accessCommand(), auditCommand(), doctor(machine), supportBundle(), logLevel(), config(), copilotCommand(), workerCommand(), appPort(), completion(), man(), version())
+	root.AddCommand(serve(), migrate(), retain(), keysCommand(), clustersCommand(), accessCommand(), auditCommand(), doctor(machine), supportBundle(), logLevel(), config(), copilotCommand(), workerCommand(), appPort(), completion(), man(), version())
 	root.AddCommand(more...)
 	if len(more) == 0 { // the program without the demo mode
 		root.Example = root.Example[len("  flyte-binary demo                            # a whole backend on this machine\n"):]

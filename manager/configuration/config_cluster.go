@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/url"
 
+	"github.com/flyte-binary/flyte-binary/clusters/credentials"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/names/credential"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
@@ -28,7 +30,16 @@ type ControlPlaneConfig struct {
 	// URL is the address of a process with target api or all, as in http://flyte.flyte:8090. Required with target
 	// controller, and not used with any other.
 	URL string `config:"url"`
+	// Credential is that of this controller, as `flyte-binary clusters add` prints it. With it the controller may act for its own
+	// cluster and needs no auth.internalToken.
+	Credential string `config:"credential" sensitive:"true"`
+	// CredentialFile has the credential, instead of credential. It is read again when it changes, so that a credential can be replaced
+	// without a restart.
+	CredentialFile string `config:"credentialFile"`
 }
+
+// HasCredential reports whether the controller has a credential of its own.
+func (c ControlPlaneConfig) HasCredential() bool { return c.Credential != "" || c.CredentialFile != "" }
 
 // Validate lists the fields that are wrong.
 func (c ClusterConfig) Validate() error { return validateClusterID(c.ID) }
@@ -60,8 +71,11 @@ func (c Config) validateClusters() error {
 	if err := validateURL(c.ControlPlane.URL); err != nil {
 		found.Add("controlPlane.url: required with target controller: %w", err)
 	}
-	found.If(c.Auth.InternalToken == "",
-		"auth.internalToken: required with target controller: the API accepts assignments and transitions only with it")
+	found.If(c.Auth.InternalToken == "" && !c.ControlPlane.HasCredential(),
+		"controlPlane.credential: required with target controller, as flyte-binary clusters add prints it; or auth.internalToken, which may do everything")
+	found.If(c.ControlPlane.Credential != "" && c.ControlPlane.CredentialFile != "", "controlPlane.credentialFile: not together with credential")
+	found.If(c.ControlPlane.Credential != "" && !credential.WellFormed(credentials.Prefix, c.ControlPlane.Credential),
+		"controlPlane.credential: want %s… as flyte-binary clusters add prints it; it is incomplete or mistyped", credentials.Prefix)
 	found.If(c.Replicas.Installation == "",
 		"replicas.installation: required with target controller; it must be the same in all processes of the installation")
 	return found.Err()

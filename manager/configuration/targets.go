@@ -15,13 +15,13 @@ const (
 	// TargetAPI runs what clients and tasks call, the loops over Postgres and the console. It never calls Kubernetes.
 	TargetAPI Target = "api"
 	// TargetController runs one cluster: it creates and deletes TaskActions, reconciles them and serves the logs of their
-	// pods. It needs no database; it reaches the API at controlPlane.url with auth.internalToken.
+	// pods. It needs no database; it reaches the API at controlPlane.url with controlPlane.credential.
 	TargetController Target = "controller"
 )
 
 // Targets lists the modules of each target; the modules that those need come with them.
 func Targets() map[Target][]string {
-	api := []string{"access", "runs", "cache", "actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "workers", "connectors", "system", "console", "gateway", "port"}
+	api := []string{"access", "clusters", "runs", "cache", "actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "workers", "connectors", "system", "console", "gateway", "port"}
 	controller := []string{"executor", "deployer", "workerpods", "actions", "port"}
 	return map[Target][]string{TargetAPI: api, TargetController: controller, TargetAll: slices.Concat(api, controller)}
 }

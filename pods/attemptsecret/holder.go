@@ -24,6 +24,8 @@ type Holder struct {
 	Asked []*core.Secret
 	// Token asks for the token by which its processes call the server; nil for none.
 	Token *enginev1.IssueTaskTokenRequest
+	// Worker is the id of the worker whose pods they are, which needs no token; empty for any other holder.
+	Worker string
 	// Owner is the object whose deletion deletes them; nil where the caller deletes them.
 	Owner *metav1.OwnerReference
 	// Labels tell the Secrets of a holder without owner from those of others. The labels of its pods have them.
@@ -50,6 +52,19 @@ func holderOf(attempt *plugin.Attempt, role string) *Holder {
 		Name: v1.PodName(attempt.Task.Name, attempt.Number), Role: role, Asked: attempt.Template.GetSecurityContext().GetSecrets(),
 		Token: tokenOf(attempt), Owner: metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind)),
 	}
+}
+
+// proto is the holder in the request for its secrets.
+func (h *Holder) proto() *enginev1.SecretHolder {
+	switch {
+	case h.Worker != "":
+		return &enginev1.SecretHolder{Holder: &enginev1.SecretHolder_Worker{Worker: h.Worker}}
+	case h.Token.GetApp() != nil:
+		return &enginev1.SecretHolder{Holder: &enginev1.SecretHolder_App{App: h.Token.GetApp()}}
+	case h.Token.GetAttempt() != nil:
+		return &enginev1.SecretHolder{Holder: &enginev1.SecretHolder_Attempt{Attempt: h.Token.GetAttempt()}}
+	}
+	return nil
 }
 
 func (h *Holder) owners() []metav1.OwnerReference {

@@ -120,7 +120,7 @@ func (k *Keeper) read(
 ) (values map[string]*enginev1.SecretValue, config []byte, err error) {
 	pulls := pullsOf(pod)
 	request := &enginev1.GetSecretValuesRequest{
-		Project: holder.Project, Domain: holder.Domain, Images: imagesOf(pod),
+		Project: holder.Project, Domain: holder.Domain, Images: imagesOf(pod), Holder: holder.proto(),
 	}
 	if len(asked) == 0 && len(pulls) == 0 && len(request.GetImages()) == 0 {
 		return nil, nil, nil

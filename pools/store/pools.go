@@ -189,12 +189,29 @@ func (s *Store) ByToken(ctx context.Context, hash []byte) (id, cluster string, p
 }
 
 // SetToken replaces the credential of a worker that has not connected yet, and reports whether there is such a worker.
-func (s *Store) SetToken(ctx context.Context, id string, hash []byte) (bool, error) {
-	tag, err := s.db.Exec(ctx, `UPDATE pool_workers SET token_hash = $2 WHERE id = $1 AND state = `+sqlStarting, id, hash)
+func (s *Store) SetToken(ctx context.Context, id, cluster string, hash []byte) (bool, error) {
+	tag, err := s.db.Exec(ctx, `UPDATE pool_workers w SET token_hash = $2 WHERE id = $1 AND state = `+sqlStarting+`
+		AND ($3 = '' OR EXISTS (SELECT FROM worker_pools p WHERE p.id = w.pool_id AND p.cluster = $3))`, id, hash, cluster)
 	if err != nil {
 		return false, fmt.Errorf("store the token of a worker: %w", err)
 	}
 	return tag.RowsAffected() == 1, nil
+}
+
+// Location is where a worker runs, and for what.
+type Location struct{ Cluster, Project, Domain string }
+
+// Locate says where a worker that is not gone runs. It fails with NotFound.
+func (s *Store) Locate(ctx context.Context, id string) (at Location, err error) {
+	err = s.db.QueryRow(ctx, `SELECT p.cluster, p.project, p.domain FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id
+		WHERE w.id = $1 AND w.state <> `+sqlGone, id).Scan(&at.Cluster, &at.Project, &at.Domain)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Location{}, rpc.NotFound("worker %s does not exist", id)
+	}
+	if err != nil {
+		return Location{}, fmt.Errorf("locate a worker: %w", err)
+	}
+	return at, nil
 }
 
 // Observed is what a cluster knows of a worker.
@@ -206,6 +223,8 @@ type Observed struct {
 	Reason string
 	// OutOfMemory means that it ran out of memory.
 	OutOfMemory bool
+	// Reporter is the cluster whose controller reports it, which knows no workers of others; empty for a service of the installation.
+	Reporter string
 }
 
 // Report records why a worker does not run. One that has ended before it worked delays the next worker of its pool. One that has
@@ -219,10 +238,11 @@ func (s *Store) Report(ctx context.Context, o Observed, pause func(failures int)
 		var pool int64
 		var state WorkerState
 		var failures int
+		var cluster string
 		err := tx.QueryRow(ctx, `
-			SELECT w.pool_id, w.state, p.failures FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id WHERE w.id = $1`, id).
-			Scan(&pool, &state, &failures)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && state == Gone {
+			SELECT w.pool_id, w.state, p.failures, p.cluster FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id WHERE w.id = $1`, id).
+			Scan(&pool, &state, &failures, &cluster)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && (state == Gone || o.Reporter != "" && o.Reporter != cluster) {
 			return nil, nil
 		}
 		if err != nil {

@@ -77,7 +77,7 @@ func (t *term) create(ctx context.Context, worker *enginev1.DesiredWorker) error
 	run := runOf(worker)
 	holder := &attemptsecret.Holder{
 		Project: run.Project, Domain: run.Domain, Namespace: namespace, Name: v1.PodName(attempt.Task.Name, attempt.Number),
-		Asked: attempt.Template.GetSecurityContext().GetSecrets(), Owner: &reference,
+		Asked: attempt.Template.GetSecurityContext().GetSecrets(), Owner: &reference, Worker: worker.GetId(),
 	}
 	if t.deps.Secrets != nil {
 		if err := t.secrets.PrepareFor(ctx, holder, template); err != nil {

@@ -20,6 +20,9 @@ type Success struct {
 	Attempt int32
 	// OutputURI is the directory of its outputs; empty means that of the attempt.
 	OutputURI string
+	// Reporter is the cluster whose controller reports it; empty for a service of the installation. A controller publishes the outputs of
+	// what runs on its cluster and nothing else.
+	Reporter string
 }
 
 // Published is the result of publishing the outputs of a success. It is zero when the cache is not involved.
@@ -55,6 +58,9 @@ func (c *Cache) Publish(ctx context.Context, successes []Success) ([]Published, 
 	}
 	err = each(places, c.config.Concurrency, func(i int) error {
 		to := at[found[i].Ident()]
+		if reporter := successes[to].Reporter; reporter != "" && reporter != found[i].Cluster {
+			return nil // the success is refused, too
+		}
 		published[to] = c.publish(ctx, &found[i], wishes[i], successes[to])
 		return ctx.Err() // nothing is known then
 	})

@@ -25,7 +25,7 @@ func publish(ctx context.Context, cache Cache, transitions []store.Transition) e
 	var at []int
 	for i := range transitions {
 		if t := &transitions[i]; t.To.Phase == state.Succeeded {
-			successes = append(successes, cachelink.Success{Action: t.Action, Attempt: t.To.Attempt, OutputURI: t.OutputURI})
+			successes = append(successes, cachelink.Success{Action: t.Action, Attempt: t.To.Attempt, OutputURI: t.OutputURI, Reporter: t.Reporter})
 			at = append(at, i)
 		}
 	}

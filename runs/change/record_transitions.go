@@ -4,6 +4,7 @@ import (
 	"context"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
@@ -39,6 +40,7 @@ func (r *Reporter) RecordTransitions(ctx context.Context, request *enginev1.Reco
 			return nil, err
 		}
 		transitions[i].NotBefore, transitions[i].BeginsReport = protomap.Time(t.GetNotBefore()), t.GetBeginsReport()
+		transitions[i].Reporter = authz.ClusterOf(ctx)
 	}
 	applied, err := r.record(ctx, transitions)
 	if err != nil {

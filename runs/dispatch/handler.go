@@ -9,6 +9,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
@@ -34,7 +35,10 @@ func (h *Handler) GetLiveAttempts(ctx context.Context, request *enginev1.GetLive
 	}
 	response := &enginev1.GetLiveAttemptsResponse{}
 	for _, one := range live {
-		response.Attempts = append(response.Attempts, &enginev1.LiveAttempt{Uid: one.ID, Attempt: uint32(one.Attempt)}) //nolint:gosec // counts from 1
+		response.Attempts = append(response.Attempts, &enginev1.LiveAttempt{
+			Uid: one.ID, Attempt: uint32(one.Attempt), Cluster: one.Cluster, //nolint:gosec // counts from 1
+			Id: ident.Action{Run: ident.Run{Project: one.Project, Domain: one.Domain, Name: one.RunName}, Name: one.Name}.Proto(),
+		})
 	}
 	return response, nil
 }
@@ -44,6 +48,9 @@ func (h *Handler) WatchAssignments(
 	ctx context.Context, r *enginev1.WatchAssignmentsRequest, stream *connect.ServerStream[enginev1.WatchAssignmentsResponse],
 ) error {
 	of := worklists.Selection{Runner: runnerOf(r), Shard: ident.AllShards}
+	if !of.Runner.HasObject() && authz.ClusterOf(ctx) != "" {
+		return authz.Denied("the controller of a cluster gets the actions of its executor only, not those of %s", r.GetRunner())
+	}
 	if of.Runner.HasObject() {
 		of.Cluster = cmp.Or(r.GetCluster(), ident.DefaultCluster)
 	}
@@ -75,9 +82,13 @@ func (h *Handler) GetAssignments(ctx context.Context, request *enginev1.GetAssig
 
 // GetActionStorage implements enginev1connect.EngineServiceHandler.
 func (h *Handler) GetActionStorage(ctx context.Context, request *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error) {
-	at, err := h.Storage.Storage(ctx, ident.ActionOf(request.GetActionId()))
+	id := ident.ActionOf(request.GetActionId())
+	at, err := h.Storage.Storage(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if own := authz.ClusterOf(ctx); own != "" && at.Cluster != own {
+		return nil, worklists.NoAction(id)
 	}
 	return &enginev1.GetActionStorageResponse{
 		InputUri:      at.InputURI,

@@ -17,6 +17,9 @@ type Transition struct {
 	To     state.Position
 	// Cluster is where it was observed; empty when no cluster reported it.
 	Cluster string
+	// Reporter is the cluster whose controller reports it; empty for a service of the installation. A controller reports what runs on its
+	// cluster and nothing else.
+	Reporter string
 	// BeginsReport means that it and those after it are another report than those before it; see state.Report.
 	BeginsReport bool
 	// NotBefore is when a new attempt starts to wait for its start; nil means now.
@@ -136,6 +139,9 @@ func (t *Transition) apply(b *batch) Outcome {
 // refused reports whether the reporter does not run the unfinished action: another cluster does, or the action waits for
 // admission, which alone knows the limits.
 func (t *Transition) refused(r *row) bool {
+	if t.Reporter != "" && (t.Reporter != r.Cluster || !r.Runner.OnCluster()) {
+		return true
+	}
 	if r.ActionType != schema.ActionTask || !r.Runner.Admitted() || state.Terminal(r.Phase) {
 		return false
 	}

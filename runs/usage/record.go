@@ -8,13 +8,14 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store/usages"
 )
 
 // Changer changes what is kept of attempts; usages.Store does.
 type Changer interface {
-	Change(ctx context.Context, keys []usages.Key, change func(*usages.Row) (changed bool, err error)) error
+	Change(ctx context.Context, cluster string, keys []usages.Key, change func(*usages.Row) (changed bool, err error)) error
 }
 
 // Recorder serves RecordUsage of EngineService.
@@ -37,7 +38,7 @@ func (r *Recorder) RecordUsage(ctx context.Context, request *enginev1.RecordUsag
 		given[key], keys = one, append(keys, key)
 	}
 	slices.SortFunc(keys, compare)
-	err := r.Store.Change(ctx, keys, func(row *usages.Row) (bool, error) { return add(row, given[row.Key]) })
+	err := r.Store.Change(ctx, authz.ClusterOf(ctx), keys, func(row *usages.Row) (bool, error) { return add(row, given[row.Key]) })
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 type Decider struct {
 	Authoriser Authoriser
 	extract    extractors
+	clusters   clusterPaths
 }
 
 // About is what a message of a procedure is about.

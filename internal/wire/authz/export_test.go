@@ -31,3 +31,10 @@ func HasShape(message protoreflect.FullName) bool {
 
 // ProjectField is the path of the field with the project in a message that has a shape; empty when it has none.
 func ProjectField(message protoreflect.FullName) string { return shapes[message].project }
+
+// ClusterAt is the path of the texts that name the cluster for which a controller calls a procedure, and how its handler keeps it to its
+// cluster; empty for what the table does not say.
+func ClusterAt(name string) (fields, kept string) {
+	row, _ := RowOf(name)
+	return row.on.cluster, row.on.kept
+}

@@ -30,6 +30,21 @@ type extractor struct {
 // than reading them.
 type extractors struct{ known sync.Map } // of procedure to *extractor
 
+// clusterPaths are the paths to the clusters that requests name, made like extractors.
+type clusterPaths struct{ known sync.Map } // of procedure to fieldPath
+
+func (c *clusterPaths) of(procedure, fields string, request protoreflect.MessageDescriptor) (fieldPath, error) {
+	if found, known := c.known.Load(procedure); known {
+		return found.(fieldPath), nil //nolint:forcetypeassert // only paths are stored
+	}
+	made, err := lookUpText(request, fields)
+	if err != nil {
+		return nil, fmt.Errorf("the table of authorisation rules does not match %s: %w", procedure, err)
+	}
+	c.known.Store(procedure, made)
+	return made, nil
+}
+
 // of reads what a request is about: each resource once, in the order of the table. A request that names nothing that the
 // permission of its rule is for is about everything of its organization.
 func (e *extractors) of(procedure string, on target, request proto.Message) ([]Resource, error) {

@@ -73,7 +73,7 @@ func TestKindsByName(t *testing.T) {
 		"/flytebinary.engine.v1.TriggerRunService/StartTriggeredRun": "service",
 		"/flyteidl2.auth.AuthMetadataService/GetOAuth2Metadata":      "everybody",
 		"/flyteidl2.workflow.RunService/NoSuchProcedure":             "",
-		"/flyteidl2.workflow.InternalRunService/RecordActionEvents":  "cluster, service",
+		"/flyteidl2.workflow.InternalRunService/RecordActionEvents":  "service",
 		"/flyteidl2.actions.ActionsService/Enqueue":                  "anonymous, user, key, task, service",
 		"/flytebinary.engine.v1.WorkerFleetService/IssueWorkerToken": "cluster, service",
 		"/flyteidl2.cacheservice.CacheService/Put":                   "service",

@@ -35,14 +35,21 @@ var procedures = map[string]map[string]Row{
 		"ListKeys":  {people, "key.view", members(nothing("the caller's own; the handler asks for more"))},
 		"RevokeKey": {people, "key.revoke", members(on(self))}, // the caller's own; the handler asks for more
 	},
+	"flytebinary.clusters.v1.ClusterRegistryService": {
+		"AddCluster":       {people, "cluster.create", on(self)},
+		"IssueCredential":  {people, "cluster.update", on(self)},
+		"ListClusters":     {people, "cluster.view", nothing("clusters belong to the installation")},
+		"RemoveCluster":    {people, "cluster.delete", on(self)},
+		"RevokeCredential": {people, "cluster.update", on(self)},
+	},
 	"flytebinary.engine.v1.ActionStateService": {
-		"GetActionState": {controllers, "action.view", on("action_id")},
-		"PutActionState": {controllers, "action.update", on("action_id")},
+		"GetActionState": {services, "action.view", on("action_id")},
+		"PutActionState": {services, "action.update", on("action_id")},
 	},
 	"flytebinary.engine.v1.AppFleetService": {
 		"GetLiveApps": {services, "app.view", nothing("apps by their uids, for who checks the tokens of their replicas")},
-		"ReportApps":  {controllers, "app.report", large("the replicas of a batch of apps", nothing("uids of the caller's own objects"))},
-		"WatchApps":   {controllers, "app.assign", nothing("everything that a cluster should run")},
+		"ReportApps":  {controllers, "app.report", ofCluster("cluster", large("the replicas of a batch of apps", nothing("uids of the caller's own objects")))},
+		"WatchApps":   {controllers, "app.assign", ofCluster("cluster", nothing("everything that a cluster should run"))},
 	},
 	"flytebinary.engine.v1.AppRouteService": {
 		"ReportLoad":  {services, "app.report", large("the load of a batch of apps", nothing("apps of all projects"))},
@@ -70,23 +77,23 @@ var procedures = map[string]map[string]Row{
 		"TailJob":              {services, "log.view", on("action_id")},
 	},
 	"flytebinary.engine.v1.EngineService": {
-		"GetActionStorage":  {controllers, "action.view", on("action_id")},
-		"GetAssignments":    {controllers, "action.assign", nothing("uids of the caller's own objects")},
+		"GetActionStorage":  {controllers, "action.view", kept("actions of others do not exist for it", on("action_id"))},
+		"GetAssignments":    {controllers, "action.assign", ofCluster("cluster", nothing("uids of the caller's own objects"))},
 		"GetBacklog":        {services, "run.view", nothing("numbers of a caller and a project; the caller checked them")},
 		"GetLiveAttempts":   {services, "action.view", nothing("attempts by the uids of their actions, for who checks their tokens")},
-		"RecordUsage":       {controllers, "action.record", large("the measurements of a batch of attempts", nothing("uids of the caller's own objects"))},
-		"RecordTransitions": {controllers, "action.record", large("a batch of reports, each with the whole error of a task", on("transitions.event.id"))},
-		"WatchAssignments":  {controllers, "action.assign", nothing("everything that was admitted")},
-		"WatchChildren":     {controllers, "action.view", on("parent")},
+		"RecordUsage":       {controllers, "action.record", kept("attempts of others are left out", large("the measurements of a batch of attempts", nothing("uids of the caller's own objects")))},
+		"RecordTransitions": {controllers, "action.record", ofCluster("transitions.event.cluster", large("a batch of reports, each with the whole error of a task", on("transitions.event.id")))},
+		"WatchAssignments":  {controllers, "action.assign", ofCluster("cluster", kept("those of an executor only", nothing("everything that was admitted")))},
+		"WatchChildren":     {services, "action.view", on("parent")},
 	},
 	"flytebinary.engine.v1.PodLogService": {
 		"TailContainer": {services, "log.view", nothing("names a pod; the caller checked the action")},
 	},
 	"flytebinary.engine.v1.SecretValueService": {
-		"GetSecretValues": {controllers, "secret.use", on(self)},
+		"GetSecretValues": {controllers, "secret.use", kept("for work that is on its cluster", on(self))},
 	},
 	"flytebinary.engine.v1.TaskTokenService": {
-		"IssueTaskToken": {controllers, "token.issue", nothing("attempts and revisions that the caller starts")},
+		"IssueTaskToken": {controllers, "token.issue", kept("for work that is on its cluster", nothing("attempts and revisions that the caller starts"))},
 	},
 	"flytebinary.engine.v1.TaskTriggerService": {
 		"ApplyTaskTriggers":     {services, "trigger.deploy", large("the spec of a task and the inputs of its triggers", on("task_id"))},
@@ -96,9 +103,10 @@ var procedures = map[string]map[string]Row{
 		"StartTriggeredRun": {services, "run.create", large("the spec of a task and the inputs of a run", on("trigger"))},
 	},
 	"flytebinary.engine.v1.WorkerFleetService": {
-		"IssueWorkerToken": {controllers, "worker.assign", nothing("a worker by its id")},
-		"ReportWorkers":    {controllers, "worker.report", large("a batch of workers", nothing("ids of the caller's own objects"))},
-		"WatchWorkers":     {controllers, "worker.assign", nothing("all workers that a cluster should run")},
+		"IssueWorkerToken": {controllers, "worker.assign", kept("workers of others do not exist for it", nothing("a worker by its id"))},
+		"LocateWorker":     {services, "worker.view", nothing("a worker by its id")},
+		"ReportWorkers":    {controllers, "worker.report", kept("workers of others are left out", large("a batch of workers", nothing("ids of the caller's own objects")))},
+		"WatchWorkers":     {controllers, "worker.assign", ofCluster("cluster", nothing("all workers that a cluster should run"))},
 	},
 	"flytebinary.engine.v1.WorkerPoolService": {
 		"ExplainWorkerWait": {services, "action.view", nothing("an action by its uid; the caller checked it")},
@@ -280,15 +288,15 @@ var procedures = map[string]map[string]Row{
 		"UpdateTriggers":            {people, "trigger.update", on("names")},
 	},
 	"flyteidl2.workflow.EventsProxyService": {
-		"Record": {controllers, "action.record", large("a batch of reports", on("events.id"))},
+		"Record": {services, "action.record", large("a batch of reports", on("events.id"))},
 	},
 	"flyteidl2.workflow.InternalRunService": {
-		"RecordAction":             {controllers, "action.record", large("the spec of a task", on("action_id"))},
-		"RecordActionEventStream":  {controllers, "action.record", large("a report with the error of a task", on("request.event.id"))},
-		"RecordActionEvents":       {controllers, "action.record", large("a batch of reports", on("events.id"))},
-		"RecordActionStream":       {controllers, "action.record", large("the spec of a task", on("request.action_id"))},
-		"UpdateActionStatus":       {controllers, "action.record", on("action_id")},
-		"UpdateActionStatusStream": {controllers, "action.record", on("request.action_id")},
+		"RecordAction":             {services, "action.record", large("the spec of a task", on("action_id"))},
+		"RecordActionEventStream":  {services, "action.record", large("a report with the error of a task", on("request.event.id"))},
+		"RecordActionEvents":       {services, "action.record", large("a batch of reports", on("events.id"))},
+		"RecordActionStream":       {services, "action.record", large("the spec of a task", on("request.action_id"))},
+		"UpdateActionStatus":       {services, "action.record", on("action_id")},
+		"UpdateActionStatusStream": {services, "action.record", on("request.action_id")},
 	},
 	"flyteidl2.workflow.QueueService": {
 		"AbortQueuedAction": {programs, "action.abort", on("action_id")},

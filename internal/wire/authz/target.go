@@ -10,6 +10,10 @@ type target struct {
 	lists bool
 	// members means that any member may call.
 	members bool
+	// cluster leads to the texts that name the cluster for which a controller acts, which must be its own; empty if none do.
+	cluster string
+	// kept is how the handler keeps a controller to what is on its cluster, for readers of the table; empty if cluster says enough.
+	kept string
 	// large is what makes the messages large, for readers of the table; empty for all that are small.
 	large string
 }
@@ -51,6 +55,18 @@ func listing(t target) target {
 // members marks a procedure that any member of the installation may call.
 func members(t target) target {
 	t.members = true
+	return t
+}
+
+// ofCluster says where a request names the cluster for which it is made. A controller may name no other than its own, and must name it.
+func ofCluster(fields string, t target) target {
+	t.cluster = fields
+	return t
+}
+
+// kept says how a handler keeps a controller to what is on its cluster.
+func kept(how string, t target) target {
+	t.kept = how
 	return t
 }
 

@@ -65,6 +65,10 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		scope := authz.Everything()
 		done := recording{authorisation: a, rule: row.Rule()}
 		defer func() { done.end(ctx, err) }()
+		if err = a.own(ctx, name, row, request.Any()); err != nil {
+			done.outcome = refusalIn(err)
+			return nil, answer(ctx, err)
+		}
 		if asked(ctx, row.Rule()) {
 			if done.resources, err = a.about(name, row, request.Any()); err == nil {
 				scope, err = a.All(ctx, row.Rule(), done.resources)
@@ -90,8 +94,7 @@ func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		row, _ := authz.RowOf(conn.Spec().Procedure)
 		if !asked(ctx, row.Rule()) {
-			defer func() { (&recording{authorisation: a, rule: row.Rule()}).end(ctx, err) }()
-			return next(authz.WithScope(ctx, authz.Everything()), conn)
+			return a.streamOfParts(ctx, row, conn, next)
 		}
 		ctx, end := context.WithCancelCause(ctx)
 		cell := &authz.Cell{}

@@ -29,7 +29,7 @@ func (a *authorisation) changes() (after func() <-chan struct{}, changed <-chan 
 func (a *authorisation) lasting(ctx context.Context) authz.Lasting {
 	lasting, _ := a.gate.authenticator.(authz.Lasting)
 	switch authz.IdentityFrom(ctx).Kind { //nolint:exhaustive // the credentials of all others have no end
-	case authz.User, authz.Key, authz.Task:
+	case authz.User, authz.Key, authz.Task, authz.Cluster:
 		if !isInternal(ctx) {
 			return lasting
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -59,10 +60,11 @@ func (r *Row) targets() []any {
 func scan(row pgx.CollectableRow) (r Row, err error) { return r, row.Scan(r.targets()...) }
 
 // Change reads the rows of some attempts, has them changed and writes them, in one transaction. Attempts without a row come as rows
-// with their key only. Attempts of actions that do not exist are left out, and so are rows that change reports to be as they were.
-func (s *Store) Change(ctx context.Context, keys []Key, change func(*Row) (changed bool, err error)) error {
+// with their key only. Attempts of actions that do not exist, or not on the cluster, are left out, and so are rows that change reports to be as
+// they were. An empty cluster is every one.
+func (s *Store) Change(ctx context.Context, cluster string, keys []Key, change func(*Row) (changed bool, err error)) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, err := lock(ctx, tx, keys)
+		rows, err := lock(ctx, tx, cluster, keys)
 		if err != nil {
 			return err
 		}
@@ -99,16 +101,16 @@ func values(r *Row) []any {
 	}
 }
 
-// lock reads the rows of attempts whose actions exist, in the order of their keys, so that two callers never wait for each other.
-func lock(ctx context.Context, tx pgx.Tx, keys []Key) ([]Row, error) {
+// lock reads the rows of attempts whose actions exist on a cluster, in the order of their keys, so that two callers never wait for each other.
+func lock(ctx context.Context, tx pgx.Tx, cluster string, keys []Key) ([]Row, error) {
 	ids, attempts := make([]int64, len(keys)), make([]int32, len(keys))
 	for i, key := range keys {
 		ids[i], attempts[i] = key.ActionID, key.Attempt
 	}
 	// Actions come first, as for retention: it locks an action, and then the database deletes the rows that refer to it. The
 	// lock keeps it from deleting an action between this and the insert.
-	const exist = `SELECT id FROM actions WHERE id = ANY($1) ORDER BY id FOR KEY SHARE`
-	rows, err := tx.Query(ctx, exist, ids)
+	const exist = `SELECT id FROM actions WHERE id = ANY($1) AND ($2 = '' OR cluster = $2) ORDER BY id FOR KEY SHARE`
+	rows, err := tx.Query(ctx, exist, ids, cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +128,7 @@ func lock(ctx context.Context, tx pgx.Tx, keys []Key) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	found = slices.DeleteFunc(found, func(row Row) bool { return !exists[row.ActionID] })
 	known := map[Key]bool{}
 	for i := range found {
 		known[found[i].Key] = true

@@ -30,14 +30,15 @@ type Cacheable struct {
 	SpecDigest                                     []byte
 	RunSpecDigest                                  []byte
 	RunOutputBase                                  string
+	Cluster                                        string
 }
 
 const cacheableColumns = `a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.task_project, a.task_domain, a.task_name, a.task_version,
-	a.attempt, a.cache_key, a.cache_reason, a.created_at, a.spec_digest, r.run_spec_digest, r.run_output_base`
+	a.attempt, a.cache_key, a.cache_reason, a.created_at, a.spec_digest, r.run_spec_digest, r.run_output_base, a.cluster`
 
 func scanCacheable(row pgx.CollectableRow) (c Cacheable, err error) {
 	err = row.Scan(&c.ID, &c.RunID, &c.Project, &c.Domain, &c.RunName, &c.Name, &c.TaskProject, &c.TaskDomain, &c.TaskName, &c.TaskVersion,
-		&c.Attempt, &c.CacheKey, &c.CacheReason, &c.CreatedAt, &c.SpecDigest, &c.RunSpecDigest, &c.RunOutputBase)
+		&c.Attempt, &c.CacheKey, &c.CacheReason, &c.CreatedAt, &c.SpecDigest, &c.RunSpecDigest, &c.RunOutputBase, &c.Cluster)
 	return c, err
 }
 

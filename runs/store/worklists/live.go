@@ -141,14 +141,16 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents, ended b
 
 // LiveAttempt is the attempt of a live action that runs, or runs next.
 type LiveAttempt struct {
-	ID      int64
-	Attempt int32
+	ID                             int64
+	Attempt                        int32
+	Project, Domain, RunName, Name string
+	Cluster                        string
 }
 
 // LiveAttempts reads the attempts of actions; those of actions that are not live are left out.
 func (l *LiveReader) LiveAttempts(ctx context.Context, ids []int64) ([]LiveAttempt, error) {
 	const query = `
-		SELECT a.id, a.attempt FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- as in LiveByID
+		SELECT a.id, a.attempt, a.project, a.domain, a.run_name, a.name, a.cluster FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- as in LiveByID
 		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL`
 	rows, err := l.pool.Query(ctx, query, sqltext.Planned, ids)
 	if err != nil {
@@ -190,19 +192,23 @@ type Storage struct {
 	Phase         int16
 	ActionType    int16
 	SpecDigest    []byte
+	Cluster       string
 }
+
+// NoAction is the error of an action that does not exist.
+func NoAction(id ident.Action) error { return rpc.NotFound("action %s does not exist", id) }
 
 // Storage reads where the data of an action is stored; NotFound when the action does not exist.
 func (l *LiveReader) Storage(ctx context.Context, id ident.Action) (Storage, error) {
 	const query = `
-		SELECT a.input_uri, r.run_output_base, a.attempt, a.phase, a.action_type, a.spec_digest
+		SELECT a.input_uri, r.run_output_base, a.attempt, a.phase, a.action_type, a.spec_digest, a.cluster
 		FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
 		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
 	var s Storage
 	err := l.pool.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).
-		Scan(&s.InputURI, &s.RunOutputBase, &s.Attempt, &s.Phase, &s.ActionType, &s.SpecDigest)
+		Scan(&s.InputURI, &s.RunOutputBase, &s.Attempt, &s.Phase, &s.ActionType, &s.SpecDigest, &s.Cluster)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Storage{}, rpc.NotFound("action %s does not exist", id)
+		return Storage{}, NoAction(id)
 	}
 	if err != nil {
 		return Storage{}, fmt.Errorf("read storage of %s: %w", id, err)

@@ -122,7 +122,11 @@ type LiveApp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Uid   string                 `protobuf:"bytes,1,opt,name=uid,proto3" json:"uid,omitempty"`
 	// The newest revision. Those before may still finish their requests.
-	Revision      uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	Revision uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Its name.
+	Id *app.Identifier `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// The cluster on which it runs.
+	Cluster       string `protobuf:"bytes,4,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -169,6 +173,20 @@ func (x *LiveApp) GetRevision() uint64 {
 		return x.Revision
 	}
 	return 0
+}
+
+func (x *LiveApp) GetId() *app.Identifier {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *LiveApp) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
 }
 
 // WatchAppsRequest subscribes a deployer.
@@ -1915,10 +1933,12 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\x12GetLiveAppsRequest\x12\x1d\n" +
 	"\x04uids\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x04uids\"I\n" +
 	"\x13GetLiveAppsResponse\x122\n" +
-	"\x04apps\x18\x01 \x03(\v2\x1e.flytebinary.engine.v1.LiveAppR\x04apps\"7\n" +
+	"\x04apps\x18\x01 \x03(\v2\x1e.flytebinary.engine.v1.LiveAppR\x04apps\"|\n" +
 	"\aLiveApp\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x1a\n" +
-	"\brevision\x18\x02 \x01(\x04R\brevision\"}\n" +
+	"\brevision\x18\x02 \x01(\x04R\brevision\x12)\n" +
+	"\x02id\x18\x03 \x01(\v2\x19.flyteidl2.app.IdentifierR\x02id\x12\x18\n" +
+	"\acluster\x18\x04 \x01(\tR\acluster\"}\n" +
 	"\x10WatchAppsRequest\x12!\n" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12%\n" +
 	"\x0eshared_network\x18\x02 \x01(\bR\rsharedNetwork\x12\x1f\n" +
@@ -2107,54 +2127,55 @@ var file_flytebinary_engine_v1_apps_proto_goTypes = []any{
 }
 var file_flytebinary_engine_v1_apps_proto_depIdxs = []int32{
 	2,  // 0: flytebinary.engine.v1.GetLiveAppsResponse.apps:type_name -> flytebinary.engine.v1.LiveApp
-	7,  // 1: flytebinary.engine.v1.WatchAppsResponse.app:type_name -> flytebinary.engine.v1.DesiredApp
-	6,  // 2: flytebinary.engine.v1.WatchAppsResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
-	5,  // 3: flytebinary.engine.v1.WatchAppsResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
-	29, // 4: flytebinary.engine.v1.DesiredApp.id:type_name -> flyteidl2.app.Identifier
-	8,  // 5: flytebinary.engine.v1.DesiredApp.revisions:type_name -> flytebinary.engine.v1.DesiredRevision
-	30, // 6: flytebinary.engine.v1.DesiredRevision.spec:type_name -> flyteidl2.app.Spec
-	28, // 7: flytebinary.engine.v1.DesiredRevision.labels:type_name -> flytebinary.engine.v1.DesiredRevision.LabelsEntry
-	11, // 8: flytebinary.engine.v1.ReportAppsRequest.apps:type_name -> flytebinary.engine.v1.ObservedApp
-	12, // 9: flytebinary.engine.v1.ObservedApp.revisions:type_name -> flytebinary.engine.v1.ObservedRevision
-	13, // 10: flytebinary.engine.v1.ObservedRevision.replicas:type_name -> flytebinary.engine.v1.ObservedReplica
-	14, // 11: flytebinary.engine.v1.ObservedRevision.problem:type_name -> flytebinary.engine.v1.AppProblem
-	31, // 12: flytebinary.engine.v1.ObservedReplica.started_at:type_name -> google.protobuf.Timestamp
-	32, // 13: flytebinary.engine.v1.AppProblem.substate:type_name -> flyteidl2.app.Status.Substate
-	17, // 14: flytebinary.engine.v1.WatchRoutesResponse.route:type_name -> flytebinary.engine.v1.AppRoute
-	6,  // 15: flytebinary.engine.v1.WatchRoutesResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
-	5,  // 16: flytebinary.engine.v1.WatchRoutesResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
-	29, // 17: flytebinary.engine.v1.AppRoute.id:type_name -> flyteidl2.app.Identifier
-	18, // 18: flytebinary.engine.v1.AppRoute.targets:type_name -> flytebinary.engine.v1.RouteTarget
-	33, // 19: flytebinary.engine.v1.AppRoute.request_timeout:type_name -> google.protobuf.Duration
-	22, // 20: flytebinary.engine.v1.ReportLoadRequest.apps:type_name -> flytebinary.engine.v1.AppLoad
-	33, // 21: flytebinary.engine.v1.AppLoad.window:type_name -> google.protobuf.Duration
-	34, // 22: flytebinary.engine.v1.ListAppUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
-	35, // 23: flytebinary.engine.v1.ListAppUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
-	26, // 24: flytebinary.engine.v1.ListAppUsesResponse.artifacts:type_name -> flytebinary.engine.v1.AppArtifactUse
-	27, // 25: flytebinary.engine.v1.ListAppUsesResponse.runs:type_name -> flytebinary.engine.v1.AppRunUse
-	34, // 26: flytebinary.engine.v1.AppArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
-	29, // 27: flytebinary.engine.v1.AppArtifactUse.app_id:type_name -> flyteidl2.app.Identifier
-	35, // 28: flytebinary.engine.v1.AppRunUse.run:type_name -> flyteidl2.common.RunIdentifier
-	29, // 29: flytebinary.engine.v1.AppRunUse.app_id:type_name -> flyteidl2.app.Identifier
-	3,  // 30: flytebinary.engine.v1.AppFleetService.WatchApps:input_type -> flytebinary.engine.v1.WatchAppsRequest
-	9,  // 31: flytebinary.engine.v1.AppFleetService.ReportApps:input_type -> flytebinary.engine.v1.ReportAppsRequest
-	0,  // 32: flytebinary.engine.v1.AppFleetService.GetLiveApps:input_type -> flytebinary.engine.v1.GetLiveAppsRequest
-	15, // 33: flytebinary.engine.v1.AppRouteService.WatchRoutes:input_type -> flytebinary.engine.v1.WatchRoutesRequest
-	19, // 34: flytebinary.engine.v1.AppRouteService.WakeApp:input_type -> flytebinary.engine.v1.WakeAppRequest
-	21, // 35: flytebinary.engine.v1.AppRouteService.ReportLoad:input_type -> flytebinary.engine.v1.ReportLoadRequest
-	24, // 36: flytebinary.engine.v1.AppUseService.ListAppUses:input_type -> flytebinary.engine.v1.ListAppUsesRequest
-	4,  // 37: flytebinary.engine.v1.AppFleetService.WatchApps:output_type -> flytebinary.engine.v1.WatchAppsResponse
-	10, // 38: flytebinary.engine.v1.AppFleetService.ReportApps:output_type -> flytebinary.engine.v1.ReportAppsResponse
-	1,  // 39: flytebinary.engine.v1.AppFleetService.GetLiveApps:output_type -> flytebinary.engine.v1.GetLiveAppsResponse
-	16, // 40: flytebinary.engine.v1.AppRouteService.WatchRoutes:output_type -> flytebinary.engine.v1.WatchRoutesResponse
-	20, // 41: flytebinary.engine.v1.AppRouteService.WakeApp:output_type -> flytebinary.engine.v1.WakeAppResponse
-	23, // 42: flytebinary.engine.v1.AppRouteService.ReportLoad:output_type -> flytebinary.engine.v1.ReportLoadResponse
-	25, // 43: flytebinary.engine.v1.AppUseService.ListAppUses:output_type -> flytebinary.engine.v1.ListAppUsesResponse
-	37, // [37:44] is the sub-list for method output_type
-	30, // [30:37] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	29, // 1: flytebinary.engine.v1.LiveApp.id:type_name -> flyteidl2.app.Identifier
+	7,  // 2: flytebinary.engine.v1.WatchAppsResponse.app:type_name -> flytebinary.engine.v1.DesiredApp
+	6,  // 3: flytebinary.engine.v1.WatchAppsResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
+	5,  // 4: flytebinary.engine.v1.WatchAppsResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
+	29, // 5: flytebinary.engine.v1.DesiredApp.id:type_name -> flyteidl2.app.Identifier
+	8,  // 6: flytebinary.engine.v1.DesiredApp.revisions:type_name -> flytebinary.engine.v1.DesiredRevision
+	30, // 7: flytebinary.engine.v1.DesiredRevision.spec:type_name -> flyteidl2.app.Spec
+	28, // 8: flytebinary.engine.v1.DesiredRevision.labels:type_name -> flytebinary.engine.v1.DesiredRevision.LabelsEntry
+	11, // 9: flytebinary.engine.v1.ReportAppsRequest.apps:type_name -> flytebinary.engine.v1.ObservedApp
+	12, // 10: flytebinary.engine.v1.ObservedApp.revisions:type_name -> flytebinary.engine.v1.ObservedRevision
+	13, // 11: flytebinary.engine.v1.ObservedRevision.replicas:type_name -> flytebinary.engine.v1.ObservedReplica
+	14, // 12: flytebinary.engine.v1.ObservedRevision.problem:type_name -> flytebinary.engine.v1.AppProblem
+	31, // 13: flytebinary.engine.v1.ObservedReplica.started_at:type_name -> google.protobuf.Timestamp
+	32, // 14: flytebinary.engine.v1.AppProblem.substate:type_name -> flyteidl2.app.Status.Substate
+	17, // 15: flytebinary.engine.v1.WatchRoutesResponse.route:type_name -> flytebinary.engine.v1.AppRoute
+	6,  // 16: flytebinary.engine.v1.WatchRoutesResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
+	5,  // 17: flytebinary.engine.v1.WatchRoutesResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
+	29, // 18: flytebinary.engine.v1.AppRoute.id:type_name -> flyteidl2.app.Identifier
+	18, // 19: flytebinary.engine.v1.AppRoute.targets:type_name -> flytebinary.engine.v1.RouteTarget
+	33, // 20: flytebinary.engine.v1.AppRoute.request_timeout:type_name -> google.protobuf.Duration
+	22, // 21: flytebinary.engine.v1.ReportLoadRequest.apps:type_name -> flytebinary.engine.v1.AppLoad
+	33, // 22: flytebinary.engine.v1.AppLoad.window:type_name -> google.protobuf.Duration
+	34, // 23: flytebinary.engine.v1.ListAppUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
+	35, // 24: flytebinary.engine.v1.ListAppUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
+	26, // 25: flytebinary.engine.v1.ListAppUsesResponse.artifacts:type_name -> flytebinary.engine.v1.AppArtifactUse
+	27, // 26: flytebinary.engine.v1.ListAppUsesResponse.runs:type_name -> flytebinary.engine.v1.AppRunUse
+	34, // 27: flytebinary.engine.v1.AppArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	29, // 28: flytebinary.engine.v1.AppArtifactUse.app_id:type_name -> flyteidl2.app.Identifier
+	35, // 29: flytebinary.engine.v1.AppRunUse.run:type_name -> flyteidl2.common.RunIdentifier
+	29, // 30: flytebinary.engine.v1.AppRunUse.app_id:type_name -> flyteidl2.app.Identifier
+	3,  // 31: flytebinary.engine.v1.AppFleetService.WatchApps:input_type -> flytebinary.engine.v1.WatchAppsRequest
+	9,  // 32: flytebinary.engine.v1.AppFleetService.ReportApps:input_type -> flytebinary.engine.v1.ReportAppsRequest
+	0,  // 33: flytebinary.engine.v1.AppFleetService.GetLiveApps:input_type -> flytebinary.engine.v1.GetLiveAppsRequest
+	15, // 34: flytebinary.engine.v1.AppRouteService.WatchRoutes:input_type -> flytebinary.engine.v1.WatchRoutesRequest
+	19, // 35: flytebinary.engine.v1.AppRouteService.WakeApp:input_type -> flytebinary.engine.v1.WakeAppRequest
+	21, // 36: flytebinary.engine.v1.AppRouteService.ReportLoad:input_type -> flytebinary.engine.v1.ReportLoadRequest
+	24, // 37: flytebinary.engine.v1.AppUseService.ListAppUses:input_type -> flytebinary.engine.v1.ListAppUsesRequest
+	4,  // 38: flytebinary.engine.v1.AppFleetService.WatchApps:output_type -> flytebinary.engine.v1.WatchAppsResponse
+	10, // 39: flytebinary.engine.v1.AppFleetService.ReportApps:output_type -> flytebinary.engine.v1.ReportAppsResponse
+	1,  // 40: flytebinary.engine.v1.AppFleetService.GetLiveApps:output_type -> flytebinary.engine.v1.GetLiveAppsResponse
+	16, // 41: flytebinary.engine.v1.AppRouteService.WatchRoutes:output_type -> flytebinary.engine.v1.WatchRoutesResponse
+	20, // 42: flytebinary.engine.v1.AppRouteService.WakeApp:output_type -> flytebinary.engine.v1.WakeAppResponse
+	23, // 43: flytebinary.engine.v1.AppRouteService.ReportLoad:output_type -> flytebinary.engine.v1.ReportLoadResponse
+	25, // 44: flytebinary.engine.v1.AppUseService.ListAppUses:output_type -> flytebinary.engine.v1.ListAppUsesResponse
+	38, // [38:45] is the sub-list for method output_type
+	31, // [31:38] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_apps_proto_init() }

@@ -1185,7 +1185,11 @@ type LiveAttempt struct {
 	// As in ActionRef.
 	Uid int64 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
 	// From 1.
-	Attempt       uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Attempt uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// The action.
+	Id *common.ActionIdentifier `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// The cluster on which it runs.
+	Cluster       string `protobuf:"bytes,4,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1232,6 +1236,20 @@ func (x *LiveAttempt) GetAttempt() uint32 {
 		return x.Attempt
 	}
 	return 0
+}
+
+func (x *LiveAttempt) GetId() *common.ActionIdentifier {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *LiveAttempt) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
 }
 
 // GetBacklogRequest names a caller, a project, or both.
@@ -1936,10 +1954,12 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x16GetLiveAttemptsRequest\x12\x1f\n" +
 	"\x04uids\x18\x01 \x03(\x03B\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x04uids\"Y\n" +
 	"\x17GetLiveAttemptsResponse\x12>\n" +
-	"\battempts\x18\x01 \x03(\v2\".flytebinary.engine.v1.LiveAttemptR\battempts\"9\n" +
+	"\battempts\x18\x01 \x03(\v2\".flytebinary.engine.v1.LiveAttemptR\battempts\"\x87\x01\n" +
 	"\vLiveAttempt\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x03R\x03uid\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\rR\aattempt\"N\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\x122\n" +
+	"\x02id\x18\x03 \x01(\v2\".flyteidl2.common.ActionIdentifierR\x02id\x12\x18\n" +
+	"\acluster\x18\x04 \x01(\tR\acluster\"N\n" +
 	"\x11GetBacklogRequest\x12\x16\n" +
 	"\x06caller\x18\x01 \x01(\tR\x06caller\x12!\n" +
 	"\aproject\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\"Q\n" +
@@ -2088,38 +2108,39 @@ var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	9,  // 19: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
 	8,  // 20: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
 	18, // 21: flytebinary.engine.v1.GetLiveAttemptsResponse.attempts:type_name -> flytebinary.engine.v1.LiveAttempt
-	21, // 22: flytebinary.engine.v1.GetBacklogResponse.limits:type_name -> flytebinary.engine.v1.BacklogLimit
-	24, // 23: flytebinary.engine.v1.RecordUsageRequest.usages:type_name -> flytebinary.engine.v1.AttemptUsage
-	36, // 24: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
-	36, // 25: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
-	37, // 26: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
-	32, // 27: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	38, // 28: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	39, // 29: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	40, // 30: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	3,  // 31: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	5,  // 32: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	10, // 33: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	14, // 34: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	16, // 35: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
-	19, // 36: flytebinary.engine.v1.EngineService.GetBacklog:input_type -> flytebinary.engine.v1.GetBacklogRequest
-	22, // 37: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
-	25, // 38: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	27, // 39: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	4,  // 40: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	6,  // 41: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	13, // 42: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	15, // 43: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	17, // 44: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
-	20, // 45: flytebinary.engine.v1.EngineService.GetBacklog:output_type -> flytebinary.engine.v1.GetBacklogResponse
-	23, // 46: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
-	26, // 47: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	28, // 48: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	40, // [40:49] is the sub-list for method output_type
-	31, // [31:40] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	32, // 22: flytebinary.engine.v1.LiveAttempt.id:type_name -> flyteidl2.common.ActionIdentifier
+	21, // 23: flytebinary.engine.v1.GetBacklogResponse.limits:type_name -> flytebinary.engine.v1.BacklogLimit
+	24, // 24: flytebinary.engine.v1.RecordUsageRequest.usages:type_name -> flytebinary.engine.v1.AttemptUsage
+	36, // 25: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
+	36, // 26: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
+	37, // 27: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
+	32, // 28: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	38, // 29: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	39, // 30: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	40, // 31: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	3,  // 32: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	5,  // 33: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	10, // 34: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	14, // 35: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	16, // 36: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
+	19, // 37: flytebinary.engine.v1.EngineService.GetBacklog:input_type -> flytebinary.engine.v1.GetBacklogRequest
+	22, // 38: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
+	25, // 39: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	27, // 40: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	4,  // 41: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	6,  // 42: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	13, // 43: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	15, // 44: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	17, // 45: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
+	20, // 46: flytebinary.engine.v1.EngineService.GetBacklog:output_type -> flytebinary.engine.v1.GetBacklogResponse
+	23, // 47: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
+	26, // 48: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	28, // 49: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	41, // [41:50] is the sub-list for method output_type
+	32, // [32:41] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }

@@ -32,7 +32,9 @@ type GetSecretValuesRequest struct {
 	// The names, each once; may be empty.
 	Names []string `protobuf:"bytes,3,rep,name=names,proto3" json:"names,omitempty"`
 	// The images of the pod.
-	Images        []string `protobuf:"bytes,4,rep,name=images,proto3" json:"images,omitempty"`
+	Images []string `protobuf:"bytes,4,rep,name=images,proto3" json:"images,omitempty"`
+	// Whose pod it is. Required of the controller of a cluster: it gets the secrets of work that is on its cluster.
+	Holder        *SecretHolder `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -95,6 +97,117 @@ func (x *GetSecretValuesRequest) GetImages() []string {
 	return nil
 }
 
+func (x *GetSecretValuesRequest) GetHolder() *SecretHolder {
+	if x != nil {
+		return x.Holder
+	}
+	return nil
+}
+
+// SecretHolder is whose pods get secrets.
+type SecretHolder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Exactly one is set.
+	//
+	// Types that are valid to be assigned to Holder:
+	//
+	//	*SecretHolder_Attempt
+	//	*SecretHolder_App
+	//	*SecretHolder_Worker
+	Holder        isSecretHolder_Holder `protobuf_oneof:"holder"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SecretHolder) Reset() {
+	*x = SecretHolder{}
+	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SecretHolder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SecretHolder) ProtoMessage() {}
+
+func (x *SecretHolder) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SecretHolder.ProtoReflect.Descriptor instead.
+func (*SecretHolder) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_secret_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SecretHolder) GetHolder() isSecretHolder_Holder {
+	if x != nil {
+		return x.Holder
+	}
+	return nil
+}
+
+func (x *SecretHolder) GetAttempt() *AttemptRef {
+	if x != nil {
+		if x, ok := x.Holder.(*SecretHolder_Attempt); ok {
+			return x.Attempt
+		}
+	}
+	return nil
+}
+
+func (x *SecretHolder) GetApp() *AppRevisionRef {
+	if x != nil {
+		if x, ok := x.Holder.(*SecretHolder_App); ok {
+			return x.App
+		}
+	}
+	return nil
+}
+
+func (x *SecretHolder) GetWorker() string {
+	if x != nil {
+		if x, ok := x.Holder.(*SecretHolder_Worker); ok {
+			return x.Worker
+		}
+	}
+	return ""
+}
+
+type isSecretHolder_Holder interface {
+	isSecretHolder_Holder()
+}
+
+type SecretHolder_Attempt struct {
+	// An attempt of a task.
+	Attempt *AttemptRef `protobuf:"bytes,1,opt,name=attempt,proto3,oneof"`
+}
+
+type SecretHolder_App struct {
+	// The replicas of an app.
+	App *AppRevisionRef `protobuf:"bytes,2,opt,name=app,proto3,oneof"`
+}
+
+type SecretHolder_Worker struct {
+	// A worker, by its id.
+	Worker string `protobuf:"bytes,3,opt,name=worker,proto3,oneof"`
+}
+
+func (*SecretHolder_Attempt) isSecretHolder_Holder() {}
+
+func (*SecretHolder_App) isSecretHolder_Holder() {}
+
+func (*SecretHolder_Worker) isSecretHolder_Holder() {}
+
 // SecretValue is one secret with its value.
 type SecretValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -110,7 +223,7 @@ type SecretValue struct {
 
 func (x *SecretValue) Reset() {
 	*x = SecretValue{}
-	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[1]
+	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -122,7 +235,7 @@ func (x *SecretValue) String() string {
 func (*SecretValue) ProtoMessage() {}
 
 func (x *SecretValue) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[1]
+	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -135,7 +248,7 @@ func (x *SecretValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecretValue.ProtoReflect.Descriptor instead.
 func (*SecretValue) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_secret_proto_rawDescGZIP(), []int{1}
+	return file_flytebinary_engine_v1_secret_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SecretValue) GetName() string {
@@ -177,7 +290,7 @@ type GetSecretValuesResponse struct {
 
 func (x *GetSecretValuesResponse) Reset() {
 	*x = GetSecretValuesResponse{}
-	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -189,7 +302,7 @@ func (x *GetSecretValuesResponse) String() string {
 func (*GetSecretValuesResponse) ProtoMessage() {}
 
 func (x *GetSecretValuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_secret_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -202,7 +315,7 @@ func (x *GetSecretValuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecretValuesResponse.ProtoReflect.Descriptor instead.
 func (*GetSecretValuesResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_secret_proto_rawDescGZIP(), []int{2}
+	return file_flytebinary_engine_v1_secret_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetSecretValuesResponse) GetValues() []*SecretValue {
@@ -237,12 +350,18 @@ var File_flytebinary_engine_v1_secret_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_secret_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/engine/v1/secret.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\"\xa2\x01\n" +
+	"\"flytebinary/engine/v1/secret.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/engine/v1/tokens.proto\"\xdf\x01\n" +
 	"\x16GetSecretValuesRequest\x12!\n" +
 	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\aproject\x12\x1f\n" +
 	"\x06domain\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06domain\x12!\n" +
 	"\x05names\x18\x03 \x03(\tB\v\xbaH\b\x92\x01\x05\x10\xe8\a\x18\x01R\x05names\x12!\n" +
-	"\x06images\x18\x04 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06images\"[\n" +
+	"\x06images\x18\x04 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06images\x12;\n" +
+	"\x06holder\x18\x05 \x01(\v2#.flytebinary.engine.v1.SecretHolderR\x06holder\"\xbe\x01\n" +
+	"\fSecretHolder\x12=\n" +
+	"\aattempt\x18\x01 \x01(\v2!.flytebinary.engine.v1.AttemptRefH\x00R\aattempt\x129\n" +
+	"\x03app\x18\x02 \x01(\v2%.flytebinary.engine.v1.AppRevisionRefH\x00R\x03app\x12#\n" +
+	"\x06worker\x18\x03 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18?H\x00R\x06workerB\x0f\n" +
+	"\x06holder\x12\x05\xbaH\x02\b\x01\"[\n" +
 	"\vSecretValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\x05value\x18\x02 \x01(\fB\x03\x80\x01\x01R\x05value\x12\x1d\n" +
@@ -269,21 +388,27 @@ func file_flytebinary_engine_v1_secret_proto_rawDescGZIP() []byte {
 	return file_flytebinary_engine_v1_secret_proto_rawDescData
 }
 
-var file_flytebinary_engine_v1_secret_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_flytebinary_engine_v1_secret_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_flytebinary_engine_v1_secret_proto_goTypes = []any{
 	(*GetSecretValuesRequest)(nil),  // 0: flytebinary.engine.v1.GetSecretValuesRequest
-	(*SecretValue)(nil),             // 1: flytebinary.engine.v1.SecretValue
-	(*GetSecretValuesResponse)(nil), // 2: flytebinary.engine.v1.GetSecretValuesResponse
+	(*SecretHolder)(nil),            // 1: flytebinary.engine.v1.SecretHolder
+	(*SecretValue)(nil),             // 2: flytebinary.engine.v1.SecretValue
+	(*GetSecretValuesResponse)(nil), // 3: flytebinary.engine.v1.GetSecretValuesResponse
+	(*AttemptRef)(nil),              // 4: flytebinary.engine.v1.AttemptRef
+	(*AppRevisionRef)(nil),          // 5: flytebinary.engine.v1.AppRevisionRef
 }
 var file_flytebinary_engine_v1_secret_proto_depIdxs = []int32{
-	1, // 0: flytebinary.engine.v1.GetSecretValuesResponse.values:type_name -> flytebinary.engine.v1.SecretValue
-	0, // 1: flytebinary.engine.v1.SecretValueService.GetSecretValues:input_type -> flytebinary.engine.v1.GetSecretValuesRequest
-	2, // 2: flytebinary.engine.v1.SecretValueService.GetSecretValues:output_type -> flytebinary.engine.v1.GetSecretValuesResponse
-	2, // [2:3] is the sub-list for method output_type
-	1, // [1:2] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	1, // 0: flytebinary.engine.v1.GetSecretValuesRequest.holder:type_name -> flytebinary.engine.v1.SecretHolder
+	4, // 1: flytebinary.engine.v1.SecretHolder.attempt:type_name -> flytebinary.engine.v1.AttemptRef
+	5, // 2: flytebinary.engine.v1.SecretHolder.app:type_name -> flytebinary.engine.v1.AppRevisionRef
+	2, // 3: flytebinary.engine.v1.GetSecretValuesResponse.values:type_name -> flytebinary.engine.v1.SecretValue
+	0, // 4: flytebinary.engine.v1.SecretValueService.GetSecretValues:input_type -> flytebinary.engine.v1.GetSecretValuesRequest
+	3, // 5: flytebinary.engine.v1.SecretValueService.GetSecretValues:output_type -> flytebinary.engine.v1.GetSecretValuesResponse
+	5, // [5:6] is the sub-list for method output_type
+	4, // [4:5] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_secret_proto_init() }
@@ -291,13 +416,19 @@ func file_flytebinary_engine_v1_secret_proto_init() {
 	if File_flytebinary_engine_v1_secret_proto != nil {
 		return
 	}
+	file_flytebinary_engine_v1_tokens_proto_init()
+	file_flytebinary_engine_v1_secret_proto_msgTypes[1].OneofWrappers = []any{
+		(*SecretHolder_Attempt)(nil),
+		(*SecretHolder_App)(nil),
+		(*SecretHolder_Worker)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_secret_proto_rawDesc), len(file_flytebinary_engine_v1_secret_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -83,6 +83,114 @@ func (WorkerWaitCause) EnumDescriptor() ([]byte, []int) {
 	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{0}
 }
 
+type LocateWorkerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LocateWorkerRequest) Reset() {
+	*x = LocateWorkerRequest{}
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LocateWorkerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LocateWorkerRequest) ProtoMessage() {}
+
+func (x *LocateWorkerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LocateWorkerRequest.ProtoReflect.Descriptor instead.
+func (*LocateWorkerRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *LocateWorkerRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type LocateWorkerResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The project of its pool.
+	Project string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	// The domain of its pool.
+	Domain string `protobuf:"bytes,2,opt,name=domain,proto3" json:"domain,omitempty"`
+	// The cluster on which it runs.
+	Cluster       string `protobuf:"bytes,3,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LocateWorkerResponse) Reset() {
+	*x = LocateWorkerResponse{}
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LocateWorkerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LocateWorkerResponse) ProtoMessage() {}
+
+func (x *LocateWorkerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LocateWorkerResponse.ProtoReflect.Descriptor instead.
+func (*LocateWorkerResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *LocateWorkerResponse) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *LocateWorkerResponse) GetDomain() string {
+	if x != nil {
+		return x.Domain
+	}
+	return ""
+}
+
+func (x *LocateWorkerResponse) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
 // ExplainWorkerWaitRequest names an action.
 type ExplainWorkerWaitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -94,7 +202,7 @@ type ExplainWorkerWaitRequest struct {
 
 func (x *ExplainWorkerWaitRequest) Reset() {
 	*x = ExplainWorkerWaitRequest{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[0]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -106,7 +214,7 @@ func (x *ExplainWorkerWaitRequest) String() string {
 func (*ExplainWorkerWaitRequest) ProtoMessage() {}
 
 func (x *ExplainWorkerWaitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[0]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -119,7 +227,7 @@ func (x *ExplainWorkerWaitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainWorkerWaitRequest.ProtoReflect.Descriptor instead.
 func (*ExplainWorkerWaitRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{0}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ExplainWorkerWaitRequest) GetUid() int64 {
@@ -147,7 +255,7 @@ type ExplainWorkerWaitResponse struct {
 
 func (x *ExplainWorkerWaitResponse) Reset() {
 	*x = ExplainWorkerWaitResponse{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[1]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -159,7 +267,7 @@ func (x *ExplainWorkerWaitResponse) String() string {
 func (*ExplainWorkerWaitResponse) ProtoMessage() {}
 
 func (x *ExplainWorkerWaitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[1]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -172,7 +280,7 @@ func (x *ExplainWorkerWaitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainWorkerWaitResponse.ProtoReflect.Descriptor instead.
 func (*ExplainWorkerWaitResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{1}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ExplainWorkerWaitResponse) GetCause() WorkerWaitCause {
@@ -221,7 +329,7 @@ type WatchWorkersRequest struct {
 
 func (x *WatchWorkersRequest) Reset() {
 	*x = WatchWorkersRequest{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -233,7 +341,7 @@ func (x *WatchWorkersRequest) String() string {
 func (*WatchWorkersRequest) ProtoMessage() {}
 
 func (x *WatchWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -246,7 +354,7 @@ func (x *WatchWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchWorkersRequest.ProtoReflect.Descriptor instead.
 func (*WatchWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{2}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *WatchWorkersRequest) GetCluster() string {
@@ -273,7 +381,7 @@ type WatchWorkersResponse struct {
 
 func (x *WatchWorkersResponse) Reset() {
 	*x = WatchWorkersResponse{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[3]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -285,7 +393,7 @@ func (x *WatchWorkersResponse) String() string {
 func (*WatchWorkersResponse) ProtoMessage() {}
 
 func (x *WatchWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[3]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -298,7 +406,7 @@ func (x *WatchWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchWorkersResponse.ProtoReflect.Descriptor instead.
 func (*WatchWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{3}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WatchWorkersResponse) GetMessage() isWatchWorkersResponse_Message {
@@ -369,7 +477,7 @@ type WorkersSentinel struct {
 
 func (x *WorkersSentinel) Reset() {
 	*x = WorkersSentinel{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[4]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -381,7 +489,7 @@ func (x *WorkersSentinel) String() string {
 func (*WorkersSentinel) ProtoMessage() {}
 
 func (x *WorkersSentinel) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[4]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -394,7 +502,7 @@ func (x *WorkersSentinel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkersSentinel.ProtoReflect.Descriptor instead.
 func (*WorkersSentinel) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{4}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{6}
 }
 
 // RemovedWorker names a worker that must be removed.
@@ -408,7 +516,7 @@ type RemovedWorker struct {
 
 func (x *RemovedWorker) Reset() {
 	*x = RemovedWorker{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[5]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -420,7 +528,7 @@ func (x *RemovedWorker) String() string {
 func (*RemovedWorker) ProtoMessage() {}
 
 func (x *RemovedWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[5]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -433,7 +541,7 @@ func (x *RemovedWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemovedWorker.ProtoReflect.Descriptor instead.
 func (*RemovedWorker) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RemovedWorker) GetId() string {
@@ -458,7 +566,7 @@ type DesiredWorker struct {
 
 func (x *DesiredWorker) Reset() {
 	*x = DesiredWorker{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[6]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -470,7 +578,7 @@ func (x *DesiredWorker) String() string {
 func (*DesiredWorker) ProtoMessage() {}
 
 func (x *DesiredWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[6]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -483,7 +591,7 @@ func (x *DesiredWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DesiredWorker.ProtoReflect.Descriptor instead.
 func (*DesiredWorker) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DesiredWorker) GetId() string {
@@ -518,7 +626,7 @@ type IssueWorkerTokenRequest struct {
 
 func (x *IssueWorkerTokenRequest) Reset() {
 	*x = IssueWorkerTokenRequest{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[7]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -530,7 +638,7 @@ func (x *IssueWorkerTokenRequest) String() string {
 func (*IssueWorkerTokenRequest) ProtoMessage() {}
 
 func (x *IssueWorkerTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[7]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -543,7 +651,7 @@ func (x *IssueWorkerTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueWorkerTokenRequest.ProtoReflect.Descriptor instead.
 func (*IssueWorkerTokenRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *IssueWorkerTokenRequest) GetId() string {
@@ -564,7 +672,7 @@ type IssueWorkerTokenResponse struct {
 
 func (x *IssueWorkerTokenResponse) Reset() {
 	*x = IssueWorkerTokenResponse{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[8]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -576,7 +684,7 @@ func (x *IssueWorkerTokenResponse) String() string {
 func (*IssueWorkerTokenResponse) ProtoMessage() {}
 
 func (x *IssueWorkerTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[8]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -589,7 +697,7 @@ func (x *IssueWorkerTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueWorkerTokenResponse.ProtoReflect.Descriptor instead.
 func (*IssueWorkerTokenResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *IssueWorkerTokenResponse) GetToken() string {
@@ -610,7 +718,7 @@ type ReportWorkersRequest struct {
 
 func (x *ReportWorkersRequest) Reset() {
 	*x = ReportWorkersRequest{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[9]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -622,7 +730,7 @@ func (x *ReportWorkersRequest) String() string {
 func (*ReportWorkersRequest) ProtoMessage() {}
 
 func (x *ReportWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[9]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -635,7 +743,7 @@ func (x *ReportWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ReportWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReportWorkersRequest) GetWorkers() []*ObservedWorker {
@@ -662,7 +770,7 @@ type ObservedWorker struct {
 
 func (x *ObservedWorker) Reset() {
 	*x = ObservedWorker{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[10]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -674,7 +782,7 @@ func (x *ObservedWorker) String() string {
 func (*ObservedWorker) ProtoMessage() {}
 
 func (x *ObservedWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[10]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -687,7 +795,7 @@ func (x *ObservedWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObservedWorker.ProtoReflect.Descriptor instead.
 func (*ObservedWorker) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ObservedWorker) GetId() string {
@@ -727,7 +835,7 @@ type ReportWorkersResponse struct {
 
 func (x *ReportWorkersResponse) Reset() {
 	*x = ReportWorkersResponse{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[11]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -739,7 +847,7 @@ func (x *ReportWorkersResponse) String() string {
 func (*ReportWorkersResponse) ProtoMessage() {}
 
 func (x *ReportWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[11]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -752,14 +860,20 @@ func (x *ReportWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ReportWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{13}
 }
 
 var File_flytebinary_engine_v1_workers_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_workers_proto_rawDesc = "" +
 	"\n" +
-	"#flytebinary/engine/v1/workers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/engine/v1/engine.proto\"5\n" +
+	"#flytebinary/engine/v1/workers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/engine/v1/engine.proto\"0\n" +
+	"\x13LocateWorkerRequest\x12\x19\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18?R\x02id\"b\n" +
+	"\x14LocateWorkerResponse\x12\x18\n" +
+	"\aproject\x18\x01 \x01(\tR\aproject\x12\x16\n" +
+	"\x06domain\x18\x02 \x01(\tR\x06domain\x12\x18\n" +
+	"\acluster\x18\x03 \x01(\tR\acluster\"5\n" +
 	"\x18ExplainWorkerWaitRequest\x12\x19\n" +
 	"\x03uid\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\x03uid\"\xb3\x01\n" +
 	"\x19ExplainWorkerWaitResponse\x12<\n" +
@@ -799,11 +913,12 @@ const file_flytebinary_engine_v1_workers_proto_rawDesc = "" +
 	"\x17WORKER_WAIT_CAUSE_SLOTS\x10\x01\x12\x1e\n" +
 	"\x1aWORKER_WAIT_CAUSE_STARTING\x10\x02\x12\x1d\n" +
 	"\x19WORKER_WAIT_CAUSE_PROBLEM\x10\x03\x12\x1d\n" +
-	"\x19WORKER_WAIT_CAUSE_BACKOFF\x10\x042\xe0\x02\n" +
+	"\x19WORKER_WAIT_CAUSE_BACKOFF\x10\x042\xce\x03\n" +
 	"\x12WorkerFleetService\x12i\n" +
 	"\fWatchWorkers\x12*.flytebinary.engine.v1.WatchWorkersRequest\x1a+.flytebinary.engine.v1.WatchWorkersResponse0\x01\x12s\n" +
 	"\x10IssueWorkerToken\x12..flytebinary.engine.v1.IssueWorkerTokenRequest\x1a/.flytebinary.engine.v1.IssueWorkerTokenResponse\x12j\n" +
-	"\rReportWorkers\x12+.flytebinary.engine.v1.ReportWorkersRequest\x1a,.flytebinary.engine.v1.ReportWorkersResponse2\x90\x01\n" +
+	"\rReportWorkers\x12+.flytebinary.engine.v1.ReportWorkersRequest\x1a,.flytebinary.engine.v1.ReportWorkersResponse\x12l\n" +
+	"\fLocateWorker\x12*.flytebinary.engine.v1.LocateWorkerRequest\x1a+.flytebinary.engine.v1.LocateWorkerResponse\"\x03\x90\x02\x012\x90\x01\n" +
 	"\x11WorkerPoolService\x12{\n" +
 	"\x11ExplainWorkerWait\x12/.flytebinary.engine.v1.ExplainWorkerWaitRequest\x1a0.flytebinary.engine.v1.ExplainWorkerWaitResponse\"\x03\x90\x02\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
 
@@ -820,40 +935,44 @@ func file_flytebinary_engine_v1_workers_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_engine_v1_workers_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_engine_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_flytebinary_engine_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_flytebinary_engine_v1_workers_proto_goTypes = []any{
 	(WorkerWaitCause)(0),              // 0: flytebinary.engine.v1.WorkerWaitCause
-	(*ExplainWorkerWaitRequest)(nil),  // 1: flytebinary.engine.v1.ExplainWorkerWaitRequest
-	(*ExplainWorkerWaitResponse)(nil), // 2: flytebinary.engine.v1.ExplainWorkerWaitResponse
-	(*WatchWorkersRequest)(nil),       // 3: flytebinary.engine.v1.WatchWorkersRequest
-	(*WatchWorkersResponse)(nil),      // 4: flytebinary.engine.v1.WatchWorkersResponse
-	(*WorkersSentinel)(nil),           // 5: flytebinary.engine.v1.WorkersSentinel
-	(*RemovedWorker)(nil),             // 6: flytebinary.engine.v1.RemovedWorker
-	(*DesiredWorker)(nil),             // 7: flytebinary.engine.v1.DesiredWorker
-	(*IssueWorkerTokenRequest)(nil),   // 8: flytebinary.engine.v1.IssueWorkerTokenRequest
-	(*IssueWorkerTokenResponse)(nil),  // 9: flytebinary.engine.v1.IssueWorkerTokenResponse
-	(*ReportWorkersRequest)(nil),      // 10: flytebinary.engine.v1.ReportWorkersRequest
-	(*ObservedWorker)(nil),            // 11: flytebinary.engine.v1.ObservedWorker
-	(*ReportWorkersResponse)(nil),     // 12: flytebinary.engine.v1.ReportWorkersResponse
-	(*Assignment)(nil),                // 13: flytebinary.engine.v1.Assignment
+	(*LocateWorkerRequest)(nil),       // 1: flytebinary.engine.v1.LocateWorkerRequest
+	(*LocateWorkerResponse)(nil),      // 2: flytebinary.engine.v1.LocateWorkerResponse
+	(*ExplainWorkerWaitRequest)(nil),  // 3: flytebinary.engine.v1.ExplainWorkerWaitRequest
+	(*ExplainWorkerWaitResponse)(nil), // 4: flytebinary.engine.v1.ExplainWorkerWaitResponse
+	(*WatchWorkersRequest)(nil),       // 5: flytebinary.engine.v1.WatchWorkersRequest
+	(*WatchWorkersResponse)(nil),      // 6: flytebinary.engine.v1.WatchWorkersResponse
+	(*WorkersSentinel)(nil),           // 7: flytebinary.engine.v1.WorkersSentinel
+	(*RemovedWorker)(nil),             // 8: flytebinary.engine.v1.RemovedWorker
+	(*DesiredWorker)(nil),             // 9: flytebinary.engine.v1.DesiredWorker
+	(*IssueWorkerTokenRequest)(nil),   // 10: flytebinary.engine.v1.IssueWorkerTokenRequest
+	(*IssueWorkerTokenResponse)(nil),  // 11: flytebinary.engine.v1.IssueWorkerTokenResponse
+	(*ReportWorkersRequest)(nil),      // 12: flytebinary.engine.v1.ReportWorkersRequest
+	(*ObservedWorker)(nil),            // 13: flytebinary.engine.v1.ObservedWorker
+	(*ReportWorkersResponse)(nil),     // 14: flytebinary.engine.v1.ReportWorkersResponse
+	(*Assignment)(nil),                // 15: flytebinary.engine.v1.Assignment
 }
 var file_flytebinary_engine_v1_workers_proto_depIdxs = []int32{
 	0,  // 0: flytebinary.engine.v1.ExplainWorkerWaitResponse.cause:type_name -> flytebinary.engine.v1.WorkerWaitCause
-	7,  // 1: flytebinary.engine.v1.WatchWorkersResponse.worker:type_name -> flytebinary.engine.v1.DesiredWorker
-	6,  // 2: flytebinary.engine.v1.WatchWorkersResponse.removed:type_name -> flytebinary.engine.v1.RemovedWorker
-	5,  // 3: flytebinary.engine.v1.WatchWorkersResponse.sentinel:type_name -> flytebinary.engine.v1.WorkersSentinel
-	13, // 4: flytebinary.engine.v1.DesiredWorker.like:type_name -> flytebinary.engine.v1.Assignment
-	11, // 5: flytebinary.engine.v1.ReportWorkersRequest.workers:type_name -> flytebinary.engine.v1.ObservedWorker
-	3,  // 6: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:input_type -> flytebinary.engine.v1.WatchWorkersRequest
-	8,  // 7: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:input_type -> flytebinary.engine.v1.IssueWorkerTokenRequest
-	10, // 8: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:input_type -> flytebinary.engine.v1.ReportWorkersRequest
-	1,  // 9: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:input_type -> flytebinary.engine.v1.ExplainWorkerWaitRequest
-	4,  // 10: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:output_type -> flytebinary.engine.v1.WatchWorkersResponse
-	9,  // 11: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:output_type -> flytebinary.engine.v1.IssueWorkerTokenResponse
-	12, // 12: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:output_type -> flytebinary.engine.v1.ReportWorkersResponse
-	2,  // 13: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:output_type -> flytebinary.engine.v1.ExplainWorkerWaitResponse
-	10, // [10:14] is the sub-list for method output_type
-	6,  // [6:10] is the sub-list for method input_type
+	9,  // 1: flytebinary.engine.v1.WatchWorkersResponse.worker:type_name -> flytebinary.engine.v1.DesiredWorker
+	8,  // 2: flytebinary.engine.v1.WatchWorkersResponse.removed:type_name -> flytebinary.engine.v1.RemovedWorker
+	7,  // 3: flytebinary.engine.v1.WatchWorkersResponse.sentinel:type_name -> flytebinary.engine.v1.WorkersSentinel
+	15, // 4: flytebinary.engine.v1.DesiredWorker.like:type_name -> flytebinary.engine.v1.Assignment
+	13, // 5: flytebinary.engine.v1.ReportWorkersRequest.workers:type_name -> flytebinary.engine.v1.ObservedWorker
+	5,  // 6: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:input_type -> flytebinary.engine.v1.WatchWorkersRequest
+	10, // 7: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:input_type -> flytebinary.engine.v1.IssueWorkerTokenRequest
+	12, // 8: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:input_type -> flytebinary.engine.v1.ReportWorkersRequest
+	1,  // 9: flytebinary.engine.v1.WorkerFleetService.LocateWorker:input_type -> flytebinary.engine.v1.LocateWorkerRequest
+	3,  // 10: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:input_type -> flytebinary.engine.v1.ExplainWorkerWaitRequest
+	6,  // 11: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:output_type -> flytebinary.engine.v1.WatchWorkersResponse
+	11, // 12: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:output_type -> flytebinary.engine.v1.IssueWorkerTokenResponse
+	14, // 13: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:output_type -> flytebinary.engine.v1.ReportWorkersResponse
+	2,  // 14: flytebinary.engine.v1.WorkerFleetService.LocateWorker:output_type -> flytebinary.engine.v1.LocateWorkerResponse
+	4,  // 15: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:output_type -> flytebinary.engine.v1.ExplainWorkerWaitResponse
+	11, // [11:16] is the sub-list for method output_type
+	6,  // [6:11] is the sub-list for method input_type
 	6,  // [6:6] is the sub-list for extension type_name
 	6,  // [6:6] is the sub-list for extension extendee
 	0,  // [0:6] is the sub-list for field type_name
@@ -865,7 +984,7 @@ func file_flytebinary_engine_v1_workers_proto_init() {
 		return
 	}
 	file_flytebinary_engine_v1_engine_proto_init()
-	file_flytebinary_engine_v1_workers_proto_msgTypes[3].OneofWrappers = []any{
+	file_flytebinary_engine_v1_workers_proto_msgTypes[5].OneofWrappers = []any{
 		(*WatchWorkersResponse_Worker)(nil),
 		(*WatchWorkersResponse_Removed)(nil),
 		(*WatchWorkersResponse_Sentinel)(nil),
@@ -876,7 +995,7 @@ func file_flytebinary_engine_v1_workers_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_workers_proto_rawDesc), len(file_flytebinary_engine_v1_workers_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

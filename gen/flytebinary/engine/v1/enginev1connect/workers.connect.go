@@ -44,6 +44,9 @@ const (
 	// WorkerFleetServiceReportWorkersProcedure is the fully-qualified name of the WorkerFleetService's
 	// ReportWorkers RPC.
 	WorkerFleetServiceReportWorkersProcedure = "/flytebinary.engine.v1.WorkerFleetService/ReportWorkers"
+	// WorkerFleetServiceLocateWorkerProcedure is the fully-qualified name of the WorkerFleetService's
+	// LocateWorker RPC.
+	WorkerFleetServiceLocateWorkerProcedure = "/flytebinary.engine.v1.WorkerFleetService/LocateWorker"
 	// WorkerPoolServiceExplainWorkerWaitProcedure is the fully-qualified name of the
 	// WorkerPoolService's ExplainWorkerWait RPC.
 	WorkerPoolServiceExplainWorkerWaitProcedure = "/flytebinary.engine.v1.WorkerPoolService/ExplainWorkerWait"
@@ -59,6 +62,8 @@ type WorkerFleetServiceClient interface {
 	IssueWorkerToken(context.Context, *v1.IssueWorkerTokenRequest) (*v1.IssueWorkerTokenResponse, error)
 	// ReportWorkers records what keeps workers from running, and which have ended. It can be repeated.
 	ReportWorkers(context.Context, *v1.ReportWorkersRequest) (*v1.ReportWorkersResponse, error)
+	// LocateWorker says where a worker runs and for what. It answers not_found for a worker that is not wanted.
+	LocateWorker(context.Context, *v1.LocateWorkerRequest) (*v1.LocateWorkerResponse, error)
 }
 
 // NewWorkerFleetServiceClient constructs a client for the flytebinary.engine.v1.WorkerFleetService
@@ -90,6 +95,13 @@ func NewWorkerFleetServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithSchema(workerFleetServiceMethods.ByName("ReportWorkers")),
 			connect.WithClientOptions(opts...),
 		),
+		locateWorker: connect.NewClient[v1.LocateWorkerRequest, v1.LocateWorkerResponse](
+			httpClient,
+			baseURL+WorkerFleetServiceLocateWorkerProcedure,
+			connect.WithSchema(workerFleetServiceMethods.ByName("LocateWorker")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -98,6 +110,7 @@ type workerFleetServiceClient struct {
 	watchWorkers     *connect.Client[v1.WatchWorkersRequest, v1.WatchWorkersResponse]
 	issueWorkerToken *connect.Client[v1.IssueWorkerTokenRequest, v1.IssueWorkerTokenResponse]
 	reportWorkers    *connect.Client[v1.ReportWorkersRequest, v1.ReportWorkersResponse]
+	locateWorker     *connect.Client[v1.LocateWorkerRequest, v1.LocateWorkerResponse]
 }
 
 // WatchWorkers calls flytebinary.engine.v1.WorkerFleetService.WatchWorkers.
@@ -123,6 +136,15 @@ func (c *workerFleetServiceClient) ReportWorkers(ctx context.Context, req *v1.Re
 	return nil, err
 }
 
+// LocateWorker calls flytebinary.engine.v1.WorkerFleetService.LocateWorker.
+func (c *workerFleetServiceClient) LocateWorker(ctx context.Context, req *v1.LocateWorkerRequest) (*v1.LocateWorkerResponse, error) {
+	response, err := c.locateWorker.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // WorkerFleetServiceHandler is an implementation of the flytebinary.engine.v1.WorkerFleetService
 // service.
 type WorkerFleetServiceHandler interface {
@@ -134,6 +156,8 @@ type WorkerFleetServiceHandler interface {
 	IssueWorkerToken(context.Context, *v1.IssueWorkerTokenRequest) (*v1.IssueWorkerTokenResponse, error)
 	// ReportWorkers records what keeps workers from running, and which have ended. It can be repeated.
 	ReportWorkers(context.Context, *v1.ReportWorkersRequest) (*v1.ReportWorkersResponse, error)
+	// LocateWorker says where a worker runs and for what. It answers not_found for a worker that is not wanted.
+	LocateWorker(context.Context, *v1.LocateWorkerRequest) (*v1.LocateWorkerResponse, error)
 }
 
 // NewWorkerFleetServiceHandler builds an HTTP handler from the service implementation. It returns
@@ -161,6 +185,13 @@ func NewWorkerFleetServiceHandler(svc WorkerFleetServiceHandler, opts ...connect
 		connect.WithSchema(workerFleetServiceMethods.ByName("ReportWorkers")),
 		connect.WithHandlerOptions(opts...),
 	)
+	workerFleetServiceLocateWorkerHandler := connect.NewUnaryHandlerSimple(
+		WorkerFleetServiceLocateWorkerProcedure,
+		svc.LocateWorker,
+		connect.WithSchema(workerFleetServiceMethods.ByName("LocateWorker")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.engine.v1.WorkerFleetService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case WorkerFleetServiceWatchWorkersProcedure:
@@ -169,6 +200,8 @@ func NewWorkerFleetServiceHandler(svc WorkerFleetServiceHandler, opts ...connect
 			workerFleetServiceIssueWorkerTokenHandler.ServeHTTP(w, r)
 		case WorkerFleetServiceReportWorkersProcedure:
 			workerFleetServiceReportWorkersHandler.ServeHTTP(w, r)
+		case WorkerFleetServiceLocateWorkerProcedure:
+			workerFleetServiceLocateWorkerHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -188,6 +221,10 @@ func (UnimplementedWorkerFleetServiceHandler) IssueWorkerToken(context.Context, 
 
 func (UnimplementedWorkerFleetServiceHandler) ReportWorkers(context.Context, *v1.ReportWorkersRequest) (*v1.ReportWorkersResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.WorkerFleetService.ReportWorkers is not implemented"))
+}
+
+func (UnimplementedWorkerFleetServiceHandler) LocateWorker(context.Context, *v1.LocateWorkerRequest) (*v1.LocateWorkerResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.WorkerFleetService.LocateWorker is not implemented"))
 }
 
 // WorkerPoolServiceClient is a client for the flytebinary.engine.v1.WorkerPoolService service.

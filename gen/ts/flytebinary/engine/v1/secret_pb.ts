@@ -5,13 +5,15 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
+import type { AppRevisionRef, AttemptRef } from "./tokens_pb.js";
+import { file_flytebinary_engine_v1_tokens } from "./tokens_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file flytebinary/engine/v1/secret.proto.
  */
 export const file_flytebinary_engine_v1_secret: GenFile = /*@__PURE__*/
-  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvc2VjcmV0LnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEiggEKFkdldFNlY3JldFZhbHVlc1JlcXVlc3QSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIQARIXCgZkb21haW4YAiABKAlCB7pIBHICEAESGgoFbmFtZXMYAyADKAlCC7pICJIBBRDoBxgBEhkKBmltYWdlcxgEIAMoCUIJukgGkgEDEOgHIkMKC1NlY3JldFZhbHVlEgwKBG5hbWUYASABKAkSEgoFdmFsdWUYAiABKAxCA4ABARISCgppbWFnZV9wdWxsGAMgASgIIooBChdHZXRTZWNyZXRWYWx1ZXNSZXNwb25zZRIyCgZ2YWx1ZXMYASADKAsyIi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VjcmV0VmFsdWUSDwoHbWlzc2luZxgCIAMoCRIQCghzZWFyY2hlZBgDIAMoCRIYCgtwdWxsX2NvbmZpZxgEIAEoDEIDgAEBMoYBChJTZWNyZXRWYWx1ZVNlcnZpY2UScAoPR2V0U2VjcmV0VmFsdWVzEi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldFNlY3JldFZhbHVlc1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0U2VjcmV0VmFsdWVzUmVzcG9uc2VCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate]);
+  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvc2VjcmV0LnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEitwEKFkdldFNlY3JldFZhbHVlc1JlcXVlc3QSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIQARIXCgZkb21haW4YAiABKAlCB7pIBHICEAESGgoFbmFtZXMYAyADKAlCC7pICJIBBRDoBxgBEhkKBmltYWdlcxgEIAMoCUIJukgGkgEDEOgHEjMKBmhvbGRlchgFIAEoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5TZWNyZXRIb2xkZXIiqAEKDFNlY3JldEhvbGRlchI0CgdhdHRlbXB0GAEgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkF0dGVtcHRSZWZIABI0CgNhcHAYAiABKAsyJS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwUmV2aXNpb25SZWZIABIbCgZ3b3JrZXIYAyABKAlCCbpIBnIEEAEYP0gAQg8KBmhvbGRlchIFukgCCAEiQwoLU2VjcmV0VmFsdWUSDAoEbmFtZRgBIAEoCRISCgV2YWx1ZRgCIAEoDEIDgAEBEhIKCmltYWdlX3B1bGwYAyABKAgiigEKF0dldFNlY3JldFZhbHVlc1Jlc3BvbnNlEjIKBnZhbHVlcxgBIAMoCzIiLmZseXRlYmluYXJ5LmVuZ2luZS52MS5TZWNyZXRWYWx1ZRIPCgdtaXNzaW5nGAIgAygJEhAKCHNlYXJjaGVkGAMgAygJEhgKC3B1bGxfY29uZmlnGAQgASgMQgOAAQEyhgEKElNlY3JldFZhbHVlU2VydmljZRJwCg9HZXRTZWNyZXRWYWx1ZXMSLS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0U2VjcmV0VmFsdWVzUmVxdWVzdBouLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRTZWNyZXRWYWx1ZXNSZXNwb25zZUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flytebinary_engine_v1_tokens]);
 
 /**
  * GetSecretValuesRequest names the secrets of one attempt.
@@ -46,6 +48,13 @@ export type GetSecretValuesRequest = Message<"flytebinary.engine.v1.GetSecretVal
    * @generated from field: repeated string images = 4;
    */
   images: string[];
+
+  /**
+   * Whose pod it is. Required of the controller of a cluster: it gets the secrets of work that is on its cluster.
+   *
+   * @generated from field: flytebinary.engine.v1.SecretHolder holder = 5;
+   */
+  holder?: SecretHolder | undefined;
 };
 
 /**
@@ -54,6 +63,51 @@ export type GetSecretValuesRequest = Message<"flytebinary.engine.v1.GetSecretVal
  */
 export const GetSecretValuesRequestSchema: GenMessage<GetSecretValuesRequest> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_secret, 0);
+
+/**
+ * SecretHolder is whose pods get secrets.
+ *
+ * @generated from message flytebinary.engine.v1.SecretHolder
+ */
+export type SecretHolder = Message<"flytebinary.engine.v1.SecretHolder"> & {
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof flytebinary.engine.v1.SecretHolder.holder
+   */
+  holder: {
+    /**
+     * An attempt of a task.
+     *
+     * @generated from field: flytebinary.engine.v1.AttemptRef attempt = 1;
+     */
+    value: AttemptRef;
+    case: "attempt";
+  } | {
+    /**
+     * The replicas of an app.
+     *
+     * @generated from field: flytebinary.engine.v1.AppRevisionRef app = 2;
+     */
+    value: AppRevisionRef;
+    case: "app";
+  } | {
+    /**
+     * A worker, by its id.
+     *
+     * @generated from field: string worker = 3;
+     */
+    value: string;
+    case: "worker";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.SecretHolder.
+ * Use `create(SecretHolderSchema)` to create a new message.
+ */
+export const SecretHolderSchema: GenMessage<SecretHolder> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_secret, 1);
 
 /**
  * SecretValue is one secret with its value.
@@ -88,7 +142,7 @@ export type SecretValue = Message<"flytebinary.engine.v1.SecretValue"> & {
  * Use `create(SecretValueSchema)` to create a new message.
  */
 export const SecretValueSchema: GenMessage<SecretValue> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_secret, 1);
+  messageDesc(file_flytebinary_engine_v1_secret, 2);
 
 /**
  * GetSecretValuesResponse has the secrets that were found.
@@ -131,7 +185,7 @@ export type GetSecretValuesResponse = Message<"flytebinary.engine.v1.GetSecretVa
  * Use `create(GetSecretValuesResponseSchema)` to create a new message.
  */
 export const GetSecretValuesResponseSchema: GenMessage<GetSecretValuesResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_secret, 2);
+  messageDesc(file_flytebinary_engine_v1_secret, 3);
 
 /**
  * SecretValueService hands values of secrets to the executors of an installation. It is the only procedure whose

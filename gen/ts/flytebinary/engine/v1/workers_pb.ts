@@ -13,7 +13,59 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/workers.proto.
  */
 export const file_flytebinary_engine_v1_workers: GenFile = /*@__PURE__*/
-  fileDesc("CiNmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvd29ya2Vycy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIjAKGEV4cGxhaW5Xb3JrZXJXYWl0UmVxdWVzdBIUCgN1aWQYASABKANCB7pIBCICKAEijwEKGUV4cGxhaW5Xb3JrZXJXYWl0UmVzcG9uc2USNQoFY2F1c2UYASABKA4yJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV29ya2VyV2FpdENhdXNlEg8KB21lc3NhZ2UYAiABKAkSDQoFbGltaXQYAyABKAMSDAoEdXNlZBgEIAEoAxINCgVhaGVhZBgFIAEoAyIvChNXYXRjaFdvcmtlcnNSZXF1ZXN0EhgKB2NsdXN0ZXIYASABKAlCB7pIBHICGCAizgEKFFdhdGNoV29ya2Vyc1Jlc3BvbnNlEjYKBndvcmtlchgBIAEoCzIkLmZseXRlYmluYXJ5LmVuZ2luZS52MS5EZXNpcmVkV29ya2VySAASNwoHcmVtb3ZlZBgCIAEoCzIkLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZW1vdmVkV29ya2VySAASOgoIc2VudGluZWwYAyABKAsyJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV29ya2Vyc1NlbnRpbmVsSABCCQoHbWVzc2FnZSIRCg9Xb3JrZXJzU2VudGluZWwiGwoNUmVtb3ZlZFdvcmtlchIKCgJpZBgBIAEoCSJhCg1EZXNpcmVkV29ya2VyEgoKAmlkGAEgASgJEhMKC2NvbmN1cnJlbmN5GAIgASgNEi8KBGxpa2UYAyABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIwChdJc3N1ZVdvcmtlclRva2VuUmVxdWVzdBIVCgJpZBgBIAEoCUIJukgGcgQQARg/Ii4KGElzc3VlV29ya2VyVG9rZW5SZXNwb25zZRISCgV0b2tlbhgBIAEoCUIDgAEBIlkKFFJlcG9ydFdvcmtlcnNSZXF1ZXN0EkEKB3dvcmtlcnMYASADKAsyJS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuT2JzZXJ2ZWRXb3JrZXJCCbpIBpIBAxDoByJnCg5PYnNlcnZlZFdvcmtlchIVCgJpZBgBIAEoCUIJukgGcgQQARg/Eg0KBWVuZGVkGAIgASgIEhgKBnJlYXNvbhgDIAEoCUIIukgFcgMogCASFQoNb3V0X29mX21lbW9yeRgEIAEoCCIXChVSZXBvcnRXb3JrZXJzUmVzcG9uc2UqrwEKD1dvcmtlcldhaXRDYXVzZRIhCh1XT1JLRVJfV0FJVF9DQVVTRV9VTlNQRUNJRklFRBAAEhsKF1dPUktFUl9XQUlUX0NBVVNFX1NMT1RTEAESHgoaV09SS0VSX1dBSVRfQ0FVU0VfU1RBUlRJTkcQAhIdChlXT1JLRVJfV0FJVF9DQVVTRV9QUk9CTEVNEAMSHQoZV09SS0VSX1dBSVRfQ0FVU0VfQkFDS09GRhAEMuACChJXb3JrZXJGbGVldFNlcnZpY2USaQoMV2F0Y2hXb3JrZXJzEiouZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoV29ya2Vyc1JlcXVlc3QaKy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hXb3JrZXJzUmVzcG9uc2UwARJzChBJc3N1ZVdvcmtlclRva2VuEi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLklzc3VlV29ya2VyVG9rZW5SZXF1ZXN0Gi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLklzc3VlV29ya2VyVG9rZW5SZXNwb25zZRJqCg1SZXBvcnRXb3JrZXJzEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlcG9ydFdvcmtlcnNSZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlcG9ydFdvcmtlcnNSZXNwb25zZTKQAQoRV29ya2VyUG9vbFNlcnZpY2USewoRRXhwbGFpbldvcmtlcldhaXQSLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRXhwbGFpbldvcmtlcldhaXRSZXF1ZXN0GjAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkV4cGxhaW5Xb3JrZXJXYWl0UmVzcG9uc2UiA5ACAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flytebinary_engine_v1_engine]);
+  fileDesc("CiNmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvd29ya2Vycy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIiwKE0xvY2F0ZVdvcmtlclJlcXVlc3QSFQoCaWQYASABKAlCCbpIBnIEEAEYPyJIChRMb2NhdGVXb3JrZXJSZXNwb25zZRIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIPCgdjbHVzdGVyGAMgASgJIjAKGEV4cGxhaW5Xb3JrZXJXYWl0UmVxdWVzdBIUCgN1aWQYASABKANCB7pIBCICKAEijwEKGUV4cGxhaW5Xb3JrZXJXYWl0UmVzcG9uc2USNQoFY2F1c2UYASABKA4yJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV29ya2VyV2FpdENhdXNlEg8KB21lc3NhZ2UYAiABKAkSDQoFbGltaXQYAyABKAMSDAoEdXNlZBgEIAEoAxINCgVhaGVhZBgFIAEoAyIvChNXYXRjaFdvcmtlcnNSZXF1ZXN0EhgKB2NsdXN0ZXIYASABKAlCB7pIBHICGCAizgEKFFdhdGNoV29ya2Vyc1Jlc3BvbnNlEjYKBndvcmtlchgBIAEoCzIkLmZseXRlYmluYXJ5LmVuZ2luZS52MS5EZXNpcmVkV29ya2VySAASNwoHcmVtb3ZlZBgCIAEoCzIkLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZW1vdmVkV29ya2VySAASOgoIc2VudGluZWwYAyABKAsyJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV29ya2Vyc1NlbnRpbmVsSABCCQoHbWVzc2FnZSIRCg9Xb3JrZXJzU2VudGluZWwiGwoNUmVtb3ZlZFdvcmtlchIKCgJpZBgBIAEoCSJhCg1EZXNpcmVkV29ya2VyEgoKAmlkGAEgASgJEhMKC2NvbmN1cnJlbmN5GAIgASgNEi8KBGxpa2UYAyABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIwChdJc3N1ZVdvcmtlclRva2VuUmVxdWVzdBIVCgJpZBgBIAEoCUIJukgGcgQQARg/Ii4KGElzc3VlV29ya2VyVG9rZW5SZXNwb25zZRISCgV0b2tlbhgBIAEoCUIDgAEBIlkKFFJlcG9ydFdvcmtlcnNSZXF1ZXN0EkEKB3dvcmtlcnMYASADKAsyJS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuT2JzZXJ2ZWRXb3JrZXJCCbpIBpIBAxDoByJnCg5PYnNlcnZlZFdvcmtlchIVCgJpZBgBIAEoCUIJukgGcgQQARg/Eg0KBWVuZGVkGAIgASgIEhgKBnJlYXNvbhgDIAEoCUIIukgFcgMogCASFQoNb3V0X29mX21lbW9yeRgEIAEoCCIXChVSZXBvcnRXb3JrZXJzUmVzcG9uc2UqrwEKD1dvcmtlcldhaXRDYXVzZRIhCh1XT1JLRVJfV0FJVF9DQVVTRV9VTlNQRUNJRklFRBAAEhsKF1dPUktFUl9XQUlUX0NBVVNFX1NMT1RTEAESHgoaV09SS0VSX1dBSVRfQ0FVU0VfU1RBUlRJTkcQAhIdChlXT1JLRVJfV0FJVF9DQVVTRV9QUk9CTEVNEAMSHQoZV09SS0VSX1dBSVRfQ0FVU0VfQkFDS09GRhAEMs4DChJXb3JrZXJGbGVldFNlcnZpY2USaQoMV2F0Y2hXb3JrZXJzEiouZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoV29ya2Vyc1JlcXVlc3QaKy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hXb3JrZXJzUmVzcG9uc2UwARJzChBJc3N1ZVdvcmtlclRva2VuEi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLklzc3VlV29ya2VyVG9rZW5SZXF1ZXN0Gi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLklzc3VlV29ya2VyVG9rZW5SZXNwb25zZRJqCg1SZXBvcnRXb3JrZXJzEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlcG9ydFdvcmtlcnNSZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlcG9ydFdvcmtlcnNSZXNwb25zZRJsCgxMb2NhdGVXb3JrZXISKi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuTG9jYXRlV29ya2VyUmVxdWVzdBorLmZseXRlYmluYXJ5LmVuZ2luZS52MS5Mb2NhdGVXb3JrZXJSZXNwb25zZSIDkAIBMpABChFXb3JrZXJQb29sU2VydmljZRJ7ChFFeHBsYWluV29ya2VyV2FpdBIvLmZseXRlYmluYXJ5LmVuZ2luZS52MS5FeHBsYWluV29ya2VyV2FpdFJlcXVlc3QaMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRXhwbGFpbldvcmtlcldhaXRSZXNwb25zZSIDkAIBQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flytebinary_engine_v1_engine]);
+
+/**
+ * @generated from message flytebinary.engine.v1.LocateWorkerRequest
+ */
+export type LocateWorkerRequest = Message<"flytebinary.engine.v1.LocateWorkerRequest"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.LocateWorkerRequest.
+ * Use `create(LocateWorkerRequestSchema)` to create a new message.
+ */
+export const LocateWorkerRequestSchema: GenMessage<LocateWorkerRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_workers, 0);
+
+/**
+ * @generated from message flytebinary.engine.v1.LocateWorkerResponse
+ */
+export type LocateWorkerResponse = Message<"flytebinary.engine.v1.LocateWorkerResponse"> & {
+  /**
+   * The project of its pool.
+   *
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * The domain of its pool.
+   *
+   * @generated from field: string domain = 2;
+   */
+  domain: string;
+
+  /**
+   * The cluster on which it runs.
+   *
+   * @generated from field: string cluster = 3;
+   */
+  cluster: string;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.LocateWorkerResponse.
+ * Use `create(LocateWorkerResponseSchema)` to create a new message.
+ */
+export const LocateWorkerResponseSchema: GenMessage<LocateWorkerResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_workers, 1);
 
 /**
  * ExplainWorkerWaitRequest names an action.
@@ -34,7 +86,7 @@ export type ExplainWorkerWaitRequest = Message<"flytebinary.engine.v1.ExplainWor
  * Use `create(ExplainWorkerWaitRequestSchema)` to create a new message.
  */
 export const ExplainWorkerWaitRequestSchema: GenMessage<ExplainWorkerWaitRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 0);
+  messageDesc(file_flytebinary_engine_v1_workers, 2);
 
 /**
  * ExplainWorkerWaitResponse is why an action waits.
@@ -81,7 +133,7 @@ export type ExplainWorkerWaitResponse = Message<"flytebinary.engine.v1.ExplainWo
  * Use `create(ExplainWorkerWaitResponseSchema)` to create a new message.
  */
 export const ExplainWorkerWaitResponseSchema: GenMessage<ExplainWorkerWaitResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 1);
+  messageDesc(file_flytebinary_engine_v1_workers, 3);
 
 /**
  * WatchWorkersRequest subscribes a controller.
@@ -102,7 +154,7 @@ export type WatchWorkersRequest = Message<"flytebinary.engine.v1.WatchWorkersReq
  * Use `create(WatchWorkersRequestSchema)` to create a new message.
  */
 export const WatchWorkersRequestSchema: GenMessage<WatchWorkersRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 2);
+  messageDesc(file_flytebinary_engine_v1_workers, 4);
 
 /**
  * WatchWorkersResponse is one element of the stream.
@@ -147,7 +199,7 @@ export type WatchWorkersResponse = Message<"flytebinary.engine.v1.WatchWorkersRe
  * Use `create(WatchWorkersResponseSchema)` to create a new message.
  */
 export const WatchWorkersResponseSchema: GenMessage<WatchWorkersResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 3);
+  messageDesc(file_flytebinary_engine_v1_workers, 5);
 
 /**
  * WorkersSentinel ends the first part of a stream.
@@ -162,7 +214,7 @@ export type WorkersSentinel = Message<"flytebinary.engine.v1.WorkersSentinel"> &
  * Use `create(WorkersSentinelSchema)` to create a new message.
  */
 export const WorkersSentinelSchema: GenMessage<WorkersSentinel> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 4);
+  messageDesc(file_flytebinary_engine_v1_workers, 6);
 
 /**
  * RemovedWorker names a worker that must be removed.
@@ -183,7 +235,7 @@ export type RemovedWorker = Message<"flytebinary.engine.v1.RemovedWorker"> & {
  * Use `create(RemovedWorkerSchema)` to create a new message.
  */
 export const RemovedWorkerSchema: GenMessage<RemovedWorker> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 5);
+  messageDesc(file_flytebinary_engine_v1_workers, 7);
 
 /**
  * DesiredWorker is one worker that should run. It never changes.
@@ -218,7 +270,7 @@ export type DesiredWorker = Message<"flytebinary.engine.v1.DesiredWorker"> & {
  * Use `create(DesiredWorkerSchema)` to create a new message.
  */
 export const DesiredWorkerSchema: GenMessage<DesiredWorker> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 6);
+  messageDesc(file_flytebinary_engine_v1_workers, 8);
 
 /**
  * IssueWorkerTokenRequest names a worker.
@@ -239,7 +291,7 @@ export type IssueWorkerTokenRequest = Message<"flytebinary.engine.v1.IssueWorker
  * Use `create(IssueWorkerTokenRequestSchema)` to create a new message.
  */
 export const IssueWorkerTokenRequestSchema: GenMessage<IssueWorkerTokenRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 7);
+  messageDesc(file_flytebinary_engine_v1_workers, 9);
 
 /**
  * IssueWorkerTokenResponse has the credential.
@@ -260,7 +312,7 @@ export type IssueWorkerTokenResponse = Message<"flytebinary.engine.v1.IssueWorke
  * Use `create(IssueWorkerTokenResponseSchema)` to create a new message.
  */
 export const IssueWorkerTokenResponseSchema: GenMessage<IssueWorkerTokenResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 8);
+  messageDesc(file_flytebinary_engine_v1_workers, 10);
 
 /**
  * ReportWorkersRequest has the state of some workers of a cluster.
@@ -281,7 +333,7 @@ export type ReportWorkersRequest = Message<"flytebinary.engine.v1.ReportWorkersR
  * Use `create(ReportWorkersRequestSchema)` to create a new message.
  */
 export const ReportWorkersRequestSchema: GenMessage<ReportWorkersRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 9);
+  messageDesc(file_flytebinary_engine_v1_workers, 11);
 
 /**
  * ObservedWorker is what a cluster knows of one worker.
@@ -323,7 +375,7 @@ export type ObservedWorker = Message<"flytebinary.engine.v1.ObservedWorker"> & {
  * Use `create(ObservedWorkerSchema)` to create a new message.
  */
 export const ObservedWorkerSchema: GenMessage<ObservedWorker> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 10);
+  messageDesc(file_flytebinary_engine_v1_workers, 12);
 
 /**
  * ReportWorkersResponse is empty.
@@ -338,7 +390,7 @@ export type ReportWorkersResponse = Message<"flytebinary.engine.v1.ReportWorkers
  * Use `create(ReportWorkersResponseSchema)` to create a new message.
  */
 export const ReportWorkersResponseSchema: GenMessage<ReportWorkersResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 11);
+  messageDesc(file_flytebinary_engine_v1_workers, 13);
 
 /**
  * WorkerWaitCause says what keeps an action from a worker.
@@ -426,6 +478,16 @@ export const WorkerFleetService: GenService<{
     methodKind: "unary";
     input: typeof ReportWorkersRequestSchema;
     output: typeof ReportWorkersResponseSchema;
+  },
+  /**
+   * LocateWorker says where a worker runs and for what. It answers not_found for a worker that is not wanted.
+   *
+   * @generated from rpc flytebinary.engine.v1.WorkerFleetService.LocateWorker
+   */
+  locateWorker: {
+    methodKind: "unary";
+    input: typeof LocateWorkerRequestSchema;
+    output: typeof LocateWorkerResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_engine_v1_workers, 0);

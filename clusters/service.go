@@ -1,0 +1,75 @@
+// Package clusters registers the clusters that run work of an installation, and the credentials of their controllers. It is the
+// authenticator of these credentials: a controller acts for its own cluster alone. It depends on Postgres and knows no other
+// service.
+package clusters
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/clusters/credentials"
+	"github.com/flyte-binary/flyte-binary/clusters/store"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1/clustersv1connect"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+)
+
+// Deps are the dependencies of the service. It does not close the pool. Pool and Logger are required.
+type Deps struct {
+	Pool *pgxpool.Pool
+	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
+	Listener *pgdb.Listener
+	Clock    clock.Clock
+	Logger   zerolog.Logger
+}
+
+// Service is the registry of clusters.
+type Service struct {
+	handler     *handler
+	credentials *credentials.Credentials
+	parts       *lifecycle.Group
+}
+
+var _ lifecycle.Part = (*Service)(nil)
+
+// New puts the service together; nothing runs until Start.
+func New(deps Deps) (*Service, error) {
+	if deps.Pool == nil {
+		return nil, errors.New("clusters: the pool is required")
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	deps.Logger = deps.Logger.With().Str("service", "clusters").Logger()
+	rows := store.New(deps.Pool)
+	s := &Service{
+		credentials: credentials.New(rows, deps.Clock, deps.Logger),
+		handler:     &handler{registry: NewRegistry(rows, deps.Clock)},
+	}
+	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
+		store.Channel: func(pgdb.Notification) { s.credentials.Forget() },
+	})
+	s.parts = lifecycle.NewGroup(lifecycle.Named{Name: "notifications", Part: listener}, lifecycle.Named{Name: "credentials", Part: s.credentials})
+	return s, nil
+}
+
+// Mount registers the handler.
+func (s *Service) Mount(r rpc.Registrar) {
+	r.Handle(clustersv1connect.NewClusterRegistryServiceHandler(s.handler, connect.WithHandlerOptions(r.Options()...)))
+}
+
+// Start records the use of credentials.
+func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
+
+// Stop ends that.
+func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }
+
+// Authenticator knows the controllers of clusters by their credentials.
+func (s *Service) Authenticator() authz.Authenticator { return s.credentials }

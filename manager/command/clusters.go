@@ -1,0 +1,173 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/flyte-binary/flyte-binary/clusters"
+	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/configuration"
+)
+
+// clustersPage describes several clusters.
+const clustersPage = "docs/clusters.md"
+
+// withClusters runs a function with the registry of clusters.
+func (s *source) withClusters(command *cobra.Command, do func(ctx context.Context, tools manager.ClusterTools) error) error {
+	return s.withConfig(command, func(ctx context.Context, config configuration.Config, log zerolog.Logger) error {
+		tools, closing, err := manager.OpenClusters(ctx, config, log)
+		if err != nil {
+			return err
+		}
+		defer closing()
+		return do(ctx, tools)
+	})
+}
+
+func clustersCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "clusters",
+		Short: "Register the clusters that run work, and issue the credentials of their controllers",
+		Long: "Registers and removes clusters, and issues and revokes the credentials of their controllers. It uses the database, with or without a running " +
+			"server." + readMore(clustersPage),
+		Example: "  flyte-binary clusters add east --config flyte.yaml",
+	}
+	command.AddCommand(clustersAdd(), clustersList(), clustersIssue(), clustersRevoke(), clustersRemove())
+	return command
+}
+
+func printIssued(out io.Writer, issued clusters.Issued) {
+	fmt.Fprintf(out, "cluster     %s\ncredential  %s\nsecret      %s\n", issued.Credential.Cluster, issued.Credential.ID, issued.Secret)
+}
+
+func clustersAdd() *cobra.Command {
+	from := &source{}
+	command := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Register a cluster, and print the credential of its controller",
+		Long: `Registers a cluster and prints its first credential. The secret is printed once and cannot be read again. The controller presents it in
+controlPlane.credential or controlPlane.credentialFile, with cluster.id set to NAME.` + readMore(clustersPage),
+		Example: "  flyte-binary clusters add east --config flyte.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
+				_, issued, err := tools.Registry.Add(ctx, args[0], osUser())
+				if err != nil {
+					return err
+				}
+				printIssued(command.OutOrStdout(), issued)
+				return tools.Access.Record(ctx, "cluster.create", "cluster "+args[0])
+			})
+		},
+	}
+	from.flags(command)
+	return command
+}
+
+// listedClusters bounds what clusters list prints.
+const listedClusters = 10_000
+
+func clustersList() *cobra.Command {
+	from := &source{}
+	command := &cobra.Command{
+		Use:     "list",
+		Short:   "List the clusters with their credentials",
+		Long:    "Lists the registered clusters with their credentials, by whom and when they were made, and when they were last used." + readMore(clustersPage),
+		Example: "  flyte-binary clusters list --config flyte.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
+				found, err := tools.Registry.List(ctx, "", listedClusters)
+				out := command.OutOrStdout()
+				for _, one := range found {
+					fmt.Fprintf(out, "%s  added %s by %s\n", one.Name, one.CreatedAt.UTC().Format(time.DateOnly), one.CreatedBy)
+					for _, credential := range one.Credentials {
+						ended := ""
+						if credential.RevokedAt != nil {
+							ended = "  revoked " + dayOf(credential.RevokedAt, "")
+						}
+						fmt.Fprintf(out, "  %s  …%s  made %s by %s  used %s%s\n", credential.ID, credential.Hint, credential.CreatedAt.UTC().Format(time.DateOnly),
+							credential.CreatedBy, dayOf(credential.LastUsedAt, "never"), ended)
+					}
+				}
+				return err
+			})
+		},
+	}
+	from.flags(command)
+	return command
+}
+
+func clustersIssue() *cobra.Command {
+	from := &source{}
+	command := &cobra.Command{
+		Use:   "issue NAME",
+		Short: "Make one more credential of a cluster",
+		Long: "Makes one more credential of a cluster and prints it once. The others stay valid: give the controller the new one, see in clusters list that it " +
+			"is used, then revoke the old one." + readMore(clustersPage),
+		Example: "  flyte-binary clusters issue east --config flyte.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
+				issued, err := tools.Registry.Issue(ctx, args[0], osUser())
+				if err != nil {
+					return err
+				}
+				printIssued(command.OutOrStdout(), issued)
+				return tools.Access.Record(ctx, "cluster.update", "cluster "+args[0], "credential "+issued.Credential.ID)
+			})
+		},
+	}
+	from.flags(command)
+	return command
+}
+
+func clustersRevoke() *cobra.Command {
+	from := &source{}
+	command := &cobra.Command{
+		Use:     "revoke CREDENTIAL",
+		Short:   "End a credential",
+		Long:    "Ends a credential. Running servers refuse it within seconds, and end the streams of its controller." + readMore(clustersPage),
+		Example: "  flyte-binary clusters revoke cred-abcdefgh12345678 --config flyte.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
+				ended, err := tools.Registry.Revoke(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(command.OutOrStdout(), "revoked %s of cluster %s\n", ended.ID, ended.Cluster)
+				return tools.Access.Record(ctx, "cluster.update", "cluster "+ended.Cluster, "credential "+ended.ID)
+			})
+		},
+	}
+	from.flags(command)
+	return command
+}
+
+func clustersRemove() *cobra.Command {
+	from := &source{}
+	command := &cobra.Command{
+		Use:     "remove NAME",
+		Short:   "End all credentials of a cluster and forget it",
+		Long:    "Ends all credentials of a cluster and forgets it. Work that is there is not moved: let it end before." + readMore(clustersPage),
+		Example: "  flyte-binary clusters remove east --config flyte.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
+				if err := tools.Registry.Remove(ctx, args[0]); err != nil {
+					return err
+				}
+				fmt.Fprintf(command.OutOrStdout(), "removed cluster %s\n", args[0])
+				return tools.Access.Record(ctx, "cluster.delete", "cluster "+args[0])
+			})
+		},
+	}
+	from.flags(command)
+	return command
+}
