@@ -60,7 +60,7 @@ func TestTheTableOfLoopsIsComplete(t *testing.T) {
 
 	starts := regexp.MustCompile(`lifecycle\.Background|leased\.(Loop|While)|pgdb\.NewListener|groupcommit\.New|Leader\.While`)
 	for _, service := range []string{
-		"access", "actions", "apps", "artifacts", "cache_service", "connectors", "console", "dataproxy", "events", "executor",
+		"access", "actions", "apps", "artifacts", "cache_service", "clusters", "connectors", "console", "dataproxy", "events", "executor",
 		"manager", "notifications", "pods", "pools", "runs", "secret", "triggers",
 	} {
 		for pkg, text := range codeOf(t, service) {

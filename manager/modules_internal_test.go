@@ -41,7 +41,7 @@ func TestConfigOfTargetsAndClusters(t *testing.T) {
 			c.Database.URL = "postgres://localhost/flyte"
 		},
 		`controlPlane.url: required with target controller: want http://host:port or https://host:port, got ""`: func(c *configuration.Config) { c.ControlPlane.URL = "" },
-		"auth.internalToken: required with target controller":                                                   func(c *configuration.Config) { c.Auth.InternalToken = "" },
+		"controlPlane.credential: required with target controller":                                              func(c *configuration.Config) { c.Auth.InternalToken = "" },
 		"replicas.installation: required with target controller":                                                func(c *configuration.Config) { c.Replicas.Installation = "" },
 		`cluster.id: must be 1 to 32 lower-case letters, digits and dashes, got "East"`:                         func(c *configuration.Config) { c.Cluster.ID = "East" },
 		`clusters[0].id: cluster "east" is configured twice`: func(c *configuration.Config) {

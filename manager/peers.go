@@ -7,6 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/flyte-binary/flyte-binary/clusters/credentials"
 	"github.com/flyte-binary/flyte-binary/clusters/located"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
@@ -30,7 +31,7 @@ type peers struct {
 	network *http.Client
 	token   string
 	// credential is that of this controller at the API, in place of the internal token; nil for none.
-	credential *controllerCredential
+	credential *credentials.Presented
 	// tokenless means that callers need no credential, so that tasks get none.
 	tokenless bool
 	// api is the URL of the process that serves the API; empty when it is this one.
@@ -44,7 +45,10 @@ func newPeers(config configuration.Config, certificates certfiles.Mutual, mux *r
 		p.local = rpc.InProcess(mux)
 	}
 	if !config.Target.API() {
-		p.api, p.credential = config.ControlPlane.URL, newControllerCredential(config.ControlPlane)
+		p.api = config.ControlPlane.URL
+		if config.ControlPlane.HasCredential() {
+			p.credential = credentials.NewPresented(config.ControlPlane.Credential, config.ControlPlane.CredentialFile)
+		}
 	}
 	return p
 }
@@ -70,7 +74,7 @@ func client[C any](p peers, url string, make func(connect.HTTPClient, string, ..
 		return make(p.local, rpc.InProcessURL)
 	}
 	if url == p.api && p.credential != nil {
-		return make(p.network, url, rpc.WithBearer(p.credential.secret))
+		return make(p.network, url, p.credential.ClientOption())
 	}
 	return make(p.network, url, rpc.WithInternalToken(p.token))
 }
@@ -191,7 +195,11 @@ func podLogs[L any](p peers, config configuration.Config, as func(enginev1connec
 		clients[config.Cluster.ID] = as(client(p, "", enginev1connect.NewPodLogServiceClient))
 	}
 	for _, remote := range config.Clusters {
-		clients[remote.ID] = as(client(p, remote.URL, enginev1connect.NewPodLogServiceClient))
+		of := p
+		if remote.Token != "" {
+			of.token = remote.Token
+		}
+		clients[remote.ID] = as(client(of, remote.URL, enginev1connect.NewPodLogServiceClient))
 	}
 	return clients
 }

@@ -91,7 +91,7 @@ func TestMigrationsDownAndUp(t *testing.T) {
 		}
 	}
 	for _, line := range catalog(t, pool) {
-		require.Regexp(t, `(goose|cache|notifications|triggers|artifacts|apps|workers|connectors|access)_db_version`, line, "nothing else is left")
+		require.Regexp(t, `(goose|cache|notifications|triggers|artifacts|apps|workers|connectors|access|clusters)_db_version`, line, "nothing else is left")
 	}
 	require.NoError(t, pgdb.Migrate(ctx, pool, manager.Schemas()...))
 	require.Equal(t, whole, catalog(t, pool))

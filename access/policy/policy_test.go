@@ -182,7 +182,7 @@ func TestRolesOfTheInstallation(t *testing.T) {
 // have is listed here, and each permission of a role exists.
 func TestEveryPermissionIsInARole(t *testing.T) {
 	onlyOperators := []string{
-		"account.create", "account.delete", "account.update", "account.view", "audit.verify", "domain.create", "domain.delete", "domain.update", "key.administer", "loglevel.change", "loglevel.view", "metrics.view",
+		"account.create", "account.delete", "account.update", "account.view", "audit.verify", "cluster.create", "cluster.delete", "cluster.update", "cluster.view", "domain.create", "domain.delete", "domain.update", "key.administer", "loglevel.change", "loglevel.view", "metrics.view",
 		"profile.view", "retention.view", "role.delete", "role.update", "system.view",
 	}
 	var of []string

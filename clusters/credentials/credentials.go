@@ -34,7 +34,7 @@ const (
 	readFor = 3 * time.Second
 	// useEvery is how often the last use of credentials is recorded.
 	useEvery = time.Minute
-	// maxKnown bounds what a process remembers, texts that are no credentials included. Beyond it, it starts again.
+	// maxKnown bounds what a process remembers, including texts that are not credentials. Beyond it, it starts again.
 	maxKnown = 2000
 )
 

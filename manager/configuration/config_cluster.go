@@ -23,6 +23,9 @@ type RemoteCluster struct {
 	ID string `config:"id"`
 	// URL is where it serves the logs of its pods, as in http://flyte-controller.east:8090.
 	URL string `config:"url"`
+	// Token is the auth.internalToken of that controller. Empty means that of this process; then those who can read the configuration
+	// of that cluster can do everything in the installation.
+	Token string `config:"token" sensitive:"true"`
 }
 
 // ControlPlaneConfig says where a controller reaches the API of its installation.
@@ -62,9 +65,9 @@ func (c Config) validateClusters() error {
 		if err := validateURL(remote.URL); err != nil {
 			found.Add("clusters[%d].url: %w", i, err)
 		}
+		found.If(remote.Token == "" && c.Auth.InternalToken == "",
+			"clusters[%d].token: required to read the logs of that cluster: it is the auth.internalToken of its controller", i)
 	}
-	found.If(len(c.Clusters) > 0 && c.Auth.InternalToken == "",
-		"auth.internalToken: required to reach the clusters of other processes")
 	if c.Target != TargetController {
 		return found.Err()
 	}

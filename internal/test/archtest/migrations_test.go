@@ -21,6 +21,7 @@ var before = map[string]string{
 	"apps/store":          "00003",
 	"pools/store":         "00000", // it has none
 	"connectors/store":    "00000", // it has none
+	"clusters/store":      "00000", // it has none
 	"access/store":        "00001",
 }
 
