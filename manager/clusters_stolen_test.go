@@ -45,7 +45,7 @@ func (h thief) assigned(cluster string) ([]*enginev1.ActionRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer stream.Close()
+	defer func() { require.NoError(h.t, stream.Close()) }()
 	var refs []*enginev1.ActionRef
 	for stream.Receive() {
 		refs = append(refs, stream.Msg().GetLive().GetRefs()...)
@@ -204,7 +204,7 @@ func TestAStolenCredentialOfACluster(t *testing.T) {
 		require.NoError(t, err)
 		conn, err := pgx.Connect(t.Context(), database)
 		require.NoError(t, err)
-		defer conn.Close(context.WithoutCancel(t.Context()))
+		defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
 		var measured int
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM attempt_usage`).Scan(&measured))
 		require.Zero(t, measured, "it is left out")

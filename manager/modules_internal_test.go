@@ -15,7 +15,7 @@ func TestTargetsSelectTheirModules(t *testing.T) {
 		return modules.Names()
 	}
 	require.Equal(t, []string{
-		"database", "storage", "access", "cache", "artifacts", "runs", "secret", "notifications", "triggers", "apps", "eventstream", "dataproxy", "system",
+		"database", "storage", "access", "clusters", "cache", "artifacts", "runs", "secret", "notifications", "triggers", "apps", "eventstream", "dataproxy", "system",
 		"console", "gateway", "events", "workers", "connectors", "actions", "profiles", "port",
 	}, selected(configuration.TargetAPI), "no Kubernetes")
 	require.Equal(t, []string{

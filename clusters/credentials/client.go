@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"connectrpc.com/connect"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
 // ClientOption makes a client present the credential, as it is at each call. A call fails as unauthenticated while there is none.
@@ -16,7 +18,7 @@ func (s sender) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		secret, err := s.Secret()
 		if err != nil {
-			return nil, connect.NewError(connect.CodeUnauthenticated, err)
+			return nil, rpc.Unauthenticated("%v", err)
 		}
 		request.Header().Set("Authorization", bearer+secret)
 		return next(ctx, request)
