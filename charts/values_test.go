@@ -49,7 +49,7 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"--set", "target=api"}, "name vault, aws, gcp or azure"},
 		{[]string{"--set", "target=controller"}, "controlPlane.url is required with target controller"},
 		{[]string{"--set", "target=controller,controlPlane.url=http://flyte"}, "installation is required with target controller"},
-		{[]string{"--set", "target=controller,controlPlane.url=http://flyte,installation=a"}, "auth.existingSecret is required"},
+		{[]string{"--set", "target=controller,controlPlane.url=http://flyte,installation=a"}, "controlPlane.credentialSecret is required with target controller"},
 		{[]string{"--set", "cluster.remotes[0].id=east,cluster.remotes[0].url=http://east"}, "auth.existingSecret is required with cluster.remotes"},
 		{[]string{"--set", "trial=true,target=api"}, "a trial runs everything in one release"},
 		{[]string{"--set", "tasks.namespaces={default}"}, "tasks.namespaces: default is the namespace of the server"},

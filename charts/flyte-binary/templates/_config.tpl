@@ -42,7 +42,9 @@ Deployment hands them over in the environment or as files.
 {{- if $v.proxy.caSecret }}{{ $_ := set $c "access" (dict "proxy" (dict "clientCAFile" "/etc/flyte-secrets/proxy/ca.crt" "clientNames" $v.proxy.clientNames)) }}{{ end }}
 {{- with $v.cluster.remotes }}{{ $_ := set $c "clusters" . }}{{ end }}
 {{- else }}
-{{- $_ := set $c "controlPlane" (dict "url" $v.controlPlane.url) }}
+{{- $controlPlane := dict "url" $v.controlPlane.url }}
+{{- if $v.controlPlane.credentialSecret }}{{ $_ := set $controlPlane "credentialFile" "/etc/flyte-secrets/credential/credential" }}{{ end }}
+{{- $_ := set $c "controlPlane" $controlPlane }}
 {{- end }}
 {{- if $v.auth.tls.existingSecret }}
 {{- $_ := set $c "auth" (dict "tls" (dict "caFile" "/etc/flyte-secrets/internal/ca.crt" "certFile" "/etc/flyte-secrets/internal/tls.crt" "keyFile" "/etc/flyte-secrets/internal/tls.key")) }}
@@ -112,12 +114,12 @@ passwordFile: /etc/flyte-secrets/database/password
 {{- if eq $v.target "controller" }}
 {{- if not $v.controlPlane.url }}{{ fail "controlPlane.url is required with target controller: where this cluster reaches the API, as in https://flyte.example.com" }}{{ end }}
 {{- if not $v.installation }}{{ fail "installation is required with target controller: the same id as in the release of the API" }}{{ end }}
-{{- if not $v.auth.existingSecret }}{{ fail "auth.existingSecret is required with target controller: the Secret with the internal token of the installation" }}{{ end }}
+{{- if not (or $v.controlPlane.credentialSecret $v.auth.existingSecret) }}{{ fail "controlPlane.credentialSecret is required with target controller: the Secret with the credential that flyte-binary clusters add prints" }}{{ end }}
 {{- end }}
 {{- if and (eq $v.target "api") (has "kubernetes" (dig "secrets" "backends" (list "kubernetes") $v.config)) }}
 {{- fail "config.secrets.backends: an API without a cluster cannot store secrets in Kubernetes; name vault, aws, gcp or azure" }}
 {{- end }}
-{{- if and $v.cluster.remotes (not $v.auth.existingSecret) }}{{ fail "auth.existingSecret is required with cluster.remotes: the Secret with the internal token of the installation" }}{{ end }}
+{{- if and $v.cluster.remotes (not $v.auth.existingSecret) }}{{ fail "auth.existingSecret is required with cluster.remotes: the Secret with the token by which the logs of these clusters are read" }}{{ end }}
 {{- if and $v.ingress.enabled (not $v.ingress.host) }}{{ fail "ingress.host is required with ingress.enabled" }}{{ end }}
 {{- if and $v.httpRoute.enabled (or (not $v.httpRoute.hostnames) (not $v.httpRoute.parentRefs)) }}{{ fail "httpRoute.hostnames and httpRoute.parentRefs are required with httpRoute.enabled" }}{{ end }}
 {{- if has .Release.Namespace $v.tasks.namespaces }}{{ fail (printf "tasks.namespaces: %s is the namespace of the server, whose secrets tasks must not reach; name another" .Release.Namespace) }}{{ end }}
@@ -132,7 +134,7 @@ passwordFile: /etc/flyte-secrets/database/password
 {{- if and $v.proxy.caSecret (not $v.tls.existingSecret) }}{{ fail "tls.existingSecret is required with proxy.caSecret: the proxy presents its certificate in a TLS connection" }}{{ end }}
 {{- if and $v.proxy.caSecret (not $v.proxy.clientNames) }}{{ fail "proxy.clientNames is required with proxy.caSecret: the names in the certificate of the proxy" }}{{ end }}
 {{- $config := $v.config }}
-{{- range $path := list "auth.internalToken" "storage.signingKey" "storage.s3.accessKeyID" "storage.s3.secretAccessKey" "runs.webhooks.signingKey" "notifications.email.password" "secrets.vault.auth.token" "secrets.vault.auth.secretID" "secrets.aws.secretAccessKey" "access.local.adminPassword" }}
+{{- range $path := list "auth.internalToken" "controlPlane.credential" "storage.signingKey" "storage.s3.accessKeyID" "storage.s3.secretAccessKey" "runs.webhooks.signingKey" "notifications.email.password" "secrets.vault.auth.token" "secrets.vault.auth.secretID" "secrets.aws.secretAccessKey" "access.local.adminPassword" }}
 {{- $found := $config }}
 {{- range splitList "." $path }}{{ if kindIs "map" $found }}{{ $found = get $found . }}{{ else }}{{ $found = "" }}{{ end }}{{ end }}
 {{- if $found }}{{ fail (printf "config.%s: a ConfigMap is not a place for a secret; put it into a Secret and name that in extraEnv as FLYTE_%s, or in the existingSecret of its section" $path ($path | replace "." "_" | upper)) }}{{ end }}
