@@ -201,7 +201,12 @@ func (s *Service) Authenticator() authz.Authenticator {
 }
 
 // Start starts the loops.
-func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
+func (s *Service) Start(ctx context.Context) error {
+	if err := s.store.Locate(ctx); err != nil {
+		return err
+	}
+	return s.parts.Start(ctx)
+}
 
 // Stop ends them.
 func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }

@@ -1,122 +1,269 @@
 package manager_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/access/audit"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/contracttest"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
-// refuseRecords makes it impossible to record that a change was made in the transaction of the change. Records of what has
-// begun are taken.
-const refuseRecords = `
+// refusal makes it impossible to store a record with an outcome: succeeded is that of records in the transaction of a change, unknown
+// that of records around one.
+const refusal = `
 	CREATE FUNCTION refuse_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-		IF NEW.event->>'Outcome' = 'succeeded' THEN RAISE EXCEPTION 'no record is taken'; END IF;
+		IF NEW.event->>'Outcome' = '%s' THEN RAISE EXCEPTION 'no record is taken'; END IF;
 		RETURN NEW;
 	END $$;
 	CREATE TRIGGER refuse_record BEFORE INSERT ON access_audit_open FOR EACH ROW EXECUTE FUNCTION refuse_record()`
 
-// TestChangesAndTheirRecordsAreOneTransaction makes each change whose record is part of its transaction. While the record
-// cannot be stored, the change fails and nothing has changed: so no process that dies, whenever it does, leaves one without
-// the other.
-func TestChangesAndTheirRecordsAreOneTransaction(t *testing.T) {
-	var database string
-	url := startWithRoles(t, func(c *configuration.Config) { database = c.Database.URL })
-	conn, err := pgx.Connect(t.Context(), database)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) })
-	exec := func(statement string) {
-		t.Helper()
-		_, err := conn.Exec(t.Context(), statement)
-		require.NoError(t, err)
-	}
-	call := func(procedure, body string) (status int, answer string) {
-		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+procedure, strings.NewReader(body))
-		require.NoError(t, err)
-		request.Header.Set("Content-Type", "application/json")
-		response, err := as("root").Do(request)
-		require.NoError(t, err)
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		return response.StatusCode, string(text)
-	}
-	status, answer := call("/flyteidl2.task.TaskService/DeployTask", `{
-		"taskId": {"org": "o", "project": "mine", "domain": "development", "name": "t", "version": "1"},
-		"spec": {"taskTemplate": {"id": {"resourceType": "TASK", "project": "mine", "domain": "development", "name": "t", "version": "1"},
-			"type": "python", "container": {"image": "hello:1"}}}}`)
-	require.Equal(t, http.StatusOK, status, answer)
+// noting notes the transaction of each change of each table, and of each record with the id of its call. A loop empties artifact_events
+// all the time.
+const noting = `
+	CREATE TABLE noted (id bigint GENERATED ALWAYS AS IDENTITY, tx xid8, tbl text, request text, outcome text);
+	CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		INSERT INTO public.noted (tx, tbl) VALUES (pg_current_xact_id(), TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME);
+		RETURN NULL;
+	END $$;
+	CREATE FUNCTION note_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		INSERT INTO public.noted (tx, tbl, request, outcome) VALUES (pg_current_xact_id(), 'record', NEW.event->>'RequestID', NEW.event->>'Outcome');
+		RETURN NULL;
+	END $$;
+	CREATE TRIGGER note_record AFTER INSERT ON access_audit_open FOR EACH ROW EXECUTE FUNCTION note_record();
+	DO $$ DECLARE name regclass; BEGIN
+		FOR name IN SELECT c.oid::regclass FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname IN ('public', 'tracked') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+				AND c.relname NOT IN ('noted', 'artifact_events') AND c.relname NOT LIKE 'access_audit%' AND c.relname NOT LIKE '%leases' AND c.relname NOT LIKE 'goose%'
+		LOOP
+			EXECUTE format('CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION note_change()', name);
+		END LOOP;
+	END $$`
 
-	const (
-		trigger  = `{"org": "o", "project": "mine", "domain": "development", "taskName": "t", "name": "nightly"}`
-		artifact = `{"name": {"org": "o", "project": "mine", "domain": "development", "name": "model"}, "version": "1"}`
-		key      = `{"org": "o", "domain": "development", "project": "mine"}`
-	)
-	made := map[string]string{} // ids of what earlier calls have made
-	seen := map[string]bool{}
-	for _, c := range []struct {
-		procedure string
-		body      func() string
-		id        []string // where the answer has the id
-	}{
-		{procedure: "/flyteidl2.project.ProjectService/CreateProject", body: text(`{"project": {"id": "new"}}`)},
-		{procedure: "/flyteidl2.project.ProjectService/UpdateProject", body: text(`{"project": {"id": "new", "name": "Newer"}}`)},
-		{procedure: "/flyteidl2.settings.SettingsService/CreateSettings", body: text(`{"key": ` + key + `, "settings": {}}`)},
-		{procedure: "/flyteidl2.settings.SettingsService/UpdateSettings", body: text(`{"key": ` + key + `, "settings": {}, "version": 1}`)},
-		{procedure: "/flytebinary.access.v1.AccessService/PutRole", body: text(`{"role": {"name": "reader", "permissions": ["run.view"]}}`)},
-		{
-			procedure: "/flytebinary.access.v1.AccessService/CreateBinding", id: []string{"binding", "id"},
-			body: text(`{"member": {"kind": "MEMBER_KIND_USER", "name": "eve"}, "role": "reader", "scope": {"project": "mine"}}`),
-		},
-		{
-			procedure: "/flytebinary.access.v1.AccessService/DeleteBinding",
-			body:      func() string { return fmt.Sprintf(`{"id": %q, "scope": {"project": "mine"}}`, made["binding"]) },
-		},
-		{procedure: "/flytebinary.access.v1.AccessService/DeleteRole", body: text(`{"name": "reader"}`)},
-		{
-			procedure: "/flytebinary.access.v1.KeyService/CreateKey", id: []string{"key", "id"},
-			body: text(`{"name": "nightly", "roles": [{"role": "viewer", "scope": {}}]}`),
-		},
-		{procedure: "/flytebinary.access.v1.KeyService/RevokeKey", body: func() string { return fmt.Sprintf(`{"id": %q}`, made["key"]) }},
-		{
-			procedure: "/flyteidl2.artifact.ArtifactService/CreateArtifact",
-			body:      text(`{"artifactId": ` + artifact + `, "spec": {"type": {"simple": "INTEGER"}, "value": {"scalar": {"primitive": {"integer": "1"}}}}}`),
-		},
-		{procedure: "/flyteidl2.artifact.ArtifactService/DeleteArtifact", body: text(`{"artifactId": ` + artifact + `}`)},
-		{procedure: "/flyteidl2.trigger.TriggerService/DeployTrigger", body: text(`{"name": ` + trigger + `, "spec": {"taskVersion": "1"}}`)},
-		{procedure: "/flyteidl2.trigger.TriggerService/UpdateTriggers", body: text(`{"names": [` + trigger + `], "active": true}`)},
-		{procedure: "/flyteidl2.trigger.TriggerService/DeleteTriggers", body: text(`{"names": [` + trigger + `]}`)},
-	} {
-		seen[c.procedure] = true
-		exec(refuseRecords)
-		status, answer := call(c.procedure, c.body())
-		require.Equal(t, http.StatusInternalServerError, status, "%s: %s", c.procedure, answer)
-		exec(`DROP TRIGGER refuse_record ON access_audit_open; DROP FUNCTION refuse_record`)
-		status, answer = call(c.procedure, c.body())
-		require.Equal(t, http.StatusOK, status, "%s, after one that failed: %s", c.procedure, answer)
-		if c.id != nil {
-			var got map[string]map[string]any
-			_ = json.Unmarshal([]byte(answer), &got)
-			made[c.id[0]], _ = got[c.id[0]][c.id[1]].(string)
-			require.NotEmpty(t, made[c.id[0]], answer)
-		}
-	}
-	for _, procedure := range audit.InTransaction() {
-		// TestRunsAndTheirRecordsAreCommittedTogether has those of runs.
-		require.True(t, seen[procedure] || strings.HasPrefix(procedure, "/flyteidl2.workflow.RunService/"), "no test for %s", procedure)
-		delete(seen, procedure)
-	}
-	require.Empty(t, seen)
+// audited is a server whose database notes which transaction changes what.
+type audited struct {
+	*testing.T
+	url     string
+	storage string
+	db      *pgx.Conn
+	calls   int
+	answers map[string]string // of the calls that made something, by procedure and name
 }
 
-func text(of string) func() string { return func() string { return of } }
+func startAudited(t *testing.T) *audited {
+	t.Helper()
+	var database string
+	a := &audited{T: t, answers: map[string]string{}}
+	a.url = startWithRoles(t, func(c *configuration.Config) {
+		c.Access.Local = access.LocalConfig{Enabled: true, AdminPassword: "correct horse"}
+		database, a.storage = c.Database.URL, c.Storage.URL
+	})
+	var err error
+	a.db, err = pgx.Connect(t.Context(), database)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.db.Close(context.WithoutCancel(t.Context()))) })
+	a.exec(noting)
+	return a
+}
+
+func (a *audited) exec(statement string, args ...any) {
+	a.Helper()
+	_, err := a.db.Exec(a.Context(), statement, args...)
+	require.NoError(a, err)
+}
+
+// call makes a call as a person, and returns the id by which its record is found.
+func (a *audited) call(person, procedure, body string) (status int, answer, id string) {
+	a.Helper()
+	a.calls++
+	id = fmt.Sprint("audited-", a.calls)
+	request, err := http.NewRequestWithContext(a.Context(), http.MethodPost, a.url+procedure, strings.NewReader(body))
+	require.NoError(a, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-Request-Id", id)
+	response, err := as(person).Do(request)
+	require.NoError(a, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(a, err)
+	return response.StatusCode, string(text), id
+}
+
+// prepare makes what a sample needs, and returns the body of its call about the things of a name.
+func (a *audited) prepare(procedure, name string) string {
+	a.Helper()
+	of := samples[procedure]
+	for _, given := range of.given {
+		body := a.prepare(given, name)
+		if _, done := a.answers[given+name]; done {
+			continue
+		}
+		status, answer, _ := a.call("root", given, body)
+		require.Equal(a, http.StatusOK, status, "%s before %s: %s", given, procedure, answer)
+		a.answers[given+name] = answer
+	}
+	if of.row != "" {
+		a.exec(strings.ReplaceAll(of.row, "NAME", name))
+	}
+	body := strings.NewReplacer(parts...).Replace(of.body)
+	body = strings.NewReplacer("NAME", name, "$STORAGE", a.storage).Replace(body)
+	if of.id != "" {
+		var made map[string]map[string]any
+		_ = json.Unmarshal([]byte(a.answers[of.given[len(of.given)-1]+name]), &made)
+		id, _ := made[of.id]["id"].(string)
+		require.NotEmpty(a, id, "%s: %v", procedure, a.answers)
+		body = strings.ReplaceAll(body, "$ID", id)
+	}
+	return body
+}
+
+// noted are the tables that were changed after a moment, and the transactions with records of a call.
+func (a *audited) noted(after int64, call string) (tables map[string][]string, records map[string]string) {
+	a.Helper()
+	rows, err := a.db.Query(a.Context(), `SELECT DISTINCT tx::text, tbl, coalesce(request, ''), coalesce(outcome, '') FROM noted WHERE id > $1`, after)
+	require.NoError(a, err)
+	tables, records = map[string][]string{}, map[string]string{}
+	var tx, table, request, outcome string
+	_, err = pgx.ForEachRow(rows, []any{&tx, &table, &request, &outcome}, func() error {
+		switch {
+		case table != "record":
+			tables[tx] = append(tables[tx], table)
+		case request == call:
+			records[tx] = outcome
+		}
+		return nil
+	})
+	require.NoError(a, err)
+	return tables, records
+}
+
+func (a *audited) now() (id int64) {
+	a.Helper()
+	require.NoError(a, a.db.QueryRow(a.Context(), `SELECT coalesce(max(id), 0) FROM noted`).Scan(&id))
+	return id
+}
+
+// refusing runs work while no record with an outcome is taken.
+func (a *audited) refusing(outcome string, work func()) {
+	a.Helper()
+	a.exec(fmt.Sprintf(refusal, outcome))
+	defer a.exec(`DROP TRIGGER refuse_record ON access_audit_open; DROP FUNCTION refuse_record`)
+	work()
+}
+
+// changing are the procedures that people may call and that change something, by the verbs of their permissions.
+func changing() (procedures []string) {
+	for _, method := range contracttest.Methods() {
+		procedure := contracttest.ProcedureOf(method)
+		rule, known := authz.RuleOf(procedure)
+		_, verb, _ := strings.Cut(rule.Action, ".")
+		if known && rule.Asks(authz.User) && !slices.Contains([]string{"view", "use", "call", "select", "discover", "verify"}, verb) {
+			procedures = append(procedures, procedure)
+		}
+	}
+	slices.Sort(procedures)
+	return procedures
+}
+
+// TestChangesAndTheirRecordsAreOneTransaction makes each change that the table of procedures has. Where the record is within the
+// transaction of the change, the change fails while the record cannot be stored, and nothing has changed: so no process that dies,
+// whenever it does, leaves one without the other. Where it is around the change, there is a reason, and the call is not handled before
+// the record is stored.
+func TestChangesAndTheirRecordsAreOneTransaction(t *testing.T) {
+	a := startAudited(t)
+	unused := map[string]bool{}
+	for procedure := range samples {
+		unused[procedure] = true
+	}
+	for i, procedure := range changing() {
+		delete(unused, procedure)
+		t.Run(strings.TrimPrefix(procedure, "/"), func(t *testing.T) {
+			a.T = t
+			of, known := samples[procedure]
+			require.True(t, known, "there is no sample of a call: add one, so that its record is tested")
+			name := fmt.Sprint("c", i)
+			body, person := a.prepare(procedure, name), strings.ReplaceAll(cmp.Or(of.person, "root"), "NAME", name)
+			switch {
+			case of.refused != 0:
+				before := a.now()
+				status, answer, id := a.call(person, procedure, body)
+				require.Equal(t, of.refused, status, answer)
+				tables, records := a.noted(before, id)
+				require.Empty(t, tables)
+				require.Empty(t, records)
+			case audit.Manner(procedure) == "within":
+				a.within(person, procedure, body, of.counts)
+			case audit.Manner(procedure) == "around":
+				require.NotEmpty(t, audit.Outside(procedure), "the reason")
+				a.around(person, procedure, body)
+			default:
+				before := a.now()
+				status, answer, id := a.call(person, procedure, body)
+				require.Equal(t, http.StatusOK, status, answer)
+				tables, _ := a.noted(before, id)
+				require.Empty(t, tables, "it changes something, so its record must not come after it")
+			}
+		})
+	}
+	a.T = t
+	require.Empty(t, unused, "samples of no procedure that changes something")
+}
+
+// within makes a call whose record is in the transaction of its change.
+func (a *audited) within(person, procedure, body, counts string) {
+	a.Helper()
+	var refused map[string][]string
+	a.refusing("succeeded", func() {
+		before := a.now()
+		status, answer, id := a.call(person, procedure, body)
+		require.Contains(a, []int{http.StatusInternalServerError, http.StatusServiceUnavailable}, status, answer)
+		var records map[string]string
+		refused, records = a.noted(before, id)
+		require.Empty(a, records)
+	})
+	before := a.now()
+	status, answer, id := a.call(person, procedure, body)
+	require.Equal(a, http.StatusOK, status, "after one that failed: %s", answer)
+	tables, records := a.noted(before, id)
+	require.Len(a, records, 1, "one record, at once")
+	for tx, outcome := range records {
+		require.Equal(a, "succeeded", outcome)
+		require.NotEmpty(a, tables[tx], "its transaction changes something: %v", tables)
+		for _, table := range tables[tx] {
+			for _, changed := range refused { // the loops of the server change others
+				require.True(a, table == counts || !slices.Contains(changed, table), "%s was changed without a record", table)
+			}
+		}
+	}
+}
+
+// around makes a call whose record is stored before its change.
+func (a *audited) around(person, procedure, body string) {
+	a.Helper()
+	before := a.now()
+	a.refusing("unknown", func() {
+		status, answer, _ := a.call(person, procedure, body)
+		require.Equal(a, http.StatusServiceUnavailable, status, answer)
+		require.Contains(a, answer, "the call cannot be recorded, so it is not made")
+	})
+	status, answer, id := a.call(person, procedure, body)
+	require.Equal(a, http.StatusOK, status, answer)
+	tables, records := a.noted(before, id)
+	require.Empty(a, tables, "it changes Postgres, where its record could be in the transaction")
+	require.Len(a, records, 1)
+	for _, outcome := range records {
+		require.Equal(a, "unknown", outcome)
+	}
+}

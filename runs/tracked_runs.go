@@ -25,7 +25,7 @@ func newTracked(config Config, deps Deps, l *loops, leases *pgdb.Leases) (*track
 	return tracked.New(config.Tracked, tracked.Deps{
 		Pool: deps.Tracked, Objects: deps.Blobs, Places: places, Access: blobaccess.New(deps.Blobs), Tasks: l.tasks,
 		Leases: leases, Clock: deps.Clock, Logger: deps.Logger.With().Str("service", "runs").Logger(), Meter: deps.Meter,
-		Replica: l.replica, Writer: config.Writer, Watch: config.Watch,
+		Records: deps.Records, Replica: l.replica, Writer: config.Writer, Watch: config.Watch,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
@@ -43,7 +44,7 @@ func call(t *testing.T, procedure, run string) authz.Entry {
 
 const (
 	create = "/flyteidl2.workflow.RunService/CreateRun"
-	deploy = "/flyteidl2.task.TaskService/DeployTask"
+	hide   = "/flyteidl2.secret.SecretService/CreateSecret" // it changes something outside Postgres
 	view   = "/flyteidl2.workflow.RunService/GetRunDetails"
 )
 
@@ -72,14 +73,14 @@ func found(t *testing.T, s *store.Store, filter store.AuditFilter) (texts []stri
 
 func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 	s, recorder, stop := started(t)
-	_, end, err := recorder.Begin(as(t, "ada"), call(t, deploy, "r1"))
+	_, end, err := recorder.Begin(as(t, "ada"), call(t, hide, "r1"))
 	require.NoError(t, err)
-	_, _, err = recorder.Begin(as(t, "ada"), call(t, deploy, "lost"))
+	_, _, err = recorder.Begin(as(t, "ada"), call(t, hide, "lost"))
 	require.NoError(t, err)
 	require.Empty(t, found(t, s, store.AuditFilter{}), "not before they end")
-	end(authz.Failed, rpc.NotFound("no such task"))
+	end(authz.Failed, rpc.NotFound("no such secret"))
 	stop()
-	require.Equal(t, []string{"ada task.deploy failed"}, found(t, s, store.AuditFilter{}))
+	require.Equal(t, []string{"ada secret.create failed"}, found(t, s, store.AuditFilter{}))
 
 	handler := &audit.Handler{Store: s, Clock: clock.System{}}
 	page, err := handler.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{})
@@ -91,7 +92,7 @@ func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 		shown   int
 	}{
 		{&accessv1.SearchAuditRequest{}, 1},
-		{&accessv1.SearchAuditRequest{Subject: "ada", Permission: "task.deploy", Scope: &accessv1.Scope{Project: "p"}, Outcome: "unknown"}, 1},
+		{&accessv1.SearchAuditRequest{Subject: "ada", Permission: "secret.create", Scope: &accessv1.Scope{Project: "p"}, Outcome: "unknown"}, 1},
 		{&accessv1.SearchAuditRequest{Scope: &accessv1.Scope{Project: "q"}}, 0},
 		{&accessv1.SearchAuditRequest{Subject: "bob"}, 0},
 		{&accessv1.SearchAuditRequest{Outcome: "failed"}, 0},
@@ -113,7 +114,7 @@ func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 	lost, err = s.EndLostAudit(t.Context(), store.LostAudit{Begun: time.Now().Add(time.Minute), End: unknown}, 10, audit.Seal)
 	require.NoError(t, err)
 	require.Equal(t, 1, lost, "its process died")
-	require.Equal(t, []string{"ada task.deploy failed", "ada task.deploy unknown"}, found(t, s, store.AuditFilter{}))
+	require.Equal(t, []string{"ada secret.create failed", "ada secret.create unknown"}, found(t, s, store.AuditFilter{}))
 
 	events, err := s.SearchAudit(t.Context(), store.AuditFilter{Limit: 1})
 	require.NoError(t, err)
@@ -124,35 +125,15 @@ func TestChangesAreDurableBeforeTheyAreMade(t *testing.T) {
 	require.Equal(t, "session", events[0].Credential)
 }
 
-// waits remembers which beginnings must be on disk.
-type waits struct {
-	broken
-	wait []bool
-}
-
-func (w *waits) BeginAudit(_ context.Context, _ []store.AuditEnd, wait bool) error {
-	w.wait = append(w.wait, wait)
-	return nil
-}
-
-func TestChangesOutsideOfTheDatabaseWaitForTheDisk(t *testing.T) {
-	w := &waits{}
-	recorder := audit.NewRecorder(w, false, clock.System{}, zerolog.Nop())
-	require.NoError(t, recorder.Start(t.Context()))
-	for _, procedure := range []string{deploy, "/flyteidl2.secret.SecretService/CreateSecret", "/flytebinary.access.v1.AuditService/SearchAudit"} {
-		_, _, err := recorder.Begin(as(t, "ada"), call(t, procedure, "r1"))
-		require.NoError(t, err)
-	}
-	require.NoError(t, recorder.Stop(t.Context()))
-	require.Equal(t, []bool{false, true, true}, w.wait, "reading the record too, before its first row is sent")
-}
-
 // broken is a store that is unavailable.
 type broken struct{}
 
-func (broken) BeginAudit(context.Context, []store.AuditEnd, bool) error {
+func (broken) BeginAudit(context.Context, []store.AuditEnd) error {
 	return errors.New("no database")
 }
+
+func (broken) QueueAudit(*pgx.Batch, []store.AuditEnd) error { return errors.New("no database") }
+
 func (broken) AppendAudit(context.Context, []store.AuditEnd, store.Seal) error {
 	return errors.New("no database")
 }
@@ -160,7 +141,7 @@ func (broken) AppendAudit(context.Context, []store.AuditEnd, store.Seal) error {
 func TestAChangeThatCannotBeRecordedIsNotMade(t *testing.T) {
 	recorder := audit.NewRecorder(broken{}, false, clock.System{}, zerolog.Nop())
 	require.NoError(t, recorder.Start(t.Context()))
-	_, _, err := recorder.Begin(as(t, "ada"), call(t, deploy, "r1"))
+	_, _, err := recorder.Begin(as(t, "ada"), call(t, hide, "r1"))
 	require.Equal(t, rpc.KindUnavailable, rpc.KindOf(err))
 	_, end, err := recorder.Begin(as(t, "ada"), call(t, view, "r1"))
 	require.NoError(t, err)
@@ -302,7 +283,7 @@ func TestReplicasShareTheChain(t *testing.T) {
 	for i := range 200 {
 		recorder := []*audit.Recorder{one, two}[i%2]
 		calls.Go(func() {
-			_, end, err := recorder.Begin(as(t, "ada"), call(t, deploy, fmt.Sprint("r", i)))
+			_, end, err := recorder.Begin(as(t, "ada"), call(t, hide, fmt.Sprint("r", i)))
 			if err == nil {
 				end(authz.Succeeded, nil)
 			}
@@ -425,7 +406,7 @@ func TestTheRecordOfAPlaceHasNoOther(t *testing.T) {
 			e.Outcome = "refused"
 		}
 	}
-	require.NoError(t, s.BeginAudit(t.Context(), events[3:], true))
+	require.NoError(t, s.BeginAudit(t.Context(), events[3:]))
 	require.NoError(t, s.AppendAudit(t.Context(), events[:3], audit.Seal))
 	handler := &audit.Handler{Store: s, Clock: clock.System{}}
 	search := func(scope *accessv1.Scope, after bool) (events []*accessv1.AuditEvent, all string) {

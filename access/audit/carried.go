@@ -18,17 +18,14 @@ type carried struct {
 	made   atomic.Bool    // the change and the record are committed
 }
 
-type carriedKey struct{}
-
 // carry returns the context in which a call is handled, and what is called at its end. Once the change is committed, the
 // record says so, whatever answer the client gets: it may not have waited. A call that changed nothing is recorded at its
-// end.
+// end. One that changed something and failed then, has both records: what was done, and the answer that its client got.
 func (r *Recorder) carry(ctx context.Context, call store.AuditEnd) (context.Context, func(authz.Outcome, error)) {
 	c := &carried{end: call}
 	c.end.Event.Outcome = authz.Succeeded.String()
-	handled := pgdb.WithRecord(context.WithValue(ctx, carriedKey{}, c), record{r, c})
-	return handled, func(outcome authz.Outcome, err error) {
-		if c.made.Load() {
+	return authz.WithRecord(ctx, record{r, c}), func(outcome authz.Outcome, err error) {
+		if outcome == authz.Succeeded && c.made.Load() {
 			return
 		}
 		if outcome == authz.Succeeded && c.queued.Load() {
@@ -42,11 +39,13 @@ func (r *Recorder) carry(ctx context.Context, call store.AuditEnd) (context.Cont
 	}
 }
 
-// record is what the transaction of a change stores, outside the writer of runs.
+// record is what the transaction of a change stores.
 type record struct {
 	recorder *Recorder
 	*carried
 }
+
+var _ pgdb.Record = record{}
 
 // Queue implements pgdb.Record.
 func (r record) Queue(statements *pgx.Batch) error {
@@ -54,7 +53,7 @@ func (r record) Queue(statements *pgx.Batch) error {
 		return nil
 	}
 	r.queued.Store(true)
-	return store.QueueAudit(statements, []store.AuditEnd{r.end})
+	return r.recorder.store.QueueAudit(statements, []store.AuditEnd{r.end})
 }
 
 // Committed implements pgdb.Record.
@@ -66,10 +65,10 @@ func (r record) Committed() {
 
 // Queue adds the statement that stores the records of calls, which their contexts carry, to the transaction of their changes. Calls
 // without such a record are left out.
-func (*Recorder) Queue(statements *pgx.Batch, calls []context.Context) error {
+func (r *Recorder) Queue(statements *pgx.Batch, calls []context.Context) error {
 	var made []store.AuditEnd
 	for _, call := range calls {
-		if c, ok := call.Value(carriedKey{}).(*carried); ok && !c.made.Load() {
+		if c, ok := authz.RecordIn(call).(record); ok && !c.made.Load() {
 			c.queued.Store(true)
 			made = append(made, c.end)
 		}
@@ -77,13 +76,13 @@ func (*Recorder) Queue(statements *pgx.Batch, calls []context.Context) error {
 	if len(made) == 0 {
 		return nil
 	}
-	return store.QueueAudit(statements, made)
+	return r.store.QueueAudit(statements, made)
 }
 
 // Committed has the records of calls added to the chain. Should the process die first, the keeper does it.
 func (r *Recorder) Committed(calls []context.Context) {
 	for _, call := range calls {
-		if c, ok := call.Value(carriedKey{}).(*carried); ok && c.made.CompareAndSwap(false, true) {
+		if c, ok := authz.RecordIn(call).(record); ok && c.made.CompareAndSwap(false, true) {
 			r.add(c.end)
 		}
 	}

@@ -91,7 +91,7 @@ func TestTheTransactionOfAChangeCarriesItsRecord(t *testing.T) {
 		texts = append(texts, event.Resources[0]+" "+event.Outcome)
 	}
 	require.ElementsMatch(t, []string{
-		"run p/d/one succeeded", "run p/d/two succeeded", "run p/d/failing failed", "run p/d/unchanged succeeded", "run p/d/repeated succeeded",
+		"run p/d/one succeeded", "run p/d/two succeeded", "run p/d/two failed", "run p/d/failing failed", "run p/d/unchanged succeeded", "run p/d/repeated succeeded",
 		"run p/d/abandoned failed", "run p/d/abandoned succeeded", // the answer that the client got, and what was done
 	}, texts)
 	require.Empty(t, open("succeeded"), "all are part of the chain")

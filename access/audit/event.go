@@ -20,38 +20,38 @@ const (
 	never manner = iota
 	// after the call, off its path.
 	after
-	// around the call: durable before it is handled, so that no change that was acknowledged lacks its event.
+	// around the call: durable before it is handled, so that nothing that was acknowledged lacks its event.
 	around
-	// within the transaction of the change.
+	// within the transaction of the change: it is there if and only if the change is.
 	within
 )
 
-// carrying are procedures that make their change by one transaction, which carries the record: that of the writer of runs, or
-// one of pgdb.Change.
-var carrying = []string{
-	"/flytebinary.access.v1.AccessService/CreateBinding", "/flytebinary.access.v1.AccessService/DeleteBinding",
-	"/flytebinary.access.v1.AccessService/DeleteRole", "/flytebinary.access.v1.AccessService/PutRole",
-	"/flytebinary.access.v1.KeyService/CreateKey", "/flytebinary.access.v1.KeyService/RevokeKey",
-	"/flyteidl2.artifact.ArtifactService/CreateArtifact", "/flyteidl2.artifact.ArtifactService/DeleteArtifact",
-	"/flyteidl2.project.ProjectService/CreateProject", "/flyteidl2.project.ProjectService/UpdateProject",
-	"/flyteidl2.settings.SettingsService/CreateSettings", "/flyteidl2.settings.SettingsService/UpdateSettings",
-	"/flyteidl2.trigger.TriggerService/DeleteTriggers", "/flyteidl2.trigger.TriggerService/DeployTrigger", "/flyteidl2.trigger.TriggerService/UpdateTriggers",
-	"/flyteidl2.workflow.RunService/AbortAction", "/flyteidl2.workflow.RunService/AbortRun",
-	"/flyteidl2.workflow.RunService/CreateRun", "/flyteidl2.workflow.RunService/SignalEvent",
+// outside are the procedures whose change is not in Postgres, so that no transaction could store the record with it, and what they
+// change. All others that change something are recorded within the transaction of their change.
+var outside = map[string]string{
+	"/flyteidl2.secret.SecretService/CreateSecret":       inSecretStore,
+	"/flyteidl2.secret.SecretService/DeleteSecret":       inSecretStore,
+	"/flyteidl2.secret.SecretService/UpdateSecret":       inSecretStore,
+	"/flyteidl2.dataproxy.DataProxyService/UploadInputs": "an object of the object store",
 }
 
-// InTransaction are the procedures whose record is committed with their change. All others that change something are recorded
-// around it.
-func InTransaction() []string { return slices.Clone(carrying) }
+const inSecretStore = "a secret in Kubernetes, in Vault, in a cloud or in a file"
+
+// Outside is what a procedure changes outside Postgres; empty if it changes nothing there. Such a procedure is recorded around its
+// change.
+func Outside(procedure string) string { return outside[procedure] }
 
 // reading are the verbs that change nothing.
 var reading = []string{"view", "use", "call", "select", "discover", "verify"}
 
-// noted are permissions and procedures of which those who look for what leaked want to know, though they change nothing, or which
-// are too many to wait for.
+// noted are permissions and procedures of which those who look for what leaked want to know, though they change nothing themselves:
+// they sign addresses, or read that a secret exists. The level of the log is in the memory of the process that loses the record.
 var (
-	notedPermissions = []string{"secret.view", "data.upload", "action.report", "loglevel.change"}
-	notedProcedures  = []string{"/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink", "/flytebinary.insight.v1.FileService/CreateFileLink"}
+	notedPermissions = []string{"secret.view", "loglevel.change"}
+	notedProcedures  = []string{
+		"/flyteidl2.dataproxy.DataProxyService/CreateDownloadLink", "/flyteidl2.dataproxy.DataProxyService/CreateUploadLocation",
+		"/flytebinary.insight.v1.FileService/CreateFileLink",
+	}
 )
 
 // ofTasks are permissions that processes of tasks use all the time. Where access is open they are anonymous, as everyone is,
@@ -70,28 +70,35 @@ func (r *Recorder) mannerOf(kind authz.Kind, entry authz.Entry) manner {
 		return after // there is no one to hold to account, so no call waits for its record
 	case kind != authz.User && kind != authz.Key:
 		return never
-	case slices.Contains(notedPermissions, entry.Rule.Action) || slices.Contains(notedProcedures, entry.Request.Procedure):
+	default:
+		return mannerFor(entry.Request.Procedure, entry.Rule.Action)
+	}
+}
+
+// mannerFor is how an allowed call of a person or a program is recorded.
+func mannerFor(procedure, permission string) manner {
+	_, verb, _ := strings.Cut(permission, ".")
+	switch {
+	case slices.Contains(notedPermissions, permission) || slices.Contains(notedProcedures, procedure):
 		return after
-	case entry.Rule.Action == reads:
+	case permission == reads || Outside(procedure) != "":
 		return around
 	case slices.Contains(reading, verb):
 		return never
-	case slices.Contains(carrying, entry.Request.Procedure):
-		return within
 	default:
-		return around
+		return within
 	}
+}
+
+// Manner is how calls of people to a procedure are recorded, in one word: never, after, around or within.
+func Manner(procedure string) string {
+	rule, _ := authz.RuleOf(procedure)
+	return [...]string{"never", "after", "around", "within"}[mannerFor(procedure, rule.Action)]
 }
 
 // reads is the permission to read the record. That someone reads it is recorded before the first row is sent: a copy of the
 // record has left even if the process dies then.
 const reads = "audit.view"
-
-// outside reports whether a call changes what is not in the database of its record, or sends the record itself, so that its
-// record must be on disk first.
-func outside(permission string) bool {
-	return strings.HasPrefix(permission, "secret.") || permission == reads
-}
 
 const (
 	// longest bounds a text of an event.

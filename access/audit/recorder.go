@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/access/store"
@@ -37,8 +38,10 @@ const (
 
 // Store keeps events; store.Store is one.
 type Store interface {
-	// BeginAudit waits until the record is on disk if wait is set.
-	BeginAudit(ctx context.Context, begun []store.AuditEnd, wait bool) error
+	// BeginAudit waits until the records are on disk.
+	BeginAudit(ctx context.Context, begun []store.AuditEnd) error
+	// QueueAudit adds the statement that stores records to the transaction of their changes.
+	QueueAudit(statements *pgx.Batch, made []store.AuditEnd) error
 	AppendAudit(ctx context.Context, ends []store.AuditEnd, seal store.Seal) error
 }
 
@@ -107,7 +110,9 @@ func (r *Recorder) Begin(ctx context.Context, entry authz.Entry) (context.Contex
 	if _, err := r.begun.Submit(ctx, store.AuditEnd{ID: id, Event: event}); err != nil {
 		return ctx, nil, rpc.Unavailable(err, "the call cannot be recorded, so it is not made; try again")
 	}
+	failpoint.Here("audit.after-begin")
 	return ctx, func(outcome authz.Outcome, err error) {
+		failpoint.Here("audit.before-end")
 		event.Outcome, event.Error = outcome.String(), errorText(err)
 		r.add(store.AuditEnd{ID: id, Event: event})
 	}, nil
@@ -116,12 +121,10 @@ func (r *Recorder) Begin(ctx context.Context, entry authz.Entry) (context.Contex
 // begin records the beginning of a batch of calls.
 func (r *Recorder) begin(ctx context.Context, items []*batch.Item[store.AuditEnd, struct{}]) {
 	begun := make([]store.AuditEnd, len(items))
-	wait := false
 	for i, item := range items {
 		begun[i] = item.Value
-		wait = wait || outside(item.Value.Event.Permission)
 	}
-	err := r.store.BeginAudit(ctx, begun, wait)
+	err := r.store.BeginAudit(ctx, begun)
 	for _, item := range items {
 		item.Answer(struct{}{}, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
 
 // An account that was removed stays as a row with disabled_at, without a password: otherwise the next start would make it again if the
@@ -39,11 +41,14 @@ func (s *Store) CreateAccount(ctx context.Context, account Account) error {
 	if groups == nil {
 		groups = []string{}
 	}
-	tag, err := s.pool.Exec(ctx, insert, account.Name, account.DisplayName, account.Email, groups, account.Password, s.clock.Now())
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, insert, account.Name, account.DisplayName, account.Email, groups, account.Password, s.clock.Now())
+		return errors.Join(err, when(err == nil && tag.RowsAffected() == 0, ErrExists))
+	})
 	if err != nil {
 		return fmt.Errorf("store the account %s: %w", account.Name, err)
 	}
-	return when(tag.RowsAffected() == 0, ErrExists)
+	return nil
 }
 
 // RemoveAccount ends an account with everything that its subject has: sessions, keys and bindings. It fails with ErrNone.
@@ -73,7 +78,7 @@ func (s *Store) RemoveAccount(ctx context.Context, name, subject string) error {
 // SetPassword replaces the password of an account, unlocks it, and ends the sessions of its subject but the one with the id keep. It
 // fails with ErrNone.
 func (s *Store) SetPassword(ctx context.Context, name, password, subject, keep string) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		const set = `UPDATE access_accounts SET password = $2, failures = 0, locked_until = NULL WHERE name = $1 AND disabled_at IS NULL`
 		tag, err := tx.Exec(ctx, set, name, password)
 		if err != nil || tag.RowsAffected() == 0 {
@@ -115,11 +120,14 @@ func (s *Store) SetGroups(ctx context.Context, name string, groups []string, sub
 
 // UnlockAccount forgets the wrong passwords of an account. It fails with ErrNone.
 func (s *Store) UnlockAccount(ctx context.Context, name string) error {
-	tag, err := s.pool.Exec(ctx, `UPDATE access_accounts SET failures = 0, locked_until = NULL WHERE name = $1 AND disabled_at IS NULL`, name)
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE access_accounts SET failures = 0, locked_until = NULL WHERE name = $1 AND disabled_at IS NULL`, name)
+		return errors.Join(err, when(err == nil && tag.RowsAffected() == 0, ErrNone))
+	})
 	if err != nil {
 		return fmt.Errorf("unlock the account %s: %w", name, err)
 	}
-	return when(tag.RowsAffected() == 0, ErrNone)
+	return nil
 }
 
 // EndSessionsOf deletes every session of a subject, and revokes the subject's keys if keys is set. It returns how many there were.

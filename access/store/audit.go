@@ -36,14 +36,10 @@ type AuditEnd struct {
 // Seal is the hash of an event after another hash.
 type Seal func(before []byte, event AuditEvent) []byte
 
-// BeginAudit records calls that are about to be handled. Unless wait is set, it returns before the record is on disk: Postgres
-// writes its log in order, so that a later change of its tables is never there without the record.
-func (s *Store) BeginAudit(ctx context.Context, begun []AuditEnd, wait bool) error {
+// BeginAudit records calls that are about to be handled. It returns when the records are on disk.
+func (s *Store) BeginAudit(ctx context.Context, begun []AuditEnd) error {
 	var statements pgx.Batch
-	if !wait {
-		statements.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
-	}
-	if err := QueueAudit(&statements, begun); err != nil {
+	if err := s.QueueAudit(&statements, begun); err != nil {
 		return err
 	}
 	if err := s.pool.SendBatch(ctx, &statements).Close(); err != nil {
@@ -54,7 +50,7 @@ func (s *Store) BeginAudit(ctx context.Context, begun []AuditEnd, wait bool) err
 
 // QueueAudit adds the statement that records calls which are not part of the chain yet: those that are about to be handled, whose
 // outcome is unknown, and those whose change the same transaction makes, with their outcome.
-func QueueAudit(statements *pgx.Batch, open []AuditEnd) error {
+func (s *Store) QueueAudit(statements *pgx.Batch, open []AuditEnd) error {
 	ids, times, events := make([]string, len(open)), make([]time.Time, len(open)), make([]string, len(open))
 	for i, one := range open {
 		text, err := json.Marshal(one.Event)
@@ -63,7 +59,7 @@ func QueueAudit(statements *pgx.Batch, open []AuditEnd) error {
 		}
 		ids[i], times[i], events[i] = one.ID, one.Event.At, string(text)
 	}
-	statements.Queue(`INSERT INTO access_audit_open (id, begun, event)
+	statements.Queue(`INSERT INTO `+s.open+` (id, begun, event)
 		SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::jsonb[])`, ids, times, events)
 	return nil
 }

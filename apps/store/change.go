@@ -48,7 +48,7 @@ func (c *Change) committed(ctx context.Context) {
 
 // Create inserts an app. It returns AlreadyExists if its name, its subdomain or its host name is taken.
 func (s *Store) Create(ctx context.Context, change Change) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.write(ctx, tx, &change) })
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error { return s.write(ctx, tx, &change) })
 	if err == nil {
 		change.committed(ctx)
 	}
@@ -96,7 +96,7 @@ func ByIDs(ids ...int64) Selection { return Selection{`a.id = ANY($1)`, ids} }
 func (s *Store) Change(ctx context.Context, which Selection, decide func([]*App) ([]Change, error)) error {
 	var last *App
 	var changes []Change
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		found, err := readApps(ctx, tx, `SELECT `+appColumns+` FROM apps a WHERE `+which.where+` ORDER BY a.id FOR UPDATE`, which.arg)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (s *Store) Change(ctx context.Context, which Selection, decide func([]*App)
 
 // Delete deletes an app with all that it has, and makes its stored logs due for deletion; false if there is none.
 func (s *Store) Delete(ctx context.Context, key Key) (bool, error) {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		var id int64
 		var uid string
 		if err := tx.QueryRow(ctx, `DELETE FROM apps WHERE project = $1 AND domain = $2 AND name = $3 RETURNING id, uid`,

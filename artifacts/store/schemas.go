@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
 
 // PartitionSchema is the set of keys that the versions of a name have.
@@ -55,27 +57,32 @@ func scanSchema(row pgx.Row, more ...any) (*Fixed, error) {
 	return f, nil
 }
 
+var errOther = errors.New("the name has other keys")
+
 // Declare fixes the schema of a name. It changes nothing and returns the other schema when the name has one that is not
 // equal.
 func (s *Store) Declare(ctx context.Context, name Name, org string, schema PartitionSchema) (other *Fixed, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		row, err := lockName(ctx, tx, name, org)
 		if err != nil {
 			return err
 		}
 		if row.hasSchema && !row.schema.Equal(schema) {
 			other = &row.schema
-			return nil
+			return errOther // nothing is changed, so nothing is recorded as changed
 		}
 		if row.hasSchema {
 			schema = row.schema.PartitionSchema // in the order that it has
 		}
 		return row.fix(ctx, tx, schema, true)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errOther):
+		return other, nil
+	case err != nil:
 		return nil, fmt.Errorf("declare partition schema: %w", err)
 	}
-	return other, nil
+	return nil, nil //nolint:nilnil // no other one
 }
 
 // nameRow is a locked row of a name.

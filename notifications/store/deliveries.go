@@ -11,6 +11,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -169,11 +170,15 @@ func (s *Store) Retry(ctx context.Context, run ident.Run, key string, now time.T
 			next_at = CASE WHEN state = ` + sqlDead + ` OR tries > 0 THEN $5 ELSE next_at END, tries = CASE WHEN state = ` + sqlDead + ` THEN 0 ELSE tries END,
 			state = ` + sqlPending + `, ended_at = NULL
 		WHERE d.project = $1 AND d.domain = $2 AND d.run_name = $3 AND d.key = $4 AND d.state <> ` + sqlDelivered + ` RETURNING ` + columns
-	rows, err := s.pool.Query(ctx, query, run.Project, run.Domain, run.Name, key, now)
-	if err != nil {
-		return nil, fmt.Errorf("retry a delivery: %w", err)
-	}
-	found, err := pgx.CollectExactlyOneRow(rows, scan)
+	var found Delivery
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, run.Project, run.Domain, run.Name, key, now)
+		if err != nil {
+			return err
+		}
+		found, err = pgx.CollectExactlyOneRow(rows, scan)
+		return err
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, s.refusal(ctx, run, key)
 	}

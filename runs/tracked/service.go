@@ -44,7 +44,7 @@ type Objects interface {
 	Root() string
 }
 
-// Deps are the dependencies of the service. All but Meter are required.
+// Deps are the dependencies of the service. All but Meter and Records are required.
 type Deps struct {
 	// Pool sees the tables of store.TrackedSchema.
 	Pool    *pgxpool.Pool
@@ -56,6 +56,8 @@ type Deps struct {
 	Clock   clock.Clock
 	Logger  zerolog.Logger
 	Meter   metric.MeterProvider
+	// Records are the audit records of calls; nil means that none is committed with what it is of.
+	Records store.Records
 	// Replica is the name with which the writer signs its notifications.
 	Replica string
 	// Writer and Watch are the configurations that runs of the installation have.
@@ -120,7 +122,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	log := watches.NewReader(deps.Pool)
 	hub := watch.NewHub(deps.Watch, watch.HubDeps{Log: log, Clock: deps.Clock, Logger: logger, Replica: deps.Replica})
 	writer := store.NewWriter(deps.Writer, store.WriterDeps{
-		Pool: deps.Pool, Clock: deps.Clock, Waker: hub, Logger: logger, Replica: deps.Replica,
+		Pool: deps.Pool, Clock: deps.Clock, Waker: hub, Logger: logger, Replica: deps.Replica, Records: deps.Records,
 		Channels: store.Channels{Runs: notices.ChannelTracked}, Silence: config.Silence,
 	})
 	rows := lists.NewReader(deps.Pool)

@@ -130,6 +130,7 @@ func rarePoints() []string {
 		"trigger.before-versions", "trigger.after-versions",
 		"notifications.after-expand", "notifications.after-send",
 		"artifacts.after-register", "artifacts.before-uses",
+		"change.before-record", "change.before-commit", "change.after-commit", "audit.after-begin", "audit.before-end",
 	}
 }
 

@@ -140,7 +140,7 @@ func TestPointsAreThoseInTheCode(t *testing.T) {
 	found := map[string]bool{}
 	call := regexp.MustCompile(`failpoint\.Here\("([^"]+)"\)`)
 	for _, dir := range []string{
-		"access", "actions", "apps", "artifacts", "cache_service", "dataproxy", "events", "executor", "manager", "notifications", "pods", "pools", "runs", "secret",
+		"access", "actions", "apps", "artifacts", "cache_service", "dataproxy", "events", "executor", "internal/pg", "manager", "notifications", "pods", "pools", "runs", "secret",
 		"triggers",
 	} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("../..", dir), func(path string, entry fs.DirEntry, err error) error {

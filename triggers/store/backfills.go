@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -61,7 +62,7 @@ func (s *Store) WorkingBackfills(ctx context.Context, limit int) ([]Backfill, er
 // that work.
 func (s *Store) AddBackfill(ctx context.Context, b *Backfill, limit int) (*Backfill, error) {
 	var id int64
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT FROM triggers WHERE id = $1 FOR UPDATE`, b.TriggerID); err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func (s *Store) AddBackfill(ctx context.Context, b *Backfill, limit int) (*Backf
 // CancelBackfill ends a backfill of a trigger; one that has ended stays as it is. Slots that wait for their runs are
 // skipped.
 func (s *Store) CancelBackfill(ctx context.Context, trigger, id int64) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		var found int64
 		err := tx.QueryRow(ctx, `SELECT id FROM trigger_backfills WHERE id = $1 AND trigger_id = $2 FOR UPDATE`, id, trigger).Scan(&found)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -2,8 +2,12 @@ package pgdb
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 )
 
 // Record is what a transaction stores with the change that it makes: the audit record of the call that asked for it. A change
@@ -15,22 +19,15 @@ type Record interface {
 	Committed()
 }
 
-type recordKey struct{}
-
-// WithRecord returns a context whose next Change stores a record.
-func WithRecord(ctx context.Context, record Record) context.Context {
-	return context.WithValue(ctx, recordKey{}, record)
-}
-
 // Beginner begins transactions; a pool and a connection do.
 type Beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// Change makes a change in one transaction, like pgx.BeginFunc, and stores the record of the context in it, if there is one, in
-// one more round trip. Errors of change are returned as they are, and then nothing has changed.
+// Change makes a change in one transaction, like pgx.BeginFunc, and stores the record of the context in it, if authz.WithRecord gave
+// it one, in one more round trip. Errors of change are returned as they are, and then nothing has changed.
 func Change(ctx context.Context, db Beginner, change func(tx pgx.Tx) error) error {
-	record, _ := ctx.Value(recordKey{}).(Record)
+	record, _ := authz.RecordIn(ctx).(Record)
 	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if err := change(tx); err != nil || record == nil {
 			return err
@@ -39,9 +36,15 @@ func Change(ctx context.Context, db Beginner, change func(tx pgx.Tx) error) erro
 		if err := record.Queue(&statements); err != nil || statements.Len() == 0 {
 			return err
 		}
-		return tx.SendBatch(ctx, &statements).Close()
+		failpoint.Here("change.before-record")
+		if err := tx.SendBatch(ctx, &statements).Close(); err != nil {
+			return fmt.Errorf("record the change: %w", err)
+		}
+		failpoint.Here("change.before-commit")
+		return nil
 	})
 	if err == nil && record != nil {
+		failpoint.Here("change.after-commit")
 		record.Committed()
 	}
 	return err

@@ -41,6 +41,17 @@ type Beginning interface {
 	Begin(ctx context.Context, entry Entry) (handled context.Context, end func(Outcome, error), err error)
 }
 
+type recordKey struct{}
+
+// WithRecord gives the context of a call the record that the transaction of its change stores. It crosses in-process calls, so that
+// the service which makes the change has it.
+func WithRecord(ctx context.Context, record any) context.Context {
+	return context.WithValue(ctx, recordKey{}, record)
+}
+
+// RecordIn is the record that ctx was given; nil if there is none.
+func RecordIn(ctx context.Context) any { return ctx.Value(recordKey{}) }
+
 // Auditor records what callers do.
 type Auditor interface {
 	// Record is called at the end of each call from the network and of each request to a plain route, those that are refused too.

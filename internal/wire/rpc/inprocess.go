@@ -15,8 +15,8 @@ import (
 const InProcessURL = "http://in-process"
 
 // InProcess calls h without any socket, see memhttp. Calls made this way pass as internal; no request from a network can,
-// since the mark is a context value and not a header. The caller's identity and its span cross the call, its other context
-// values do not.
+// since the mark is a context value and not a header. The caller's identity, the record of its call and its span cross the call,
+// its other context values do not.
 func InProcess(h http.Handler) connect.HTTPClient {
 	return memhttp.Client{Handler: h, Values: crossing}
 }
@@ -35,6 +35,9 @@ func crossing(caller context.Context) context.Context {
 	values := context.WithValue(context.Background(), inProcessKey{}, true)
 	if identity, ok := authz.IdentityIn(caller); ok {
 		values = authz.WithIdentity(values, identity)
+	}
+	if record := authz.RecordIn(caller); record != nil {
+		values = authz.WithRecord(values, record)
 	}
 	return trace.ContextWithSpan(values, trace.SpanFromContext(caller))
 }

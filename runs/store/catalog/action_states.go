@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -21,17 +22,20 @@ func NewActionStates(pool *pgxpool.Pool) *ActionStates { return &ActionStates{po
 
 // Put replaces the state of an action.
 func (s *ActionStates) Put(ctx context.Context, id ident.Action, state string, now time.Time) error {
-	tag, err := s.pool.Exec(ctx, `
-		INSERT INTO action_states (action_id, state, updated_at)
-		SELECT a.id, $5, $6 FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
-		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL
-		ON CONFLICT (action_id) DO UPDATE SET state = EXCLUDED.state, updated_at = EXCLUDED.updated_at`,
-		id.Run.Project, id.Run.Domain, id.Run.Name, id.Name, state, now)
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO action_states (action_id, state, updated_at)
+			SELECT a.id, $5, $6 FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
+			WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL
+			ON CONFLICT (action_id) DO UPDATE SET state = EXCLUDED.state, updated_at = EXCLUDED.updated_at`,
+			id.Run.Project, id.Run.Domain, id.Run.Name, id.Name, state, now)
+		if err == nil && tag.RowsAffected() == 0 {
+			return rpc.NotFound("action %s does not exist", id)
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("store the state of %s: %w", id, err)
-	}
-	if tag.RowsAffected() == 0 {
-		return rpc.NotFound("action %s does not exist", id)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
@@ -33,20 +34,15 @@ type Task struct {
 }
 
 // TaskWriter stores deployed tasks.
-type TaskWriter struct{ db beginner }
-
-// beginner is the part of a pool that begins transactions.
-type beginner interface {
-	Begin(ctx context.Context) (pgx.Tx, error)
-}
+type TaskWriter struct{ db pgdb.Beginner }
 
 // NewTaskWriter returns a writer on a pool that the caller owns.
-func NewTaskWriter(db beginner) *TaskWriter { return &TaskWriter{db: db} }
+func NewTaskWriter(db pgdb.Beginner) *TaskWriter { return &TaskWriter{db: db} }
 
 // Deploy stores a version and makes it the latest of its task. A version is immutable: deploying the same spec again
 // changes nothing, another spec returns AlreadyExists.
 func (w *TaskWriter) Deploy(ctx context.Context, task *Task, digest, spec []byte) error {
-	err := pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, w.db, func(tx pgx.Tx) error {
 		// Serializes deployments of a task, so that it has one latest version.
 		key := task.Project + "\x00" + task.Domain + "\x00" + task.Name
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, lockText(key)); err != nil {
