@@ -16,6 +16,10 @@ import (
 // givesAddresses says that a process can use any address in 127.0.0.0/8.
 const givesAddresses = runtime.GOOS == "linux"
 
+// longestDir is the longest directory of the node below which a socket can be in a temporary directory of a process of Python in a
+// temporary directory of a container, in characters.
+const longestDir = 107 - len("/tmp/0123456789ab-0/pymp-01234567/listener-01234567")
+
 // checkClusters refuses what this machine does not let its user run, before anything starts.
 func (o Options) checkClusters() error {
 	if !slices.Contains(o.With, "jobset") || shim.GivesNames() {
@@ -37,7 +41,7 @@ func (d *demo) startOperators(ctx context.Context) error {
 	cluster := d.cluster.RESTConfig()
 	cluster.Wrap(d.pace.Wrap)
 	d.clusters = operators.New(operators.Config{
-		Kinds: d.opts.With, PrivateFiles: os.Geteuid() == 0 && podvolume.HaveNamespaces(),
+		Kinds: d.opts.With, PrivateFiles: os.Geteuid() == 0 && podvolume.HaveNamespaces(), LongPaths: len(d.dir.Node()) > longestDir,
 	}, cluster, d.log, d.clock)
 	return d.screen.Step("clusters", "of processes for "+strings.Join(d.opts.With, ", "), func() error { return d.clusters.Start(ctx) })
 }

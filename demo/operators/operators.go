@@ -34,6 +34,8 @@ type Config struct {
 	Kinds []string
 	// PrivateFiles says that a volume at a path is seen by its pod only.
 	PrivateFiles bool
+	// LongPaths says that the temporary directories of containers have names that are too long for sockets in them.
+	LongPaths bool
 }
 
 // Names are the operators that there are. They are those of the plugins that need them.
@@ -48,7 +50,7 @@ func Names() []string {
 
 // all describes every operator.
 func all(config Config, network network) []operator {
-	return []operator{jobSets(), rayJobs(network, config.PrivateFiles), daskJobs(network), pyTorchJobs()}
+	return []operator{jobSets(), rayJobs(network, config), daskJobs(network), pyTorchJobs()}
 }
 
 // Operators runs the chosen operators between its start and its stop.

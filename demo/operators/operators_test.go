@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -305,6 +306,21 @@ const rayJob = `{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec:
 // up lets a head answer.
 func up(status string) map[string]string {
 	return map[string]string{"/api/version": "{}", "/api/local_raylet_healthz": "success", "/api/jobs/r": fmt.Sprintf(`{"status": %q, "message": "why"}`, status)}
+}
+
+// TestRayMakesSocketsWhereNamesAreShort: its dashboard did not start where the data directory has a long name.
+func TestRayMakesSocketsWhereNamesAreShort(t *testing.T) {
+	object := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte(rayJob), &object.Object))
+	head := func(config Config) *corev1.Pod {
+		next, err := rayJobs(&programs{}, config).plan(t.Context(), &cluster{object: object, base: addressAt(netip.Addr{}, 0)})
+		require.NoError(t, err)
+		return next.create[0]
+	}
+	long, short := head(Config{PrivateFiles: true, LongPaths: true}), head(Config{PrivateFiles: true})
+	require.Equal(t, "/tmp/ray", variable(long, "TMPDIR"))
+	require.Equal(t, "mkdir -p /tmp/ray && "+short.Spec.Containers[0].Command[2], long.Spec.Containers[0].Command[2])
+	require.Empty(t, variable(short, "TMPDIR"))
 }
 
 func TestARayJob(t *testing.T) {

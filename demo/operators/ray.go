@@ -35,6 +35,9 @@ const (
 // from the next one.
 const drainSeconds = "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"
 
+// temporary is the variable with the directory for temporary files.
+const temporary = "TMPDIR"
+
 // rayPoll is how often the dashboard is asked while it does not say how the job ended.
 const rayPoll = time.Second
 
@@ -44,11 +47,11 @@ const (
 	storeLeast = 80 << 20
 )
 
-func rayJobs(network network, privateFiles bool) operator {
+func rayJobs(network network, config Config) operator {
 	return operator{
 		name: "ray", instead: "KubeRay", object: schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayJob"}, plural: "rayjobs",
 		plan: func(ctx context.Context, c *cluster) (plan, error) {
-			return (&rayPlan{cluster: c, network: network, privateFiles: privateFiles}).plan(ctx)
+			return (&rayPlan{cluster: c, network: network, privateFiles: config.PrivateFiles, longPaths: config.LongPaths}).plan(ctx)
 		},
 		refuse: func(_ *cluster, why string) map[string]any { return rayStatus("ValidationFailed", "", "Refused", why) },
 	}
@@ -64,6 +67,7 @@ type rayPlan struct {
 
 	network      network
 	privateFiles bool
+	longPaths    bool
 	head         int
 	submitter    int
 }
@@ -226,6 +230,10 @@ func (r *rayPlan) node(at int, name string, group map[string]any, kind string) (
 	}
 	own := &pod.Spec.Containers[0]
 	own.Command, own.Args = []string{"/bin/sh", "-c", "exec ray start " + r.options(own, at, field(group, "rayStartParams"), kind)}, nil
+	if r.longPaths && !has(own.Env, temporary) {
+		own.Command[2] = "mkdir -p " + r.files() + "/ray && " + own.Command[2]
+		give(pod, corev1.EnvVar{Name: temporary, Value: r.files() + "/ray"}) // its dashboard makes a socket there
+	}
 	give(pod, corev1.EnvVar{Name: "RAY_ADDRESS", Value: net.JoinHostPort(r.address(r.head), gcsPort)},
 		corev1.EnvVar{Name: "RAY_CLUSTER_NAME", Value: r.object.GetName()}, corev1.EnvVar{Name: "RAY_USAGE_STATS_ENABLED", Value: "0"},
 		corev1.EnvVar{Name: "RAY_TMPDIR", Value: r.files()})

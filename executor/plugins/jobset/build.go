@@ -35,6 +35,9 @@ func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 	replicas, maintenance := wanted.GetReplicas(), wanted.GetFailurePolicy().GetRestartOnHostMaintenance()
 	template, err := draft.Pods(ctx, podspec.Role{}, func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
 		operated.Set(own, env(draft.Name, wanted)...)
+		if wanted.GetRuntime().GetTorchrun().GetRdzvBackend() == plugins.RdzvBackend_C10D {
+			operated.RestartTorch(own)
+		}
 	})
 	if err != nil {
 		return nil, err
@@ -72,6 +75,8 @@ func check(wanted *plugins.ClusteredTaskSpec) error {
 		return operated.Bad("replicas: want 1 to %d, got %d", maxReplicas, wanted.GetReplicas())
 	case wanted.GetNprocPerNode() < 1:
 		return operated.Bad("nproc_per_node: want at least 1, got %d", wanted.GetNprocPerNode())
+	case wanted.GetRuntime().GetTorchrun().GetMaxRestarts() < 0:
+		return operated.Bad("runtime.torchrun.max_restarts: must not be negative, got %d", wanted.GetRuntime().GetTorchrun().GetMaxRestarts())
 	case wanted.GetFailurePolicy().GetMaxRestarts() < 0:
 		return operated.Bad("failure_policy.max_restarts: must not be negative, got %d", wanted.GetFailurePolicy().GetMaxRestarts())
 	}
@@ -88,7 +93,7 @@ func env(name string, wanted *plugins.ClusteredTaskSpec) []corev1.EnvVar {
 	field := func(path string) *corev1.EnvVarSource {
 		return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}
 	}
-	return []corev1.EnvVar{
+	variables := []corev1.EnvVar{
 		{Name: "JOBSET_NAME", Value: name},
 		{Name: "JOBSET_MAX_RESTARTS", Value: number(wanted.GetFailurePolicy().GetMaxRestarts())},
 		{Name: "JOBSET_RESTART_ATTEMPT", ValueFrom: field("metadata.labels['" + restartLabel + "']")},
@@ -98,4 +103,8 @@ func env(name string, wanted *plugins.ClusteredTaskSpec) []corev1.EnvVar {
 		{Name: "MASTER_PORT", Value: strconv.Itoa(masterPort)},
 		{Name: "RDZV_BACKEND", Value: backend},
 	}
+	if restarts := wanted.GetRuntime().GetTorchrun().GetMaxRestarts(); restarts > 0 { // torchrun reads it itself: the launcher does not
+		variables = append(variables, corev1.EnvVar{Name: "PET_MAX_RESTARTS", Value: number(restarts)})
+	}
+	return variables
 }

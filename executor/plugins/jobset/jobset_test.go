@@ -41,7 +41,7 @@ func clustered(t *testing.T, custom map[string]any) *core.TaskTemplate {
 	})
 	template.Type = jobset.TaskType
 	if custom == nil {
-		custom = map[string]any{"replicas": 3, "nprocPerNode": 2, "runtime": map[string]any{"torchrun": map[string]any{"rdzvBackend": "C10D"}}}
+		custom = map[string]any{"replicas": 3, "nprocPerNode": 2, "runtime": map[string]any{"torchrun": map[string]any{"rdzvBackend": "C10D", "maxRestarts": 4}}}
 	}
 	encoded, err := structpb.NewStruct(custom)
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestTheJobSetOfAnAttempt(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"JOBSET_NAME": set.GetName(), "NNODES": "3", "NPROC_PER_NODE": "2", "RDZV_BACKEND": "c10d", "MASTER_PORT": "29500",
-		"JOBSET_MAX_RESTARTS": "0", "POD_NAMESPACE": "metadata.namespace",
+		"JOBSET_MAX_RESTARTS": "0", "PET_MAX_RESTARTS": "4", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "POD_NAMESPACE": "metadata.namespace",
 		"JOBSET_RESTART_ATTEMPT": "metadata.labels['jobset.sigs.k8s.io/restart-attempt']",
 	} {
 		require.Equal(t, want, env[name], name)
@@ -215,6 +215,7 @@ func TestWhatCannotBeRun(t *testing.T) {
 		"replicas: want 1 to 99999, got 0":             {"nprocPerNode": 1},
 		"nproc_per_node: want at least 1":              {"replicas": 1},
 		"failure_policy.max_restarts: must not be":     {"replicas": 1, "nprocPerNode": 1, "failurePolicy": map[string]any{"maxRestarts": -1}},
+		"runtime.torchrun.max_restarts: must not be":   {"replicas": 1, "nprocPerNode": 1, "runtime": map[string]any{"torchrun": map[string]any{"maxRestarts": -1}}},
 		`custom of task type "clustered-task": proto:`: {"replicas": "many"},
 	} {
 		b := newBench(t)

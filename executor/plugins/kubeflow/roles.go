@@ -82,6 +82,7 @@ func specs(ctx context.Context, draft *operated.Draft, roles ...replicas) (map[s
 				template.Spec.RestartPolicy = "" // the operator sets it
 				if role.alike {
 					operated.Set(own, alikeEnv(indexLabel)...)
+					operated.RestartTorch(own)
 				}
 				if role.follows {
 					operated.Set(own, followEnv())

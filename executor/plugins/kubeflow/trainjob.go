@@ -55,6 +55,7 @@ func trainJob(ctx context.Context, draft *operated.Draft) (map[string]any, error
 	pod, err := draft.Pods(ctx, draft.Role(workers.role, podspec.Different{Image: workers.image, Resources: workers.resource}),
 		func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
 			operated.Set(own, alikeEnv(batchv1.JobCompletionIndexAnnotation)...)
+			operated.RestartTorch(own)
 			// The SDK reads the rendezvous from here. Trainer gives the parts of it only.
 			operated.Set(own, corev1.EnvVar{
 				Name: "PET_RDZV_ENDPOINT", Value: fmt.Sprintf("%s-%s-0-0.%s:%d", draft.Name, node, draft.Name, rendezvousPort),

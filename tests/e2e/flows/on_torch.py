@@ -18,10 +18,18 @@ resources = flyte.Resources(cpu="100m", memory="2Gi")
 trio = flyte.TaskEnvironment(
     name="on_torch", resources=resources, plugin_config=Elastic(nnodes=3, nproc_per_node=1, max_restarts=0, monitor_interval=1),
 )
+restarting = flyte.TaskEnvironment(
+    name="on_torch_again", resources=resources,
+    # The plugin looks every 10 seconds whether all its processes are dead, and ends if so. The agent must have noticed by then.
+    plugin_config=Elastic(nnodes=3, nproc_per_node=1, max_restarts=2, monitor_interval=0.05),
+)
 pairs = ClusteredTaskEnvironment(name="on_torchrun", replicas=2, nproc_per_node=2, runtime=TorchRun(), resources=resources)
 again = ClusteredTaskEnvironment(
     name="on_torchrun_again", replicas=2, nproc_per_node=1, runtime=TorchRun(), resources=resources,
     failure_policy=ClusterFailurePolicy(max_restarts=1),
+)
+in_pod = ClusteredTaskEnvironment(
+    name="on_torchrun_in_pod", replicas=2, nproc_per_node=1, runtime=TorchRun(rdzv_backend="c10d", max_restarts=1), resources=resources,
 )
 
 
@@ -73,6 +81,32 @@ def dies_once() -> list[int]:
     """The second rank is killed on the first try of the JobSet. The first one notices in its operation."""
     if os.environ["JOBSET_RESTART_ATTEMPT"] != "0":
         return summed()
+    dist.init_process_group("gloo")
+    if os.environ["RANK"] == "1":
+        os.kill(os.getpid(), signal.SIGKILL)
+    while True:
+        dist.all_reduce(torch.tensor([1]))
+
+
+@restarting.task
+def dies_in_its_first_round(folder: str) -> list[int] | None:
+    """The second rank is killed in its first round, while the others are in a collective operation."""
+    died = pathlib.Path(folder) / "died"
+    if died.exists():
+        return [*summed(), int(os.environ["TORCHELASTIC_RESTART_COUNT"])]
+    dist.init_process_group("gloo")
+    if os.environ["RANK"] == "1":
+        died.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    while True:
+        dist.all_reduce(torch.tensor([1]))
+
+
+@in_pod.task
+def dies_in_its_pod() -> list[int]:
+    """The second rank is killed on the first try of torchrun, in both pods."""
+    if os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
+        return [*summed(), int(os.environ["JOBSET_RESTART_ATTEMPT"])]
     dist.init_process_group("gloo")
     if os.environ["RANK"] == "1":
         os.kill(os.getpid(), signal.SIGKILL)
