@@ -13,10 +13,13 @@ var decisions = func() map[protoreflect.FullName]map[protoreflect.Name]*ruling {
 
 const (
 	noArtifacts = "artifacts are not found by declarations; pass a version as an input, or return flyte.artifacts.new(...)"
-	noReuse     = "every attempt gets a process of its own: this server runs no workers of reusable environments"
-	noSandbox   = "this server has no sandboxed workers"
-	noApple     = "no node of this server offers the GPU of a Mac; the SDK runs such tasks where flyte start devbox --apple-silicon started"
-	noIdentity  = "pods get the identity of a service account of Kubernetes, and no other; use k8s_service_account"
+	// noSharedCluster takes the place of noReuse in a Ray task.
+	noSharedCluster = "every attempt gets a Ray cluster of its own, which ends with it: this server keeps no cluster for later tasks"
+
+	noReuse    = "every attempt gets a process of its own: this server runs no workers of reusable environments"
+	noSandbox  = "this server has no sandboxed workers"
+	noApple    = "no node of this server offers the GPU of a Mac; the SDK runs such tasks where flyte start devbox --apple-silicon started"
+	noIdentity = "pods get the identity of a service account of Kubernetes, and no other; use k8s_service_account"
 )
 
 // table decides about every field that the specs of runs and tasks can have. docs/wire-compatibility.md lists what is

@@ -11,7 +11,7 @@ import pytest
 from conftest import connect
 from server import AS_USER, WITHOUT_NAMESPACES, Server, alive, environ, eventually, processes_naming, refused
 from test_flows import phase_of, result
-from test_members import log_of, names
+from test_members import details_of, log_of, names
 
 pytest.importorskip("ray", reason="Ray and Dask are large, so `make clusters` installs them and runs these tests")
 pytest.importorskip("flyteplugins.dask", reason="as above")
@@ -49,6 +49,26 @@ def computed(number: int) -> list[int]:
 def test_ray_computes_on_two_nodes(machine: Server):
     assert result(clusters.on_ray, 6)[0] == computed(6)
     eventually(lambda: not rest(machine.data), what="the cluster ends with its task")
+
+
+def test_a_task_uses_the_cluster_of_another(machine: Server, tmp_path: pathlib.Path):
+    holder = flyte.run(clusters.on_ray, 2, str(tmp_path))
+    eventually(lambda: len(list(tmp_path.glob("pid-*"))) == 2, what="both nodes compute")
+    head = (tmp_path / "head").read_text().rsplit(":", 1)[0]
+    own, ran = result(clusters.on_existing_ray.override(env_vars={"EXISTING_RAY": f"ray://{head}:10001"}))[0]
+    nodes = {file.name.removeprefix("pid-") for file in tmp_path.glob("pid-*")}
+    assert ran in nodes and own not in nodes, (own, ran, nodes)
+    (tmp_path / "enough").touch()
+    holder.wait(quiet=True)
+    assert phase_of(holder) == "succeeded"
+
+
+def test_a_reuse_policy_is_noted(machine: Server):
+    handle = flyte.run(clusters.on_reusable_ray)
+    handle.wait(quiet=True)
+    assert phase_of(handle) == "succeeded"
+    notes = [event["message"] for event in details_of(machine, handle.name)["clusterEvents"]]
+    assert any("reuse_policy: every attempt gets a Ray cluster of its own" in note for note in notes), notes
 
 
 def test_two_clusters_of_ray_run_at_the_same_time(machine: Server):

@@ -2,6 +2,7 @@ package ray
 
 import (
 	"context"
+	"encoding/base64"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,10 +41,26 @@ func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 		// The executor deletes the job, and its cluster with it, after it has read the pods and their logs.
 		"shutdownAfterJobFinishes": false,
 	}
-	if env := wanted.GetRuntimeEnvYaml(); env != "" {
+	env, err := runtimeEnv(wanted)
+	if err != nil {
+		return nil, err
+	}
+	if env != "" {
 		result["runtimeEnvYAML"] = env
 	}
 	return result, nil
+}
+
+// runtimeEnv is the environment of the job. Older clients send JSON in base64 only, which is YAML too.
+func runtimeEnv(wanted *plugins.RayJob) (string, error) {
+	if wanted.GetRuntimeEnvYaml() != "" {
+		return wanted.GetRuntimeEnvYaml(), nil
+	}
+	decoded, err := base64.StdEncoding.DecodeString(wanted.GetRuntimeEnv())
+	if err != nil {
+		return "", operated.Bad("runtime_env: want JSON in base64: %v", err)
+	}
+	return string(decoded), nil
 }
 
 func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCluster) (map[string]any, error) {

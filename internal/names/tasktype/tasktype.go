@@ -35,6 +35,9 @@ var containers = []string{
 	"sandboxed-python", // functions that the SDK runs in its sandbox
 }
 
+// Ray is the type of functions that are the driver of a Ray cluster.
+const Ray = "ray"
+
 // operators are known types of distributed jobs, the plugin that runs them where it is enabled, and what it requires of
 // the cluster.
 var operators = map[string]string{
@@ -42,7 +45,7 @@ var operators = map[string]string{
 	"dask":           "the plugin dask, and the Dask operator on the cluster",
 	"mpi":            "the plugin mpi, and the Kubeflow training operator on the cluster",
 	"pytorch":        "the plugin pytorch, and the Kubeflow training operator on the cluster",
-	"ray":            "the plugin ray, and the KubeRay operator on the cluster",
+	Ray:              "the plugin ray, and the KubeRay operator on the cluster",
 	"spark":          "the plugin spark, and the Spark operator on the cluster",
 	"tensorflow":     "the plugin tensorflow, and the Kubeflow training operator on the cluster",
 }

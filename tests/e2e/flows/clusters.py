@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import socket
 import time
 
 import distributed
@@ -46,10 +47,42 @@ def node_of(number: int, folder: str) -> tuple[str, int]:
     return ray.util.get_node_ip_address(), number * number
 
 
+# A cluster that another task has. The variable is in the task's process, too.
+existing_env = flyte.TaskEnvironment(
+    name="on_existing_ray",
+    plugin_config=RayJobConfig(
+        head_node_config=HeadNodeConfig(limits=flyte.Resources(cpu="1", memory="2Gi"), requests=flyte.Resources(cpu="100m", memory="500Mi")),
+        worker_node_config=[], address=os.environ.get("EXISTING_RAY"),
+    ),
+    resources=small,
+)
+reusable_env = flyte.TaskEnvironment(
+    name="on_reusable_ray", plugin_config=RayJobConfig(worker_node_config=[]), resources=small, reusable=flyte.ReusePolicy(replicas=1, idle_ttl=300),
+)
+
+
+@ray.remote(num_cpus=0)
+def where() -> str:
+    return ray.util.get_node_ip_address()
+
+
+@existing_env.task
+async def on_existing_ray() -> list[str]:
+    """Where the task's own head is, and where its remote function ran."""
+    return [socket.gethostbyname(socket.gethostname()), ray.get(where.remote())]
+
+
+@reusable_env.task
+async def on_reusable_ray() -> str:
+    return ray.get(where.remote())
+
+
 @ray_env.task
 async def on_ray(number: int, folder: str = "") -> list[int]:
     """Squares, computed on both nodes: how many nodes, whether each has an address of its own, then the squares."""
     print("the driver of ray runs", flush=True)
+    if folder:
+        (pathlib.Path(folder) / "head").write_text(ray.get_runtime_context().gcs_address)
     found = ray.get([node_of.remote(i, folder) for i in range(number)])
     nodes = {where for where, _ in found}
     return [len(nodes), int(all(one.startswith("127.") and one != "127.0.0.1" for one in nodes)), *(square for _, square in found)]

@@ -93,7 +93,7 @@ def dies_in_its_first_round(folder: str) -> list[int] | None:
     """The second rank is killed in its first round, while the others are in a collective operation."""
     died = pathlib.Path(folder) / "died"
     if died.exists():
-        return [*summed(), int(os.environ["TORCHELASTIC_RESTART_COUNT"])]
+        return summed()
     dist.init_process_group("gloo")
     if os.environ["RANK"] == "1":
         died.touch()
@@ -103,12 +103,14 @@ def dies_in_its_first_round(folder: str) -> list[int] | None:
 
 
 @in_pod.task
-def dies_in_its_pod() -> list[int]:
-    """The second rank is killed on the first try of torchrun, in both pods."""
-    if os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
+def dies_in_its_pod(folder: str) -> list[int]:
+    """As above. TORCHELASTIC_RESTART_COUNT differs by pod: an agent that starts its ranks again because another one did does not count."""
+    died = pathlib.Path(folder) / "died"
+    if died.exists():
         return [*summed(), int(os.environ["JOBSET_RESTART_ATTEMPT"])]
     dist.init_process_group("gloo")
     if os.environ["RANK"] == "1":
+        died.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     while True:
         dist.all_reduce(torch.tensor([1]))
