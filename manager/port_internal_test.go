@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/flyte-binary/flyte-binary/internal/test/certtest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
@@ -85,6 +88,43 @@ func TestASlowHeaderEndsItsConnection(t *testing.T) {
 		})
 	}
 }
+
+// TestAHandshakeThatStallsEndsItsConnection: a client that says nothing, or less than a handshake takes, has as long as for a header.
+func TestAHandshakeThatStallsEndsItsConnection(t *testing.T) {
+	authority, dir := certtest.New(t), t.TempDir()
+	config := configuration.DefaultServerConfig()
+	config.HeaderTimeout = 50 * time.Millisecond
+	config.TLS = configuration.TLSConfig{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}
+	authority.Issue(t, config.TLS.CertFile, config.TLS.KeyFile)
+	for _, where := range []string{"loopback, which speaks plain text too", "other machines"} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		address := listener.Addr().String()
+		if where == "other machines" {
+			listener = elsewhere{listener}
+		}
+		clients, err := port.NewClients(config, zerolog.Nop(), loglimit.New(nil), noop.NewMeterProvider())
+		require.NoError(t, err)
+		served, err := port.NewPort(config, listener, http.NotFoundHandler(), clients, nil, func() {}, clock.System{}, zerolog.Nop())
+		require.NoError(t, err)
+		require.NoError(t, served.Start(t.Context()))
+		t.Cleanup(func() { require.NoError(t, served.Stop(context.WithoutCancel(t.Context()))) })
+		for name, first := range map[string]string{"nothing": "", "a byte": "\x16", "half a record": "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"} {
+			t.Run(where+"/"+name, func(t *testing.T) {
+				conn := dial(t, address)
+				_, err := io.WriteString(conn, first)
+				require.NoError(t, err)
+				_, err = io.Copy(io.Discard, conn)
+				require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the server has ended it")
+			})
+		}
+	}
+}
+
+// elsewhere is a listener that other machines seem to reach.
+type elsewhere struct{ net.Listener }
+
+func (elsewhere) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443} }
 
 // TestConnectionsOfAClientAreBounded opens more connections than allowed, and another once one has ended.
 func TestConnectionsOfAClientAreBounded(t *testing.T) {

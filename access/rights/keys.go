@@ -105,11 +105,11 @@ func (h KeyHandler) lifetime(request *accessv1.CreateKeyRequest) (time.Duration,
 	return asked, nil
 }
 
-// FlyteAPIKey is a key as the variable FLYTE_API_KEY takes it, for an installation at a URL. It has no place for a port: clients use
-// 443.
+// FlyteAPIKey is a key as the variable FLYTE_API_KEY takes it, for an installation at a URL. It has no place for a port, and clients use
+// 443: so it is empty for an installation at another one, whose secret they would send to whoever serves that port.
 func FlyteAPIKey(publicURL, id, secret string) string {
 	at, err := url.Parse(publicURL)
-	if err != nil || at.Hostname() == "" {
+	if err != nil || at.Hostname() == "" || at.Port() != "443" && (at.Port() != "" || at.Scheme != "https") {
 		return ""
 	}
 	return base64.StdEncoding.EncodeToString([]byte(at.Hostname() + ":" + id + ":" + secret + ":"))

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,9 +145,7 @@ may at the time of a call; name the groups by which the person has roles with --
 				}
 				out := command.OutOrStdout()
 				fmt.Fprintf(out, "id             %s\nsecret         %s\n", made.Key.ID, made.Secret)
-				if flyteAPIKey != "" {
-					fmt.Fprintf(out, "FLYTE_API_KEY  %s\n", flyteAPIKey)
-				}
+				fmt.Fprintf(out, "FLYTE_API_KEY  %s\n", cmp.Or(flyteAPIKey, "none, since clients would use port 443 of access.publicURL: send id and secret, or the secret as a bearer token"))
 				if end := made.Key.ExpiresAt; end != nil {
 					fmt.Fprintf(out, "ends           %s\n", end.UTC().Format(time.RFC3339))
 				}

@@ -17,7 +17,7 @@ import urllib.request
 import pytest
 
 from conftest import ABORTED_AT_EXIT
-from server import Server, free_port
+from server import BINARY, Server, eventually, free_port
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 FLYTE = str(pathlib.Path(sys.executable).parent / "flyte")
@@ -66,7 +66,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory):
 
 
 def authority(server: Server) -> str:
-    return str(next(server.data.rglob("tls/authority.crt")))
+    return str(server.data / "secrets" / "tls" / "authority.crt")
 
 
 def configured(server: Server, path: pathlib.Path, **admin: object) -> str:
@@ -264,3 +264,56 @@ def test_only_mine(closed: Server, tmp_path: pathlib.Path):
     flyte("contributor", "deploy", "--version", "one", "apps.py", "files")
     assert "files" in listed("viewer", "app")
     assert {name for name in callers if "files" in listed(name, "app", "--only-mine")} == {"contributor"}
+
+
+def test_the_walk_through(closed: Server, tmp_path: pathlib.Path):
+    """What docs/access.md says under "Try it", in its order."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "access.md").read_text()
+    page = re.sub(r"\s+", " ", page[page.index("## Try it"):page.index("## A first installation")])
+    tools = str(closed.data / "secrets" / "installation.yaml")
+    assert pathlib.Path(tools).stat().st_mode & 0o077 == 0, "it has the password of the database"
+
+    def tool(*words: str) -> tuple[int, str]:
+        done = subprocess.run([str(BINARY), *words, "--config", tools], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+        return done.returncode, done.stdout
+
+    def run() -> tuple[int, str]:
+        done = subprocess.run(
+            [FLYTE, "--config", config, "run", "basic.py", "hello", "--name", "walker"], cwd=pathlib.Path(__file__).parent / "flows",
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
+            env={**os.environ, "FLYTE_DISABLE_SENTRY": "1", "COLUMNS": "1000", "NO_COLOR": "1", "HOME": str(tmp_path)})
+        return done.returncode, COLOURS.sub("", done.stdout)
+
+    config = configured(closed, tmp_path / "viewer.yaml", authType="ExternalCommand", command=["echo", token_of(closed, "viewer")])
+    words = "data.upload is not allowed on data in flytesnacks/development to viewer; it takes one of the roles runner, contributor, admin, operator there"
+    status, text = run()
+    assert status == 1 and words in re.sub(r"[\s│]+", " ", text), text
+    assert words in page
+
+    question = ("access", "check", "viewer", "run.create", "flytesnacks/development")
+    assert " ".join(question) in page
+    status, text = tool(*question)
+    assert status == 1 and "needs one of the roles runner" in text, text
+    admin = Browser(closed, "admin")
+    admin.sign_in()
+    admin.call("flytebinary.access.v1.AccessService/CreateBinding", {
+        "member": {"kind": "MEMBER_KIND_USER", "name": "viewer"}, "role": "runner", "scope": {"project": "flytesnacks"}})
+    status, text = tool(*question)
+    assert status == 0 and "the role runner in project flytesnacks" in text, text
+    eventually(lambda: run()[0] in (0, ABORTED_AT_EXIT), what="a run of the viewer")
+
+    made = ("keys", "create", "ci", "--role", "runner", "--in", "flytesnacks")
+    assert " ".join(made) in page
+    status, text = tool(*made)
+    assert status == 0, text
+    key, secret = re.search(r"key-\w+", text)[0], re.search(r"fbk_\w+", text)[0]
+    me = ("flytebinary.access.v1.AccessService/GetMe", {}, {"Authorization": f"Bearer {secret}"})
+    status, answer = closed.call(*me)
+    assert status == 200 and answer["subject"] == key, answer
+    assert tool("keys", "revoke", key)[0] == 0
+    eventually(lambda: closed.call(*me)[0] == 401, what="the end of the key")
+
+    status, text = tool("audit", "export")
+    assert status == 0 and key in text and secret not in text and '"permission":"binding.create"' in text, text
+    status, text = tool("audit", "verify")
+    assert status == 0 and "events are as they were written" in text, text

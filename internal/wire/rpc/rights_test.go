@@ -203,9 +203,9 @@ func TestALogOutlivesItsToken(t *testing.T) {
 		TailLogs(t.Context(), &workflow.TailLogsRequest{ActionId: &common.ActionIdentifier{Run: runIn("p"), Name: "a0"}, Attempt: 1})
 	require.NoError(t, err)
 	require.True(t, stream.Receive(), "%v", stream.Err())
-	for n, hours := range []time.Duration{24, 2} {
+	for n, later := range []time.Duration{24 * time.Hour, 2 * time.Hour} {
 		require.Eventually(t, func() bool { return clk.Timers() == 1 }, time.Minute, time.Millisecond)
-		clk.Step(hours * time.Hour)
+		clk.Step(later)
 		require.Eventually(t, func() bool { return people.asked.Load() == int32(n+1) }, time.Minute, time.Millisecond)
 	}
 	require.False(t, stream.Receive())

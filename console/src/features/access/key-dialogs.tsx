@@ -107,7 +107,11 @@ function Secret({ made, onClose }: { readonly made: CreateKeyResponse; readonly 
     <div className={css["section"]}>
       <Shown label="Secret" hint="Sent as a bearer token, or as the client secret." value={made.secret} />
       <Shown label="Client ID" hint="For clients that sign in with a client secret." value={made.key?.id ?? ""} />
-      {made.flyteApiKey !== "" && <Shown label="FLYTE_API_KEY" hint="The value of this variable for the Flyte SDK and command line." value={made.flyteApiKey} />}
+      {made.flyteApiKey === "" ? (
+        <p className={css["muted"]}>There is no FLYTE_API_KEY: with it, clients would use port 443, and this server is at another one.</p>
+      ) : (
+        <Shown label="FLYTE_API_KEY" hint="The value of this variable for the Flyte SDK and command line." value={made.flyteApiKey} />
+      )}
       <Notice tone="warning">Anyone with this secret can do what the key can. Keep it in a secret store.</Notice>
       <DialogActions>
         <Button kind="primary" onClick={onClose}>
