@@ -403,7 +403,7 @@ func TestSigningInWithAKey(t *testing.T) {
 		Name: "a pipeline", Roles: []*accessv1.KeyRole{{Role: "viewer", Scope: &accessv1.Scope{}}},
 	})
 	require.NoError(t, err)
-	require.Empty(t, made.GetFlyteApiKey(), "the SDK would send the secret to whoever serves port 443")
+	require.Empty(t, made.GetFlyteApiKey(), "the SDK would send the secret to port 443")
 
 	program := server.browser(t)
 	client := program.commandLine()

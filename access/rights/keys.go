@@ -106,7 +106,7 @@ func (h KeyHandler) lifetime(request *accessv1.CreateKeyRequest) (time.Duration,
 }
 
 // FlyteAPIKey is a key as the variable FLYTE_API_KEY takes it, for an installation at a URL. It has no place for a port, and clients use
-// 443: so it is empty for an installation at another one, whose secret they would send to whoever serves that port.
+// 443: so it is empty for an installation at another one, or they would send the secret to another server.
 func FlyteAPIKey(publicURL, id, secret string) string {
 	at, err := url.Parse(publicURL)
 	if err != nil || at.Hostname() == "" || at.Port() != "443" && (at.Port() != "" || at.Scheme != "https") {
