@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +30,10 @@ func (s *Service) followEvents(ctx context.Context) {
 	}
 }
 
+// generated matches what the API server appends to the name of an object that an operator creates for that of an attempt, such as a
+// RayCluster.
+var generated = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}$`)
+
 // happened passes what the cluster says about an object on to the reconciler of its attempt. Most Events concern other objects.
 func (s *Service) happened(ctx context.Context, about corev1.ObjectReference, h happenings.Happening) {
 	var key types.NamespacedName
@@ -43,7 +48,7 @@ func (s *Service) happened(ctx context.Context, about corev1.ObjectReference, h 
 			h.Message = podsecret.CleanText(ctx, s.secret, pod, h.Message)
 		}
 	} else {
-		key, attempt, found = splitName(about.Namespace, about.Name)
+		key, attempt, found = splitName(about.Namespace, generated.ReplaceAllString(about.Name, ""))
 	}
 	if !found {
 		return

@@ -65,6 +65,13 @@ func TestEventsOfPodsAreShown(t *testing.T) {
 	say(corev1.EventTypeNormal, "Started", "Started container main", true)
 	say(corev1.EventTypeWarning, "FailedMount", "of a predecessor", false)
 	say(corev1.EventTypeNormal, "TriggeredScaleUp", "pod triggered scale-up", true)
+	number++
+	_, err := h.Clientset.CoreV1().Events(pod.Namespace).Create(t.Context(), &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s.%d", pod.Name, number)}, Type: corev1.EventTypeNormal, Reason: "DeletedWorkerPod",
+		Message:        "Deleted worker Pod",
+		InvolvedObject: corev1.ObjectReference{Kind: "RayCluster", Namespace: pod.Namespace, Name: pod.Name + "-2lpd8"},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
 	say(corev1.EventTypeWarning, "FailedMount", "secret \"s\" not found", true)
 	h.record.await(t, "the warning is recorded", func() bool { return len(h.record.said(action, "FailedMount")) > 0 })
 	close(end)
@@ -73,6 +80,7 @@ func TestEventsOfPodsAreShown(t *testing.T) {
 
 	require.Len(t, h.record.said(action, "Unhealthy"), 1, "repeated, and told once")
 	require.Len(t, h.record.said(action, "TriggeredScaleUp"), 1)
+	require.Len(t, h.record.said(action, "DeletedWorkerPod"), 1, "of the cluster that an operator created for the attempt's object")
 	require.Empty(t, h.record.said(action, "Started"), "every start has it")
 	mounts := h.record.said(action, "FailedMount")
 	require.Len(t, mounts, 1)

@@ -107,6 +107,9 @@ func (w *Watcher) follow(ctx context.Context, version string) (string, error) {
 var usual = map[string]bool{
 	"Scheduled": true, "Created": true, "Started": true, "Killing": true, "SuccessfulCreate": true, "SuccessfulDelete": true, "Completed": true,
 	"SandboxChanged": true,
+	// KubeRay creates a cluster.
+	"CreatedHeadPod": true, "CreatedWorkerPod": true, "CreatedService": true, "CreatedServiceAccount": true, "CreatedRole": true,
+	"CreatedRoleBinding": true, "CreatedIngress": true, "CreatedRoute": true,
 }
 
 // unusual selects the Events of other reasons, so that those of every start need not be sent and decoded.
