@@ -284,6 +284,22 @@ def test_a_killed_worker(bed: Bed, gang: Gang):
     gone(bed, run)
 
 
+@of("PyTorchJob", "TFJob")
+def test_an_evicted_worker_costs_the_task_nothing(bed: Bed, gang: Gang):
+    """The task has no retries. The operator calls its job failed as soon as the deletion begins, and the other members fail after it."""
+    gang.hold(bed)
+    run = bed.run(gang)
+    gang.held(bed)
+    pod = next(p for p in bed.cluster.pods(run.name) if p.metadata.labels["training.kubeflow.org/replica-index"] == "1")
+    bed.cluster.evict(pod)
+    attempts = eventually(lambda: len(a := details(run).pb2.attempts) == 2 and a, what="another attempt begins")
+    lost = attempts[0].error_info
+    assert lost.kind == 2 and lost.code in ("Evicted", "UnexpectedObjectDeletion", "ResourceDeletedExternally"), lost
+    gang.go()
+    assert succeed(bed, run)[0] == bed.framework.result
+    gone(bed, run)
+
+
 @of("Ray")
 def test_a_lost_head(bed: Bed, gang: Gang):
     """KubeRay starts another head, and submits the program to it again."""

@@ -66,6 +66,11 @@ class Cluster:
     def pods(self, run: str) -> list:
         return [p for p in self.core.list_namespaced_pod(NAMESPACE).items if run in (p.metadata.labels or {}).get("flyte.org/task-action", "")]
 
+    def evict(self, pod) -> None:
+        """Evicts a pod, as the drain of its node does."""
+        meta = kubernetes.client.V1ObjectMeta(name=pod.metadata.name, namespace=pod.metadata.namespace)
+        self.core.create_namespaced_pod_eviction(meta.name, meta.namespace, kubernetes.client.V1Eviction(metadata=meta))
+
     def left(self, run: str, *kinds: tuple[str, str, str]) -> list[str]:
         """What exists of a run: its pods, Jobs, Deployments, Services and objects of these kinds."""
         found = [f"pod {p.metadata.name}" for p in self.pods(run)]
