@@ -98,15 +98,15 @@ def home(tmp_path_factory: pytest.TempPathFactory):
     return path
 
 
-def connect(instance: Server) -> None:
-    """Configures this process's SDK for a server."""
+def connect(instance: Server, root: pathlib.Path = ROOT) -> None:
+    """Configures this process's SDK for a server. Tasks are in modules below root."""
     flyte.init(
         endpoint=f"dns:///{instance.endpoint}",
         insecure=True,
         project="flytesnacks",
         domain="development",
         image_builder="remote",
-        root_dir=ROOT,
+        root_dir=root,
     )
 
 

@@ -379,6 +379,25 @@ def test_the_definition_is_deleted_and_comes_back(bed: Bed, gang: Gang):
     gone(bed, run)
 
 
+EXAMPLES = {
+    "JobSet": ("clustered_task", "rank 0 of 2"), "PyTorchJob": ("pytorch_gang", 3.0), "TrainJob": ("pytorch_gang", 3.0), "Dask": ("dask_cluster", 285),
+    "Ray": ("ray_cluster", 285),
+}
+
+
+@of(*EXAMPLES)
+def test_the_example(bed: Bed, request, monkeypatch: pytest.MonkeyPatch):
+    """examples/operators as it is, but for what one machine needs."""
+    name, result = EXAMPLES[request.node.callspec.params["bed"]]
+    monkeypatch.syspath_prepend(str(operators.ROOT / "examples" / "operators"))
+    example = importlib.import_module(name)
+    task = importlib.import_module("flows.on_ray").on_one_machine(example.main) if name == "ray_cluster" else example.main
+    connect(bed.server, operators.ROOT / "examples" / "operators")
+    run = flyte.run(task)
+    assert succeed(bed, run)[0] == result
+    gone(bed, run)
+
+
 @of("JobSet")
 def test_a_restart_is_told(bed: Bed, gang: Gang):
     gang.plan(1, "exit")

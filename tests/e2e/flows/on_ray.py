@@ -20,14 +20,23 @@ PATIENCE = {
     "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0", "RAY_agent_register_timeout_ms": "300000", "RAY_health_check_timeout_ms": "60000",
     "RAY_health_check_initial_delay_ms": "60000",
 }
+# Ray has sockets in its directory, and their paths must be short.
+HEAD = HeadNodeConfig(ray_start_params={**STORE, "temp-dir": "/tmp/ray-of-operators"})
 env = flyte.TaskEnvironment(
     name="on_ray", resources=SMALL, env_vars=PATIENCE,
     plugin_config=RayJobConfig(
-        # Ray has sockets in its directory, and their paths must be short.
-        head_node_config=HeadNodeConfig(ray_start_params={**STORE, "temp-dir": "/tmp/ray-of-operators"}),
+        head_node_config=HEAD,
         worker_node_config=[WorkerNodeConfig(group_name="workers", replicas=1, ray_start_params=STORE)],
     ),
 )
+
+
+def on_one_machine(task):
+    """The task with a cluster whose nodes share one busy machine."""
+    task.plugin_config.head_node_config = HEAD
+    for group in task.plugin_config.worker_node_config:
+        group.ray_start_params = STORE
+    return task.override(env_vars=PATIENCE)
 
 
 @ray.remote
