@@ -314,10 +314,36 @@ test("an operator keeps the accounts, and a group of an account gives its role a
   await theirs.context().close();
 });
 
+test("an operator adds a cluster, replaces its credential and removes it", async ({ page }) => {
+  await page.goto("/v2/clusters");
+  await enter(page, "admin");
+  await page.waitForURL("**/v2/clusters");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Add cluster" }).click();
+  await dialog.getByLabel("Name").fill("far-east");
+  await dialog.getByRole("button", { name: "Add" }).click();
+  await expect(dialog.getByLabel("Secret", { exact: true })).toHaveValue(/^fbc_\w{42}$/);
+  await dialog.getByRole("button", { name: "Done" }).click();
+  const row = page.getByTestId("cluster-row").filter({ hasText: "far-east" });
+  await expect(row).toContainText("never used");
+  await row.getByRole("button", { name: "Issue a credential for far-east" }).click();
+  await dialog.getByRole("button", { name: "Issue" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await expect(row.getByRole("listitem")).toHaveCount(2);
+  await row.getByRole("button", { name: /^Revoke/ }).first().click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await expect(row).toContainText("revoked");
+  if (process.env["CONSOLE_PICTURES"] !== undefined) await page.screenshot({ path: `${process.env["CONSOLE_PICTURES"]}/clusters.png` });
+  await row.getByRole("button", { name: "Remove far-east" }).click();
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await expect(row).toHaveCount(0);
+});
+
 const screens: readonly { readonly name: string; readonly path: string; readonly shows: string }[] = [
   { name: "me", path: "/v2/me", shows: "Change password" },
   { name: "accounts", path: "/v2/accounts", shows: "Local accounts" },
   { name: "keys", path: "/v2/keys", shows: "API keys" },
+  { name: "clusters", path: "/v2/clusters", shows: "Clusters" },
   { name: "members", path: `${place}/members`, shows: "What each role may do" },
   { name: "audit", path: "/v2/audit", shows: "Audit" },
   { name: "explain", path: "/v2/explain?permission=run.create&project=flytesnacks&member=vera", shows: "The bindings that allow it|What the member has there" },

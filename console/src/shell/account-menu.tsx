@@ -101,6 +101,13 @@ function Pages({ me, onGo }: { readonly me: GetMeResponse; readonly onGo: () => 
       </Link>
     ),
   ];
+  if (can(me, "cluster.view", everywhere)) {
+    links.push(
+      <Link key="clusters" to="/clusters" onClick={onGo}>
+        Clusters
+      </Link>,
+    );
+  }
   if (!me.open && can(me, "account.view", everywhere)) {
     links.push(
       <Link key="accounts" to="/accounts" onClick={onGo}>

@@ -69,6 +69,11 @@ const accounts = createRoute({
   validateSearch: AccountsSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/access/accounts-page")), "AccountsPage"),
 });
+const clusters = createRoute({
+  getParentRoute: () => root,
+  path: "/clusters",
+  component: lazyRouteComponent(() => chunk(() => import("@/features/clusters/page")), "ClustersPage"),
+});
 const audit = createRoute({
   getParentRoute: () => root,
   path: "/audit",
@@ -217,6 +222,7 @@ const tree = root.addChildren([
   me,
   accounts,
   keys,
+  clusters,
   audit,
   explain,
   place.addChildren([

@@ -5,7 +5,7 @@ import { client } from "@/api/transport";
 import { useHere } from "@/app/places";
 import { Button } from "@/design/button";
 import { ChangeForm, useChange, type ChangeProps } from "@/design/change-form";
-import { CopyButton } from "@/design/copy";
+import { CopyField } from "@/design/copy-field";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input, Select } from "@/design/field";
 import { Notice } from "@/design/notice";
@@ -105,12 +105,12 @@ function CreateForm({ onCancel, onMade, ...props }: CreateFormProps) {
 function Secret({ made, onClose }: { readonly made: CreateKeyResponse; readonly onClose: () => void }) {
   return (
     <div className={css["section"]}>
-      <Shown label="Secret" hint="Sent as a bearer token, or as the client secret." value={made.secret} />
-      <Shown label="Client ID" hint="For clients that sign in with a client secret." value={made.key?.id ?? ""} />
+      <CopyField label="Secret" hint="Sent as a bearer token, or as the client secret." value={made.secret} />
+      <CopyField label="Client ID" hint="For clients that sign in with a client secret." value={made.key?.id ?? ""} />
       {made.flyteApiKey === "" ? (
         <p className={css["muted"]}>There is no FLYTE_API_KEY: with it, clients would use port 443, and this server is at another one.</p>
       ) : (
-        <Shown label="FLYTE_API_KEY" hint="The value of this variable for the Flyte SDK and command line." value={made.flyteApiKey} />
+        <CopyField label="FLYTE_API_KEY" hint="The value of this variable for the Flyte SDK and command line." value={made.flyteApiKey} />
       )}
       <Notice tone="warning">Anyone with this secret can do what the key can. Keep it in a secret store.</Notice>
       <DialogActions>
@@ -119,19 +119,6 @@ function Secret({ made, onClose }: { readonly made: CreateKeyResponse; readonly 
         </Button>
       </DialogActions>
     </div>
-  );
-}
-
-function Shown({ label, hint, value }: { readonly label: string; readonly hint: string; readonly value: string }) {
-  return (
-    <Field label={label} hint={hint}>
-      {(control) => (
-        <span style={{ display: "flex", gap: "var(--space-2)", alignItems: "center" }}>
-          <Input {...control} readOnly value={value} style={{ flex: 1, fontFamily: "var(--mono)" }} onFocus={(event) => event.target.select()} />
-          <CopyButton text={value} label={`Copy ${label}`} />
-        </span>
-      )}
-    </Field>
   );
 }
 

@@ -1,0 +1,148 @@
+import { useState } from "react";
+import { ClusterRegistryService, type Credential } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import { client } from "@/api/transport";
+import { Button } from "@/design/button";
+import { ChangeForm, useChange, type ChangeProps } from "@/design/change-form";
+import { CopyField } from "@/design/copy-field";
+import { Dialog, DialogActions } from "@/design/dialog";
+import { Field, Input } from "@/design/field";
+import { Notice } from "@/design/notice";
+import css from "@/design/page.module.css";
+
+/** What is done to the clusters. */
+export type ClusterChange =
+  | { readonly kind: "add" }
+  | { readonly kind: "issue" | "remove"; readonly name: string }
+  | { readonly kind: "revoke"; readonly credential: Credential };
+
+interface Issued {
+  readonly name: string;
+  readonly secret: string;
+}
+
+const title = (change: ClusterChange): readonly [title: string, description: string] => {
+  switch (change.kind) {
+    case "add":
+      return ["Add cluster", "Its controller connects to this server with a credential of its own, and sees nothing of other clusters."];
+    case "issue":
+      return [`Issue a credential for ${change.name}`, "The others stay valid. Revoke the old one once the controller uses the new one."];
+    case "remove":
+      return [`Remove ${change.name}`, "All its credentials end at once. Work that is there is not moved."];
+    case "revoke":
+      return [`Revoke ${change.credential.id}`, "A controller that uses it is refused at once. This cannot be undone."];
+  }
+};
+
+/** The dialog for a change of the clusters; none if it is undefined. A new secret is shown once. */
+export function ClusterDialogs({ change, onClose, onChanged }: ChangeProps & { readonly change: ClusterChange | undefined }) {
+  const [issued, setIssued] = useState<Issued>();
+  const close = () => {
+    setIssued(undefined);
+    onClose();
+  };
+  const [heading, description] = issued
+    ? [`Credential of ${issued.name}`, "Copy the secret now. It cannot be shown again."]
+    : change
+      ? title(change)
+      : ["", ""];
+  return (
+    // The secret goes only by the button.
+    <Dialog open={change !== undefined} onClose={issued ? () => undefined : close} wide={issued !== undefined} title={heading} description={description}>
+      {issued && <Secret {...issued} onClose={close} />}
+      {!issued && change && <Form change={change} onCancel={close} onChanged={onChanged} onIssued={setIssued} />}
+    </Dialog>
+  );
+}
+
+interface FormProps {
+  readonly change: ClusterChange;
+  readonly onCancel: () => void;
+  readonly onChanged: () => void;
+  readonly onIssued: (issued: Issued) => void;
+}
+
+function Form({ change, onCancel, onChanged, onIssued }: FormProps) {
+  const registry = client(ClusterRegistryService);
+  const props = { onCancel, onChanged };
+  switch (change.kind) {
+    case "add":
+      return <AddForm {...props} onIssued={onIssued} />;
+    case "issue": {
+      const { name } = change;
+      const issue = () => registry.issueCredential({ cluster: name }).then(({ secret }) => onIssued({ name, secret }));
+      return <Confirm label="Issue" {...props} stays send={issue} done={`Credential of ${name} issued`} />;
+    }
+    case "remove": {
+      const { name } = change;
+      return <Confirm label="Remove" danger {...props} send={() => registry.removeCluster({ name })} done={`Cluster ${name} removed`} />;
+    }
+    case "revoke": {
+      const { id } = change.credential;
+      return <Confirm label="Revoke" danger {...props} send={() => registry.revokeCredential({ id })} done={`Credential ${id} revoked`} />;
+    }
+  }
+}
+
+interface ConfirmProps {
+  readonly label: string;
+  readonly danger?: true;
+  /** The dialog stays open and shows the result. */
+  readonly stays?: true;
+  readonly onCancel: () => void;
+  readonly onChanged: () => void;
+  readonly send: () => Promise<unknown>;
+  readonly done: string;
+}
+
+function Confirm({ label, danger, stays, onCancel, onChanged, send, done }: ConfirmProps) {
+  const { change, ...state } = useChange({ onChanged, onClose: stays ? () => undefined : onCancel });
+  return (
+    <ChangeForm label={label} kind={danger ? "danger" : "primary"} {...state} onClose={onCancel} onSubmit={() => change(send, done)}>
+      {null}
+    </ChangeForm>
+  );
+}
+
+const nameError = (name: string): string =>
+  /^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/.test(name) ? "" : "1 to 32 lower-case letters, digits and dashes, such as east.";
+
+function AddForm({ onCancel, onChanged, onIssued }: Omit<FormProps, "change">) {
+  const [name, setName] = useState("");
+  const [tried, setTried] = useState(false);
+  const { change, ...state } = useChange({ onChanged, onClose: () => undefined });
+  return (
+    <ChangeForm
+      label="Add"
+      {...state}
+      onClose={onCancel}
+      onSubmit={() => {
+        setTried(true);
+        if (nameError(name) !== "") return;
+        const add = () =>
+          client(ClusterRegistryService)
+            .addCluster({ name })
+            .then(({ secret }) => onIssued({ name, secret }));
+        change(add, `Cluster ${name} added`);
+      }}
+    >
+      <Field label="Name" hint="The cluster.id of its controller, and what queues call it." error={tried ? nameError(name) : ""}>
+        {(control) => <Input {...control} autoComplete="off" autoCapitalize="none" maxLength={32} value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+    </ChangeForm>
+  );
+}
+
+function Secret({ name, secret, onClose }: Issued & { readonly onClose: () => void }) {
+  return (
+    <div className={css["section"]}>
+      <CopyField label="Secret" hint="For controlPlane.credentialFile of its controller, or the Secret that the chart names in controlPlane.credentialSecret." value={secret} />
+      <CopyField label="cluster.id" hint="In the configuration of the controller." value={name} />
+      <Notice tone="warning">Anyone with this secret can act as the controller of {name}. Keep it in a secret store.</Notice>
+      <DialogActions>
+        <Button kind="primary" onClick={onClose}>
+          Done
+        </Button>
+      </DialogActions>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import { useState } from "react";
+import { ClusterRegistryService, type Cluster } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import { client } from "@/api/transport";
+import { usePages } from "@/api/use-pages";
+import { useTitle } from "@/app/title";
+import { Button } from "@/design/button";
+import { dateOf } from "@/design/format";
+import { ListPage } from "@/design/list-page";
+import { Empty } from "@/design/notice";
+import { Note, type Column } from "@/design/table";
+import { When } from "@/design/time";
+import { everywhere } from "@/entities/access/rights";
+import { useDenied, useMayRead } from "@/entities/access/use-denied";
+import { Credentials } from "./credentials";
+import { ClusterDialogs, type ClusterChange } from "./dialogs";
+import css from "@/design/page.module.css";
+
+/** The registered clusters and the credentials of their controllers, for operators. */
+export function ClustersPage() {
+  const [change, setChange] = useState<ClusterChange>();
+  const { listClusters, addCluster, issueCredential, removeCluster } = ClusterRegistryService.method;
+  const noView = useDenied(listClusters, everywhere);
+  const noAdd = useDenied(addCluster, everywhere);
+  const noIssue = useDenied(issueCredential, everywhere);
+  const noRemove = useDenied(removeCluster, everywhere);
+  useTitle("Clusters");
+  const { answer, rows } = usePages(
+    ["clusters"],
+    (token, signal) => client(ClusterRegistryService).listClusters({ limit: 100, token }, { signal }),
+    (page) => page.clusters,
+    { enabled: useMayRead(noView) },
+  );
+  const columns: readonly Column<Cluster>[] = [
+    {
+      label: "Name",
+      cell: ({ name, createdBy, createdAt }) => (
+        <>
+          {name}
+          <Note>
+            Added by {createdBy} <When at={dateOf(createdAt)} relative />
+          </Note>
+        </>
+      ),
+    },
+    { label: "Credentials", cell: ({ credentials }) => <Credentials of={credentials} onRevoke={(credential) => setChange({ kind: "revoke", credential })} />, wrap: true },
+    {
+      label: "Actions",
+      hideLabel: true,
+      cell: ({ name }) => (
+        <div className={css["inline"]}>
+          <Button small denied={noIssue} onClick={() => setChange({ kind: "issue", name })} aria-label={`Issue a credential for ${name}`}>
+            Issue credential
+          </Button>
+          <Button small denied={noRemove} onClick={() => setChange({ kind: "remove", name })} aria-label={`Remove ${name}`}>
+            Remove
+          </Button>
+        </div>
+      ),
+    },
+  ];
+  return (
+    <ListPage
+      title="Clusters"
+      what="clusters"
+      label="Clusters"
+      head={
+        <div className={css["actions"]}>
+          <Button kind="primary" denied={noAdd} onClick={() => setChange({ kind: "add" })}>
+            Add cluster
+          </Button>
+        </div>
+      }
+      empty={
+        <Empty title="No registered clusters">
+          <p>The server runs tasks on its own cluster. Add another one to get the credential with which its controller connects.</p>
+        </Empty>
+      }
+      denied={noView}
+      answer={answer}
+      rows={rows}
+      columns={columns}
+      keyOf={({ name }) => name}
+      attributesOf={({ name }) => ({ "data-testid": "cluster-row", "data-name": name })}
+    >
+      <ClusterDialogs change={change} onClose={() => setChange(undefined)} onChanged={() => void answer.refetch()} />
+    </ListPage>
+  );
+}
