@@ -40,6 +40,7 @@ const (
 	accounts  = "/flytebinary.access.v1.AccountService/"
 	roles     = "/flytebinary.access.v1.AccessService/"
 	keys      = "/flytebinary.access.v1.KeyService/"
+	registry  = "/flytebinary.clusters.v1.ClusterRegistryService/"
 	backfills = "/flytebinary.insight.v1.TriggerInsightService/"
 	children  = "/flyteidl2.actions.ActionsService/"
 	apps      = "/flyteidl2.app.AppService/"
@@ -80,9 +81,15 @@ var samples = map[string]sample{
 		given: []string{roles + "PutRole"},
 		body:  `{"member": {"kind": "MEMBER_KIND_USER", "name": "eve"}, "role": "NAME", "scope": {"project": "mine"}}`,
 	},
-	roles + "DeleteBinding": {given: []string{roles + "PutRole", roles + "CreateBinding"}, id: "binding", body: `{"id": "$ID", "scope": {"project": "mine"}}`},
-	keys + "CreateKey":      {body: `{"name": "NAME", "roles": [{"role": "viewer", "scope": {}}]}`},
-	keys + "RevokeKey":      {given: []string{keys + "CreateKey"}, id: "key", body: `{"id": "$ID"}`},
+	roles + "DeleteBinding":      {given: []string{roles + "PutRole", roles + "CreateBinding"}, id: "binding", body: `{"id": "$ID", "scope": {"project": "mine"}}`},
+	keys + "CreateKey":           {body: `{"name": "NAME", "roles": [{"role": "viewer", "scope": {}}]}`},
+	registry + "AddCluster":      {body: `{"name": "NAME"}`},
+	registry + "IssueCredential": {given: []string{registry + "AddCluster"}, body: `{"cluster": "NAME"}`},
+	registry + "RevokeCredential": {
+		given: []string{registry + "AddCluster", registry + "IssueCredential"}, id: "credential", body: `{"id": "$ID"}`,
+	},
+	registry + "RemoveCluster": {given: []string{registry + "AddCluster"}, body: `{"name": "NAME"}`},
+	keys + "RevokeKey":         {given: []string{keys + "CreateKey"}, id: "key", body: `{"id": "$ID"}`},
 
 	accounts + "CreateAccount":  {body: `{"account": {"name": "NAME"}, "password": "correct horse"}`},
 	accounts + "UpdateAccount":  {given: []string{accounts + "CreateAccount"}, body: `{"account": {"name": "NAME", "email": "new@example.com"}}`},
