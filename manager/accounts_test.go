@@ -85,9 +85,12 @@ func TestARemovedAccountHasNothingLeft(t *testing.T) {
 	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err), "%v", err)
 
 	audit := accessv1connect.NewAuditServiceClient(admin.http, server.url)
-	found, err := audit.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{Permission: "account.delete", Subject: "admin"})
-	require.NoError(t, err)
-	require.NotEmpty(t, found.GetEvents())
+	var found *accessv1.SearchAuditResponse
+	require.Eventually(t, func() bool { // the record is searched a moment later
+		found, err = audit.SearchAudit(t.Context(), &accessv1.SearchAuditRequest{Permission: "account.delete", Subject: "admin"})
+		require.NoError(t, err)
+		return len(found.GetEvents()) > 0
+	}, time.Minute, 10*time.Millisecond)
 	for _, event := range found.GetEvents() {
 		require.Contains(t, []string{"account admin", "account grace"}, strings.Join(event.GetResources(), ","))
 	}

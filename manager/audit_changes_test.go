@@ -62,14 +62,14 @@ type audited struct {
 	answers map[string]string // of the calls that made something, by procedure and name
 }
 
-func startAudited(t *testing.T) *audited {
+func startAudited(t *testing.T, changes ...func(*configuration.Config)) *audited {
 	t.Helper()
 	var database string
 	a := &audited{T: t, answers: map[string]string{}}
-	a.url = startWithRoles(t, func(c *configuration.Config) {
+	a.url = startWithRoles(t, append(changes, func(c *configuration.Config) {
 		c.Access.Local = access.LocalConfig{Enabled: true, AdminPassword: "correct horse"}
 		database, a.storage = c.Database.URL, c.Storage.URL
-	})
+	})...)
 	var err error
 	a.db, err = pgx.Connect(t.Context(), database)
 	require.NoError(t, err)

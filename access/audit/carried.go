@@ -59,7 +59,7 @@ func (r record) Queue(statements *pgx.Batch) error {
 // Committed implements pgdb.Record.
 func (r record) Committed() {
 	if r.made.CompareAndSwap(false, true) {
-		r.recorder.add(r.end)
+		r.recorder.addMade(r.end)
 	}
 }
 
@@ -83,7 +83,7 @@ func (r *Recorder) Queue(statements *pgx.Batch, calls []context.Context) error {
 func (r *Recorder) Committed(calls []context.Context) {
 	for _, call := range calls {
 		if c, ok := authz.RecordIn(call).(record); ok && c.made.CompareAndSwap(false, true) {
-			r.add(c.end)
+			r.addMade(c.end)
 		}
 	}
 }

@@ -32,6 +32,9 @@ const (
 	maxWritten = 1000
 	// gather is for how long events gather before they are written.
 	gather = 100 * time.Millisecond
+	// gatherMade is how often, at most, events are written that were committed with their changes: nothing is lost meanwhile. Each
+	// time is a transaction that the changes of others wait for, as they share its disk.
+	gatherMade = time.Second
 	// maxUnknown bounds the refusals of callers without a valid credential that are recorded a second. More are counted.
 	maxUnknown = 20
 )
@@ -54,6 +57,7 @@ type Recorder struct {
 	open  bool
 	begun *batch.Batcher[store.AuditEnd, struct{}]
 	wake  chan struct{} // holds a token when something waits
+	hurry chan struct{} // holds a token when something waits that is nowhere else
 
 	mu      sync.Mutex
 	waiting []store.AuditEnd // GUARDED_BY(mu): in the order of their ends
@@ -70,7 +74,7 @@ var (
 // NewRecorder returns an auditor that writes to a store. Events wait until Start. Where access is open, the changes of anonymous callers
 // are recorded too.
 func NewRecorder(s Store, open bool, clk clock.Clock, log zerolog.Logger) *Recorder {
-	r := &Recorder{store: s, open: open, clock: clk, log: log, wake: make(chan struct{}, 1)}
+	r := &Recorder{store: s, open: open, clock: clk, log: log, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 	r.begun = batch.New(batch.Config[store.AuditEnd, struct{}]{MaxWeight: maxBegun, Flush: r.begin, Clock: clk})
 	return r
 }
@@ -164,16 +168,31 @@ func (r *Recorder) admit(entry authz.Entry) bool {
 	return true
 }
 
+// add adds an event that is nowhere else.
 func (r *Recorder) add(end store.AuditEnd) {
+	r.addMade(end)
+	signal(r.hurry)
+}
+
+// addMade adds an event that was committed with its change.
+func (r *Recorder) addMade(end store.AuditEnd) {
 	r.mu.Lock()
 	if len(r.waiting) < maxWaiting {
 		r.waiting = append(r.waiting, end)
 	} else {
 		r.lost++
 	}
+	many := len(r.waiting) >= maxWritten
 	r.mu.Unlock()
+	signal(r.wake)
+	if many {
+		signal(r.hurry)
+	}
+}
+
+func signal(of chan struct{}) {
 	select {
-	case r.wake <- struct{}{}:
+	case of <- struct{}{}:
 	default:
 	}
 }
@@ -181,11 +200,15 @@ func (r *Recorder) add(end store.AuditEnd) {
 // write writes what waits until the context ends.
 func (r *Recorder) write(ctx context.Context) {
 	retries := backoff.New(gather, 10*time.Second)
+	var written time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.wake:
+		}
+		if soon := written.Add(gatherMade - gather).Sub(r.clock.Now()); soon > 0 && clock.Await(ctx, r.clock, soon, r.hurry) != nil {
+			return
 		}
 		pause := gather
 		for {
@@ -195,6 +218,7 @@ func (r *Recorder) write(ctx context.Context) {
 			err := r.flush(ctx)
 			if err == nil {
 				retries.Reset()
+				written = r.clock.Now()
 				break
 			}
 			pause = retries.Next()
