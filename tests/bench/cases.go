@@ -87,6 +87,10 @@ func cases(o options) []benchCase {
 			measureConnectors(o.jobs, o.concurrency, o.settle, o.quiet),
 		},
 		benchCase{
+			"rayjobs", fmt.Sprintf("%d plain pods that run at once, then %d RayJobs of three pods each, whose operator this process plays", o.rayJobs, o.rayJobs), true, false,
+			measureRayJobs(o.rayJobs, o.concurrency, o.quiet),
+		},
+		benchCase{
 			"apps", fmt.Sprintf("an app through the gateway and without it, starts from zero, and %d apps that sleep", o.apps), true, false,
 			appsCase{idle: o.apps, requests: o.requests, clients: o.concurrency, starts: o.starts, quiet: o.quiet, python: o.python}.measure,
 		},

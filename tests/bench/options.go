@@ -48,6 +48,7 @@ type options struct {
 	reused      int
 	jobs        int
 	settle      time.Duration
+	rayJobs     int
 	apps        int
 	python      string
 	requests    int
@@ -109,6 +110,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.reused, "reused", 3000, "children of a reusable environment")
 	flags.IntVar(&o.jobs, "jobs", 10_000, "jobs of a connector in flight at once")
 	flags.DurationVar(&o.settle, "settle", 5*time.Minute, "how long they run before they are measured: the pauses between looks grow to half a minute in five")
+	flags.IntVar(&o.rayJobs, "rayjobs", 500, "RayJobs that run at once, and as many plain pods")
 	flags.IntVar(&o.apps, "apps", 500, "apps that sleep")
 	flags.IntVar(&o.requests, "requests", 5000, "requests to an app in each turn, and those sent at a constant rate")
 	flags.IntVar(&o.starts, "starts", 10, "starts of an app that sleeps")
@@ -131,7 +133,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
-		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "reused": o.reused, "apps": o.apps, "requests": o.requests, "starts": o.starts, "rounds": o.rounds, "tasks": o.tasks, "soak": o.soak, "soakround": o.soakRound,
+		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "reused": o.reused, "apps": o.apps, "rayjobs": o.rayJobs, "requests": o.requests, "starts": o.starts, "rounds": o.rounds, "tasks": o.tasks, "soak": o.soak, "soakround": o.soakRound,
 	} {
 		if n <= 0 {
 			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)

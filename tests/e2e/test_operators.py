@@ -31,6 +31,7 @@ why_not = operators.missing()
 pytestmark = pytest.mark.skipif(bool(why_not), reason=why_not)
 
 JOBSETS = ("jobset.x-k8s.io", "v1alpha2", "jobsets")
+MPIJOBS = ("kubeflow.org", "v1", "mpijobs")
 TFJOBS = ("kubeflow.org", "v1", "tfjobs")
 TRAINJOBS = ("trainer.kubeflow.org", "v1alpha1", "trainjobs")
 RUNTIMES = ("trainer.kubeflow.org", "v1alpha1", "trainingruntimes")
@@ -69,6 +70,9 @@ FRAMEWORKS = {
     # The launchers of all members notice the end of one, and the error names the rank.
     "PyTorchJob": Framework("on_pytorch.meet", "pytorch", (operators.training,), (PYTORCHJOBS,), EXIT, "worker pod "),
     "TFJob": Framework("on_tensorflow.meet", "tensorflow", (operators.training,), (TFJOBS,), EXIT, r"(\S+ )?pod \S+-1"),
+    "MPIJob": Framework(
+        "on_mpi.meet", "mpi", (operators.training,), (MPIJOBS,), {0: "hold", 1: "exit"}, "(launcher pod .*)?.*members of the launcher ended with .*3",
+        logs=("the launcher is here",), victim="member-1", killed=".*members of the launcher ended with .*(137|-9)", role="launcher"),
     "TrainJob": Framework(
         "on_pytorch.meet", "trainjob", (operators.jobset, operators.trainer), (TRAINJOBS, RUNTIMES, JOBSETS), EXIT, "worker pod "),
     "Dask": Framework(
@@ -80,7 +84,7 @@ FRAMEWORKS = {
     "Spark": Framework(
         "on_spark.squares", "spark", (operators.spark,), (SPARKAPPLICATIONS,), {0: "raise"}, ".*the driver was told to fail",
         result="sum 285", logs=("the driver is here", "an executor is here"), holding=(0,), victim="worker-0", replaced=True, role="driver",
-        usual=("CreateContainerConfigError",)),  # Spark creates the driver before its configuration
+        usual=("CreateContainerConfigError", "FailedMount")),  # Spark creates the driver before its configuration
 }
 
 
@@ -322,7 +326,7 @@ def test_a_lost_driver(bed: Bed, gang: Gang):
     gang.held(bed)
     driver = next(p for p in bed.cluster.pods(run.name) if p.metadata.labels["flyte.org/role"] == "driver")
     bed.cluster.core.delete_namespaced_pod(driver.metadata.name, driver.metadata.namespace, grace_period_seconds=1)
-    failed(run, "driver pod ")
+    failed(run, ".*SparkApplication .* has failed without its main pod")
     assert details(run).error_info.kind == 2, "the system's"
     gone(bed, run)
 

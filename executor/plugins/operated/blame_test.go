@@ -48,6 +48,20 @@ func TestWhoIsToBlame(t *testing.T) {
 	}
 }
 
+// TestWhoDeletedThePod: an operator that keeps the pods of what has failed has not deleted the one that is gone.
+func TestWhoDeletedThePod(t *testing.T) {
+	p := &Plugin{kind: Kind{Object: schema.GroupVersionKind{Kind: "SparkApplication"}, KeepsPrimary: true}}
+	object := p.kind.Blank()
+	why := func(reading Reading, all ...members.Member) *failure.Failure { return p.withoutCulprit(object, reading, all) }
+	other := members.Member{Role: "executor", Pod: &corev1.Pod{}}
+	main := members.Member{Role: "driver", Primary: true, Pod: &corev1.Pod{}}
+	program, submission := Reading{ByUser: true, Reason: "FAILED", Message: "driver pod not found"}, Reading{Reason: "FAILED", Message: "no spark-submit"}
+	require.Equal(t, failure.DeletedExternally, why(program, other).Reason)
+	require.Contains(t, why(program).Message, "has failed without its main pod: FAILED: driver pod not found")
+	require.Equal(t, failure.GangFailed, why(program, other, main).Reason)
+	require.Equal(t, failure.OperatorFailed, why(submission).Reason)
+}
+
 // TestWhoseOutputsCount: outputs that the first pod wrote do not undo the failure of another pod. What the operator stopped when the
 // first pod crashed after that does not count.
 func TestWhoseOutputsCount(t *testing.T) {

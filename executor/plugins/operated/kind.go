@@ -44,6 +44,9 @@ type Kind struct {
 	// KeepsPods means that the operator deletes no pod that it does not start again: a pod without restarts that is being deleted, or
 	// missing, was deleted by the system.
 	KeepsPods bool
+	// KeepsPrimary means that the operator deletes no primary pod: one that is missing when the program has failed was deleted by
+	// someone else.
+	KeepsPrimary bool
 	// Companion is the kind of object that an attempt's object refers to, with the same name: Spec gives its specification to
 	// the Draft. It is created before the attempt's object and removed after it. Nil for none.
 	Companion *Companion

@@ -91,7 +91,7 @@ func (p *Plugin) fail(state *plugin.State, attempt *plugin.Attempt, object *unst
 	}
 	culprit := p.culprit(reading, all)
 	if culprit == nil {
-		state.Fail(withoutCulprit(object, reading))
+		state.Fail(p.withoutCulprit(object, reading, all))
 		return
 	}
 	state.Fail(culprit.State.Failure.In(culprit.String()))
@@ -127,12 +127,16 @@ func (p *Plugin) culprit(reading Reading, all []members.Member) *members.Member 
 }
 
 // withoutCulprit is the failure of an attempt for which no pod is to blame.
-func withoutCulprit(object *unstructured.Unstructured, reading Reading) *failure.Failure {
+func (p *Plugin) withoutCulprit(object *unstructured.Unstructured, reading Reading, all []members.Member) *failure.Failure {
+	said := strings.Trim(reading.Reason+": "+reading.Message, ": ")
+	if p.kind.KeepsPrimary && reading.ByUser && !slices.ContainsFunc(all, func(m members.Member) bool { return m.Primary }) {
+		return failure.New(failure.DeletedExternally, "%s %s has failed without its main pod: %s", object.GetKind(), object.GetName(), said)
+	}
 	reason := failure.OperatorFailed
 	if reading.ByUser || reading.Program {
 		reason = failure.GangFailed
 	}
-	return failure.New(reason, "%s %s: %s", object.GetKind(), object.GetName(), strings.Trim(reading.Reason+": "+reading.Message, ": "))
+	return failure.New(reason, "%s %s: %s", object.GetKind(), object.GetName(), said)
 }
 
 // ofLive is the state of an attempt that the operator has not settled.

@@ -29,6 +29,7 @@ func Definition(pods podspec.Config, own operated.Config) plugin.Definition {
 		Object:   schema.GroupVersionKind{Group: "sparkoperator.k8s.io", Version: "v1beta2", Kind: "SparkApplication"},
 		Resource: "sparkapplications", MaxName: maxName, Container: container,
 		Spec: build{account: own.SparkServiceAccount}.spec, Read: read, Primary: operated.HasRole(driver),
+		KeepsPrimary: true,
 	}, pods, own)
 }
 
@@ -40,7 +41,9 @@ func read(object *unstructured.Unstructured) operated.Reading {
 	case "COMPLETED":
 		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED}
 	case "FAILED":
-		reading.Phase, reading.ByUser = common.ActionPhase_ACTION_PHASE_FAILED, true
+		// One that was never submitted successfully ends as FAILED, too.
+		executions, _, _ := unstructured.NestedInt64(object.Object, "status", "executionAttempts")
+		reading.Phase, reading.ByUser = common.ActionPhase_ACTION_PHASE_FAILED, executions > 0
 	case "SUBMISSION_FAILED":
 		reading.Phase = common.ActionPhase_ACTION_PHASE_FAILED
 	case "SUBMITTED", "PENDING_RERUN", "PENDING_SUBMISSION", "FAILING", "SUCCEEDING":

@@ -192,6 +192,8 @@ func (c *Client) Enqueue(ctx context.Context, parent ident.Action, name string, 
 const (
 	retriedTask = "retried"
 	endlessTask = "endless"
+	// HeldTask runs until Release of the node.
+	HeldTask = "held"
 )
 
 // PythonTask is as large as what the SDK sends.

@@ -37,6 +37,7 @@ type node struct {
 	seen    map[types.UID]bool                 // GUARDED_BY(mu): not yet gone
 	started int                                // GUARDED_BY(mu)
 	wanted  map[ident.Action]chan<- Appearance // GUARDED_BY(mu)
+	held    []*corev1.Pod                      // GUARDED_BY(mu): they run until Release
 }
 
 // Appearance is a pod that was waited for.
@@ -99,7 +100,9 @@ func (n *node) see(object any) {
 	switch task, attempt := pod.Labels[v1.Group+"/task"], pod.Labels[v1.Group+"/attempt"]; {
 	case task == retriedTask && attempt == "1":
 		play = n.fail
-	case task == endlessTask, pod.Labels[LabelWorker] != "":
+	case task == HeldTask && (pod.Labels[labelRole] == "" || pod.Labels[labelRole] == submitter):
+		play = n.hold
+	case task == endlessTask, task == HeldTask, pod.Labels[LabelWorker] != "":
 		play = n.Run
 	case n.kubelet && n.events:
 		play = func(ctx context.Context, pod *corev1.Pod) error {
@@ -175,6 +178,34 @@ func (n *node) Run(ctx context.Context, pod *corev1.Pod) error {
 	return n.write(ctx, pod, corev1.PodRunning, func(now metav1.Time) corev1.ContainerState {
 		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
 	})
+}
+
+// hold lets a pod run until Release.
+func (n *node) hold(ctx context.Context, pod *corev1.Pod) error {
+	if err := n.Run(ctx, pod); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.held = append(n.held, pod)
+	return nil
+}
+
+// Held is how many pods run until Release.
+func (n *node) Held() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.held)
+}
+
+// Release ends the pods of HeldTask.
+func (n *node) Release(ctx context.Context) error {
+	n.mu.Lock()
+	held := n.held
+	n.held = nil
+	n.mu.Unlock()
+	_, err := Each(len(held), 32, func(i int) *corev1.Pod { return held[i] }, func(pod *corev1.Pod) error { return n.End(ctx, pod) })
+	return err
 }
 
 // End reports that a pod's process has succeeded.

@@ -140,6 +140,7 @@ def jobset(folder: pathlib.Path, cluster: Cluster) -> Operator:
 def training(folder: pathlib.Path, cluster: Cluster) -> Operator:
     """Version 1 of Kubeflow's training operator."""
     cluster.define("kubeflow.org_pytorchjobs.yaml", "kubeflow.org_mpijobs.yaml", "kubeflow.org_tfjobs.yaml")
+    cluster.names.commands["kubectl-delivery"] = ["true"]  # the image of this container of MPIJobs copies kubectl
     made = Operator("training", folder, cluster, str(BUILT / "training"))
     made.start()
     return made
