@@ -32,7 +32,8 @@ const submitter = "submitter"
 var rayJobResource = schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayjobs"}
 
 // RayJobs plays KubeRay: it gives each RayJob a head, its workers and the pod that submits, all at once, and writes what KubeRay
-// writes into the status: that the job runs, and that it is complete when the pod that submits has succeeded.
+// writes into the status: that the job runs, and that it is complete when the pod that submits has succeeded. It deletes the pods
+// of RayJobs that are gone, for the cluster of a stack has no garbage collector.
 type RayJobs struct {
 	cluster *cluster
 	objects dynamic.Interface
@@ -52,11 +53,17 @@ func (s *Stack) StartRayJobs(ctx context.Context) (*RayJobs, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	jobs := dynamicinformer.NewDynamicSharedInformerFactory(objects, 0)
-	_, err = jobs.ForResource(rayJobResource).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(object any) {
-		if job, ok := object.(*unstructured.Unstructured); ok {
-			r.working.Go(func() { _ = r.begin(running, job) }) // it fails only when the object is gone or the case ends
+	on := func(do func(context.Context, *unstructured.Unstructured) error) func(any) {
+		return func(object any) {
+			if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = gone.Obj
+			}
+			if job, ok := object.(*unstructured.Unstructured); ok {
+				r.working.Go(func() { _ = do(running, job) }) // it fails only when the object is gone or the case ends
+			}
 		}
-	}})
+	}
+	_, err = jobs.ForResource(rayJobResource).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: on(r.begin), DeleteFunc: on(r.collect)})
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -87,8 +94,8 @@ func (r *RayJobs) Close() error {
 	return nil
 }
 
-// begin creates the pods of a RayJob.
-func (r *RayJobs) begin(ctx context.Context, job *unstructured.Unstructured) error {
+// members are the templates of the pods of a RayJob, by what their names end in.
+func members(job *unstructured.Unstructured) map[string]map[string]any {
 	template := func(path ...string) map[string]any {
 		found, _, _ := unstructured.NestedMap(job.Object, append([]string{"spec"}, path...)...)
 		return found
@@ -102,7 +109,24 @@ func (r *RayJobs) begin(ctx context.Context, job *unstructured.Unstructured) err
 			wanted[fmt.Sprintf("worker-%d-%d", n, i)], _, _ = unstructured.NestedMap(group, "template")
 		}
 	}
-	for name, from := range wanted {
+	return wanted
+}
+
+// collect deletes the pods of a RayJob that is gone, as the garbage collector of a cluster does.
+func (r *RayJobs) collect(ctx context.Context, job *unstructured.Unstructured) error {
+	var failures []error
+	for name := range members(job) {
+		err := r.cluster.Client.CoreV1().Pods(job.GetNamespace()).Delete(ctx, job.GetName()+"-"+name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			failures = append(failures, err)
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// begin creates the pods of a RayJob.
+func (r *RayJobs) begin(ctx context.Context, job *unstructured.Unstructured) error {
+	for name, from := range members(job) {
 		made := &corev1.PodTemplateSpec{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, made); err != nil {
 			return err

@@ -122,6 +122,9 @@ class Names:
             {"op": "add", "path": "/spec/hostAliases", "value": [
                 {"ip": self.address(name, namespace), "hostnames": all_names(name, namespace)} for name in sorted({own, *wanted})]},
         ]
+        # The node has no measure for the disk that some ask for.
+        patch += [{"op": "add", "path": f"/spec/initContainers/{i}/resources", "value": {}}
+                  for i, c in enumerate(pod["spec"].get("initContainers", ())) if c["name"] in self.commands]
         patch += [{"op": "add", "path": f"/spec/{kind}/{i}/command", "value": self.commands[c["name"]]} for kind in ("initContainers", "containers")
                   for i, c in enumerate(pod["spec"].get(kind, ())) if c["name"] in self.commands and not c.get("command")]
         return admitted({"uid": uid, "allowed": True, "patchType": "JSONPatch", "patch": base64.b64encode(json.dumps(patch).encode()).decode()})
