@@ -26,11 +26,12 @@ type FakeParent struct {
 	Ended  chan struct{} // closed when the watch has ended
 
 	mu     sync.Mutex
-	ends   map[string]time.Time // GUARDED_BY(mu): when the watch had the end of each child
-	bad    []string             // GUARDED_BY(mu): children that did not succeed
-	last   time.Time            // GUARDED_BY(mu): when the last of ends came
-	change chan struct{}        // GUARDED_BY(mu): closed and replaced when ends grows
-	err    error                // GUARDED_BY(mu): how the watch ended
+	ends   map[string]time.Time          // GUARDED_BY(mu): when the watch had the end of each child
+	phases map[string]common.ActionPhase // GUARDED_BY(mu): how each of them ended
+	bad    []string                      // GUARDED_BY(mu): children that did not succeed
+	last   time.Time                     // GUARDED_BY(mu): when the last of ends came
+	change chan struct{}                 // GUARDED_BY(mu): closed and replaced when ends grows
+	err    error                         // GUARDED_BY(mu): how the watch ended
 }
 
 // StartFakeParent creates a run, lets its pod run and opens the watch.
@@ -68,7 +69,8 @@ func (p *FakeParent) Open(ctx context.Context) error {
 	}
 	p.Stream, p.Cancel, p.Ended = stream, cancel, make(chan struct{})
 	p.mu.Lock()
-	p.ends, p.change, p.err = map[string]time.Time{}, make(chan struct{}), nil
+	p.ends, p.phases = map[string]time.Time{}, map[string]common.ActionPhase{}
+	p.change, p.err = make(chan struct{}), nil
 	p.mu.Unlock()
 	for stream.Receive() {
 		if stream.Msg().GetControlMessage().GetSentinel() {
@@ -113,15 +115,19 @@ func (p *FakeParent) Seen() int {
 	return len(p.ends)
 }
 
-// note records the end of a child. A second end is a fault of the server: terminal phases are final.
+// note records the end of a child. Another end is a fault of the server: terminal phases are final. The same one may come again,
+// because a watch whose source was interrupted sends a second snapshot.
 func (p *FakeParent) note(name string, phase common.ActionPhase, message string) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, twice := p.ends[name]; twice {
-		p.bad = append(p.bad, name+": ended twice")
+		if before := p.phases[name]; before != phase {
+			p.bad = append(p.bad, fmt.Sprintf("%s: ended as %s, then as %s", name, before, phase))
+		}
 		return
 	}
+	p.phases[name] = phase
 	if phase != common.ActionPhase_ACTION_PHASE_SUCCEEDED {
 		p.bad = append(p.bad, fmt.Sprintf("%s: %s %s", name, phase, message))
 	}
