@@ -8,6 +8,7 @@ import importlib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -121,6 +122,8 @@ class Bed:
 
 @pytest.fixture(scope="module")
 def bed(request, tmp_path_factory: pytest.TempPathFactory, home):
+    if request.param == "Spark" and not shutil.which("java"):
+        pytest.skip("Spark needs Java 17, such as the package default-jre-headless")
     made = Bed(tmp_path_factory.mktemp("operators"), FRAMEWORKS[request.param])
     made.start()
     yield made
