@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
@@ -119,4 +123,104 @@ func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context
 		r.Add("signalled and seen", float64(n)/last.Sub(began).Seconds(), "/s")
 		return p.Finish(ctx)
 	}
+}
+
+// measureRayJobs runs n plain pods, then n RayJobs of three pods each, on the same server: how fast they begin and end, and what
+// one of them costs the server in CPU, and in memory while all run.
+func measureRayJobs(n, callers int, quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) (err error) {
+		operator, err := s.StartRayJobs(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, operator.Close()) }()
+		s.Env = append(s.Env, "FLYTE_EXECUTOR_PLUGINS_ENABLED=pod,ray")
+		defer func() { s.Env = s.Env[:len(s.Env)-1] }()
+		if err := s.RestartServer(ctx, r); err != nil {
+			return err
+		}
+		if err := s.WriteSleep(stack.HeldSleep, 0); err != nil {
+			return err
+		}
+		plain, ray := stack.PythonTask(stack.HeldTask), stack.PythonTask(stack.HeldTask)
+		ray.TaskTemplate.Type = "ray"
+		ray.TaskTemplate.Custom, err = structpb.NewStruct(map[string]any{"rayCluster": map[string]any{
+			"headGroupSpec":   map[string]any{},
+			"workerGroupSpec": []any{map[string]any{"groupName": "workers", "replicas": 1}},
+		}})
+		if err != nil {
+			return err
+		}
+		if err := measureHeldPods(ctx, s, r, heldPods{"plain pods", plain, n, callers, quiet}); err != nil {
+			return err
+		}
+		return measureHeldPods(ctx, s, r, heldPods{"RayJobs", ray, n, callers, quiet})
+	}
+}
+
+// heldPods is one kind of task whose attempts all run at once.
+type heldPods struct {
+	name       string
+	spec       *task.TaskSpec
+	n, callers int
+	quiet      time.Duration
+}
+
+func measureHeldPods(ctx context.Context, s *stack.Stack, r *figures.Result, h heldPods) error {
+	p, err := stack.StartFakeParent(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := stack.Pause(ctx, h.quiet); err != nil {
+		return err
+	}
+	before, _, err := figures.MemoryOf(s.Server.Pid())
+	if err != nil {
+		return err
+	}
+	usage, err := s.Usage()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if _, err := stack.Each(h.n, h.callers, childName, func(name string) error { return s.EnqueueJob(ctx, p.Action, name, h.spec) }); err != nil {
+		return fmt.Errorf("enqueue %s: %w", h.name, err)
+	}
+	for s.Node.Held() < h.n {
+		if err := stack.Pause(ctx, 20*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d %s run: %w", s.Node.Held(), h.n, h.name, err)
+		}
+	}
+	r.Add(h.name+", started", float64(h.n)/time.Since(began).Seconds(), "/s")
+	if err := stack.Pause(ctx, h.quiet); err != nil {
+		return err
+	}
+	during, _, err := figures.MemoryOf(s.Server.Pid())
+	if err != nil {
+		return err
+	}
+	r.Add(h.name+", memory of the server for each", max(0, during-before)*1024/float64(h.n), "KiB")
+	ending := time.Now()
+	if err := s.Node.Release(ctx); err != nil {
+		return err
+	}
+	last, err := p.AwaitAll(ctx, h.n)
+	if err != nil {
+		return err
+	}
+	r.Add(h.name+", ended", float64(h.n)/last.Sub(ending).Seconds(), "/s")
+	if err := settled(ctx, s, 1); err != nil { // the parent
+		return err
+	}
+	used, err := s.Usage()
+	if err != nil {
+		return err
+	}
+	spent := used.Since(usage)
+	r.Add(h.name+", finished actions", float64(h.n)/(last.Sub(ending)+ending.Sub(began)-h.quiet).Seconds(), "/s")
+	for _, process := range []string{stack.ServerName, stack.ApiserverName} {
+		r.Add(h.name+", CPU of the "+process+" for each", figures.Milliseconds(spent.CPU[process])/float64(h.n), "ms")
+	}
+	r.Add(h.name+", others meanwhile", spent.Others, "cores")
+	return p.Finish(ctx)
 }

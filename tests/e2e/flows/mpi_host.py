@@ -1,8 +1,8 @@
 """What a worker of an MPIJob runs in place of an ssh server: it starts one program, which the launcher writes into the directory of the host."""
 
 PROGRAM = """
-import os, pathlib, socket, subprocess, sys, tempfile, time
-place = pathlib.Path(tempfile.gettempdir()) / "mpi-hosts" / os.environ.get("HOSTNAME", socket.gethostname())
+import os, pathlib, socket, subprocess, sys, time
+place = pathlib.Path("/tmp/mpi-hosts") / os.environ.get("HOSTNAME", socket.gethostname())
 place.mkdir(parents=True)
 (place / "new").write_text(str(os.getpid()))
 (place / "new").rename(place / "host")

@@ -8,7 +8,6 @@ import os
 import pathlib
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 
 import flyte
@@ -63,7 +62,7 @@ def ended(place: pathlib.Path) -> int | None:
 def meet(folder: str) -> str:
     """Starts one member on each host, and fails when one of them has failed."""
     here = str(pathlib.Path(__file__).resolve().parent.parent)
-    places = [pathlib.Path(tempfile.gettempdir()) / "mpi-hosts" / host for host in hosts()]
+    places = [pathlib.Path("/tmp/mpi-hosts") / host for host in hosts()]
     print("the launcher is here", flush=True)
     for rank, place in enumerate(places):
         until(lambda: (place / "host").exists(), f"host {place.name}")
