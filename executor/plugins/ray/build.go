@@ -56,7 +56,7 @@ func runtimeEnv(wanted *plugins.RayJob) (string, error) {
 	if wanted.GetRuntimeEnvYaml() != "" {
 		return wanted.GetRuntimeEnvYaml(), nil
 	}
-	decoded, err := base64.StdEncoding.DecodeString(wanted.GetRuntimeEnv())
+	decoded, err := base64.StdEncoding.DecodeString(wanted.GetRuntimeEnv()) //nolint:staticcheck // deprecated, and all that older clients send
 	if err != nil {
 		return "", operated.Bad("runtime_env: want JSON in base64: %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 func TestTheRuntimeEnvironmentOfOlderClients(t *testing.T) {
 	env, err := runtimeEnv(&plugins.RayJob{RuntimeEnv: "eyJwaXAiOiBbIngiXX0="})
 	require.NoError(t, err)
-	require.Equal(t, `{"pip": ["x"]}`, env)
+	require.JSONEq(t, `{"pip": ["x"]}`, env)
 
 	env, err = runtimeEnv(&plugins.RayJob{RuntimeEnv: "eyJwaXAiOiBbIngiXX0=", RuntimeEnvYaml: "pip: [y]"})
 	require.NoError(t, err)
