@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -75,7 +76,7 @@ func (p *probe) absences(ctx context.Context) ([]Absence, error) {
 	if !slices.ContainsFunc(p.definitions, func(d plugin.Definition) bool { return len(d.Informers) > 0 }) {
 		return nil, nil
 	}
-	api, err := client.New(p.cluster, client.Options{Scheme: p.scheme, Mapper: p.mapper})
+	api, types, err := p.clients()
 	if err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
@@ -86,8 +87,10 @@ func (p *probe) absences(ctx context.Context) ([]Absence, error) {
 			if err != nil {
 				return nil, fmt.Errorf("plugin %s: informer: %w", definition.Name, err)
 			}
-			why, gone, err := p.served(ctx, api, kind)
-			if err != nil {
+			why, gone, err := "", definition.Install != "" && lacks(ctx, types, kind), error(nil)
+			if gone {
+				why = noKind(kind)
+			} else if why, gone, err = p.served(ctx, api, kind); err != nil {
 				return nil, fmt.Errorf("plugin %s: list %s: %w", definition.Name, kind.Kind, err)
 			}
 			if why == "" {
@@ -104,6 +107,30 @@ func (p *probe) absences(ctx context.Context) ([]Absence, error) {
 	return missing, nil
 }
 
+// clients are what the probe asks with. Both use one connection.
+func (p *probe) clients() (client.Client, rest.Interface, error) {
+	transport, err := rest.HTTPClientFor(p.cluster)
+	if err != nil {
+		return nil, nil, err
+	}
+	types, err := discovery.NewDiscoveryClientForConfigAndClient(p.cluster, transport)
+	if err != nil {
+		return nil, nil, err
+	}
+	api, err := client.New(p.cluster, client.Options{HTTPClient: transport, Scheme: p.scheme, Mapper: p.mapper})
+	return api, types.RESTClient(), err
+}
+
+// lacks reports whether the cluster surely does not have a kind. Asking the mapper for such a kind would build the whole mapper
+// again each time, which costs an idle server megabytes. Where the answer is something else, the list decides.
+func lacks(ctx context.Context, types rest.Interface, kind schema.GroupVersionKind) bool {
+	return apierrors.IsNotFound(types.Get().AbsPath("/apis", kind.Group, kind.Version).Do(ctx).Error())
+}
+
+func noKind(kind schema.GroupVersionKind) string {
+	return fmt.Sprintf("the cluster has no kind %s in %s", kind.Kind, kind.GroupVersion())
+}
+
 // served says why objects of a kind cannot be listed; empty if they can. Gone means that the cluster does not have the kind.
 func (p *probe) served(ctx context.Context, api client.Client, kind schema.GroupVersionKind) (why string, gone bool, err error) {
 	for _, namespace := range p.namespaces {
@@ -113,7 +140,7 @@ func (p *probe) served(ctx context.Context, api client.Client, kind schema.Group
 		switch {
 		case err == nil:
 		case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
-			return fmt.Sprintf("the cluster has no kind %s in %s", kind.Kind, kind.GroupVersion()), true, nil
+			return noKind(kind), true, nil
 		case apierrors.IsForbidden(err):
 			return fmt.Sprintf("the executor requires the right to list and watch %s in %s: %v", kind.Kind, kind.GroupVersion(), err), false, nil
 		default:

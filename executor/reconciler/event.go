@@ -41,7 +41,11 @@ func (r *Reconciler) addNotice(event *workflow.ActionEvent, notice plugin.Notice
 	if notice.Message == "" {
 		return
 	}
-	happened := r.reporter.Warning(notice.At, notice.Reason, notice.Message)
+	say := r.reporter.Warning
+	if notice.Expected {
+		say = r.reporter.Note
+	}
+	happened := say(notice.At, notice.Reason, notice.Message)
 	happened.SourceComponent = sourceNode
 	event.ClusterEvents = append(event.ClusterEvents, happened)
 }

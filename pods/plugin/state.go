@@ -69,6 +69,8 @@ type Notice struct {
 	Reason string
 	// Message is empty if there is nothing to say.
 	Message string
+	// Expected means that it is no reason to worry.
+	Expected bool
 	// At is when the node said it.
 	At time.Time
 }

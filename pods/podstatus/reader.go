@@ -23,6 +23,8 @@ const (
 	terminatingSlack = time.Minute
 	// noticeCondition is the condition with which a node says something about a pod although nothing has failed.
 	noticeCondition corev1.PodConditionType = "flyte.org/Notice"
+	// localCluster is the reason of the notice that a pod runs as a part of a cluster of processes on one machine.
+	localCluster = "LocalCluster"
 	// byItselfCondition is the condition with which a node says that it knows who ended a container as by a signal: the container
 	// that the message names.
 	byItselfCondition corev1.PodConditionType = "flyte.org/EndedByItself"
@@ -76,7 +78,9 @@ func (r *Reader) Observe(attempt *plugin.Attempt, pod *corev1.Pod) plugin.State 
 		state.Recheck = max(time.Second, pod.DeletionTimestamp.Add(terminatingSlack).Sub(now)+time.Second)
 	}
 	if condition := conditionOf(pod, noticeCondition); condition != nil && condition.Status == corev1.ConditionTrue {
-		state.Notice = plugin.Notice{Reason: condition.Reason, Message: condition.Message, At: condition.LastTransitionTime.Time}
+		state.Notice = plugin.Notice{
+			Reason: condition.Reason, Message: condition.Message, At: condition.LastTransitionTime.Time, Expected: condition.Reason == localCluster,
+		}
 	}
 	state.LogContext = logContext(pod, primaryName)
 	if state.Phase != common.ActionPhase_ACTION_PHASE_QUEUED {

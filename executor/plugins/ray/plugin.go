@@ -57,7 +57,7 @@ func read(object *unstructured.Unstructured) operated.Reading {
 		reading.ByUser = deployment == "ValidationFailed"
 	case "Initializing", "Waiting", "Retrying":
 		reading.Phase = common.ActionPhase_ACTION_PHASE_INITIALIZING
-		reading.Message = cmp.Or(reading.Message, "KubeRay creates the cluster")
+		reading.Message = cmp.Or(reading.Message, "the Ray cluster is being created")
 	case "Suspending", "Suspended":
 		reading.Suspended = true
 	default:

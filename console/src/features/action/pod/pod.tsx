@@ -77,7 +77,11 @@ function Pod({ pod, primary, cluster }: { readonly pod: PodLogContext; readonly 
           <Process key={container.containerName} container={container} kind="init" />
         ))}
         {pod.containers.map((container) => (
-          <Process key={container.containerName} container={container} kind={container.containerName === pod.primaryContainerName ? "primary" : ""} />
+          <Process
+            key={container.containerName}
+            container={container}
+            kind={pod.containers.length > 1 && container.containerName === pod.primaryContainerName ? "primary" : ""}
+          />
         ))}
       </ul>
     </li>
