@@ -196,6 +196,10 @@ differential: build-demo cluster-tools ## Run the same programs cold, warm and p
 connectors-crashes: postgres ## Kill a process at each step of a connector's job, and check that there is one job
 	go test -count=1 -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrash ./connectors
 
+.PHONY: audit-crashes
+audit-crashes: postgres ## Kill a server at each step of each change, and check that none lacks its audit record
+	go test -count=1 -timeout 60m -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrashLeaves ./manager
+
 .PHONY: connectors-plugins
 connectors-plugins: build-demo cluster-tools ## Run the SDK's plugins for BigQuery, Snowflake and Databricks against doubles of the clouds; installs 1.2 GB
 	@tools/python-env.sh .cache/connectors-python -r tests/e2e/requirements-connectors.txt
