@@ -15,10 +15,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
+	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/triggers"
 )
 
@@ -103,6 +106,26 @@ func (f *fixture) drained() {
 
 func (f *fixture) as(subject string) context.Context {
 	return authz.WithIdentity(f.t.Context(), authz.Identity{Kind: authz.User, Subject: subject, Name: subject})
+}
+
+// TestAVersionOfAnotherTenantFiresNothing: it has the name of the artifact that a trigger waits for, in another project or domain.
+func TestAVersionOfAnotherTenantFiresNothing(t *testing.T) {
+	f := newFixture(t, nil)
+	_, err := f.tasks.DeployTask(f.as("ada"), deploy("v1", triggered("on_m", onArtifact("m", "region", "us"))))
+	require.NoError(t, err)
+	f.start(f.replica(nil))
+	projects := projectconnect.NewProjectServiceClient(rpc.InProcess(f.mux), rpc.InProcessURL)
+	_, err = projects.CreateProject(t.Context(), &project.CreateProjectRequest{Project: &project.Project{Id: "theirs"}})
+	require.NoError(t, err)
+	for _, place := range []struct{ project, domain string }{{"theirs", domainID}, {projectID, "production"}} {
+		theirs := versionOf("m", "1", 44, "region", "us")
+		theirs.GetArtifactId().Name = &artifact.ArtifactName{Project: place.project, Domain: place.domain, Name: "m"}
+		f.create(theirs, nil)
+	}
+	f.publish("m", "2", 45, "region", "us")
+	f.fired("on_m", "m@2")
+	f.drained()
+	require.Len(t, f.allRuns(), 1)
 }
 
 func TestRunOfAVersion(t *testing.T) {
