@@ -96,7 +96,7 @@ func route(a *store.App, state rollout.State, body []byte) (*enginev1.AppRoute, 
 	out := &enginev1.AppRoute{
 		Uid: a.UID, Id: idOf(a.Key), Subdomain: a.Subdomain, Private: spec.GetIngress().GetPrivate(),
 		AllowAnonymous: spec.GetSecurityContext().GetAllowAnonymous(), H2C: portName == cleartext, Revision: state.Route,
-		RequestTimeout: spec.GetTimeouts().GetRequestTimeout(), Version: a.Version,
+		RequestTimeout: spec.GetTimeouts().GetRequestTimeout(), Version: a.Version, Connector: spec.GetProfile().GetType() == connectorType,
 	}
 	if a.CName != nil {
 		out.Host = *a.CName
@@ -128,6 +128,9 @@ func waits(a *store.App, state rollout.State) (wakes bool, reason string) {
 		return true, ""
 	}
 }
+
+// connectorType is the type of apps that run tasks in other systems, as the SDK's ConnectorEnvironment declares it.
+const connectorType = "connector"
 
 // WakeApp implements enginev1connect.AppRouteServiceHandler. For an app that does not sleep it only notes that there are
 // requests.

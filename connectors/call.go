@@ -49,6 +49,8 @@ func call[Q, A any](
 	}
 	w.meters.called(ctx, w.remote.Name, procedure, code, now.Sub(began))
 	switch {
+	case w.remote.app != nil && connect.CodeOf(err) == connect.CodeUnavailable && ctx.Err() == nil:
+		w.silence.notReached(now) // the gateway says so of an app without a replica
 	case err == nil || connect.IsWireError(err) || tooLarge(err) || broken(err):
 		w.silence.reached()
 	case ctx.Err() == nil:

@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector/connectorconnect"
 )
 
@@ -22,6 +24,36 @@ type remote struct {
 	metadata connectorconnect.ConnectorMetadataServiceClient
 	// close closes the connections that no call uses.
 	close func()
+	// app is the route of the app that serves it; nil for a connector of the configuration.
+	app *enginev1.AppRoute
+	// shared means that the app serves the tasks of all projects and domains.
+	shared bool
+}
+
+// scope is the project and the domain whose tasks the connector runs; empty for those of all.
+func (r *remote) scope() (project, domain string) {
+	if r.app == nil || r.shared {
+		return "", ""
+	}
+	return r.app.GetId().GetProject(), r.app.GetId().GetDomain()
+}
+
+// asleep reports whether the connector is an app without a replica, which a call wakes.
+func (r *remote) asleep() bool { return r.app.GetWakes() && len(r.app.GetTargets()) == 0 }
+
+// unreachable is why no call can reach the app; empty if one can.
+func (r *remote) unreachable() string {
+	if r.app == nil || len(r.app.GetTargets()) > 0 || r.app.GetWakes() {
+		return ""
+	}
+	return cmp.Or(r.app.GetReason(), "the app has no replica")
+}
+
+// reach makes the clients over a transport.
+func (r *remote) reach(over connect.HTTPClient, url string, maxAnswer int) {
+	options := connect.WithClientOptions(connect.WithGRPC(), connect.WithReadMaxBytes(maxAnswer), connect.WithInterceptors(bearer(r.Token)))
+	r.jobs = connectorconnect.NewAsyncConnectorServiceClient(over, url, options)
+	r.metadata = connectorconnect.NewConnectorMetadataServiceClient(over, url, options)
 }
 
 // dial makes the clients of an endpoint; nothing is connected yet.
@@ -52,12 +84,9 @@ func dial(e Endpoint, maxAnswer int) (*remote, error) {
 		DialContext: (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
 		HTTP2:       &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}}
-	options := connect.WithClientOptions(connect.WithGRPC(), connect.WithReadMaxBytes(maxAnswer), connect.WithInterceptors(bearer(e.Token)))
-	return &remote{
-		Endpoint: e, close: client.CloseIdleConnections,
-		jobs:     connectorconnect.NewAsyncConnectorServiceClient(client, e.URL, options),
-		metadata: connectorconnect.NewConnectorMetadataServiceClient(client, e.URL, options),
-	}, nil
+	r := &remote{Endpoint: e, close: client.CloseIdleConnections}
+	r.reach(client, e.URL, maxAnswer)
+	return r, nil
 }
 
 // bearer sends a token with each call.

@@ -3,6 +3,8 @@ package connectors
 import (
 	"net/url"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
@@ -13,6 +15,9 @@ import (
 type Config struct {
 	// Endpoints are the connectors. Of two that serve the same type of task, the first gets its tasks.
 	Endpoints []Endpoint `config:"endpoints"`
+	// SharedApps are apps of type connector, as project/domain/name, that serve the tasks of all projects and domains, and get the
+	// secrets that these tasks ask for. Others serve those of their own project and domain.
+	SharedApps []string `config:"sharedApps"`
 	// Refresh is how often connectors are asked which types they serve. Defaults to 10s.
 	Refresh time.Duration `config:"refresh"`
 	// CallTimeout bounds one call of a connector. Defaults to 30s.
@@ -110,6 +115,10 @@ func (c Config) Validate() error {
 		c.Endpoints[i].validate(&found, i)
 		found.If(seen[c.Endpoints[i].Name], "endpoints[%d].name: connector %q is configured twice", i, c.Endpoints[i].Name)
 		seen[c.Endpoints[i].Name] = true
+	}
+	for i, name := range c.SharedApps {
+		parts := strings.Split(name, "/")
+		found.If(len(parts) != 3 || slices.Contains(parts, ""), "sharedApps[%d]: want project/domain/name, got %q", i, name)
 	}
 	return found.Err()
 }

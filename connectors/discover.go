@@ -51,16 +51,29 @@ func parseType(text string) (store.Type, error) {
 
 // discover asks all connectors what they serve, and stores it. One that does not answer keeps what it said last.
 func (s *registry) discover(ctx context.Context) error {
-	known := make([]store.Connector, len(s.remotes))
+	said, err := s.store.Revisions(ctx)
+	if err != nil {
+		return err
+	}
+	ofApps, complete := s.fleet.ofApps()
+	all := slices.Concat(s.fleet.configured, ofApps)
+	known := make([]store.Connector, len(all))
 	var asked sync.WaitGroup
-	for i, r := range s.remotes {
-		asked.Go(func() { known[i] = s.ask(ctx, r) })
+	for i, r := range all {
+		asked.Go(func() { known[i] = s.examine(ctx, r, said[r.Name]) })
 	}
 	asked.Wait()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := s.store.Register(ctx, known); err != nil {
+	keep := ""
+	if !complete {
+		keep = appPrefix
+	}
+	if err := s.store.Register(ctx, known, keep); err != nil {
+		return err
+	}
+	if err := s.store.AbandonLogs(ctx, s.config.DeleteFor); err != nil {
 		return err
 	}
 	abandoned, err := s.store.Abandon(ctx, s.config.DeleteFor, abandonAtOnce)
@@ -76,6 +89,27 @@ func (s *registry) discover(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// examine asks a connector what it serves. An app is asked once for each revision, since questions would keep it awake.
+func (s *registry) examine(ctx context.Context, r *remote, said uint64) store.Connector {
+	if r.app == nil {
+		return s.ask(ctx, r)
+	}
+	c := store.Connector{Name: r.Name}
+	switch {
+	case r.unreachable() != "":
+		c.Problem = clip.Middle(r.unreachable(), maxProblem)
+	case r.app.GetRevision() == 0:
+		c.Problem = "the app has not started yet"
+	case r.app.GetRevision() == said:
+	default:
+		if c = s.ask(ctx, r); c.Problem == "" {
+			c.Revision = r.app.GetRevision()
+		}
+	}
+	c.Project, c.Domain = r.scope()
+	return c
 }
 
 func (s *registry) ask(ctx context.Context, r *remote) store.Connector {

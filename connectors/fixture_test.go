@@ -41,6 +41,7 @@ type fixture struct {
 	insight    insightv1connect.InsightServiceClient
 	sink       *events.Sink
 	values     map[string]string // of secrets
+	apps       connectors.Apps
 	stop       func()
 	client     *lateClient
 }
@@ -58,6 +59,17 @@ func newFixture(t testing.TB, endpoints ...connectors.Endpoint) *fixture {
 func newFixtureWith(t testing.TB, change func(*connectors.Config)) *fixture {
 	t.Helper()
 	return newFixtureOn(t, pgtest.Schemas(t, runstore.Schema(), store.Schema()), t.TempDir(), change)
+}
+
+// newFixtureOf has connectors that are apps.
+func newFixtureOf(t testing.TB, apps connectors.Apps, change func(*connectors.Config)) *fixture {
+	t.Helper()
+	f := newFixtureWith(t, func(*connectors.Config) {})
+	f.stop()
+	change(&f.config)
+	f.apps = apps
+	f.stop = f.replica()
+	return f
 }
 
 // newFixtureOn is on a database with the schemas and a directory for the object store, which other processes may have filled.
@@ -112,7 +124,7 @@ func (f *fixture) GetSecretValues(_ context.Context, r *enginev1.GetSecretValues
 func (f *fixture) replica() (stop func()) {
 	f.t.Helper()
 	service, err := connectors.New(f.config, connectors.Deps{
-		Pool: f.db, Engine: f.engine, Sink: f.sink, Store: f.blobs, Secrets: f, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		Pool: f.db, Engine: f.engine, Sink: f.sink, Store: f.blobs, Secrets: f, Apps: f.apps, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 	})
 	require.NoError(f.t, err)
 	require.NoError(f.t, service.Start(f.t.Context()))
@@ -132,7 +144,7 @@ func (f *fixture) replica() (stop func()) {
 func (f *fixture) serves(taskType string) {
 	f.t.Helper()
 	f.eventually("a connector serves "+taskType, func() bool {
-		answer, err := f.client.FindConnector(f.t.Context(), &enginev1.FindConnectorRequest{TaskType: taskType})
+		answer, err := f.client.FindConnector(f.t.Context(), &enginev1.FindConnectorRequest{TaskType: taskType, Project: "flytesnacks", Domain: "development"})
 		return err == nil && answer.GetConnector() != ""
 	})
 }

@@ -19,7 +19,7 @@ type handler struct {
 
 // FindConnector implements enginev1connect.ConnectorRegistryServiceHandler.
 func (h *handler) FindConnector(ctx context.Context, r *enginev1.FindConnectorRequest) (*enginev1.FindConnectorResponse, error) {
-	name, err := h.store.Find(ctx, store.Type{Name: r.GetTaskType(), Version: r.GetTaskTypeVersion()})
+	name, err := h.store.Find(ctx, store.Type{Name: r.GetTaskType(), Version: r.GetTaskTypeVersion()}, r.GetProject(), r.GetDomain())
 	if err != nil || name != "" {
 		return &enginev1.FindConnectorResponse{Connector: name}, err
 	}
@@ -29,6 +29,9 @@ func (h *handler) FindConnector(ctx context.Context, r *enginev1.FindConnectorRe
 	}
 	answer := &enginev1.FindConnectorResponse{}
 	for i := range all {
+		if all[i].Project != "" && (all[i].Project != r.GetProject() || all[i].Domain != r.GetDomain()) {
+			continue
+		}
 		answer.TaskTypes = append(answer.GetTaskTypes(), all[i].Types...)
 		if all[i].AnsweredAt == nil {
 			answer.Silent = append(answer.Silent, all[i].Name)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -34,10 +35,11 @@ func (h *handler) ListConnectors(ctx context.Context, r *insightv1.ListConnector
 		if c.AnsweredAt != nil {
 			shown.AnsweredAt = timestamppb.New(*c.AnsweredAt)
 		}
-		for _, remote := range h.registry.remotes {
-			if remote.Name == c.Name {
-				shown.Url, shown.MaxJobs = address(remote.URL), int64(remote.MaxJobs)
-			}
+		if reached := h.registry.fleet.find(c.Name); reached != nil && reached.app != nil {
+			shown.App, shown.Asleep = strings.TrimPrefix(c.Name, appPrefix), reached.asleep()
+			shown.Project, shown.Domain = c.Project, c.Domain
+		} else if reached != nil {
+			shown.Url, shown.MaxJobs = address(reached.URL), int64(reached.MaxJobs)
 		}
 		answer.Connectors = append(answer.Connectors, shown)
 	}

@@ -77,10 +77,9 @@ func (h *handler) jobOf(ctx context.Context, action *common.ActionIdentifier, at
 
 // workerOf calls the connector of a job.
 func (h *handler) workerOf(job *store.Job) (*worker, error) {
-	for _, remote := range h.registry.remotes {
-		if remote.Name == job.Connector {
-			return &worker{registry: h.registry, remote: remote, silence: &silence{first: h.registry.config.MinPoll, longest: h.registry.config.MaxBackoff}}, nil
-		}
+	reached := h.registry.fleet.find(job.Connector)
+	if reached == nil {
+		return nil, rpc.Unavailable(nil, "the connector %s is no longer configured", job.Connector)
 	}
-	return nil, rpc.Unavailable(nil, "the connector %s is no longer configured", job.Connector)
+	return &worker{registry: h.registry, remote: reached, silence: &silence{first: h.registry.config.MinPoll, longest: h.registry.config.MaxBackoff}}, nil
 }

@@ -2,6 +2,9 @@ package connectors_test
 
 import (
 	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	connectorv2 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 )
 
@@ -90,4 +94,75 @@ func TestLogsThatHangAreAskedForOnce(t *testing.T) {
 	details := f.reaches("two", succeeded)
 	require.Nil(t, details.GetAttempts()[0].GetLogContext())
 	fake.with(func() { require.Equal(t, 1, fake.logCalls) })
+}
+
+// TestALogThatHangsHoldsNoEnd: the job ends before its log is read, a restart does not lose the log, and who reads it meanwhile gets it
+// from the connector.
+func TestALogThatHangsHoldsNoEnd(t *testing.T) {
+	fake := newFake(t, "batch_job")
+	fake.begins(&connectorv2.Resource{Phase: core.TaskExecution_RUNNING})
+	fake.logs = map[string][]string{"": {"one"}, "+": {"two"}}
+	f := newFixtureWith(t, func(c *connectors.Config) {
+		c.Endpoints, c.CallTimeout = []connectors.Endpoint{fake.endpoint("batch")}, 10*time.Minute
+	})
+	f.serves("batch_job")
+	f.run("r", job())
+	f.reaches("r", running)
+	fake.with(func() { fake.logsHang = true })
+	fake.becomes(success())
+	details := f.reaches("r", succeeded)
+	require.NotNil(t, details.GetAttempts()[0].GetLogContext())
+	dir, _ := strings.CutSuffix(details.GetAttempts()[0].GetOutputs().GetOutputUri(), "/outputs.pb")
+	stored := func() string {
+		body, err := f.blobs.ReadAll(t.Context(), dir+"/_logs/job.log", 1<<20)
+		if err != nil {
+			return ""
+		}
+		return string(body)
+	}
+	f.forgotten()
+	require.Empty(t, stored())
+	f.stop()
+	require.Empty(t, stored())
+	fake.with(func() { fake.logsHang = false })
+	f.stop = f.replica()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	stream, err := f.client.TailJob(ctx, &enginev1.TailJobRequest{ActionId: actionID("r"), Attempt: 1})
+	require.NoError(t, err)
+	defer stream.Close() //nolint:errcheck // nothing is written
+	for stream.Receive() {
+	}
+	require.True(t, rpc.IsNotFound(stream.Err()), "%v", stream.Err())
+	require.Equal(t, "1970-01-01T00:00:01Z one\n1970-01-01T00:00:01Z two\n", stored(), "who reads is told that it is stored when it is")
+}
+
+// TestALogThatHangsHoldsNoAbort: a job is deleted after a short time, and its log is stored when it can be read.
+func TestALogThatHangsHoldsNoAbort(t *testing.T) {
+	fake := newFake(t, "batch_job")
+	fake.begins(&connectorv2.Resource{Phase: core.TaskExecution_RUNNING})
+	fake.logs = map[string][]string{"": {"one"}}
+	f := newFixtureWith(t, func(c *connectors.Config) {
+		c.Endpoints, c.CallTimeout = []connectors.Endpoint{fake.endpoint("batch")}, time.Second
+	})
+	f.serves("batch_job")
+	f.run("r", job())
+	f.reaches("r", running)
+	fake.with(func() { fake.logsHang = true })
+	_, err := f.runs.AbortRun(t.Context(), &workflow.AbortRunRequest{RunId: actionID("r").GetRun()})
+	require.NoError(t, err)
+	fake.until("it is deleted", func() bool { return fake.deletes == 1 })
+	f.forgotten()
+	fake.with(func() { fake.logsHang = false })
+	f.eventually("the log is stored", func() bool {
+		found := false
+		require.NoError(t, filepath.WalkDir(f.blobs.Root(), func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, "/_logs/job.log") {
+				body, _ := os.ReadFile(path)
+				found = strings.HasSuffix(string(body), " one\n")
+			}
+			return err
+		}))
+		return found
+	})
 }

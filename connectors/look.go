@@ -114,8 +114,7 @@ func (w *worker) found(
 		w.asksForLog(ctx, j)
 	}
 	if _, runs := phases[resource.GetPhase()]; !runs {
-		w.seal(ctx, j)
-		if err := w.store.Ended(ctx, j); err != nil {
+		if err := w.store.Ended(ctx, j, w.logContext(j) != nil); err != nil {
 			return next{}, err
 		}
 	}

@@ -1,8 +1,10 @@
 package connectors
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -49,6 +51,7 @@ func newMeters(provider metric.MeterProvider, rows *store.Store) (*meters, error
 		if err != nil {
 			return err
 		}
+		all = appsTogether(all)
 		for i := range all {
 			name, answers := attribute.String("connector", all[i].Name), int64(0)
 			if all[i].Problem == "" {
@@ -68,8 +71,38 @@ func newMeters(provider metric.MeterProvider, rows *store.Store) (*meters, error
 	return m, nil
 }
 
+// allApps is the label of all connectors that are apps: users name apps, and labels are few.
+const allApps = "apps"
+
+// appsTogether adds up the connectors that are apps.
+func appsTogether(all []store.State) []store.State {
+	kept := all[:0]
+	var apps *store.State
+	for i := range all {
+		if !strings.HasPrefix(all[i].Name, appPrefix) {
+			kept = append(kept, all[i])
+			continue
+		}
+		if apps == nil {
+			apps = &store.State{Name: allApps}
+		}
+		apps.Waiting += all[i].Waiting
+		apps.Jobs += all[i].Jobs
+		apps.Deleting += all[i].Deleting
+		apps.Late = max(apps.Late, all[i].Late)
+		apps.Problem = cmp.Or(apps.Problem, all[i].Problem)
+	}
+	if apps != nil {
+		kept = append(kept, *apps)
+	}
+	return kept
+}
+
 // called measures a call.
 func (m *meters) called(ctx context.Context, connector, procedure, code string, took time.Duration) {
+	if strings.HasPrefix(connector, appPrefix) {
+		connector = allApps
+	}
 	m.calls.Record(ctx, took.Seconds(), metric.WithAttributes(
 		attribute.String("connector", connector), attribute.String("procedure", procedure), attribute.String("code", code)))
 }

@@ -36,13 +36,15 @@ type Store interface {
 	WriteAll(ctx context.Context, uri string, body []byte) error
 }
 
-// Deps are the dependencies of the service. It does not close the pool. All but LegacyEnv, Listener, Clock and Meter are required.
+// Deps are the dependencies of the service. It does not close the pool. All but Apps, LegacyEnv, Listener, Clock and Meter are required.
 type Deps struct {
 	Pool    *pgxpool.Pool
 	Engine  mirror.Engine
 	Sink    attempts.Sink
 	Store   Store
 	Secrets Secrets
+	// Apps are the apps of type connector; nil means that there are none.
+	Apps Apps
 	// LegacyEnv gives jobs the variables of Flyte 1, as executor.pod.legacyEnv does in pods.
 	LegacyEnv bool
 	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
@@ -65,7 +67,7 @@ type registry struct {
 	config   Config
 	deps     Deps
 	store    *store.Store
-	remotes  []*remote
+	fleet    *fleet
 	reporter attempts.Reporter
 	known    *lru.Cache[int64, *enginev1.Assignment] // by uid, of actions that wait or run; what it says of attempts is old
 	secrets  *lru.Cache[place, kept]
@@ -80,7 +82,7 @@ type registry struct {
 type Service struct {
 	handler *handler
 	parts   *lifecycle.Group
-	remotes []*remote
+	fleet   *fleet
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -119,54 +121,38 @@ func New(config Config, deps Deps) (*Service, error) {
 	if r.meters, err = newMeters(deps.Meter, r.store); err != nil {
 		return nil, fmt.Errorf("connectors: %w", err)
 	}
-	for _, endpoint := range config.Endpoints {
-		reached, err := dial(endpoint, config.MaxAnswer)
-		if err != nil {
-			return nil, fmt.Errorf("connectors: %w", err)
-		}
-		r.remotes = append(r.remotes, reached)
+	if r.fleet, err = newFleet(config, deps.Apps); err != nil {
+		return nil, fmt.Errorf("connectors: %w", err)
 	}
-	return &Service{handler: &handler{store: r.store, registry: r}, parts: lifecycle.NewGroup(r.loops()...), remotes: r.remotes}, nil
+	return &Service{handler: &handler{store: r.store, registry: r}, parts: lifecycle.NewGroup(r.loops()...), fleet: r.fleet}, nil
 }
 
-// loops are those of the service: one that follows assignments, one that asks connectors what they serve, and one for the jobs of
-// each connector.
+// loops are those of the service: one that follows assignments, one that asks connectors what they serve, one that stores logs, and one for the jobs of
+// each connector; apps have one together.
 func (s *registry) loops() []lifecycle.Named {
 	leases := pgdb.NewLeases(s.deps.Pool, s.deps.Clock, rand.Text()).In(store.LeaseTable)
 	loop := func(name string, work func(context.Context) error) lifecycle.Named {
 		return lifecycle.Named{Name: name, Part: &leased.Loop{Leases: leases, Name: name, Length: s.config.Lease, Work: work, Logger: s.deps.Logger}}
 	}
-	wakes := newWakes(s.remotes)
 	loops := []lifecycle.Named{
 		{Name: "connector notifications", Part: pgdb.Listen(s.deps.Listener, s.deps.Pool, s.deps.Clock, s.deps.Logger,
-			map[string]func(pgdb.Notification){store.Channel: wakes.heard})},
+			map[string]func(pgdb.Notification){store.Channel: s.fleet.heard})},
 		loop("assignments", s.mirror),
+		loop(logsLoop, s.keepLogs),
 		loop("discovery", leased.Every(s.deps.Clock, s.config.Refresh, s.discover)),
 	}
-	for _, reached := range s.remotes {
-		w := &worker{
-			registry: s, remote: reached, wake: wakes[reached.Name],
-			silence: &silence{first: s.config.MinPoll, longest: s.config.MaxBackoff},
-		}
-		loops = append(loops, loop("jobs "+reached.Name, w.work))
+	for _, reached := range s.fleet.configured {
+		loops = append(loops, loop("jobs "+reached.Name, s.worker(reached).work))
+	}
+	if s.deps.Apps != nil {
+		loops = append(loops, loop(appsLoop, s.workApps))
 	}
 	return loops
 }
 
-// wakes are tokens for the loops of connectors, by name.
-type wakes map[string]chan struct{}
-
-func newWakes(remotes []*remote) wakes {
-	w := wakes{}
-	for _, r := range remotes {
-		w[r.Name] = make(chan struct{}, 1)
-	}
-	return w
-}
-
 // heard handles a notification on store.Channel. A new connection may have missed some.
-func (w wakes) heard(n pgdb.Notification) {
-	for name, wake := range w {
+func (f *fleet) heard(n pgdb.Notification) {
+	for name, wake := range f.woken() {
 		if n.Resync || n.Payload == name {
 			select {
 			case wake <- struct{}{}:
@@ -189,8 +175,6 @@ func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
 // Stop ends them. What they had to do, the next holders of their leases do.
 func (s *Service) Stop(ctx context.Context) error {
 	err := s.parts.Stop(ctx)
-	for _, reached := range s.remotes {
-		reached.close()
-	}
+	s.fleet.close()
 	return err
 }

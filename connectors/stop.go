@@ -28,8 +28,9 @@ func (w *worker) stop(ctx context.Context, j *store.Job) (next, error) {
 		}
 	}
 	if j.Failures == 0 {
-		w.asksForLog(ctx, j)
-		w.seal(ctx, j)
+		if err := w.logBeforeDeletion(ctx, j); err != nil {
+			return next{}, err
+		}
 	}
 	if err := w.remove(ctx, j); err != nil {
 		if ctx.Err() != nil {

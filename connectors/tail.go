@@ -23,6 +23,16 @@ func (h *handler) TailJob(ctx context.Context, r *enginev1.TailJobRequest, out *
 			return err
 		}
 		if job == nil || job.HasEnded() {
+			// The end of a job does not wait for its log: until that is stored, the connector has it.
+			kept, err := h.store.LogOf(ctx, id, r.GetAttempt())
+			if err != nil {
+				return err
+			}
+			if job = nil; kept != nil {
+				job = &kept.Job
+			}
+		}
+		if job == nil {
 			return rpc.NotFound("no connector has attempt %d of action %s now", r.GetAttempt(), id)
 		}
 		if log == nil {

@@ -122,10 +122,14 @@ func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
 
 // buildConnectors makes what runs tasks in other systems.
 func buildConnectors(_ context.Context, p *process) (lifecycle.Part, error) {
-	service, err := connectors.New(p.config.Connectors, connectors.Deps{
+	deps := connectors.Deps{
 		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Secrets: p.peers.secretValues(),
 		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, LegacyEnv: p.config.Executor.Pod.LegacyEnv,
-	})
+	}
+	if p.gateway != nil {
+		deps.Apps = p.gateway.Inner()
+	}
+	service, err := connectors.New(p.config.Connectors, deps)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func modules() lifecycle.Modules[*process] {
 		// Workers of reusable environments, with the API. What they report, the sink of events records.
 		{Name: "workers", Needs: []string{"database", "storage", "runs", "events"}, Build: buildWorkers},
 		// Tasks that other systems run, with the API.
-		{Name: "connectors", Needs: []string{"database", "storage", "runs", "events"}, After: []string{"secret"}, Build: buildConnectors},
+		{Name: "connectors", Needs: []string{"database", "storage", "runs", "events"}, After: []string{"secret", "gateway"}, Build: buildConnectors},
 
 		// What tasks call, with the API; the owner of the TaskActions, with the controller.
 		{Name: "actions", Needs: []string{"events"}, After: []string{"runs", "executor"}, Build: buildActions},

@@ -89,6 +89,19 @@ func (r *routes) put(route *enginev1.AppRoute) *app {
 	return a
 }
 
+// connectors are the routes of the apps of type connector. It reports false until the first snapshot is whole.
+func (r *routes) connectors() (found []*enginev1.AppRoute, known bool) {
+	if r.table.Load() == nil {
+		return nil, false
+	}
+	r.each(func(a *app) {
+		if route := a.route.Load(); route.GetConnector() {
+			found = append(found, route)
+		}
+	})
+	return found, true
+}
+
 // each calls f with every app.
 func (r *routes) each(f func(*app)) {
 	r.mu.Lock()

@@ -29,7 +29,7 @@ func registered(t *testing.T) (*pgxpool.Pool, *store.Store) {
 	t.Helper()
 	db := pgtest.Schemas(t, store.Schema())
 	s := store.New(db)
-	require.NoError(t, s.Register(t.Context(), []store.Connector{{Name: "batch", Types: []store.Type{{Name: "batch_job"}}}}))
+	require.NoError(t, s.Register(t.Context(), []store.Connector{{Name: "batch", Types: []store.Type{{Name: "batch_job"}}}}, ""))
 	return db, s
 }
 
@@ -101,7 +101,7 @@ func TestAJobThatMovesIsNotRequested(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	served := []store.Type{{Name: "batch_job"}}
-	require.NoError(t, s.Register(t.Context(), []store.Connector{{Name: "better", Types: served}, {Name: "batch", Types: served}}))
+	require.NoError(t, s.Register(t.Context(), []store.Connector{{Name: "better", Types: served}, {Name: "batch", Types: served}}, ""))
 	waits, err := s.Intend(t.Context(), &due[0], nil)
 	require.NoError(t, err)
 	require.False(t, waits)

@@ -21,7 +21,7 @@ func (s *Store) Offer(ctx context.Context, jobs []Job) (added []bool, err error)
 			j, run := &jobs[i], &jobs[i].Action.Run
 			statements.Queue(`
 				INSERT INTO connector_jobs (uid, connector, task_type, type_version, project, domain, run, name, priority, attempt, user_failures, system_failures)
-				VALUES ($1, `+finds("$2::text", "$3::integer")+`, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+				VALUES ($1, `+finds("$2::text", "$3::integer", "$4::text", "$5::text")+`, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 				ON CONFLICT (uid) DO NOTHING RETURNING connector`,
 				j.UID, j.TaskType, j.TypeVersion, run.Project, run.Domain, run.Name, j.Action.Name, j.Priority, j.Attempt, j.UserFailures, j.SystemFailures,
 			).QueryRow(func(row pgx.Row) error {
@@ -103,11 +103,15 @@ func (s *Store) Told(ctx context.Context, j *Job, running bool, limit time.Durat
 	return err
 }
 
-// Ended records that a job has ended, before that is reported: a job that has ended is not deleted. Only a crash of the database loses it.
-func (s *Store) Ended(ctx context.Context, j *Job) error {
+// Ended records that a job has ended, before that is reported: a job that has ended is not deleted. With log, its log
+// is stored later. Only a crash of the database loses it.
+func (s *Store) Ended(ctx context.Context, j *Job, log bool) error {
 	statements := &pgx.Batch{}
 	statements.Queue(`SET LOCAL synchronous_commit = off`)
 	statements.Queue(`UPDATE connector_jobs SET told = $3 WHERE uid = $1 AND attempt = $2`, j.UID, j.Attempt, []byte(ended))
+	if log {
+		statements.Queue(keepLog, j.UID, j.Attempt)
+	}
 	if err := s.db.SendBatch(ctx, statements).Close(); err != nil {
 		return fmt.Errorf("change a job: %w", err)
 	}

@@ -24,11 +24,34 @@ type Connector struct {
 	Types []Type
 	// Problem is why it did not say what it serves; empty if it did.
 	Problem string
+	// Project and Domain are those whose tasks it runs; empty for all.
+	Project, Domain string
+	// Revision is that of the app that said which types it serves; 0 leaves what is stored.
+	Revision uint64
 }
 
-// Register stores what is known of all connectors, in the order of their precedence; others are forgotten. Jobs that have not begun
+// Revisions are those of the apps that have said which types they serve, by the names of connectors.
+func (s *Store) Revisions(ctx context.Context) (map[string]uint64, error) {
+	rows, err := s.db.Query(ctx, `SELECT name, revision FROM connectors WHERE revision > 0`)
+	if err != nil {
+		return nil, fmt.Errorf("read connectors: %w", err)
+	}
+	found := map[string]uint64{}
+	var name string
+	var revision int64
+	if _, err := pgx.ForEachRow(rows, []any{&name, &revision}, func() error {
+		found[name] = uint64(revision) //nolint:gosec // it is positive
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read connectors: %w", err)
+	}
+	return found, nil
+}
+
+// Register stores what is known of all connectors, in the order of their precedence; others are forgotten,
+// but for those whose names begin with keep, if it is not empty. Jobs that have not begun
 // go to the connectors that serve their types now.
-func (s *Store) Register(ctx context.Context, all []Connector) error {
+func (s *Store) Register(ctx context.Context, all []Connector, keep string) error {
 	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
 		names := make([]string, len(all))
 		for rank := range all {
@@ -37,16 +60,18 @@ func (s *Store) Register(ctx context.Context, all []Connector) error {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM connectors WHERE name <> ALL($1)`, names); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM connectors WHERE name <> ALL($1) AND ($2 = '' OR NOT starts_with(name, $2))`, names, keep); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, `
 			UPDATE connector_jobs j SET connector = f.connector, due_at = clock_timestamp()
 			FROM (
-				SELECT d.task_type, d.type_version, `+finds("d.task_type", "d.type_version")+` AS connector
-				FROM (SELECT DISTINCT task_type, type_version FROM connector_jobs WHERE stage = `+sqlWaiting+`) d
+				SELECT d.task_type, d.type_version, d.project, d.domain,
+					`+finds("d.task_type", "d.type_version", "d.project", "d.domain")+` AS connector
+				FROM (SELECT DISTINCT task_type, type_version, project, domain FROM connector_jobs WHERE stage = `+sqlWaiting+`) d
 			) f
-			WHERE j.stage = `+sqlWaiting+` AND (j.task_type, j.type_version) = (f.task_type, f.type_version) AND j.connector <> f.connector
+			WHERE j.stage = `+sqlWaiting+` AND (j.task_type, j.type_version, j.project, j.domain) = (f.task_type, f.type_version, f.project, f.domain)
+				AND j.connector <> f.connector
 			RETURNING f.connector`)
 		if err != nil {
 			return err
@@ -65,9 +90,11 @@ func (s *Store) Register(ctx context.Context, all []Connector) error {
 
 func register(ctx context.Context, tx pgx.Tx, rank int, c *Connector) error {
 	if _, err := tx.Exec(ctx, `
-		INSERT INTO connectors AS c (name, rank, answered_at, problem) VALUES ($1, $2, CASE WHEN $3 = '' THEN clock_timestamp() END, $3)
-		ON CONFLICT (name) DO UPDATE SET rank = excluded.rank, answered_at = coalesce(excluded.answered_at, c.answered_at), problem = excluded.problem`,
-		c.Name, rank, c.Problem); err != nil {
+		INSERT INTO connectors AS c (name, rank, answered_at, problem, project, domain, revision)
+		VALUES ($1, $2, CASE WHEN $4 THEN clock_timestamp() END, $3, $5, $6, $7)
+		ON CONFLICT (name) DO UPDATE SET rank = excluded.rank, answered_at = coalesce(excluded.answered_at, c.answered_at), problem = excluded.problem,
+			project = excluded.project, domain = excluded.domain, revision = CASE WHEN $7 = 0 THEN c.revision ELSE $7 END`,
+		c.Name, rank, c.Problem, c.Problem == "" && c.Types != nil, c.Project, c.Domain, int64(c.Revision)); err != nil {
 		return err
 	}
 	if c.Types == nil {
@@ -89,18 +116,19 @@ func register(ctx context.Context, tx pgx.Tx, rank int, c *Connector) error {
 	return err
 }
 
-// finds is an expression for the connector that serves a type: first the version itself, then 0, by precedence.
-func finds(taskType, version string) string {
+// finds is an expression for the connector that serves a type in a project and domain: first the version itself, then 0, by precedence.
+func finds(taskType, version, project, domain string) string {
 	return `coalesce((
 		SELECT t.connector FROM connector_types t JOIN connectors c ON c.name = t.connector
 		WHERE t.task_type = ` + taskType + ` AND t.version IN (` + version + `, 0)
+			AND (c.project = '' OR c.project = ` + project + ` AND c.domain = ` + domain + `)
 		ORDER BY t.version = ` + version + ` DESC, c.rank LIMIT 1), '')`
 }
 
-// Find returns the connector that serves a type; empty for none.
-func (s *Store) Find(ctx context.Context, t Type) (string, error) {
+// Find returns the connector that serves a type in a project and domain; empty for none.
+func (s *Store) Find(ctx context.Context, t Type, project, domain string) (string, error) {
 	var name string
-	if err := s.db.QueryRow(ctx, `SELECT `+finds("$1::text", "$2::integer"), t.Name, t.Version).Scan(&name); err != nil {
+	if err := s.db.QueryRow(ctx, `SELECT `+finds("$1::text", "$2::integer", "$3::text", "$4::text"), t.Name, t.Version, project, domain).Scan(&name); err != nil {
 		return "", fmt.Errorf("find a connector: %w", err)
 	}
 	return name, nil
@@ -111,6 +139,8 @@ type State struct {
 	Name       string
 	AnsweredAt *time.Time
 	Problem    string
+	// Project and Domain are those whose tasks it runs; empty for all.
+	Project, Domain string
 	// Types are the names of the types that it serves, in order.
 	Types []string
 	// Jobs is how many jobs it has, Deleting how many of them should end; Waiting is how many actions wait for it.
@@ -125,7 +155,7 @@ func (s *Store) States(ctx context.Context) ([]State, error) { return s.states(c
 // states reads a connector, or all of them.
 func (s *Store) states(ctx context.Context, name *string) ([]State, error) {
 	rows, err := s.db.Query(ctx, `
-		SELECT c.name, c.answered_at, c.problem,
+		SELECT c.name, c.answered_at, c.problem, c.project, c.domain,
 			ARRAY(SELECT DISTINCT task_type FROM connector_types t WHERE t.connector = c.name ORDER BY 1),
 			(SELECT count(*) FROM connector_jobs j WHERE j.connector = c.name AND j.stage > 0),
 			(SELECT count(*) FROM connector_jobs j WHERE j.connector = c.name AND j.stop <> `+sqlNoStop+`),

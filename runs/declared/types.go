@@ -21,13 +21,13 @@ type Types struct {
 	Connectors Connectors
 }
 
-// Of returns the types that are served, as far as they concern this task.
-func (t Types) Of(ctx context.Context, template *core.TaskTemplate) (tasktype.Set, error) {
+// Of returns the types that are served in a project and domain, as far as they concern this task.
+func (t Types) Of(ctx context.Context, project, domain string, template *core.TaskTemplate) (tasktype.Set, error) {
 	if t.Connectors == nil || !t.Set.Asks(template) {
 		return t.Set, nil
 	}
 	answer, err := t.Connectors.FindConnector(ctx, &enginev1.FindConnectorRequest{
-		TaskType: template.GetType(), TaskTypeVersion: template.GetTaskTypeVersion(),
+		TaskType: template.GetType(), TaskTypeVersion: template.GetTaskTypeVersion(), Project: project, Domain: domain,
 	})
 	if err != nil {
 		return t.Set, err

@@ -5,6 +5,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 )
@@ -32,9 +33,9 @@ func newJudgements(types declared.Types) *judgements {
 	return &judgements{types: types, recent: recent}
 }
 
-// of judges a task. What connectors say about its type may change, so a refusal because of that is not kept.
-func (j *judgements) of(ctx context.Context, planned *plannedTask) (judgement, error) {
-	types, err := j.types.Of(ctx, planned.spec.GetTaskTemplate())
+// of judges a task of a run. What connectors say about its type may change, so a refusal because of that is not kept.
+func (j *judgements) of(ctx context.Context, run ident.Run, planned *plannedTask) (judgement, error) {
+	types, err := j.types.Of(ctx, run.Project, run.Domain, planned.spec.GetTaskTemplate())
 	if err != nil {
 		return judgement{}, err
 	}

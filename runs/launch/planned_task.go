@@ -45,7 +45,7 @@ func (c *Creator) plannedTask(ctx context.Context, run ident.Run, request *workf
 		}
 		resolved := &task.TaskIdentifier{Project: row.Project, Domain: row.Domain, Name: row.Name, Version: row.Version}
 		planned := &plannedTask{id: resolved, spec: spec, digest: schema.SpecDigest(schema.SpecTask, body), body: body}
-		refusal, err := c.Planner.judge(ctx, planned)
+		refusal, err := c.Planner.judge(ctx, run, planned)
 		if err != nil {
 			return nil, err
 		}
@@ -61,8 +61,8 @@ func (c *Creator) plannedTask(ctx context.Context, run ident.Run, request *workf
 }
 
 // judge notes what is not honored of a task, unless that refuses it.
-func (p *Planner) judge(ctx context.Context, planned *plannedTask) (*declared.Refusal, error) {
-	judged, err := p.judgements.of(ctx, planned)
+func (p *Planner) judge(ctx context.Context, run ident.Run, planned *plannedTask) (*declared.Refusal, error) {
+	judged, err := p.judgements.of(ctx, run, planned)
 	planned.notes = append(planned.notes, judged.notes...)
 	return judged.refusal, err
 }
@@ -73,7 +73,7 @@ func (p *Planner) task(ctx context.Context, field string, run ident.Run, id *tas
 	if err != nil {
 		return nil, err
 	}
-	refusal, err := p.judge(ctx, planned)
+	refusal, err := p.judge(ctx, run, planned)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ const maxDescription = 255
 // and its triggers, the client repeats the request.
 func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskRequest) (*task.DeployTaskResponse, error) {
 	id, spec := request.GetTaskId(), request.GetSpec()
-	types, err := h.types.Of(ctx, spec.GetTaskTemplate())
+	types, err := h.types.Of(ctx, id.GetProject(), id.GetDomain(), spec.GetTaskTemplate())
 	if err != nil {
 		return nil, err
 	}

@@ -186,6 +186,27 @@ def test_an_aborted_statement_is_cancelled_in_snowflake(plugins: Plugins, tasks)
     eventually(lambda: name in plugins.snowflake.cancelled, what="the statement is cancelled")
 
 
+def program(plugins: Plugins, name: str) -> subprocess.CompletedProcess:
+    """What the cluster of Databricks does: the arguments of the job, with its variables, in a container of the image."""
+    job = plugins.databricks.jobs[name]
+    arguments = job["spark_python_task"]["parameters"]
+    command = [str(pathlib.Path(sys.executable).parent / arguments[0]), *arguments[1:]]
+    return subprocess.run(command, env=dict(os.environ, **job["new_cluster"]["spark_env_vars"]), capture_output=True, text=True, timeout=300)
+
+
+def test_a_program_runs_in_databricks(plugins: Plugins, tasks):
+    run, name = begin(plugins.databricks, tasks.double, n=21)
+    job = plugins.databricks.jobs[name]
+    assert job["new_cluster"]["spark_conf"] == {"spark.executor.memory": "4g"}
+    assert not [word for word in job["spark_python_task"]["parameters"] if "{{" in word]
+    did = program(plugins, name)
+    assert did.returncode == 0, did.stdout + did.stderr
+    plugins.databricks.done(name)
+    assert ended(run) == "succeeded", error_of(run)
+    assert run.outputs()[0] == 42
+    assert links(run) == [f"https://127.0.0.1:{plugins.databricks.port}/#job/7/run/{name}"]
+
+
 def test_a_program_fails_in_databricks(plugins: Plugins, tasks):
     run, name = begin(plugins.databricks, tasks.double, n=1)
     plugins.databricks.done(name, "FAILED", "Workload failed, see run output for details")

@@ -7,9 +7,12 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 import flyte
 import flyte.remote as remote
@@ -126,6 +129,77 @@ def test_the_log_of_a_job(batch: Batch, served: Server, tmp_path: pathlib.Path):
     stored = flyte_cli("get", "logs", run.name)
     for output in followed, stored:
         assert [output.count(f"page {page} of chatty") for page in range(3)] == [1, 1, 1], output
+
+
+def ask(served: Server, method: str, run: str) -> dict:
+    """The answer of a method about the first attempt of a run's root action."""
+    body = {"actionId": {"run": {"org": "local", "project": "flytesnacks", "domain": "development", "name": run}, "name": "a0"}, "attempt": 1}
+    request = urllib.request.Request(
+        f"http://{served.endpoint}/flytebinary.insight.v1.ConnectorInsightService/{method}", json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def test_the_metrics_of_a_job(batch: Batch, served: Server):
+    run, create = begin(batch, batch_tasks.batch, "measured")
+    eventually(lambda: phase_of(run.name) == "running", what="the action runs")
+    job = ask(served, "GetJob", run.name)
+    assert job["connector"] == "batch" and job["job"] == create["key"] and job["started"], job
+    assert create["key"] not in [call["key"] for call in batch.calls("metrics")], "no one has asked"
+    slots, progress = ask(served, "GetJobMetrics", run.name)["metrics"]
+    assert slots["name"] == 'slots{pool="small"}' and len(slots["samples"]) == 60, slots
+    assert slots["samples"][8]["value"] == 1
+    assert json.loads(progress["text"]) == {"stage": "shuffle", "done": 3, "of": 5}
+    batch.becomes(create["key"], "SUCCEEDED")
+    run.wait(quiet=True)
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        ask(served, "GetJobMetrics", run.name)
+
+
+@pytest.fixture
+def deployed(served: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    """An app of the type connector, and its batch system."""
+    code = tmp_path / "code"
+    code.mkdir()
+    for name in "batch_connector.py", "connector_app.py":
+        shutil.copy(FLOWS / name, code)
+    system = Batch(tmp_path)
+    monkeypatch.setenv("E2E_BATCH_JOBS", str(system.jobs))
+    monkeypatch.setenv("BATCH_JOBS", str(system.jobs))
+    flyte_cli = command_line(served, tmp_path, code)
+    flyte_cli("deploy", "connector_app.py", "connector")
+    yield system, flyte_cli
+    flyte_cli("delete", "app", "batch-app")
+
+
+def test_an_app_is_a_connector(deployed, served: Server):
+    """An app that the SDK deploys serves the tasks of its own project and domain; while it is stopped its jobs wait."""
+    system, flyte_cli = deployed
+    run, create = begin(system, batch_tasks.app, "hello")
+    assert create["inputs"] == {"word": "hello"} and create["secrets"]["token"] == "hush"
+    eventually(lambda: phase_of(run.name) == "running", what="the action runs")
+    assert ask(served, "GetJob", run.name)["connector"] == "apps/flytesnacks/development/batch-app"
+    assert len(ask(served, "GetJobMetrics", run.name)["metrics"]) == 2
+
+    flyte.init(endpoint=f"dns:///{served.endpoint}", insecure=True, project="flytesnacks", domain="production", root_dir=FLOWS.parent)
+    with pytest.raises(Exception, match="no connector serves tasks of type.*app_batch"):
+        flyte.run(batch_tasks.app, word="of another domain")
+    connect(served)
+
+    flyte_cli("update", "app", "batch-app", "--deactivate", "--wait")
+    system.becomes(create["key"], "SUCCEEDED")
+    waiting = flyte.run(batch_tasks.app, word="later")
+    assert phase_of(run.name) == "running"
+    flyte_cli("update", "app", "batch-app", "--activate", "--wait")
+    eventually(lambda: phase_of(run.name) == "succeeded", what="the run succeeds")
+    assert run.outputs()[0] == "HELLO"
+    eventually(lambda: len(system.calls("create")) == 2, what="the second job is created")
+    system.becomes(system.calls("create")[-1]["key"], "SUCCEEDED")
+    eventually(lambda: phase_of(waiting.name) == "succeeded", what="the run that waited succeeds")
+    for name in run.name, waiting.name:
+        assert len(remote.RunDetails.get(name).action_details.pb2.attempts) == 1
 
 
 def test_statements_are_filled_in(batch: Batch):

@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import time
 from dataclasses import dataclass
 
 from flyte.connectors import AsyncConnector, ConnectorRegistry, Resource, ResourceMeta
-from flyteidl2.connector.connector_pb2 import GetTaskLogsResponse, GetTaskLogsResponseBody, GetTaskLogsResponseHeader
+from flyteidl2.connector.connector_pb2 import GetTaskLogsResponse, GetTaskLogsResponseBody, GetTaskLogsResponseHeader, GetTaskMetricsResponse
 from flyteidl2.core.execution_pb2 import TaskExecution, TaskLog
+from flyteidl2.core.metrics_pb2 import ExecutionMetricResult
 from flyteidl2.logs.dataplane.payload_pb2 import LogLine, LogLineOriginator
+from google.protobuf.struct_pb2 import Struct
 
 JOBS = pathlib.Path(os.environ["BATCH_JOBS"])
 
@@ -28,7 +31,7 @@ def note(what: str, **about) -> None:
 
 class BatchConnector(AsyncConnector):
     name = "Batch Connector"
-    task_type_name = "directory_batch"
+    task_type_name = os.environ.get("BATCH_TYPE", "directory_batch")
     metadata_type = BatchMeta
 
     async def create(self, task_template, output_prefix, inputs=None, task_execution_metadata=None, **kwargs) -> BatchMeta:
@@ -55,6 +58,17 @@ class BatchConnector(AsyncConnector):
         yield GetTaskLogsResponse(body=GetTaskLogsResponseBody(lines=lines))
         if page < 2:
             yield GetTaskLogsResponse(header=GetTaskLogsResponseHeader(token=str(page + 1)))
+
+    async def get_metrics(self, resource_meta: BatchMeta, **kwargs) -> GetTaskMetricsResponse:
+        note("metrics", key=resource_meta.job_id)
+        slots, stage = Struct(), Struct()
+        now = time.time()
+        values = [[now - 60 + second, str(second % 7)] for second in range(60)]
+        slots.update({"resultType": "matrix", "result": [{"metric": {"pool": "small"}, "values": values}]})
+        stage.update({"stage": "shuffle", "done": 3, "of": 5})
+        return GetTaskMetricsResponse(results=[
+            ExecutionMetricResult(metric="slots", data=slots), ExecutionMetricResult(metric="progress", data=stage),
+        ])
 
     async def delete(self, resource_meta: BatchMeta, **kwargs) -> None:
         note("delete", key=resource_meta.job_id)

@@ -28,5 +28,6 @@ class BatchTask(AsyncConnectorExecutorMixin, TaskTemplate):
 batch = BatchTask("batch")
 query = BatchTask("query", statement="SELECT '{{.inputs.word}}'")
 nowhere = BatchTask("nowhere", task_type="no_such_batch")
+app = BatchTask("app", task_type="app_batch")
 
-env = flyte.TaskEnvironment.from_task("batch_env", batch, query, nowhere)
+env = flyte.TaskEnvironment.from_task("batch_env", batch, query, nowhere, app)

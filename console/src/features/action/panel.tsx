@@ -14,6 +14,7 @@ import { Tabs } from "@/design/tabs";
 import { Span } from "@/design/time";
 import { ActionMenu } from "@/features/launch/action-menu";
 import type { RunName } from "@/entities/run/kind";
+import { jobOf } from "./job/words";
 import { Summary } from "./summary/summary";
 import type { PanelChange, PanelTab, TabProps } from "./tab";
 import { titleOf } from "@/entities/action/title";
@@ -110,7 +111,13 @@ function Header({ run, action, attempt, details, onChange, onClose }: ActionPane
 const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", code: "Code", report: "Report", resources: "Resources", pod: "Pod" };
 
 /** The tabs of an action. Only tasks run code in pods, and those of tracked runs have neither here. */
-function tabsOf(details: ActionDetails, tracked: boolean | undefined): readonly PanelTab[] {
+function tabsOf(details: ActionDetails, tracked: boolean | undefined, attempt: number | undefined): readonly PanelTab[] {
+  const all = allTabsOf(details, tracked);
+  // The job of a connector has no pod, and its metrics are those that the connector has.
+  return jobOf(attemptOf(details, attempt)?.clusterEvents) ? all.filter((tab) => tab !== "pod" && tab !== "resources") : all;
+}
+
+function allTabsOf(details: ActionDetails, tracked: boolean | undefined): readonly PanelTab[] {
   if (tracked) return hasReport(details) ? ["summary", "io", "report"] : ["summary", "io"];
   switch (details.metadata?.actionType) {
     case ActionType.CONDITION:
@@ -135,7 +142,7 @@ function Content({
   onChange,
   onSelect,
 }: ActionPanelProps & { readonly name: ActionName; readonly details: ActionDetails }) {
-  const tabs = tabsOf(details, name.run.tracked);
+  const tabs = tabsOf(details, name.run.tracked, attempt);
   const chosen = tabs.find((known) => known === tab) ?? "summary";
   const props: TabProps = { action: name, details, attempt: attemptOf(details, attempt)?.attempt ?? 0, onChange, onSelect };
   const contents: Record<PanelTab, () => ReactNode> = {

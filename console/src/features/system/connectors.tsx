@@ -1,4 +1,5 @@
 import { ConnectorInsightService, type Connector } from "@gen/flytebinary/insight/v1/connectors_pb.js";
+import { Link } from "@tanstack/react-router";
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { Button } from "@/design/button";
@@ -28,14 +29,7 @@ export function Connectors() {
         columns={[
           {
             label: "Connector",
-            cell: ({ name, url }) => (
-              <>
-                {name}
-                <Note>
-                  <code>{url}</code>
-                </Note>
-              </>
-            ),
+            cell: (one) => <Name of={one} />,
           },
           { label: "Task types", cell: (one) => <TaskTypes of={one} /> },
           { label: "Health", cell: (one) => <Health of={one} /> },
@@ -62,6 +56,31 @@ export function Connectors() {
   );
 }
 
+function Name({ of: { name, url, app, project, domain } }: { readonly of: Connector }) {
+  const [ownProject, ownDomain, appName] = app.split("/");
+  if (!ownProject || !ownDomain || !appName) {
+    return (
+      <>
+        {name}
+        <Note>
+          <code>{url}</code>
+        </Note>
+      </>
+    );
+  }
+  return (
+    <>
+      <Link to="/domain/$domain/project/$project/apps/$app" params={{ project: ownProject, domain: ownDomain, app: appName }}>
+        {appName}
+      </Link>
+      <Note>
+        app of {ownProject}, {ownDomain}
+      </Note>
+      {project === "" && domain === "" && <Note>for all projects</Note>}
+    </>
+  );
+}
+
 function TaskTypes({ of: { taskTypes, types } }: { readonly of: Connector }) {
   if (types === 0) return <>–</>;
   const rest = types - taskTypes.length;
@@ -78,7 +97,15 @@ function TaskTypes({ of: { taskTypes, types } }: { readonly of: Connector }) {
   );
 }
 
-function Health({ of: { answeredAt, problem } }: { readonly of: Connector }) {
+function Health({ of: { answeredAt, problem, asleep } }: { readonly of: Connector }) {
+  if (problem === "" && answeredAt && asleep) {
+    return (
+      <>
+        Asleep
+        <Note>a task wakes it</Note>
+      </>
+    );
+  }
   if (problem === "" && answeredAt) return <span className={css["good"]}>Answers</span>;
   return (
     <>

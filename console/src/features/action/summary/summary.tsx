@@ -4,6 +4,7 @@ import { Notice } from "@/design/notice";
 import { isLive } from "@/design/phases";
 import type { TabProps } from "../tab";
 import { attemptOf, latest } from "../use-action";
+import { Job } from "../job/job";
 import { Attempts } from "./attempts";
 import { Children } from "./children";
 import { Condition } from "./condition";
@@ -38,6 +39,7 @@ export function Summary({ action, details, attempt, onChange, onSelect }: TabPro
         live={live}
         onChoose={(next) => onChange({ attempt: next === latest(details)?.attempt ? undefined : next, line: undefined })}
       />
+      {task && !action.run.tracked && <Job key={`job ${attempt}`} action={action} attempt={chosen} live={live && chosen === latest(details)} />}
       {task && attempt > 0 && !action.run.tracked && <Events key={attempt} action={action} attempt={attempt} live={live && chosen === latest(details)} />}
       <Details action={action} details={details} attempt={chosen} onSelect={onSelect} />
       <Children action={action} live={live} onSelect={onSelect} />

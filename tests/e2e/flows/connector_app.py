@@ -1,0 +1,11 @@
+"""The connector of batch_connector.py as an app."""
+
+import os
+
+import flyte
+import flyte.app
+
+connector = flyte.app.ConnectorEnvironment(
+    name="batch-app", image="auto", include=["batch_connector.py"], resources=flyte.Resources(cpu="100m", memory="400Mi"),
+    env_vars={"BATCH_JOBS": os.environ.get("E2E_BATCH_JOBS", "/nowhere"), "BATCH_TYPE": "app_batch"},
+)
