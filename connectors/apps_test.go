@@ -152,7 +152,7 @@ func TestAnAppIsAConnector(t *testing.T) {
 	require.Empty(t, listed.GetConnectors()[1].GetProject())
 }
 
-// TestAConfiguredConnectorComesBeforeApps: whoever may deploy an app must not take over the tasks of a connector of the configuration.
+// TestAConfiguredConnectorComesBeforeApps: an app must not take over the tasks of a connector of the configuration.
 func TestAConfiguredConnectorComesBeforeApps(t *testing.T) {
 	configured, deployed := newFake(t, "batch_job"), newFake(t, "batch_job", "app_job")
 	configured.begins(success())

@@ -19,6 +19,9 @@ import (
 // AnnotationKey has the idempotency key of an attempt: a connector that gets one twice must not start a second job.
 const AnnotationKey = ident.ReservedKeys + "idempotency-key"
 
+// organizationVariable is the one without which the SDK's program does not start.
+const organizationVariable = "_U_ORG_NAME"
+
 // Labels that say whose job it is.
 const (
 	labelProject = ident.ReservedKeys + "project"
@@ -117,6 +120,9 @@ func (w *worker) metadata(about *attempts.Attempt, j *store.Job, assigned *engin
 	}
 	for _, variable := range append(about.RunEnvironment(), about.Environment(w.deps.LegacyEnv)...) {
 		env[variable.Name] = variable.Value
+	}
+	if w.deps.Organization != "" {
+		env[organizationVariable] = w.deps.Organization
 	}
 	delete(env, attempts.TokenVariable) // of the author of the run
 	account := template.GetSecurityContext().GetRunAs().GetK8SServiceAccount()

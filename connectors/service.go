@@ -36,7 +36,7 @@ type Store interface {
 	WriteAll(ctx context.Context, uri string, body []byte) error
 }
 
-// Deps are the dependencies of the service. It does not close the pool. All but Apps, LegacyEnv, Listener, Clock and Meter are required.
+// Deps are the dependencies of the service. It does not close the pool. All but Apps, Organization, LegacyEnv, Listener, Clock and Meter are required.
 type Deps struct {
 	Pool    *pgxpool.Pool
 	Engine  mirror.Engine
@@ -45,6 +45,8 @@ type Deps struct {
 	Secrets Secrets
 	// Apps are the apps of type connector; nil means that there are none.
 	Apps Apps
+	// Organization is what programs that connectors start get as theirs; empty for none.
+	Organization string
 	// LegacyEnv gives jobs the variables of Flyte 1, as executor.pod.legacyEnv does in pods.
 	LegacyEnv bool
 	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -91,14 +91,26 @@ function Metrics({ action, attempt }: { readonly action: ActionName; readonly at
     { actionId: actionId(action), attempt },
     { refetchInterval: ({ state }) => (state.data?.unsupported ? false : every), retry: false },
   );
-  if (error && error.code !== Code.NotFound && error.code !== Code.Unimplemented) return <ProblemNotice error={ConnectError.from(error)} retry={() => void refetch()} />;
+  if (error && error.code !== Code.NotFound && error.code !== Code.Unimplemented) return <ProblemNotice error={error} retry={() => void refetch()} />;
   if (!data || data.unsupported || data.metrics.length === 0) return null;
   const texts = data.metrics.filter(({ text }) => text !== "");
   const curves = data.metrics.filter(({ samples }) => samples.length > 0);
   return (
     <section className={css["section"]} aria-label="Metrics" data-testid="job-metrics">
       <h4>Metrics</h4>
-      {texts.length > 0 && <Facts facts={texts.map(({ name, text }) => [name, <code key={name} className={css["text"]}>{text}</code>] as const)} />}
+      {texts.length > 0 && (
+        <Facts
+          facts={texts.map(
+            ({ name, text }) =>
+              [
+                name,
+                <code key={name} className={css["text"]}>
+                  {text}
+                </code>,
+              ] as const,
+          )}
+        />
+      )}
       {curves.length > 0 && (
         <Charts>
           {curves.map((metric) => (
