@@ -28,7 +28,7 @@ const show = (of: ActionAttempt | undefined, live: boolean, service: Parameters<
     <TransportProvider transport={createRouterTransport(service)}>
       <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
         <Tooltip.Provider>
-          <Job action={{ run: { project: "p", domain: "d", name: "r" }, name: "a0" } as never} attempt={of} live={live} />
+          <Job action={{ run: { project: "p", domain: "d", name: "r" }, name: "a0" }} attempt={of} live={live} />
         </Tooltip.Provider>
       </QueryClientProvider>
     </TransportProvider>,
