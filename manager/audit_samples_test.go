@@ -75,11 +75,6 @@ var samples = map[string]sample{
 		body:  `{"key": {"org": "o", "domain": "development", "project": "NAME"}, "settings": {}, "version": 1}`,
 	},
 
-	registry + "AddCluster":       {body: `{"name": "NAME"}`},
-	registry + "IssueCredential":  {given: []string{registry + "AddCluster"}, body: `{"cluster": "NAME"}`},
-	registry + "RevokeCredential": {given: []string{registry + "AddCluster", registry + "IssueCredential"}, id: "credential", body: `{"id": "$ID"}`},
-	registry + "RemoveCluster":    {given: []string{registry + "AddCluster"}, body: `{"name": "NAME"}`},
-
 	roles + "PutRole":    {body: `{"role": {"name": "NAME", "permissions": ["run.view"]}}`},
 	roles + "DeleteRole": {given: []string{roles + "PutRole"}, body: `{"name": "NAME"}`},
 	roles + "CreateBinding": {

@@ -69,7 +69,7 @@ type Notice struct {
 	Reason string
 	// Message is empty if there is nothing to say.
 	Message string
-	// Expected means that it is no reason to worry.
+	// Expected means that it is normal.
 	Expected bool
 	// At is when the node said it.
 	At time.Time
