@@ -36,6 +36,9 @@ func TestWhoIsToBlame(t *testing.T) {
 			reading: Reading{Program: true}, members: []members.Member{submits, member("head", failure.UnexpectedDeletion)},
 			reason: failure.ContainerFailed, words: "submitter pod p-submitter: ",
 		},
+		"who submits does not reach the head": {
+			reading: Reading{NotStarted: true}, members: []members.Member{submits}, reason: failure.RuntimeNotStarted, words: "submitter pod p-submitter: ",
+		},
 		"only who submits failed": {members: []members.Member{submits}, reason: failure.ContainerFailed},
 		"no pod, by the task":     {reading: Reading{ByUser: true, Reason: "Failed"}, reason: failure.GangFailed, words: "RayJob j: Failed"},
 		"no pod, by the operator": {reading: Reading{Reason: "SubmissionFailed", Message: "m"}, reason: failure.OperatorFailed, words: "RayJob j: SubmissionFailed: m"},
@@ -52,7 +55,9 @@ func TestWhoIsToBlame(t *testing.T) {
 func TestWhoDeletedThePod(t *testing.T) {
 	p := &Plugin{kind: Kind{Object: schema.GroupVersionKind{Kind: "SparkApplication"}, KeepsPrimary: true}}
 	object := p.kind.Blank()
-	why := func(reading Reading, all ...members.Member) *failure.Failure { return p.withoutCulprit(object, reading, all) }
+	why := func(reading Reading, all ...members.Member) *failure.Failure {
+		return p.withoutCulprit(object, reading, all)
+	}
 	other := members.Member{Role: "executor", Pod: &corev1.Pod{}}
 	main := members.Member{Role: "driver", Primary: true, Pod: &corev1.Pod{}}
 	program, submission := Reading{ByUser: true, Reason: "FAILED", Message: "driver pod not found"}, Reading{Reason: "FAILED", Message: "no spark-submit"}

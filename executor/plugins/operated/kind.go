@@ -72,6 +72,9 @@ type Reading struct {
 	ByUser bool
 	// Pods is how many pods the operator had when it settled the object; 0 if it does not say.
 	Pods int
+	// NotStarted means that the program of the task never started, as far as the operator knows: the failure of a follower is not the
+	// task's.
+	NotStarted bool
 	// Program means that the operator has seen the program itself fail: pods that are stopped afterwards are not the cause.
 	Program bool
 	// Suspended means that the operator keeps the object without pods until a queue admits it.

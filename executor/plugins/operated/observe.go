@@ -94,7 +94,11 @@ func (p *Plugin) fail(state *plugin.State, attempt *plugin.Attempt, object *unst
 		state.Fail(p.withoutCulprit(object, reading, all))
 		return
 	}
-	state.Fail(culprit.State.Failure.In(culprit.String()))
+	why := culprit.State.Failure
+	if reading.NotStarted && why.IsUsers() && slices.Contains(p.kind.Followers, culprit.Role) {
+		why = failure.New(failure.RuntimeNotStarted, "%s", why.Message)
+	}
+	state.Fail(why.In(culprit.String()))
 	switch {
 	case podspec.HasOwnFiles(culprit.Pod):
 		state.ErrorDir = blobpath.Member(attempt.Dir, culprit.Pod.Name)

@@ -55,6 +55,7 @@ func read(object *unstructured.Unstructured) operated.Reading {
 		reading.Phase = common.ActionPhase_ACTION_PHASE_FAILED
 		reading.Program = reading.Reason == "AppFailed"
 		reading.ByUser = deployment == "ValidationFailed"
+		reading.NotStarted = reading.Reason == "SubmissionFailed" && job == ""
 	case "Initializing", "Waiting", "Retrying":
 		reading.Phase = common.ActionPhase_ACTION_PHASE_INITIALIZING
 		reading.Message = cmp.Or(reading.Message, "the Ray cluster is being created")
