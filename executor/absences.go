@@ -87,11 +87,11 @@ func (p *probe) absences(ctx context.Context) ([]Absence, error) {
 			if err != nil {
 				return nil, fmt.Errorf("plugin %s: informer: %w", definition.Name, err)
 			}
-			why, gone, err := "", definition.Install != "" && lacks(ctx, types, kind), error(nil)
-			if gone {
-				why = noKind(kind)
-			} else if why, gone, err = p.served(ctx, api, kind); err != nil {
-				return nil, fmt.Errorf("plugin %s: list %s: %w", definition.Name, kind.Kind, err)
+			why, gone := noKind(kind), true
+			if definition.Install == "" || !lacks(ctx, types, kind) {
+				if why, gone, err = p.served(ctx, api, kind); err != nil {
+					return nil, fmt.Errorf("plugin %s: list %s: %w", definition.Name, kind.Kind, err)
+				}
 			}
 			if why == "" {
 				continue
