@@ -200,6 +200,10 @@ connectors-crashes: postgres ## Kill a process at each step of a connector's job
 audit-crashes: postgres ## Kill a server at each step of each change, and check that none lacks its audit record
 	go test -count=1 -timeout 60m -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrashLeaves ./manager
 
+.PHONY: connectors-storms
+connectors-storms: postgres ## Have connectors hang, go away, forget jobs and lose answers, and check that there is one job for each attempt; STORMS=20
+	CONNECTORS_STORMS=$(or $(STORMS),20) go test -count=1 -timeout 30m -run TestStorms ./connectors
+
 .PHONY: connectors-plugins
 connectors-plugins: build-demo cluster-tools ## Run the SDK's plugins for BigQuery, Snowflake and Databricks against doubles of the clouds; installs 1.2 GB
 	@tools/python-env.sh .cache/connectors-python -r tests/e2e/requirements-connectors.txt

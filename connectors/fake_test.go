@@ -29,6 +29,8 @@ type fakeJob struct {
 	state    *connectorv2.Resource
 	template string // the type of its task
 	deleted  bool
+	run      string // of storms, with attempt
+	attempt  int
 }
 
 // fake is a connector at the edge: a gRPC server without TLS, and the jobs of the system behind it. It records what it is sent.

@@ -94,7 +94,7 @@ func register(ctx context.Context, tx pgx.Tx, rank int, c *Connector) error {
 		VALUES ($1, $2, CASE WHEN $4 THEN clock_timestamp() END, $3, $5, $6, $7)
 		ON CONFLICT (name) DO UPDATE SET rank = excluded.rank, answered_at = coalesce(excluded.answered_at, c.answered_at), problem = excluded.problem,
 			project = excluded.project, domain = excluded.domain, revision = CASE WHEN $7 = 0 THEN c.revision ELSE $7 END`,
-		c.Name, rank, c.Problem, c.Problem == "" && c.Types != nil, c.Project, c.Domain, int64(c.Revision)); err != nil {
+		c.Name, rank, c.Problem, c.Problem == "" && c.Types != nil, c.Project, c.Domain, int64(c.Revision)); err != nil { //nolint:gosec // counts from 1
 		return err
 	}
 	if c.Types == nil {
