@@ -99,9 +99,9 @@ clusters:
   `+path+`:8: runs.writer.maxBatch: must be from 1 to 10000, got 0
   `+path+`:11: runs.queues[1].name: has 1 to 63 letters, digits and -._/ between them, got "-"
   `+path+`:11: runs.queues[1].maxActions: must not be negative, got -1
+  `+path+`:12: clusters[0].token: required to read the logs of that cluster: it is the auth.internalToken of its controller
   `+path+`:13: clusters[0].id: must be 1 to 32 lower-case letters, digits and dashes, got "East"
-  `+path+`:13: clusters[0].url: want http://host:port or https://host:port, got "here"
-  auth.internalToken: required to reach the clusters of other processes`)
+  `+path+`:13: clusters[0].url: want http://host:port or https://host:port, got "here"`)
 
 	_, err = configuration.Load("", nil)
 	require.EqualError(t, err, `configuration: 2 problems:

@@ -189,6 +189,7 @@ func (x *Credential) GetLastUsedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// AddClusterRequest names a new cluster.
 type AddClusterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id: 1 to 32 lower-case letters, digits and dashes.
@@ -234,6 +235,7 @@ func (x *AddClusterRequest) GetName() string {
 	return ""
 }
 
+// AddClusterResponse has the cluster and its first credential.
 type AddClusterResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster.
@@ -288,6 +290,7 @@ func (x *AddClusterResponse) GetSecret() string {
 	return ""
 }
 
+// ListClustersRequest asks for a page of clusters.
 type ListClustersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The most to return; 0 means 100, the most is 1000.
@@ -342,6 +345,7 @@ func (x *ListClustersRequest) GetToken() string {
 	return ""
 }
 
+// ListClustersResponse is a page of clusters.
 type ListClustersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The clusters.
@@ -396,6 +400,7 @@ func (x *ListClustersResponse) GetToken() string {
 	return ""
 }
 
+// IssueCredentialRequest names the cluster that gets a credential.
 type IssueCredentialRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster.
@@ -441,6 +446,7 @@ func (x *IssueCredentialRequest) GetCluster() string {
 	return ""
 }
 
+// IssueCredentialResponse has the new credential.
 type IssueCredentialResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The credential.
@@ -495,6 +501,7 @@ func (x *IssueCredentialResponse) GetSecret() string {
 	return ""
 }
 
+// RevokeCredentialRequest names a credential.
 type RevokeCredentialRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
@@ -540,6 +547,7 @@ func (x *RevokeCredentialRequest) GetId() string {
 	return ""
 }
 
+// RevokeCredentialResponse has the credential that has ended.
 type RevokeCredentialResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The credential as it is now.
@@ -585,6 +593,7 @@ func (x *RevokeCredentialResponse) GetCredential() *Credential {
 	return nil
 }
 
+// RemoveClusterRequest names a cluster.
 type RemoveClusterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster.
@@ -630,6 +639,7 @@ func (x *RemoveClusterRequest) GetName() string {
 	return ""
 }
 
+// RemoveClusterResponse is empty.
 type RemoveClusterResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

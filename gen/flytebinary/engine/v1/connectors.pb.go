@@ -390,10 +390,11 @@ const file_flytebinary_engine_v1_connectors_proto_rawDesc = "" +
 	"\x1cExplainConnectorWaitResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\x03R\x05limit\x12\x12\n" +
-	"\x04used\x18\x03 \x01(\x03R\x04used\"|\n" +
+	"\x04used\x18\x03 \x01(\x03R\x04used\"\x82\x01\n" +
 	"\x0eTailJobRequest\x12G\n" +
-	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12!\n" +
-	"\aattempt\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01R\aattempt\"J\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12'\n" +
+	"\aattempt\x18\x02 \x01(\rB\r\xbaH\n" +
+	"*\b\x18\xff\xff\xff\xff\a(\x01R\aattempt\"J\n" +
 	"\x0fTailJobResponse\x127\n" +
 	"\x05lines\x18\x01 \x03(\v2!.flyteidl2.logs.dataplane.LogLineR\x05lines2\xee\x02\n" +
 	"\x18ConnectorRegistryService\x12o\n" +

@@ -83,6 +83,7 @@ func (WorkerWaitCause) EnumDescriptor() ([]byte, []int) {
 	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{0}
 }
 
+// LocateWorkerRequest names a worker.
 type LocateWorkerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
@@ -128,6 +129,7 @@ func (x *LocateWorkerRequest) GetId() string {
 	return ""
 }
 
+// LocateWorkerResponse is where the worker runs, and for what.
 type LocateWorkerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The project of its pool.

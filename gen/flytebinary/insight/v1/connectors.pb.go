@@ -744,10 +744,11 @@ const file_flytebinary_insight_v1_connectors_proto_rawDesc = "" +
 	"\x03app\x18\r \x01(\tR\x03app\x12\x16\n" +
 	"\x06asleep\x18\x0e \x01(\bR\x06asleep\x12\x18\n" +
 	"\aproject\x18\x0f \x01(\tR\aproject\x12\x16\n" +
-	"\x06domain\x18\x10 \x01(\tR\x06domain\"{\n" +
+	"\x06domain\x18\x10 \x01(\tR\x06domain\"\x81\x01\n" +
 	"\rGetJobRequest\x12G\n" +
-	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12!\n" +
-	"\aattempt\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01R\aattempt\"\xb0\x02\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12'\n" +
+	"\aattempt\x18\x02 \x01(\rB\r\xbaH\n" +
+	"*\b\x18\xff\xff\xff\xff\a(\x01R\aattempt\"\xb0\x02\n" +
 	"\x0eGetJobResponse\x12\x1c\n" +
 	"\tconnector\x18\x01 \x01(\tR\tconnector\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x18\n" +
@@ -757,10 +758,11 @@ const file_flytebinary_insight_v1_connectors_proto_rawDesc = "" +
 	"nextLookAt\x12\x1a\n" +
 	"\bdeleting\x18\x06 \x01(\bR\bdeleting\x12!\n" +
 	"\ffailed_calls\x18\a \x01(\rR\vfailedCalls\x12\x18\n" +
-	"\aproblem\x18\b \x01(\tR\aproblem\"\x82\x01\n" +
+	"\aproblem\x18\b \x01(\tR\aproblem\"\x88\x01\n" +
 	"\x14GetJobMetricsRequest\x12G\n" +
-	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12!\n" +
-	"\aattempt\x18\x02 \x01(\rB\a\xbaH\x04*\x02(\x01R\aattempt\"\x8a\x01\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12'\n" +
+	"\aattempt\x18\x02 \x01(\rB\r\xbaH\n" +
+	"*\b\x18\xff\xff\xff\xff\a(\x01R\aattempt\"\x8a\x01\n" +
 	"\x15GetJobMetricsResponse\x12;\n" +
 	"\ametrics\x18\x01 \x03(\v2!.flytebinary.insight.v1.JobMetricR\ametrics\x12 \n" +
 	"\vunsupported\x18\x02 \x01(\bR\vunsupported\x12\x12\n" +

@@ -116,6 +116,8 @@ export const CredentialSchema: GenMessage<Credential> = /*@__PURE__*/
   messageDesc(file_flytebinary_clusters_v1_clusters, 1);
 
 /**
+ * AddClusterRequest names a new cluster.
+ *
  * @generated from message flytebinary.clusters.v1.AddClusterRequest
  */
 export type AddClusterRequest = Message<"flytebinary.clusters.v1.AddClusterRequest"> & {
@@ -135,6 +137,8 @@ export const AddClusterRequestSchema: GenMessage<AddClusterRequest> = /*@__PURE_
   messageDesc(file_flytebinary_clusters_v1_clusters, 2);
 
 /**
+ * AddClusterResponse has the cluster and its first credential.
+ *
  * @generated from message flytebinary.clusters.v1.AddClusterResponse
  */
 export type AddClusterResponse = Message<"flytebinary.clusters.v1.AddClusterResponse"> & {
@@ -161,6 +165,8 @@ export const AddClusterResponseSchema: GenMessage<AddClusterResponse> = /*@__PUR
   messageDesc(file_flytebinary_clusters_v1_clusters, 3);
 
 /**
+ * ListClustersRequest asks for a page of clusters.
+ *
  * @generated from message flytebinary.clusters.v1.ListClustersRequest
  */
 export type ListClustersRequest = Message<"flytebinary.clusters.v1.ListClustersRequest"> & {
@@ -187,6 +193,8 @@ export const ListClustersRequestSchema: GenMessage<ListClustersRequest> = /*@__P
   messageDesc(file_flytebinary_clusters_v1_clusters, 4);
 
 /**
+ * ListClustersResponse is a page of clusters.
+ *
  * @generated from message flytebinary.clusters.v1.ListClustersResponse
  */
 export type ListClustersResponse = Message<"flytebinary.clusters.v1.ListClustersResponse"> & {
@@ -213,6 +221,8 @@ export const ListClustersResponseSchema: GenMessage<ListClustersResponse> = /*@_
   messageDesc(file_flytebinary_clusters_v1_clusters, 5);
 
 /**
+ * IssueCredentialRequest names the cluster that gets a credential.
+ *
  * @generated from message flytebinary.clusters.v1.IssueCredentialRequest
  */
 export type IssueCredentialRequest = Message<"flytebinary.clusters.v1.IssueCredentialRequest"> & {
@@ -232,6 +242,8 @@ export const IssueCredentialRequestSchema: GenMessage<IssueCredentialRequest> = 
   messageDesc(file_flytebinary_clusters_v1_clusters, 6);
 
 /**
+ * IssueCredentialResponse has the new credential.
+ *
  * @generated from message flytebinary.clusters.v1.IssueCredentialResponse
  */
 export type IssueCredentialResponse = Message<"flytebinary.clusters.v1.IssueCredentialResponse"> & {
@@ -258,6 +270,8 @@ export const IssueCredentialResponseSchema: GenMessage<IssueCredentialResponse> 
   messageDesc(file_flytebinary_clusters_v1_clusters, 7);
 
 /**
+ * RevokeCredentialRequest names a credential.
+ *
  * @generated from message flytebinary.clusters.v1.RevokeCredentialRequest
  */
 export type RevokeCredentialRequest = Message<"flytebinary.clusters.v1.RevokeCredentialRequest"> & {
@@ -277,6 +291,8 @@ export const RevokeCredentialRequestSchema: GenMessage<RevokeCredentialRequest> 
   messageDesc(file_flytebinary_clusters_v1_clusters, 8);
 
 /**
+ * RevokeCredentialResponse has the credential that has ended.
+ *
  * @generated from message flytebinary.clusters.v1.RevokeCredentialResponse
  */
 export type RevokeCredentialResponse = Message<"flytebinary.clusters.v1.RevokeCredentialResponse"> & {
@@ -296,6 +312,8 @@ export const RevokeCredentialResponseSchema: GenMessage<RevokeCredentialResponse
   messageDesc(file_flytebinary_clusters_v1_clusters, 9);
 
 /**
+ * RemoveClusterRequest names a cluster.
+ *
  * @generated from message flytebinary.clusters.v1.RemoveClusterRequest
  */
 export type RemoveClusterRequest = Message<"flytebinary.clusters.v1.RemoveClusterRequest"> & {
@@ -315,6 +333,8 @@ export const RemoveClusterRequestSchema: GenMessage<RemoveClusterRequest> = /*@_
   messageDesc(file_flytebinary_clusters_v1_clusters, 10);
 
 /**
+ * RemoveClusterResponse is empty.
+ *
  * @generated from message flytebinary.clusters.v1.RemoveClusterResponse
  */
 export type RemoveClusterResponse = Message<"flytebinary.clusters.v1.RemoveClusterResponse"> & {
