@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import flyte
 import flyte.remote as remote
@@ -191,7 +192,10 @@ def program(plugins: Plugins, name: str) -> subprocess.CompletedProcess:
     job = plugins.databricks.jobs[name]
     arguments = job["spark_python_task"]["parameters"]
     command = [str(pathlib.Path(sys.executable).parent / arguments[0]), *arguments[1:]]
-    return subprocess.run(command, env=dict(os.environ, **job["new_cluster"]["spark_env_vars"]), capture_output=True, text=True, timeout=300)
+    # The parts of Spark meet at the loopback address: a machine may not reach the one that its name has.
+    variables = dict(os.environ, SPARK_LOCAL_IP="127.0.0.1", **job["new_cluster"]["spark_env_vars"])
+    with tempfile.TemporaryDirectory() as folder:  # where the program unpacks its code
+        return subprocess.run(command, env=variables, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 def test_a_program_runs_in_databricks(plugins: Plugins, tasks):
