@@ -20,7 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
-// gates stand in for the gateway: the routes of apps, and the way to the fake that serves each of them. They check who calls.
+// gates is a fake gateway. It has the routes of apps, sends each call to the app's fake, and checks the caller.
 type gates struct {
 	t      testing.TB
 	client *http.Client

@@ -134,7 +134,7 @@ func TestALogThatHangsHoldsNoEnd(t *testing.T) {
 	for stream.Receive() {
 	}
 	require.True(t, rpc.IsNotFound(stream.Err()), "%v", stream.Err())
-	require.Equal(t, "1970-01-01T00:00:01Z one\n1970-01-01T00:00:01Z two\n", stored(), "who reads is told that it is stored when it is")
+	require.Equal(t, "1970-01-01T00:00:01Z one\n1970-01-01T00:00:01Z two\n", stored(), "a reader sees the stored log once it exists")
 }
 
 // TestALogThatHangsHoldsNoAbort: a job is deleted after a short time, and its log is stored when it can be read.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 
 // Log is the log of a job that has ended, until it is stored.
 type Log struct {
-	// Job has what is needed to ask for it.
+	// Job identifies the job to the connector.
 	Job Job
 	// EndedFor is for how long the job has ended.
 	EndedFor time.Duration
@@ -101,17 +100,11 @@ func (s *Store) LogOf(ctx context.Context, action ident.Action, attempt uint32) 
 	rows, err := s.db.Query(ctx, `SELECT `+logColumns+` FROM connector_logs l
 		WHERE project = $1 AND domain = $2 AND run = $3 AND name = $4 AND attempt = $5 ORDER BY uid DESC LIMIT 1`,
 		action.Run.Project, action.Run.Domain, action.Run.Name, action.Name, int64(attempt))
+	found, err := atMostOne(rows, err, scanLog)
 	if err != nil {
 		return nil, fmt.Errorf("read the log of an attempt: %w", err)
 	}
-	log, err := pgx.CollectExactlyOneRow(rows, scanLog)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // documented
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the log of an attempt: %w", err)
-	}
-	return &log, nil
+	return found, nil
 }
 
 // AbandonLogs forgets logs of connectors that are no longer configured, some time after the ends of their jobs.

@@ -178,17 +178,11 @@ func (s *Store) JobOf(ctx context.Context, action ident.Action, attempt uint32) 
 	rows, err := s.db.Query(ctx, `SELECT `+jobColumns+` FROM connector_jobs j
 		WHERE project = $1 AND domain = $2 AND run = $3 AND name = $4 AND attempt = $5`,
 		action.Run.Project, action.Run.Domain, action.Run.Name, action.Name, int64(attempt))
+	found, err := atMostOne(rows, err, scanJob)
 	if err != nil {
 		return nil, fmt.Errorf("read the job of an attempt: %w", err)
 	}
-	job, err := pgx.CollectExactlyOneRow(rows, scanJob)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // documented
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the job of an attempt: %w", err)
-	}
-	return &job, nil
+	return found, nil
 }
 
 // Standing is a job with what is known of its connector.

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"time"
 
@@ -122,4 +123,19 @@ func notify(ctx context.Context, tx pgx.Tx, connectors ...string) error {
 		}
 	}
 	return nil
+}
+
+// atMostOne reads the row of a query; nil if there is none.
+func atMostOne[T any](rows pgx.Rows, err error, scan pgx.RowToFunc[T]) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectExactlyOneRow(rows, scan)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, nil //nolint:nilnil // documented
+	case err != nil:
+		return nil, err
+	}
+	return &found, nil
 }

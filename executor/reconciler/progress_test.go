@@ -29,9 +29,9 @@ func TestANormalStartIsToldOnce(t *testing.T) {
 		states []plugin.State
 		want   []string
 	}{
-		"two steps of the operator":           {[]plugin.State{creates("JobCreated"), creates("ClusterCreated")}, []string{creates("").Message}},
-		"a pod in between":                    {[]plugin.State{creates("a"), image, creates("a"), image}, []string{creates("").Message, image.Message}},
-		"what is wrong is told when it is so": {[]plugin.State{room, quota, room}, []string{room.Message, quota.Message, room.Message}},
+		"two steps of the operator":            {[]plugin.State{creates("JobCreated"), creates("ClusterCreated")}, []string{creates("").Message}},
+		"a pod in between":                     {[]plugin.State{creates("a"), image, creates("a"), image}, []string{creates("").Message, image.Message}},
+		"a warning repeats when it comes back": {[]plugin.State{room, quota, room}, []string{room.Message, quota.Message, room.Message}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sink := &attempttest.Recorder{Outcome: enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED}
