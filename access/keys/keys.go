@@ -20,29 +20,24 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/lastuse"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 )
 
 const (
-	// useEvery is how often the last use of keys is recorded.
-	useEvery = time.Minute
 	// maxKnown bounds the secrets and ids that a process remembers, those that are none too. Beyond it it starts again.
 	maxKnown = 20_000
 )
 
 // Keys are the API keys of an installation.
 type Keys struct {
-	lifecycle.Background
+	*lastuse.Uses
 	store *store.Store
 	clock clock.Clock
-	log   zerolog.Logger
 
 	// known are keys that were read since the last change of the policy, by hash or id; nil for what is not a key.
 	known atomic.Pointer[sync.Map]
 	count atomic.Int64
-
-	mu   sync.Mutex
-	used map[string]time.Time // GUARDED_BY(mu): since it was recorded last
 }
 
 var (
@@ -53,7 +48,7 @@ var (
 
 // New returns the keys of a store.
 func New(s *store.Store, clk clock.Clock, log zerolog.Logger) *Keys {
-	k := &Keys{store: s, clock: clk, log: log, used: map[string]time.Time{}}
+	k := &Keys{Uses: lastuse.New("API keys", s.KeysUsed, clk, log), store: s, clock: clk}
 	k.Forget()
 	return k
 }
@@ -62,33 +57,6 @@ func New(s *store.Store, clk clock.Clock, log zerolog.Logger) *Keys {
 func (k *Keys) Forget() {
 	k.count.Store(0)
 	k.known.Store(&sync.Map{})
-}
-
-// Start records the last use of keys, once a minute.
-func (k *Keys) Start(ctx context.Context) error { return k.Run(k.log.WithContext(ctx), k.record) }
-
-// Stop implements lifecycle.Part.
-func (k *Keys) Stop(ctx context.Context) error {
-	return errors.Join(k.Background.Stop(ctx), k.flush(ctx))
-}
-
-func (k *Keys) record(ctx context.Context) {
-	for clock.Sleep(ctx, k.clock, useEvery) == nil {
-		if err := k.flush(ctx); err != nil && ctx.Err() == nil {
-			k.log.Warn().Err(err).Msg("cannot record the last use of API keys; retrying")
-		}
-	}
-}
-
-func (k *Keys) flush(ctx context.Context) error {
-	k.mu.Lock()
-	used := k.used
-	k.used = map[string]time.Time{}
-	k.mu.Unlock()
-	if len(used) == 0 {
-		return nil
-	}
-	return k.store.KeysUsed(ctx, used)
 }
 
 // bearer is how a secret is sent.
@@ -176,9 +144,7 @@ func (k *Keys) caller(key *store.Key) (authz.Identity, error) {
 	case key.Ended(now):
 		return authz.Identity{}, rpc.Unauthenticated("the API key %s ended at %s; make another", key.ID, key.ExpiresAt.UTC().Format(time.RFC3339))
 	}
-	k.mu.Lock()
-	k.used[key.ID] = now
-	k.mu.Unlock()
+	k.Used(key.ID)
 	return authz.Identity{Kind: authz.Key, Subject: key.ID, Name: key.Name, Credential: key.ID}, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/lastuse"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 )
 
@@ -32,8 +33,6 @@ const (
 	outage = 10 * time.Minute
 	// readFor bounds one read of the store.
 	readFor = 3 * time.Second
-	// useEvery is how often the last use of credentials is recorded.
-	useEvery = time.Minute
 	// maxKnown bounds what a process remembers, including texts that are not credentials. Beyond it, it starts again.
 	maxKnown = 2000
 )
@@ -47,15 +46,13 @@ type Source interface {
 
 // Credentials are those of the clusters of an installation. They are safe for concurrent use.
 type Credentials struct {
-	lifecycle.Background
+	*lastuse.Uses
 	source Source
 	clock  clock.Clock
-	log    zerolog.Logger
 	reads  singleflight.Group
 
 	mu    sync.Mutex
-	known map[string]answer    // GUARDED_BY(mu): by hash or id
-	used  map[string]time.Time // GUARDED_BY(mu): since it was recorded last
+	known map[string]answer // GUARDED_BY(mu): by hash or id
 }
 
 // answer is what the source said of a hash or an id; nil if there is no such credential.
@@ -73,7 +70,9 @@ var (
 
 // New returns the credentials of a source.
 func New(source Source, clk clock.Clock, log zerolog.Logger) *Credentials {
-	return &Credentials{source: source, clock: clk, log: log, known: map[string]answer{}, used: map[string]time.Time{}}
+	return &Credentials{
+		Uses: lastuse.New("credentials of clusters", source.Used, clk, log), source: source, clock: clk, known: map[string]answer{},
+	}
 }
 
 // Forget reads credentials again that were read before. It is called when one may have been revoked.
@@ -84,35 +83,6 @@ func (c *Credentials) Forget() {
 		one.readAt = time.Time{}
 		c.known[key] = one
 	}
-}
-
-// Start records the last use of credentials, once a minute.
-func (c *Credentials) Start(ctx context.Context) error {
-	return c.Run(c.log.WithContext(ctx), c.record)
-}
-
-// Stop implements lifecycle.Part.
-func (c *Credentials) Stop(ctx context.Context) error {
-	return errors.Join(c.Background.Stop(ctx), c.flush(ctx))
-}
-
-func (c *Credentials) record(ctx context.Context) {
-	for clock.Sleep(ctx, c.clock, useEvery) == nil {
-		if err := c.flush(ctx); err != nil && ctx.Err() == nil {
-			c.log.Warn().Err(err).Msg("cannot record the last use of credentials of clusters; retrying")
-		}
-	}
-}
-
-func (c *Credentials) flush(ctx context.Context) error {
-	c.mu.Lock()
-	used := c.used
-	c.used = map[string]time.Time{}
-	c.mu.Unlock()
-	if len(used) == 0 {
-		return nil
-	}
-	return c.source.Used(ctx, used)
 }
 
 // bearer is how a secret is sent.
@@ -156,9 +126,7 @@ func (c *Credentials) caller(ctx context.Context, key string, load func(context.
 		return authz.Identity{}, rpc.Unauthenticated("the credential %s of cluster %s was revoked at %s; issue another with flyte-binary clusters issue %s",
 			found.ID, found.Cluster, found.RevokedAt.UTC().Format(time.RFC3339), found.Cluster)
 	}
-	c.mu.Lock()
-	c.used[found.ID] = c.clock.Now()
-	c.mu.Unlock()
+	c.Used(found.ID)
 	return authz.Identity{
 		Kind: authz.Cluster, Subject: "cluster:" + found.Cluster, Name: found.Cluster, Credential: found.ID, Cluster: found.Cluster,
 	}, nil
