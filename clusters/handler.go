@@ -7,15 +7,21 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/flyte-binary/flyte-binary/clusters/states"
 	"github.com/flyte-binary/flyte-binary/clusters/store"
 	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
 // handler serves ClusterRegistryService.
-type handler struct{ registry *Registry }
+type handler struct {
+	registry *Registry
+	states   *states.Reader
+	clock    clock.Clock
+}
 
 // AddCluster implements clustersv1connect.ClusterRegistryServiceHandler.
 func (h *handler) AddCluster(ctx context.Context, request *clustersv1.AddClusterRequest) (*clustersv1.AddClusterResponse, error) {
@@ -23,7 +29,8 @@ func (h *handler) AddCluster(ctx context.Context, request *clustersv1.AddCluster
 	if err != nil {
 		return nil, err
 	}
-	return &clustersv1.AddClusterResponse{Cluster: clusterOf(added), Secret: issued.Secret}, nil
+	h.states.Forget()
+	return &clustersv1.AddClusterResponse{Cluster: clusterOf(added, states.State{State: states.Ready, Weight: 1}, h.clock.Now()), Secret: issued.Secret}, nil
 }
 
 // ListClusters implements clustersv1connect.ClusterRegistryServiceHandler. The token of a page is the last name of the page before.
@@ -36,13 +43,17 @@ func (h *handler) ListClusters(ctx context.Context, request *clustersv1.ListClus
 	if err != nil {
 		return nil, err
 	}
+	known, err := h.states.All(ctx)
+	if err != nil {
+		return nil, err
+	}
 	response := &clustersv1.ListClustersResponse{}
 	if len(found) > limit {
 		found = found[:limit]
 		response.Token = found[limit-1].Name
 	}
 	for _, one := range found {
-		response.Clusters = append(response.Clusters, clusterOf(one))
+		response.Clusters = append(response.Clusters, clusterOf(one, stateOf(known, one.Name), h.clock.Now()))
 	}
 	return response, nil
 }
@@ -71,14 +82,6 @@ func (h *handler) RemoveCluster(ctx context.Context, request *clustersv1.RemoveC
 		return nil, err
 	}
 	return &clustersv1.RemoveClusterResponse{}, nil
-}
-
-func clusterOf(c store.Cluster) *clustersv1.Cluster {
-	out := &clustersv1.Cluster{Name: c.Name, CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt)}
-	for _, one := range c.Credentials {
-		out.Credentials = append(out.Credentials, credentialOf(one))
-	}
-	return out
 }
 
 func credentialOf(c store.Credential) *clustersv1.Credential {

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/clusters/credentials"
+	"github.com/flyte-binary/flyte-binary/clusters/states"
 	"github.com/flyte-binary/flyte-binary/clusters/store"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1/clustersv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
@@ -33,6 +34,7 @@ type Deps struct {
 // Service is the registry of clusters.
 type Service struct {
 	handler     *handler
+	states      *states.Reader
 	credentials *credentials.Credentials
 	parts       *lifecycle.Group
 }
@@ -49,12 +51,16 @@ func New(deps Deps) (*Service, error) {
 	}
 	deps.Logger = deps.Logger.With().Str("service", "clusters").Logger()
 	rows := store.New(deps.Pool)
+	known := states.NewReader(rows, deps.Clock.Now)
 	s := &Service{
-		credentials: credentials.New(rows, deps.Clock, deps.Logger),
-		handler:     &handler{registry: NewRegistry(rows, deps.Clock)},
+		credentials: credentials.New(rows, deps.Clock, deps.Logger), states: known,
+		handler: &handler{registry: NewRegistry(rows, deps.Clock), states: known, clock: deps.Clock},
 	}
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
-		store.Channel: func(pgdb.Notification) { s.credentials.Forget() },
+		store.Channel: func(pgdb.Notification) {
+			s.credentials.Forget()
+			s.states.Forget()
+		},
 	})
 	s.parts = lifecycle.NewGroup(lifecycle.Named{Name: "notifications", Part: listener}, lifecycle.Named{Name: "credentials", Part: s.credentials})
 	return s, nil
@@ -73,3 +79,6 @@ func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }
 
 // Authenticator knows the controllers of clusters by their credentials.
 func (s *Service) Authenticator() authz.Authenticator { return s.credentials }
+
+// States says what is known about each cluster.
+func (s *Service) States() *states.Reader { return s.states }

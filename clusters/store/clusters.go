@@ -36,10 +36,11 @@ func (s *Store) change(ctx context.Context, what string, do func(tx pgx.Tx) erro
 	return nil
 }
 
-// Add stores a cluster with its first credential. It fails with ErrExists.
+// Add stores a cluster with its first credential. It fails with ErrExists, except for a cluster that registered itself.
 func (s *Store) Add(ctx context.Context, c Cluster, first Credential, hash []byte) error {
 	return s.change(ctx, "add cluster "+c.Name, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, `INSERT INTO clusters (name, created_by, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+		done, err := tx.Exec(ctx, `INSERT INTO clusters (name, created_by, created_at) VALUES ($1, $2, $3)
+			ON CONFLICT (name) DO UPDATE SET created_by = excluded.created_by, created_at = excluded.created_at WHERE clusters.created_by = ''`,
 			c.Name, c.CreatedBy, c.CreatedAt)
 		if err != nil {
 			return err

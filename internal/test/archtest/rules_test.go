@@ -143,6 +143,7 @@ func seams() []seam {
 		{module + "pools", []string{"pools", "manager", "tests/bench"}, []string{"pools/workerpods"}, clients},
 		{module + "connectors", []string{"connectors", "manager", "tests/bench"}, nil, clients},
 		{module + "clusters/credentials", []string{"clusters", "manager"}, nil, "controllers present credentials, and the registry knows them"},
+		{module + "clusters/states", []string{"clusters", "manager", "runs", "dataproxy", "apps", "pools", "connectors"}, nil, "what is known about a cluster is plain values"},
 		{module + "clusters", []string{"clusters", "manager"}, nil, clients},
 		{module + "access", []string{"access", "manager", "tests/bench", "demo"}, nil, clients},
 		{module + "events", []string{"events", "manager", "tests/bench"}, nil, clients},

@@ -25,6 +25,116 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ClusterState is what operators want of a cluster.
+type ClusterState int32
+
+const (
+	// Never sent.
+	ClusterState_CLUSTER_STATE_UNSPECIFIED ClusterState = 0
+	// It takes new work.
+	ClusterState_CLUSTER_STATE_READY ClusterState = 1
+	// It takes no new work; what runs there continues.
+	ClusterState_CLUSTER_STATE_CORDONED ClusterState = 2
+	// It takes no new work, and what runs there is to end.
+	ClusterState_CLUSTER_STATE_DRAINING ClusterState = 3
+)
+
+// Enum value maps for ClusterState.
+var (
+	ClusterState_name = map[int32]string{
+		0: "CLUSTER_STATE_UNSPECIFIED",
+		1: "CLUSTER_STATE_READY",
+		2: "CLUSTER_STATE_CORDONED",
+		3: "CLUSTER_STATE_DRAINING",
+	}
+	ClusterState_value = map[string]int32{
+		"CLUSTER_STATE_UNSPECIFIED": 0,
+		"CLUSTER_STATE_READY":       1,
+		"CLUSTER_STATE_CORDONED":    2,
+		"CLUSTER_STATE_DRAINING":    3,
+	}
+)
+
+func (x ClusterState) Enum() *ClusterState {
+	p := new(ClusterState)
+	*p = x
+	return p
+}
+
+func (x ClusterState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ClusterState) Descriptor() protoreflect.EnumDescriptor {
+	return file_flytebinary_clusters_v1_clusters_proto_enumTypes[0].Descriptor()
+}
+
+func (ClusterState) Type() protoreflect.EnumType {
+	return &file_flytebinary_clusters_v1_clusters_proto_enumTypes[0]
+}
+
+func (x ClusterState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ClusterState.Descriptor instead.
+func (ClusterState) EnumDescriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{0}
+}
+
+// ClusterHealth says whether the controller of a cluster is connected.
+type ClusterHealth int32
+
+const (
+	// No controller ever connected.
+	ClusterHealth_CLUSTER_HEALTH_UNSPECIFIED ClusterHealth = 0
+	// A controller is connected.
+	ClusterHealth_CLUSTER_HEALTH_CONNECTED ClusterHealth = 1
+	// A controller was connected, but was not heard for more than 10 seconds.
+	ClusterHealth_CLUSTER_HEALTH_AWAY ClusterHealth = 2
+)
+
+// Enum value maps for ClusterHealth.
+var (
+	ClusterHealth_name = map[int32]string{
+		0: "CLUSTER_HEALTH_UNSPECIFIED",
+		1: "CLUSTER_HEALTH_CONNECTED",
+		2: "CLUSTER_HEALTH_AWAY",
+	}
+	ClusterHealth_value = map[string]int32{
+		"CLUSTER_HEALTH_UNSPECIFIED": 0,
+		"CLUSTER_HEALTH_CONNECTED":   1,
+		"CLUSTER_HEALTH_AWAY":        2,
+	}
+)
+
+func (x ClusterHealth) Enum() *ClusterHealth {
+	p := new(ClusterHealth)
+	*p = x
+	return p
+}
+
+func (x ClusterHealth) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ClusterHealth) Descriptor() protoreflect.EnumDescriptor {
+	return file_flytebinary_clusters_v1_clusters_proto_enumTypes[1].Descriptor()
+}
+
+func (ClusterHealth) Type() protoreflect.EnumType {
+	return &file_flytebinary_clusters_v1_clusters_proto_enumTypes[1]
+}
+
+func (x ClusterHealth) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ClusterHealth.Descriptor instead.
+func (ClusterHealth) EnumDescriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{1}
+}
+
 // Cluster is a registered cluster.
 type Cluster struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -35,7 +145,38 @@ type Cluster struct {
 	// When it was added.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Its credentials, oldest first; those that were revoked more than 30 days ago are left out.
-	Credentials   []*Credential `protobuf:"bytes,4,rep,name=credentials,proto3" json:"credentials,omitempty"`
+	Credentials []*Credential `protobuf:"bytes,4,rep,name=credentials,proto3" json:"credentials,omitempty"`
+	// What operators want of it.
+	State ClusterState `protobuf:"varint,5,opt,name=state,proto3,enum=flytebinary.clusters.v1.ClusterState" json:"state,omitempty"`
+	// Whether its controller is connected.
+	Health ClusterHealth `protobuf:"varint,6,opt,name=health,proto3,enum=flytebinary.clusters.v1.ClusterHealth" json:"health,omitempty"`
+	// Its share of new work among clusters that could all run it; 0 means that it gets only what names it.
+	Weight uint32 `protobuf:"varint,7,opt,name=weight,proto3" json:"weight,omitempty"`
+	// The cluster pools that it belongs to.
+	Pools []string `protobuf:"bytes,8,rep,name=pools,proto3" json:"pools,omitempty"`
+	// The labels that its controller reports and those that operators gave it, which win.
+	Labels map[string]string `protobuf:"bytes,9,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The version of its controller; empty if none ever connected.
+	Version string `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`
+	// How many replicas of its controller are connected.
+	Controllers uint32 `protobuf:"varint,11,opt,name=controllers,proto3" json:"controllers,omitempty"`
+	// When the latest link of a controller began; unset if none ever connected.
+	ConnectedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=connected_at,json=connectedAt,proto3" json:"connected_at,omitempty"`
+	// When a controller was last heard; unset if none ever connected.
+	SeenAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
+	// The plugins that it runs.
+	Plugins []string `protobuf:"bytes,14,rep,name=plugins,proto3" json:"plugins,omitempty"`
+	// The types of tasks that its plugins are made for. Types that are one container run everywhere.
+	TaskTypes []string `protobuf:"bytes,15,rep,name=task_types,json=taskTypes,proto3" json:"task_types,omitempty"`
+	// The products of the accelerators of its nodes.
+	Accelerators []string `protobuf:"bytes,16,rep,name=accelerators,proto3" json:"accelerators,omitempty"`
+	// What its nodes have for pods, by the name of the resource in Kubernetes: cpu in thousandths of a core, memory and storage in bytes,
+	// everything else in units. Empty if the controller may not read nodes.
+	Capacity map[string]int64 `protobuf:"bytes,17,rep,name=capacity,proto3" json:"capacity,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// What no pod has requested, in the same units.
+	Free map[string]int64 `protobuf:"bytes,18,rep,name=free,proto3" json:"free,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// The most that one node has for pods, in the same units.
+	Largest       map[string]int64 `protobuf:"bytes,19,rep,name=largest,proto3" json:"largest,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -94,6 +235,111 @@ func (x *Cluster) GetCreatedAt() *timestamppb.Timestamp {
 func (x *Cluster) GetCredentials() []*Credential {
 	if x != nil {
 		return x.Credentials
+	}
+	return nil
+}
+
+func (x *Cluster) GetState() ClusterState {
+	if x != nil {
+		return x.State
+	}
+	return ClusterState_CLUSTER_STATE_UNSPECIFIED
+}
+
+func (x *Cluster) GetHealth() ClusterHealth {
+	if x != nil {
+		return x.Health
+	}
+	return ClusterHealth_CLUSTER_HEALTH_UNSPECIFIED
+}
+
+func (x *Cluster) GetWeight() uint32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *Cluster) GetPools() []string {
+	if x != nil {
+		return x.Pools
+	}
+	return nil
+}
+
+func (x *Cluster) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *Cluster) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Cluster) GetControllers() uint32 {
+	if x != nil {
+		return x.Controllers
+	}
+	return 0
+}
+
+func (x *Cluster) GetConnectedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ConnectedAt
+	}
+	return nil
+}
+
+func (x *Cluster) GetSeenAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SeenAt
+	}
+	return nil
+}
+
+func (x *Cluster) GetPlugins() []string {
+	if x != nil {
+		return x.Plugins
+	}
+	return nil
+}
+
+func (x *Cluster) GetTaskTypes() []string {
+	if x != nil {
+		return x.TaskTypes
+	}
+	return nil
+}
+
+func (x *Cluster) GetAccelerators() []string {
+	if x != nil {
+		return x.Accelerators
+	}
+	return nil
+}
+
+func (x *Cluster) GetCapacity() map[string]int64 {
+	if x != nil {
+		return x.Capacity
+	}
+	return nil
+}
+
+func (x *Cluster) GetFree() map[string]int64 {
+	if x != nil {
+		return x.Free
+	}
+	return nil
+}
+
+func (x *Cluster) GetLargest() map[string]int64 {
+	if x != nil {
+		return x.Largest
 	}
 	return nil
 }
@@ -680,14 +926,43 @@ var File_flytebinary_clusters_v1_clusters_proto protoreflect.FileDescriptor
 
 const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\n" +
-	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbe\x01\n" +
+	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfe\b\n" +
 	"\aCluster\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
 	"created_by\x18\x02 \x01(\tR\tcreatedBy\x129\n" +
 	"\n" +
 	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12E\n" +
-	"\vcredentials\x18\x04 \x03(\v2#.flytebinary.clusters.v1.CredentialR\vcredentials\"\x83\x02\n" +
+	"\vcredentials\x18\x04 \x03(\v2#.flytebinary.clusters.v1.CredentialR\vcredentials\x12;\n" +
+	"\x05state\x18\x05 \x01(\x0e2%.flytebinary.clusters.v1.ClusterStateR\x05state\x12>\n" +
+	"\x06health\x18\x06 \x01(\x0e2&.flytebinary.clusters.v1.ClusterHealthR\x06health\x12\x16\n" +
+	"\x06weight\x18\a \x01(\rR\x06weight\x12\x14\n" +
+	"\x05pools\x18\b \x03(\tR\x05pools\x12D\n" +
+	"\x06labels\x18\t \x03(\v2,.flytebinary.clusters.v1.Cluster.LabelsEntryR\x06labels\x12\x18\n" +
+	"\aversion\x18\n" +
+	" \x01(\tR\aversion\x12 \n" +
+	"\vcontrollers\x18\v \x01(\rR\vcontrollers\x12=\n" +
+	"\fconnected_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\vconnectedAt\x123\n" +
+	"\aseen_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x06seenAt\x12\x18\n" +
+	"\aplugins\x18\x0e \x03(\tR\aplugins\x12\x1d\n" +
+	"\n" +
+	"task_types\x18\x0f \x03(\tR\ttaskTypes\x12\"\n" +
+	"\faccelerators\x18\x10 \x03(\tR\faccelerators\x12J\n" +
+	"\bcapacity\x18\x11 \x03(\v2..flytebinary.clusters.v1.Cluster.CapacityEntryR\bcapacity\x12>\n" +
+	"\x04free\x18\x12 \x03(\v2*.flytebinary.clusters.v1.Cluster.FreeEntryR\x04free\x12G\n" +
+	"\alargest\x18\x13 \x03(\v2-.flytebinary.clusters.v1.Cluster.LargestEntryR\alargest\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a;\n" +
+	"\rCapacityEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a7\n" +
+	"\tFreeEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a:\n" +
+	"\fLargestEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x83\x02\n" +
 	"\n" +
 	"Credential\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -726,7 +1001,16 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"credential\"5\n" +
 	"\x14RemoveClusterRequest\x12\x1d\n" +
 	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\"\x17\n" +
-	"\x15RemoveClusterResponse2\xd0\x04\n" +
+	"\x15RemoveClusterResponse*~\n" +
+	"\fClusterState\x12\x1d\n" +
+	"\x19CLUSTER_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13CLUSTER_STATE_READY\x10\x01\x12\x1a\n" +
+	"\x16CLUSTER_STATE_CORDONED\x10\x02\x12\x1a\n" +
+	"\x16CLUSTER_STATE_DRAINING\x10\x03*f\n" +
+	"\rClusterHealth\x12\x1e\n" +
+	"\x1aCLUSTER_HEALTH_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18CLUSTER_HEALTH_CONNECTED\x10\x01\x12\x17\n" +
+	"\x13CLUSTER_HEALTH_AWAY\x10\x022\xd0\x04\n" +
 	"\x16ClusterRegistryService\x12e\n" +
 	"\n" +
 	"AddCluster\x12*.flytebinary.clusters.v1.AddClusterRequest\x1a+.flytebinary.clusters.v1.AddClusterResponse\x12p\n" +
@@ -747,47 +1031,62 @@ func file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP() []byte {
 	return file_flytebinary_clusters_v1_clusters_proto_rawDescData
 }
 
-var file_flytebinary_clusters_v1_clusters_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_flytebinary_clusters_v1_clusters_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_flytebinary_clusters_v1_clusters_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_flytebinary_clusters_v1_clusters_proto_goTypes = []any{
-	(*Cluster)(nil),                  // 0: flytebinary.clusters.v1.Cluster
-	(*Credential)(nil),               // 1: flytebinary.clusters.v1.Credential
-	(*AddClusterRequest)(nil),        // 2: flytebinary.clusters.v1.AddClusterRequest
-	(*AddClusterResponse)(nil),       // 3: flytebinary.clusters.v1.AddClusterResponse
-	(*ListClustersRequest)(nil),      // 4: flytebinary.clusters.v1.ListClustersRequest
-	(*ListClustersResponse)(nil),     // 5: flytebinary.clusters.v1.ListClustersResponse
-	(*IssueCredentialRequest)(nil),   // 6: flytebinary.clusters.v1.IssueCredentialRequest
-	(*IssueCredentialResponse)(nil),  // 7: flytebinary.clusters.v1.IssueCredentialResponse
-	(*RevokeCredentialRequest)(nil),  // 8: flytebinary.clusters.v1.RevokeCredentialRequest
-	(*RevokeCredentialResponse)(nil), // 9: flytebinary.clusters.v1.RevokeCredentialResponse
-	(*RemoveClusterRequest)(nil),     // 10: flytebinary.clusters.v1.RemoveClusterRequest
-	(*RemoveClusterResponse)(nil),    // 11: flytebinary.clusters.v1.RemoveClusterResponse
-	(*timestamppb.Timestamp)(nil),    // 12: google.protobuf.Timestamp
+	(ClusterState)(0),                // 0: flytebinary.clusters.v1.ClusterState
+	(ClusterHealth)(0),               // 1: flytebinary.clusters.v1.ClusterHealth
+	(*Cluster)(nil),                  // 2: flytebinary.clusters.v1.Cluster
+	(*Credential)(nil),               // 3: flytebinary.clusters.v1.Credential
+	(*AddClusterRequest)(nil),        // 4: flytebinary.clusters.v1.AddClusterRequest
+	(*AddClusterResponse)(nil),       // 5: flytebinary.clusters.v1.AddClusterResponse
+	(*ListClustersRequest)(nil),      // 6: flytebinary.clusters.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),     // 7: flytebinary.clusters.v1.ListClustersResponse
+	(*IssueCredentialRequest)(nil),   // 8: flytebinary.clusters.v1.IssueCredentialRequest
+	(*IssueCredentialResponse)(nil),  // 9: flytebinary.clusters.v1.IssueCredentialResponse
+	(*RevokeCredentialRequest)(nil),  // 10: flytebinary.clusters.v1.RevokeCredentialRequest
+	(*RevokeCredentialResponse)(nil), // 11: flytebinary.clusters.v1.RevokeCredentialResponse
+	(*RemoveClusterRequest)(nil),     // 12: flytebinary.clusters.v1.RemoveClusterRequest
+	(*RemoveClusterResponse)(nil),    // 13: flytebinary.clusters.v1.RemoveClusterResponse
+	nil,                              // 14: flytebinary.clusters.v1.Cluster.LabelsEntry
+	nil,                              // 15: flytebinary.clusters.v1.Cluster.CapacityEntry
+	nil,                              // 16: flytebinary.clusters.v1.Cluster.FreeEntry
+	nil,                              // 17: flytebinary.clusters.v1.Cluster.LargestEntry
+	(*timestamppb.Timestamp)(nil),    // 18: google.protobuf.Timestamp
 }
 var file_flytebinary_clusters_v1_clusters_proto_depIdxs = []int32{
-	12, // 0: flytebinary.clusters.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
-	1,  // 1: flytebinary.clusters.v1.Cluster.credentials:type_name -> flytebinary.clusters.v1.Credential
-	12, // 2: flytebinary.clusters.v1.Credential.created_at:type_name -> google.protobuf.Timestamp
-	12, // 3: flytebinary.clusters.v1.Credential.revoked_at:type_name -> google.protobuf.Timestamp
-	12, // 4: flytebinary.clusters.v1.Credential.last_used_at:type_name -> google.protobuf.Timestamp
-	0,  // 5: flytebinary.clusters.v1.AddClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	0,  // 6: flytebinary.clusters.v1.ListClustersResponse.clusters:type_name -> flytebinary.clusters.v1.Cluster
-	1,  // 7: flytebinary.clusters.v1.IssueCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
-	1,  // 8: flytebinary.clusters.v1.RevokeCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
-	2,  // 9: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:input_type -> flytebinary.clusters.v1.AddClusterRequest
-	4,  // 10: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:input_type -> flytebinary.clusters.v1.ListClustersRequest
-	6,  // 11: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:input_type -> flytebinary.clusters.v1.IssueCredentialRequest
-	8,  // 12: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:input_type -> flytebinary.clusters.v1.RevokeCredentialRequest
-	10, // 13: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:input_type -> flytebinary.clusters.v1.RemoveClusterRequest
-	3,  // 14: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:output_type -> flytebinary.clusters.v1.AddClusterResponse
-	5,  // 15: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:output_type -> flytebinary.clusters.v1.ListClustersResponse
-	7,  // 16: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:output_type -> flytebinary.clusters.v1.IssueCredentialResponse
-	9,  // 17: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:output_type -> flytebinary.clusters.v1.RevokeCredentialResponse
-	11, // 18: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:output_type -> flytebinary.clusters.v1.RemoveClusterResponse
-	14, // [14:19] is the sub-list for method output_type
-	9,  // [9:14] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	18, // 0: flytebinary.clusters.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
+	3,  // 1: flytebinary.clusters.v1.Cluster.credentials:type_name -> flytebinary.clusters.v1.Credential
+	0,  // 2: flytebinary.clusters.v1.Cluster.state:type_name -> flytebinary.clusters.v1.ClusterState
+	1,  // 3: flytebinary.clusters.v1.Cluster.health:type_name -> flytebinary.clusters.v1.ClusterHealth
+	14, // 4: flytebinary.clusters.v1.Cluster.labels:type_name -> flytebinary.clusters.v1.Cluster.LabelsEntry
+	18, // 5: flytebinary.clusters.v1.Cluster.connected_at:type_name -> google.protobuf.Timestamp
+	18, // 6: flytebinary.clusters.v1.Cluster.seen_at:type_name -> google.protobuf.Timestamp
+	15, // 7: flytebinary.clusters.v1.Cluster.capacity:type_name -> flytebinary.clusters.v1.Cluster.CapacityEntry
+	16, // 8: flytebinary.clusters.v1.Cluster.free:type_name -> flytebinary.clusters.v1.Cluster.FreeEntry
+	17, // 9: flytebinary.clusters.v1.Cluster.largest:type_name -> flytebinary.clusters.v1.Cluster.LargestEntry
+	18, // 10: flytebinary.clusters.v1.Credential.created_at:type_name -> google.protobuf.Timestamp
+	18, // 11: flytebinary.clusters.v1.Credential.revoked_at:type_name -> google.protobuf.Timestamp
+	18, // 12: flytebinary.clusters.v1.Credential.last_used_at:type_name -> google.protobuf.Timestamp
+	2,  // 13: flytebinary.clusters.v1.AddClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	2,  // 14: flytebinary.clusters.v1.ListClustersResponse.clusters:type_name -> flytebinary.clusters.v1.Cluster
+	3,  // 15: flytebinary.clusters.v1.IssueCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
+	3,  // 16: flytebinary.clusters.v1.RevokeCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
+	4,  // 17: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:input_type -> flytebinary.clusters.v1.AddClusterRequest
+	6,  // 18: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:input_type -> flytebinary.clusters.v1.ListClustersRequest
+	8,  // 19: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:input_type -> flytebinary.clusters.v1.IssueCredentialRequest
+	10, // 20: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:input_type -> flytebinary.clusters.v1.RevokeCredentialRequest
+	12, // 21: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:input_type -> flytebinary.clusters.v1.RemoveClusterRequest
+	5,  // 22: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:output_type -> flytebinary.clusters.v1.AddClusterResponse
+	7,  // 23: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:output_type -> flytebinary.clusters.v1.ListClustersResponse
+	9,  // 24: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:output_type -> flytebinary.clusters.v1.IssueCredentialResponse
+	11, // 25: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:output_type -> flytebinary.clusters.v1.RevokeCredentialResponse
+	13, // 26: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:output_type -> flytebinary.clusters.v1.RemoveClusterResponse
+	22, // [22:27] is the sub-list for method output_type
+	17, // [17:22] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_clusters_v1_clusters_proto_init() }
@@ -800,13 +1099,14 @@ func file_flytebinary_clusters_v1_clusters_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_clusters_v1_clusters_proto_rawDesc), len(file_flytebinary_clusters_v1_clusters_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   12,
+			NumEnums:      2,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_flytebinary_clusters_v1_clusters_proto_goTypes,
 		DependencyIndexes: file_flytebinary_clusters_v1_clusters_proto_depIdxs,
+		EnumInfos:         file_flytebinary_clusters_v1_clusters_proto_enumTypes,
 		MessageInfos:      file_flytebinary_clusters_v1_clusters_proto_msgTypes,
 	}.Build()
 	File_flytebinary_clusters_v1_clusters_proto = out.File

@@ -4,8 +4,8 @@
 
 // Package flytebinary.clusters.v1 registers the clusters of an installation.
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/clusters/v1/clusters.proto.
  */
 export const file_flytebinary_clusters_v1_clusters: GenFile = /*@__PURE__*/
-  fileDesc("CiZmbHl0ZWJpbmFyeS9jbHVzdGVycy92MS9jbHVzdGVycy5wcm90bxIXZmx5dGViaW5hcnkuY2x1c3RlcnMudjEilQEKB0NsdXN0ZXISDAoEbmFtZRgBIAEoCRISCgpjcmVhdGVkX2J5GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKC2NyZWRlbnRpYWxzGAQgAygLMiMuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ3JlZGVudGlhbCLMAQoKQ3JlZGVudGlhbBIKCgJpZBgBIAEoCRIMCgRoaW50GAIgASgJEhIKCmNyZWF0ZWRfYnkYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIsChFBZGRDbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCAiVwoSQWRkQ2x1c3RlclJlc3BvbnNlEjEKB2NsdXN0ZXIYASABKAsyIC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyEg4KBnNlY3JldBgCIAEoCSI9ChNMaXN0Q2x1c3RlcnNSZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjoBxINCgV0b2tlbhgCIAEoCSJZChRMaXN0Q2x1c3RlcnNSZXNwb25zZRIyCghjbHVzdGVycxgBIAMoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXISDQoFdG9rZW4YAiABKAkiNAoWSXNzdWVDcmVkZW50aWFsUmVxdWVzdBIaCgdjbHVzdGVyGAEgASgJQgm6SAZyBBABGCAiYgoXSXNzdWVDcmVkZW50aWFsUmVzcG9uc2USNwoKY3JlZGVudGlhbBgBIAEoCzIjLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNyZWRlbnRpYWwSDgoGc2VjcmV0GAIgASgJIjAKF1Jldm9rZUNyZWRlbnRpYWxSZXF1ZXN0EhUKAmlkGAEgASgJQgm6SAZyBBABGD8iUwoYUmV2b2tlQ3JlZGVudGlhbFJlc3BvbnNlEjcKCmNyZWRlbnRpYWwYASABKAsyIy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DcmVkZW50aWFsIi8KFFJlbW92ZUNsdXN0ZXJSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYICIXChVSZW1vdmVDbHVzdGVyUmVzcG9uc2Uy0AQKFkNsdXN0ZXJSZWdpc3RyeVNlcnZpY2USZQoKQWRkQ2x1c3RlchIqLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkFkZENsdXN0ZXJSZXF1ZXN0GisuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQWRkQ2x1c3RlclJlc3BvbnNlEnAKDExpc3RDbHVzdGVycxIsLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkxpc3RDbHVzdGVyc1JlcXVlc3QaLS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5MaXN0Q2x1c3RlcnNSZXNwb25zZSIDkAIBEnQKD0lzc3VlQ3JlZGVudGlhbBIvLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLklzc3VlQ3JlZGVudGlhbFJlcXVlc3QaMC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5Jc3N1ZUNyZWRlbnRpYWxSZXNwb25zZRJ3ChBSZXZva2VDcmVkZW50aWFsEjAuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuUmV2b2tlQ3JlZGVudGlhbFJlcXVlc3QaMS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZXZva2VDcmVkZW50aWFsUmVzcG9uc2USbgoNUmVtb3ZlQ2x1c3RlchItLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlJlbW92ZUNsdXN0ZXJSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuUmVtb3ZlQ2x1c3RlclJlc3BvbnNlQk1aS2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvY2x1c3RlcnMvdjE7Y2x1c3RlcnN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("CiZmbHl0ZWJpbmFyeS9jbHVzdGVycy92MS9jbHVzdGVycy5wcm90bxIXZmx5dGViaW5hcnkuY2x1c3RlcnMudjEimQcKB0NsdXN0ZXISDAoEbmFtZRgBIAEoCRISCgpjcmVhdGVkX2J5GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKC2NyZWRlbnRpYWxzGAQgAygLMiMuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ3JlZGVudGlhbBI0CgVzdGF0ZRgFIAEoDjIlLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXJTdGF0ZRI2CgZoZWFsdGgYBiABKA4yJi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVySGVhbHRoEg4KBndlaWdodBgHIAEoDRINCgVwb29scxgIIAMoCRI8CgZsYWJlbHMYCSADKAsyLC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkxhYmVsc0VudHJ5Eg8KB3ZlcnNpb24YCiABKAkSEwoLY29udHJvbGxlcnMYCyABKA0SMAoMY29ubmVjdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdwbHVnaW5zGA4gAygJEhIKCnRhc2tfdHlwZXMYDyADKAkSFAoMYWNjZWxlcmF0b3JzGBAgAygJEkAKCGNhcGFjaXR5GBEgAygLMi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5DYXBhY2l0eUVudHJ5EjgKBGZyZWUYEiADKAsyKi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkZyZWVFbnRyeRI+CgdsYXJnZXN0GBMgAygLMi0uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5MYXJnZXN0RW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaKwoJRnJlZUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLgoMTGFyZ2VzdEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEizAEKCkNyZWRlbnRpYWwSCgoCaWQYASABKAkSDAoEaGludBgCIAEoCRISCgpjcmVhdGVkX2J5GAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiLAoRQWRkQ2x1c3RlclJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARggIlcKEkFkZENsdXN0ZXJSZXNwb25zZRIxCgdjbHVzdGVyGAEgASgLMiAuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3RlchIOCgZzZWNyZXQYAiABKAkiPQoTTGlzdENsdXN0ZXJzUmVxdWVzdBIXCgVsaW1pdBgBIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YAiABKAkiWQoUTGlzdENsdXN0ZXJzUmVzcG9uc2USMgoIY2x1c3RlcnMYASADKAsyIC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyEg0KBXRva2VuGAIgASgJIjQKFklzc3VlQ3JlZGVudGlhbFJlcXVlc3QSGgoHY2x1c3RlchgBIAEoCUIJukgGcgQQARggImIKF0lzc3VlQ3JlZGVudGlhbFJlc3BvbnNlEjcKCmNyZWRlbnRpYWwYASABKAsyIy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DcmVkZW50aWFsEg4KBnNlY3JldBgCIAEoCSIwChdSZXZva2VDcmVkZW50aWFsUmVxdWVzdBIVCgJpZBgBIAEoCUIJukgGcgQQARg/IlMKGFJldm9rZUNyZWRlbnRpYWxSZXNwb25zZRI3CgpjcmVkZW50aWFsGAEgASgLMiMuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ3JlZGVudGlhbCIvChRSZW1vdmVDbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCAiFwoVUmVtb3ZlQ2x1c3RlclJlc3BvbnNlKn4KDENsdXN0ZXJTdGF0ZRIdChlDTFVTVEVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTQ0xVU1RFUl9TVEFURV9SRUFEWRABEhoKFkNMVVNURVJfU1RBVEVfQ09SRE9ORUQQAhIaChZDTFVTVEVSX1NUQVRFX0RSQUlOSU5HEAMqZgoNQ2x1c3RlckhlYWx0aBIeChpDTFVTVEVSX0hFQUxUSF9VTlNQRUNJRklFRBAAEhwKGENMVVNURVJfSEVBTFRIX0NPTk5FQ1RFRBABEhcKE0NMVVNURVJfSEVBTFRIX0FXQVkQAjLQBAoWQ2x1c3RlclJlZ2lzdHJ5U2VydmljZRJlCgpBZGRDbHVzdGVyEiouZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQWRkQ2x1c3RlclJlcXVlc3QaKy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5BZGRDbHVzdGVyUmVzcG9uc2UScAoMTGlzdENsdXN0ZXJzEiwuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuTGlzdENsdXN0ZXJzUmVxdWVzdBotLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkxpc3RDbHVzdGVyc1Jlc3BvbnNlIgOQAgESdAoPSXNzdWVDcmVkZW50aWFsEi8uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuSXNzdWVDcmVkZW50aWFsUmVxdWVzdBowLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLklzc3VlQ3JlZGVudGlhbFJlc3BvbnNlEncKEFJldm9rZUNyZWRlbnRpYWwSMC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZXZva2VDcmVkZW50aWFsUmVxdWVzdBoxLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlJldm9rZUNyZWRlbnRpYWxSZXNwb25zZRJuCg1SZW1vdmVDbHVzdGVyEi0uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuUmVtb3ZlQ2x1c3RlclJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZW1vdmVDbHVzdGVyUmVzcG9uc2VCTVpLZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9jbHVzdGVycy92MTtjbHVzdGVyc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * Cluster is a registered cluster.
@@ -50,6 +50,112 @@ export type Cluster = Message<"flytebinary.clusters.v1.Cluster"> & {
    * @generated from field: repeated flytebinary.clusters.v1.Credential credentials = 4;
    */
   credentials: Credential[];
+
+  /**
+   * What operators want of it.
+   *
+   * @generated from field: flytebinary.clusters.v1.ClusterState state = 5;
+   */
+  state: ClusterState;
+
+  /**
+   * Whether its controller is connected.
+   *
+   * @generated from field: flytebinary.clusters.v1.ClusterHealth health = 6;
+   */
+  health: ClusterHealth;
+
+  /**
+   * Its share of new work among clusters that could all run it; 0 means that it gets only what names it.
+   *
+   * @generated from field: uint32 weight = 7;
+   */
+  weight: number;
+
+  /**
+   * The cluster pools that it belongs to.
+   *
+   * @generated from field: repeated string pools = 8;
+   */
+  pools: string[];
+
+  /**
+   * The labels that its controller reports and those that operators gave it, which win.
+   *
+   * @generated from field: map<string, string> labels = 9;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * The version of its controller; empty if none ever connected.
+   *
+   * @generated from field: string version = 10;
+   */
+  version: string;
+
+  /**
+   * How many replicas of its controller are connected.
+   *
+   * @generated from field: uint32 controllers = 11;
+   */
+  controllers: number;
+
+  /**
+   * When the latest link of a controller began; unset if none ever connected.
+   *
+   * @generated from field: google.protobuf.Timestamp connected_at = 12;
+   */
+  connectedAt?: Timestamp | undefined;
+
+  /**
+   * When a controller was last heard; unset if none ever connected.
+   *
+   * @generated from field: google.protobuf.Timestamp seen_at = 13;
+   */
+  seenAt?: Timestamp | undefined;
+
+  /**
+   * The plugins that it runs.
+   *
+   * @generated from field: repeated string plugins = 14;
+   */
+  plugins: string[];
+
+  /**
+   * The types of tasks that its plugins are made for. Types that are one container run everywhere.
+   *
+   * @generated from field: repeated string task_types = 15;
+   */
+  taskTypes: string[];
+
+  /**
+   * The products of the accelerators of its nodes.
+   *
+   * @generated from field: repeated string accelerators = 16;
+   */
+  accelerators: string[];
+
+  /**
+   * What its nodes have for pods, by the name of the resource in Kubernetes: cpu in thousandths of a core, memory and storage in bytes,
+   * everything else in units. Empty if the controller may not read nodes.
+   *
+   * @generated from field: map<string, int64> capacity = 17;
+   */
+  capacity: { [key: string]: bigint };
+
+  /**
+   * What no pod has requested, in the same units.
+   *
+   * @generated from field: map<string, int64> free = 18;
+   */
+  free: { [key: string]: bigint };
+
+  /**
+   * The most that one node has for pods, in the same units.
+   *
+   * @generated from field: map<string, int64> largest = 19;
+   */
+  largest: { [key: string]: bigint };
 };
 
 /**
@@ -346,6 +452,81 @@ export type RemoveClusterResponse = Message<"flytebinary.clusters.v1.RemoveClust
  */
 export const RemoveClusterResponseSchema: GenMessage<RemoveClusterResponse> = /*@__PURE__*/
   messageDesc(file_flytebinary_clusters_v1_clusters, 11);
+
+/**
+ * ClusterState is what operators want of a cluster.
+ *
+ * @generated from enum flytebinary.clusters.v1.ClusterState
+ */
+export enum ClusterState {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: CLUSTER_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It takes new work.
+   *
+   * @generated from enum value: CLUSTER_STATE_READY = 1;
+   */
+  READY = 1,
+
+  /**
+   * It takes no new work; what runs there continues.
+   *
+   * @generated from enum value: CLUSTER_STATE_CORDONED = 2;
+   */
+  CORDONED = 2,
+
+  /**
+   * It takes no new work, and what runs there is to end.
+   *
+   * @generated from enum value: CLUSTER_STATE_DRAINING = 3;
+   */
+  DRAINING = 3,
+}
+
+/**
+ * Describes the enum flytebinary.clusters.v1.ClusterState.
+ */
+export const ClusterStateSchema: GenEnum<ClusterState> = /*@__PURE__*/
+  enumDesc(file_flytebinary_clusters_v1_clusters, 0);
+
+/**
+ * ClusterHealth says whether the controller of a cluster is connected.
+ *
+ * @generated from enum flytebinary.clusters.v1.ClusterHealth
+ */
+export enum ClusterHealth {
+  /**
+   * No controller ever connected.
+   *
+   * @generated from enum value: CLUSTER_HEALTH_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A controller is connected.
+   *
+   * @generated from enum value: CLUSTER_HEALTH_CONNECTED = 1;
+   */
+  CONNECTED = 1,
+
+  /**
+   * A controller was connected, but was not heard for more than 10 seconds.
+   *
+   * @generated from enum value: CLUSTER_HEALTH_AWAY = 2;
+   */
+  AWAY = 2,
+}
+
+/**
+ * Describes the enum flytebinary.clusters.v1.ClusterHealth.
+ */
+export const ClusterHealthSchema: GenEnum<ClusterHealth> = /*@__PURE__*/
+  enumDesc(file_flytebinary_clusters_v1_clusters, 1);
 
 /**
  * ClusterRegistryService keeps the clusters that may run work of the installation, and the credentials of their controllers.

@@ -1,0 +1,47 @@
+package clusters
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/clusters/states"
+	"github.com/flyte-binary/flyte-binary/clusters/store"
+	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
+)
+
+// stateOf is the state of a cluster among all, which are in alphabetical order. One that was added since they were read is ready.
+func stateOf(all []states.State, name string) states.State {
+	i, found := slices.BinarySearchFunc(all, name, func(s states.State, name string) int { return strings.Compare(s.Name, name) })
+	if !found {
+		return states.State{Name: name, State: states.Ready, Weight: 1}
+	}
+	return all[i]
+}
+
+// clusterOf is the message about a cluster.
+func clusterOf(c store.Cluster, s states.State, now time.Time) *clustersv1.Cluster {
+	out := &clustersv1.Cluster{
+		Name: c.Name, CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
+		State: wanted[s.State], Weight: uint32(s.Weight), Pools: s.Pools, Labels: s.Labels, Version: s.Version, //nolint:gosec // not negative
+		Controllers: uint32(s.Controllers), Plugins: s.Plugins, TaskTypes: s.TaskTypes, Accelerators: s.Accelerators, //nolint:gosec // a count
+		Capacity: s.Capacity, Free: s.Free, Largest: s.Largest,
+	}
+	for _, one := range c.Credentials {
+		out.Credentials = append(out.Credentials, credentialOf(one))
+	}
+	if s.Known() {
+		out.Health, out.ConnectedAt, out.SeenAt = clustersv1.ClusterHealth_CLUSTER_HEALTH_CONNECTED, timestamppb.New(s.ConnectedAt), timestamppb.New(s.SeenAt)
+	}
+	if s.Away(now) {
+		out.Health = clustersv1.ClusterHealth_CLUSTER_HEALTH_AWAY
+	}
+	return out
+}
+
+var wanted = map[string]clustersv1.ClusterState{
+	states.Ready: clustersv1.ClusterState_CLUSTER_STATE_READY, states.Cordoned: clustersv1.ClusterState_CLUSTER_STATE_CORDONED,
+	states.Draining: clustersv1.ClusterState_CLUSTER_STATE_DRAINING,
+}

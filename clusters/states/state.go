@@ -1,0 +1,68 @@
+// Package states says what is known about each cluster of an installation: what its operators want of it, what its controller
+// reports, and when it was last seen. It imports no other package of this repository.
+package states
+
+import "time"
+
+// What operators want of a cluster.
+const (
+	// Ready takes new work.
+	Ready = "ready"
+	// Cordoned takes no new work; what runs there continues.
+	Cordoned = "cordoned"
+	// Draining takes no new work, and what runs there is to end.
+	Draining = "draining"
+)
+
+// Silence is how long a cluster may say nothing before it counts as away. Controllers send a beat every 3 s.
+const Silence = 10 * time.Second
+
+// Resources are amounts by the name of the resource in Kubernetes: cpu in thousandths of a core, memory and storage in bytes,
+// everything else in units.
+type Resources map[string]int64
+
+// State is what is known about a cluster.
+type State struct {
+	// Name is the id of the cluster.
+	Name string
+	// State is Ready, Cordoned or Draining.
+	State string
+	// Weight is its share of new work among clusters that could all run it; 0 means that it gets what names it only.
+	Weight int
+	// Pools are the cluster pools that it belongs to.
+	Pools []string
+	// Labels are those that its controller reports and those that operators gave it, which win.
+	Labels map[string]string
+
+	// The rest is what its controller reports. It is empty if none ever connected.
+
+	// Version is the version of the controller's program.
+	Version string
+	// Policy is a digest of its policy of pods.
+	Policy string
+	// Plugins are the plugins that it runs and whose types the cluster serves.
+	Plugins []string
+	// TaskTypes are the types that these plugins are made for, or configured for. Types that are one container run everywhere.
+	TaskTypes []string
+	// Accelerators are the products of the accelerators that its nodes have.
+	Accelerators []string
+	// Capacity is what its nodes have for pods, Free what no pod has requested. Both are nil if the controller may not read nodes.
+	Capacity, Free Resources
+	// Largest has for each resource the most that one node has for pods.
+	Largest Resources
+	// Controllers is how many replicas of its controller were seen within Silence.
+	Controllers int
+	// ConnectedAt is when the latest link of a controller began; zero if there was none.
+	ConnectedAt time.Time
+	// SeenAt is when a controller was last heard; zero if none ever connected.
+	SeenAt time.Time
+}
+
+// Known reports whether a controller of the cluster ever connected. One that never did may be of a version without links.
+func (s State) Known() bool { return !s.SeenAt.IsZero() }
+
+// Away reports whether the cluster was seen before, but not within Silence.
+func (s State) Away(now time.Time) bool { return s.Known() && now.Sub(s.SeenAt) > Silence }
+
+// Takes reports whether the cluster takes new work: it is ready and not away.
+func (s State) Takes(now time.Time) bool { return s.State == Ready && !s.Away(now) }
