@@ -1,0 +1,204 @@
+package placement
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Book has the last reports of all clusters, and what was admitted since. It is safe for concurrent use.
+type Book struct {
+	policy *Policy
+	settle time.Duration
+
+	mu       sync.Mutex
+	clusters []Cluster            // GUARDED_BY(mu): in the order of their names
+	seen     map[string]time.Time // GUARDED_BY(mu)
+	seats    []Seat               // GUARDED_BY(mu): of the clusters
+	booked   map[int64]booking    // GUARDED_BY(mu): by action
+	order    []int64              // GUARDED_BY(mu): of the bookings, oldest first; some may have ended
+}
+
+type booking struct {
+	cluster string
+	asked   Amounts
+	beyond  bool
+	at      time.Time
+}
+
+const (
+	// settled is how old an admission is when a report of its cluster includes it: its pod was created and scheduled.
+	settled = 5 * time.Second
+	// mostBeyond is how long an admission beyond the free capacity counts against runs.placement.pending.
+	mostBeyond = 5 * time.Minute
+)
+
+// NewBook returns a book without clusters.
+func NewBook(policy *Policy) *Book {
+	return &Book{policy: policy, settle: settled, booked: map[int64]booking{}, seen: map[string]time.Time{}}
+}
+
+// Policy is by what the book decides.
+func (b *Book) Policy() *Policy { return b.policy }
+
+// Report replaces what is known of all clusters. seen is when each last reported, by its name.
+func (b *Book) Report(now time.Time, clusters []Cluster, seen map[string]time.Time) {
+	clusters = slices.Clone(clusters)
+	slices.SortFunc(clusters, func(x, y Cluster) int {
+		if x.Name < y.Name {
+			return -1
+		}
+		return 1
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clusters, b.seen = clusters, seen
+	b.seats = make([]Seat, len(clusters))
+	for i := range clusters {
+		b.seats[i] = Seat{Cluster: &b.clusters[i], Booked: Amounts{}}
+	}
+	kept := b.order[:0]
+	for _, id := range b.order {
+		one, ok := b.booked[id]
+		if !ok {
+			continue
+		}
+		if b.included(one, now) {
+			delete(b.booked, id)
+			continue
+		}
+		kept = append(kept, id)
+		b.count(one, 1)
+	}
+	b.order = kept
+}
+
+// included reports whether the last report of its cluster includes an admission.
+func (b *Book) included(one booking, now time.Time) bool {
+	if one.beyond {
+		return now.Sub(one.at) > mostBeyond
+	}
+	return b.seen[one.cluster].Sub(one.at) >= b.settle || now.Sub(one.at) > mostBeyond
+}
+
+// count adds an admission to its cluster n times.
+func (b *Book) count(one booking, n int) {
+	for i := range b.seats {
+		s := &b.seats[i]
+		if s.Name != one.cluster {
+			continue
+		}
+		s.Count += n
+		if one.beyond {
+			s.Beyond += n
+		} else {
+			s.Booked.add(one.asked, int64(n))
+		}
+	}
+}
+
+// Clusters are those that are known, in order. The result is read only.
+func (b *Book) Clusters() []Cluster {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.clusters
+}
+
+// Sole reports whether there is nothing to choose: no cluster is known, or one that takes work. It returns its name, which is empty
+// if none is known.
+func (b *Book) Sole() (cluster string, sole bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case len(b.clusters) == 0:
+		return "", true
+	case len(b.clusters) == 1 && b.clusters[0].Closed == "":
+		return b.clusters[0].Name, true
+	}
+	return "", false
+}
+
+// Explain decides about one action without taking anything.
+func (b *Book) Explain(r *Request) Choice {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.policy.Choose(r, b.seats)
+}
+
+// Ended frees what actions took that are no longer live.
+func (b *Book) Ended(ids ...int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		if one, ok := b.booked[id]; ok {
+			delete(b.booked, id)
+			b.count(one, -1)
+		}
+	}
+}
+
+// Round decides about several actions, each after those before it. Nothing is booked before Commit. A round is not safe for
+// concurrent use.
+type Round struct {
+	book  *Book
+	seats []Seat
+	took  []taken
+}
+
+type taken struct {
+	id int64
+	booking
+}
+
+// Begin returns a round.
+func (b *Book) Begin() *Round {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	round := &Round{book: b, seats: slices.Clone(b.seats)}
+	for i := range round.seats {
+		booked := make(Amounts, len(round.seats[i].Booked))
+		booked.add(round.seats[i].Booked, 1)
+		round.seats[i].Booked = booked
+	}
+	return round
+}
+
+// Choose decides about an action. If it gets a cluster, the next decisions of the round count with it.
+func (r *Round) Choose(id int64, request *Request) Choice {
+	choice := r.book.policy.Choose(request, r.seats)
+	if choice.Cluster == "" {
+		return choice
+	}
+	one := taken{id: id, booking: booking{cluster: choice.Cluster, asked: request.Resources, beyond: choice.Beyond}}
+	for i := range r.seats {
+		s := &r.seats[i]
+		if s.Name != choice.Cluster {
+			continue
+		}
+		if s.Count++; choice.Beyond {
+			s.Beyond++
+		} else {
+			s.Booked.add(one.asked, 1)
+		}
+	}
+	r.took = append(r.took, one)
+	return choice
+}
+
+// Commit books what the round decided.
+func (r *Round) Commit(now time.Time) {
+	b := r.book
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, one := range r.took {
+		one.at = now
+		if before, ok := b.booked[one.id]; ok {
+			b.count(before, -1)
+		} else {
+			b.order = append(b.order, one.id)
+		}
+		b.booked[one.id] = one.booking
+		b.count(one.booking, 1)
+	}
+	r.took = nil
+}

@@ -1,0 +1,210 @@
+package placement
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+)
+
+// Choice is where an action runs, or what it waits for.
+type Choice struct {
+	// Cluster runs it; empty if it waits.
+	Cluster string
+	// Words say why it runs there, or what it waits for and in which clusters.
+	Words string
+	// Resource is what it waits for in all clusters that could hold it; empty for anything else.
+	Resource string
+	// Beyond says that the cluster has no room for it yet.
+	Beyond bool
+}
+
+// Choose decides about one action. Clusters that are closed, or cannot run the task, are never chosen. Of those with room, it is
+// the cluster of the parent, else the one with the largest free share, times its weight. When none has room, a cluster gets a few
+// actions that wait there, and all others wait for whichever cluster has room first.
+func (p *Policy) Choose(r *Request, seats []Seat) Choice {
+	wish := p.wish(r)
+	matching := wish.matching(seats)
+	if len(matching) == 0 {
+		if wish.cluster != "" {
+			return Choice{Cluster: wish.cluster, Words: wish.from + "; it has not connected yet"}
+		}
+		return Choice{Words: "no cluster" + wish.words() + " is known"}
+	}
+	able := openFor(r, matching)
+	switch {
+	case len(able) == 0:
+		return Choice{Words: unable(r, wish, matching)}
+	case r.Group != "":
+		s := together(r.Group, able)
+		return Choice{Cluster: s.Name, Words: because(wish, "the workers of its environment are there")}
+	}
+	if large := holding(r, able); len(large) > 0 {
+		able = large
+	}
+	if room := withRoom(r, able); len(room) > 0 {
+		return p.choose(r, wish, len(matching), room)
+	}
+	return p.crowded(r, wish, able)
+}
+
+func openFor(r *Request, of []*Seat) (able []*Seat) {
+	for _, s := range of {
+		if s.Closed == "" && s.lacks(r) == "" {
+			able = append(able, s)
+		}
+	}
+	return able
+}
+
+func holding(r *Request, of []*Seat) (large []*Seat) {
+	for _, s := range of {
+		if s.holds(r) {
+			large = append(large, s)
+		}
+	}
+	return large
+}
+
+func withRoom(r *Request, of []*Seat) (room []*Seat) {
+	for _, s := range of {
+		if s.short(r) == "" {
+			room = append(room, s)
+		}
+	}
+	return room
+}
+
+// choose takes one of the clusters that have room.
+func (p *Policy) choose(r *Request, wish wish, of int, room []*Seat) Choice {
+	best := room[0]
+	for _, s := range room {
+		if s.Name == r.Parent && !p.config.Spread {
+			return Choice{Cluster: s.Name, Words: because(wish, "its parent runs there")}
+		}
+		if s.before(best, r) {
+			best = s
+		}
+	}
+	if of == 1 && wish.from != "" {
+		return Choice{Cluster: best.Name, Words: wish.from}
+	}
+	took := fmt.Sprintf("%d of %d clusters could take it", len(room), of)
+	if of == 1 {
+		took = "no other cluster takes work that does not name it"
+	}
+	if _, resource := best.share(r); len(room) > 1 && resource != "" {
+		took += ", " + best.Name + " had the most free " + resource
+		if weighted(room) {
+			took += " by weight"
+		}
+	}
+	return Choice{Cluster: best.Name, Words: because(wish, took)}
+}
+
+// before orders clusters by their free share and weight, then by how little they got since they reported.
+func (s *Seat) before(other *Seat, r *Request) bool {
+	mine, _ := s.share(r)
+	theirs, _ := other.share(r)
+	mine, theirs = mine*s.weight(), theirs*other.weight()
+	if mine != theirs {
+		return mine > theirs
+	}
+	if mine, theirs := float64(s.Count)/s.weight(), float64(other.Count)/other.weight(); mine != theirs {
+		return mine < theirs
+	}
+	return s.Name < other.Name
+}
+
+func weighted(of []*Seat) bool {
+	for _, s := range of {
+		if s.weight() != of[0].weight() {
+			return true
+		}
+	}
+	return false
+}
+
+// crowded decides when no cluster has room. A single cluster queues by itself, so nothing is gained by waiting here.
+func (p *Policy) crowded(r *Request, wish wish, able []*Seat) Choice {
+	best := able[0]
+	for _, s := range able {
+		if s.Beyond < best.Beyond || s.Beyond == best.Beyond && s.before(best, r) {
+			best = s
+		}
+	}
+	resource := best.short(r)
+	if len(able) == 1 {
+		return Choice{Cluster: best.Name, Beyond: true, Words: because(wish, "no other cluster can hold it; it waits there for "+resource)}
+	}
+	if best.Beyond < p.config.Pending {
+		return Choice{Cluster: best.Name, Beyond: true, Words: because(wish, "no cluster had room; it waits there for "+resource)}
+	}
+	var left []string
+	for _, s := range able {
+		left = append(left, fmt.Sprintf("%s in %s", show(resource, s.free(resource)), s.Name))
+	}
+	return Choice{Resource: resource, Words: fmt.Sprintf("it asks for %s %s; free are %s", show(resource, r.Resources[resource]), resource, list(left))}
+}
+
+// unable says why none of the clusters that are wanted takes the action.
+func unable(r *Request, wish wish, matching []*Seat) string {
+	var why []string
+	for _, s := range matching {
+		if s.Closed != "" {
+			why = append(why, s.Name+" "+s.Closed)
+		} else {
+			why = append(why, s.Name+" does not offer "+s.lacks(r))
+		}
+	}
+	if wish.cluster != "" {
+		return "cluster " + list(why)
+	}
+	return "no cluster" + wish.words() + " takes it: " + list(why)
+}
+
+// together is always the same cluster for a group, as long as the clusters are the same, and a different one for few groups when
+// one is added or removed.
+func together(group string, able []*Seat) *Seat {
+	var best *Seat
+	most := math.Inf(-1)
+	for _, s := range able {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(group + "\x00" + s.Name))
+		// Weighted rendezvous hashing: the chance of a cluster is in proportion to its weight.
+		score := -s.weight() / math.Log((float64(mix(h.Sum64())>>11)+0.5)/(1<<53))
+		if score > most {
+			best, most = s, score
+		}
+	}
+	return best
+}
+
+// mix spreads the bits of a hash of similar texts.
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+func because(wish wish, words string) string {
+	switch {
+	case wish.from == "":
+		return words
+	case words == "":
+		return wish.from
+	}
+	return wish.from + "; " + words
+}
+
+// mostNamed bounds the texts of installations with many clusters.
+const mostNamed = 5
+
+func list(parts []string) string {
+	if more := len(parts) - mostNamed; more > 0 {
+		return strings.Join(parts[:mostNamed], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,76 @@
+package placement
+
+import (
+	"slices"
+	"strings"
+)
+
+// Request is what an action asks of a cluster. It is shared and read only.
+type Request struct {
+	Project, Domain, Queue string
+	// Pin is the cluster that the queue names; empty for none.
+	Pin string
+	// Pool is the pool of clusters that the run names; empty for none.
+	Pool string
+	// Labels are those of the run.
+	Labels map[string]string
+	// Type is the type of the task.
+	Type string
+	// Resources are what its pods ask for together.
+	Resources Amounts
+	// Pod is what the largest of its pods asks for.
+	Pod Amounts
+	// Accelerator is the device that it asks for; empty for any.
+	Accelerator string
+	// Parent is the cluster that runs its parent; empty for a root.
+	Parent string
+	// Group is set for an action that shares workers with others of the same group, which must not be spread over clusters.
+	Group string
+}
+
+// anyPool is the name of the pool that clients send when no pool was chosen.
+const anyPool = "default"
+
+// InPool reports whether a cluster is in a pool. All are in the pool named default, unless one of them says that it is.
+func InPool(clusters []Cluster, at int, pool string) bool {
+	if slices.Contains(clusters[at].Pools, pool) {
+		return true
+	}
+	return pool == anyPool && !slices.ContainsFunc(clusters, func(c Cluster) bool { return slices.Contains(c.Pools, anyPool) })
+}
+
+// Pools are the names of all pools, in order.
+func Pools(clusters []Cluster) []string {
+	pools := []string{anyPool}
+	for i := range clusters {
+		pools = append(pools, clusters[i].Pools...)
+	}
+	slices.Sort(pools)
+	return slices.Compact(pools)
+}
+
+// Refusal says why no known cluster could ever run a request, and whether that is because of its pool. It is empty when one
+// could, or when no cluster is known.
+func (p *Policy) Refusal(r *Request, clusters []Cluster) (words string, pool bool) {
+	if len(clusters) == 0 {
+		return "", false
+	}
+	if pools := Pools(clusters); r.Pool != "" && !slices.Contains(pools, r.Pool) {
+		return "there is no pool " + r.Pool + " of clusters; pools: " + strings.Join(pools, ", "), true
+	}
+	seats := make([]Seat, len(clusters))
+	for i := range clusters {
+		seats[i].Cluster = &clusters[i]
+	}
+	wish := p.wish(r)
+	lacked := ""
+	for _, s := range wish.matching(seats) {
+		if lacked = s.lacks(r); lacked == "" {
+			return "", false
+		}
+	}
+	if lacked == "" {
+		return "", false // the clusters that are wanted have not connected yet
+	}
+	return "no cluster" + wish.words() + " offers " + lacked, false
+}

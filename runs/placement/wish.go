@@ -1,0 +1,75 @@
+package placement
+
+import (
+	"slices"
+	"strings"
+)
+
+// Policy places actions by a configuration. It is immutable.
+type Policy struct{ config Config }
+
+// New returns the policy of a valid configuration.
+func New(config Config) *Policy { return &Policy{config: config} }
+
+// wish is which clusters may run an action, and who says so.
+type wish struct {
+	cluster, pool string
+	where         []string
+	from          string
+}
+
+// wish is the queue's cluster, else the run's pool, else that of the first rule that matches.
+func (p *Policy) wish(r *Request) wish {
+	switch {
+	case r.Pin != "":
+		return wish{cluster: r.Pin, from: "queue " + r.Queue + " names it"}
+	case r.Pool != "":
+		return wish{pool: r.Pool, from: "pool " + r.Pool}
+	}
+	for i := range p.config.Rules {
+		rule := &p.config.Rules[i]
+		if !rule.matches(r) {
+			continue
+		}
+		from := "a rule names it"
+		switch {
+		case rule.Pool != "":
+			from = "pool " + rule.Pool + ", by a rule"
+		case len(rule.Where) > 0:
+			from = "clusters with " + strings.Join(rule.Where, " and ") + ", by a rule"
+		}
+		return wish{cluster: rule.Cluster, pool: rule.Pool, where: rule.Where, from: from}
+	}
+	return wish{}
+}
+
+// words name the clusters of the wish, after "no cluster".
+func (w wish) words() string {
+	switch {
+	case w.cluster != "":
+		return " " + w.cluster
+	case w.pool != "" && w.pool != anyPool:
+		return " of pool " + w.pool
+	case len(w.where) > 0:
+		return " with " + strings.Join(w.where, " and ")
+	}
+	return ""
+}
+
+// matching are the clusters that the wish allows.
+func (w wish) matching(seats []Seat) []*Seat {
+	everyPool := w.pool == "" || w.pool == anyPool && !slices.ContainsFunc(seats, func(s Seat) bool { return slices.Contains(s.Pools, anyPool) })
+	var found []*Seat
+	for i := range seats {
+		s := &seats[i]
+		switch {
+		case w.cluster != "" && s.Name != w.cluster:
+		case !everyPool && !slices.Contains(s.Pools, w.pool):
+		case !has(s.Labels, w.where):
+		case s.Weight <= 0 && w.cluster == "" && everyPool:
+		default:
+			found = append(found, s)
+		}
+	}
+	return found
+}
