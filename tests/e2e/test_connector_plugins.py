@@ -193,7 +193,9 @@ def program(plugins: Plugins, name: str) -> subprocess.CompletedProcess:
     arguments = job["spark_python_task"]["parameters"]
     command = [str(pathlib.Path(sys.executable).parent / arguments[0]), *arguments[1:]]
     # The parts of Spark meet at the loopback address: a machine may not reach the one that its name has.
-    variables = dict(os.environ, SPARK_LOCAL_IP="127.0.0.1", **job["new_cluster"]["spark_env_vars"])
+    # The store is a directory here; a bucket, which Databricks reaches, needs none to be made.
+    here = {"SPARK_LOCAL_IP": "127.0.0.1", "FSSPEC_FILE": json.dumps({"auto_mkdir": True})}
+    variables = {**os.environ, **here, **job["new_cluster"]["spark_env_vars"]}
     with tempfile.TemporaryDirectory() as folder:  # where the program unpacks its code
         return subprocess.run(command, env=variables, cwd=folder, capture_output=True, text=True, timeout=300)
 
