@@ -42,6 +42,7 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 		Processes: c.stack.TaskProcesses(), Clashes: c.look.found(),
 		Memory: stack.Memory(c.stack.Server.Pid()), MemoryLimit: memoryLimit,
 	}
+	e.Jobs, e.WrongCalls = c.stack.Connector.Jobs()
 	c.driver.seen(e, c.healed)
 	if e.TaskActions, e.Pods, err = c.left(ctx); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ type fault struct {
 	kind   string
 	at     time.Duration // after the start of the storm
 	length time.Duration // until it heals
-	point  string        // for kindPoint: where the server dies
+	point  string        // for kindPoint and kindJobPoint: where the server dies
 	turn   int           // at its nth passage
 	number int           // how many, how much
 }
@@ -74,6 +74,12 @@ const (
 	kindOperators     = "operators-away"
 	kindObjects       = "objects-deleted"
 	kindKubelet       = "kubelet-hangs"
+	kindJobPoint      = "server-dies-with-job"
+	kindConnectorAway = "connector-away"
+	kindConnectorHang = "connector-connections-frozen"
+	kindConnectorOdd  = "connector-confused"
+	kindConnectorLost = "connector-answers-lost"
+	kindJobsLost      = "jobs-lost"
 )
 
 // sinkModes is how the receivers of notifications and events behave in each kind of fault.
@@ -101,13 +107,17 @@ func poolKinds() []string {
 	return kinds
 }
 
-// mixedKinds are those of a storm over all plugins: half of its faults strike what attempts of several pods depend on.
+// mixedKinds are those of a storm over all plugins: most of its faults strike what attempts of several pods, or jobs of a connector,
+// depend on.
 func mixedKinds() []string {
 	kinds := allKinds()
 	for range len(kinds) / 8 {
 		kinds = append(kinds, kindOperators, kindObjects, kindPods, kindKill, kindAPIKill, kindEtcd, kindPostgresCrash, kindNode)
 	}
-	return append(kinds, kindWorkers, kindWorkersFreeze, kindKubelet, kindKubelet)
+	for range 2 {
+		kinds = append(kinds, kindKubelet, kindJobPoint, kindJobPoint, kindConnectorAway, kindConnectorHang, kindConnectorOdd, kindConnectorLost, kindJobsLost)
+	}
+	return append(kinds, kindWorkers, kindWorkersFreeze)
 }
 
 // points are the places in the code where the server may die.
@@ -134,6 +144,14 @@ func rarePoints() []string {
 	}
 }
 
+// jobPoints are passed with each job of a connector.
+func jobPoints() []string {
+	return []string{
+		"connectors.before-intent", "connectors.after-intent", "connectors.after-create", "connectors.after-meta", "connectors.after-phase",
+		"connectors.after-outputs", "connectors.after-end", "connectors.after-delete",
+	}
+}
+
 // newFaults picks three to six faults of the given kinds.
 func newFaults(r *rand.Rand, kinds []string) []fault {
 	var faults []fault
@@ -149,6 +167,9 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 			if slices.Contains(rarePoints(), f.point) {
 				f.turn = 1
 			}
+		case kindJobPoint:
+			f.point, f.turn = jobPoints()[r.IntN(len(jobPoints()))], 1+r.IntN(3)
+			f.at = time.Duration(r.IntN(2000)) * time.Millisecond
 		case kindClock:
 			f.number = []int{-15, 15, 60, 120, 5 * 3600}[r.IntN(5)] // seconds
 		case kindWorkersFreeze: // some longer than their lease

@@ -84,15 +84,20 @@ func TestMixedPlansChangeOnlyWhereTasksRun(t *testing.T) {
 		plain, mixed := newPlan(seed, allKinds()), newMixedPlan(seed, allKinds())
 		require.Equal(t, plain.faults, mixed.faults)
 		via := map[string]int{}
-		for i, run := range mixed.runs {
+		require.Len(t, mixed.runs, len(plain.runs)+len(script.Tenants()))
+		for _, run := range mixed.runs[len(plain.runs):] {
+			require.Equal(t, script.ViaConnector, run.root.Via)
+		}
+		for i, run := range mixed.runs[:len(plain.runs)] {
 			for j, node := range run.root.All() {
 				via[node.Via]++
 				original := plain.runs[i].root.All()[j]
 				require.Equal(t, original.Kind, node.Kind)
+				require.False(t, node.Via == script.ViaConnector && len(node.Children) > 0, "%+v", node)
 				require.False(t, node.Via != "" && (node.Pool != "" || node.Kind != script.Task), "%+v", node)
 			}
 		}
-		for _, one := range script.Vias() {
+		for _, one := range append(script.Vias(), script.ViaConnector) {
 			require.Positive(t, via[one], "%s in seed %d", one, seed)
 		}
 	}
@@ -140,7 +145,7 @@ func TestPointsAreThoseInTheCode(t *testing.T) {
 	found := map[string]bool{}
 	call := regexp.MustCompile(`failpoint\.Here\("([^"]+)"\)`)
 	for _, dir := range []string{
-		"access", "actions", "apps", "artifacts", "cache_service", "dataproxy", "events", "executor", "internal/pg", "manager", "notifications", "pods", "pools", "runs", "secret",
+		"access", "actions", "apps", "artifacts", "cache_service", "connectors", "dataproxy", "events", "executor", "internal/pg", "manager", "notifications", "pods", "pools", "runs", "secret",
 		"triggers",
 	} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("../..", dir), func(path string, entry fs.DirEntry, err error) error {
@@ -154,7 +159,7 @@ func TestPointsAreThoseInTheCode(t *testing.T) {
 			return err
 		}))
 	}
-	require.ElementsMatch(t, slices.Collect(maps.Keys(found)), points())
+	require.ElementsMatch(t, slices.Collect(maps.Keys(found)), append(points(), jobPoints()...))
 }
 
 func TestOptionsNameWhatIsWrong(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/tests/faults/connector"
 	"github.com/flyte-binary/flyte-binary/tests/faults/sink"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
@@ -57,6 +58,9 @@ func (i *injector) heal(ctx context.Context) error {
 	i.stack.Database.DropFrozen()
 	i.stack.API.Fail(0, 0)
 	i.stack.Operators.Leave(false)
+	i.stack.Connector.Set(connector.Healthy)
+	i.stack.ToConnector.Refuse(false)
+	i.stack.ToConnector.DropFrozen()
 	i.stack.Kubelets.Hang(false)
 	i.stack.Sink.Set(sink.Healthy)
 	i.stack.Vault.Seal(false)
@@ -90,7 +94,7 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		// The whole control plane. An API server that outlives its etcd was seen to miss events afterwards: objects are
 		// in etcd that its watches and cached lists never show, so no client can see them.
 		return i.etcd.while(func() error { i.api.down(ctx, f.length); return nil })
-	case kindPoint:
+	case kindPoint, kindJobPoint:
 		return i.dieAt(ctx, f)
 	case kindPostgresFast:
 		return signalPid(s.Postgres.Pid(), syscall.SIGINT)
@@ -171,6 +175,8 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		s.Operators.Leave(true)
 		sleep(ctx, 3*f.length)
 		s.Operators.Leave(false)
+	case kindConnectorAway, kindConnectorHang, kindConnectorOdd, kindConnectorLost, kindJobsLost:
+		i.strikeConnector(ctx, f)
 	case kindWorkers:
 		return i.signalWorkers(f.number, syscall.SIGKILL)
 	case kindWorkersFreeze:
@@ -181,6 +187,28 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		i.node.down(ctx, f.length)
 	}
 	return nil
+}
+
+// strikeConnector applies a fault of the connector.
+func (i *injector) strikeConnector(ctx context.Context, f fault) {
+	system, way := i.stack.Connector, i.stack.ToConnector
+	switch f.kind {
+	case kindConnectorAway:
+		way.Refuse(true)
+		way.Cut()
+		sleep(ctx, 3*f.length)
+		way.Refuse(false)
+	case kindConnectorHang:
+		way.Freeze()
+		sleep(ctx, 3*f.length)
+		way.DropFrozen()
+	case kindJobsLost:
+		system.Lose(f.number)
+	default:
+		system.Set(map[string]connector.Mode{kindConnectorOdd: connector.Confused, kindConnectorLost: connector.Forgetful}[f.kind])
+		sleep(ctx, 3*f.length)
+		system.Set(connector.Healthy)
+	}
 }
 
 // pointPatience is how long the server may take to pass a point. What ends runs comes late in a storm.

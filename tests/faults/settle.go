@@ -17,7 +17,7 @@ const stuckAfter = 90 * time.Second
 // pulse is what changes while a storm settles.
 type pulse struct {
 	unfinished, taskActions, pods, processes int
-	waiting                                  int // slots without their run, notifications, events and artifacts on their way
+	waiting                                  int // slots without their run, jobs of the connector, notifications, events and artifacts on their way
 	events                                   int64
 }
 
@@ -92,6 +92,7 @@ func (c *collector) onTheWay(ctx context.Context, conn *pgx.Conn, now *pulse) er
 	var next *time.Time
 	err := conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM trigger_fires WHERE retry_at IS NOT NULL)
 			+ (SELECT count(*) FROM trigger_backfills WHERE ended_at IS NULL) + (SELECT count(*) FROM produced_outputs) + (SELECT count(*) FROM unread_inputs)
+			+ (SELECT count(*) FROM connector_jobs) + (SELECT count(*) FROM connector_logs)
 			+ (SELECT count(*) FROM notification_outbox) + (SELECT count(*) FROM event_backlog) + count(*),
 		count(*), min(next_at) FROM notification_deliveries WHERE state = $1`, notYetDelivered).Scan(&now.waiting, &pending, &next)
 	if err != nil {

@@ -21,6 +21,7 @@ type result struct {
 	lost       int // attempts after the first
 	curves     int // of what attempts used
 	objects    int // of operators, that came to an end
+	jobs       int // of the connector
 	slots      int // of triggers, that fired
 	told       int // notifications and events that were received, repetitions too
 	asked      int // calls whose answers were searched for what is another tenant's
@@ -77,7 +78,7 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 		r.err = errors.Join(r.err, err)
 		return r
 	}
-	r.curves = len(evidence.Curves)
+	r.curves, r.jobs = len(evidence.Curves), len(evidence.Jobs)
 	r.memory, r.objects = evidence.Memory, s.Operators.Settled()
 	for _, t := range evidence.Triggers {
 		r.slots += len(t.Fires)
@@ -111,6 +112,7 @@ func forget(s *stack.Stack, runs []check.Run) {
 		_ = os.RemoveAll(filepath.Join(s.Ledger, run.Name)) // only to save space
 	}
 	s.Sink.Forget()
+	s.Connector.Forget()
 }
 
 // line is the result in one line.
@@ -121,14 +123,14 @@ func (r result) line() string {
 	}
 	var kinds []string
 	for _, f := range r.faults {
-		if f.kind == kindPoint {
+		if f.point != "" {
 			kinds = append(kinds, "dies-at:"+f.point)
 		} else {
 			kinds = append(kinds, f.kind)
 		}
 	}
-	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %2d curves %2d objects %2d slots %4d sent %4d asked %3d visits  %3d MiB  %s", r.seed, verdict,
-		r.took.Seconds(), r.runs, r.actions, r.lost, r.curves, r.objects, r.slots, r.told, r.asked, r.visited, r.memory>>20, strings.Join(kinds, " "))
+	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %2d curves %2d objects %2d jobs %2d slots %4d sent %4d asked %3d visits  %3d MiB  %s", r.seed, verdict,
+		r.took.Seconds(), r.runs, r.actions, r.lost, r.curves, r.objects, r.jobs, r.slots, r.told, r.asked, r.visited, r.memory>>20, strings.Join(kinds, " "))
 	if len(r.deaths) > 0 {
 		text += "  died at " + strings.Join(r.deaths, " ")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/tests/faults/check"
+	"github.com/flyte-binary/flyte-binary/tests/faults/connector"
 	"github.com/flyte-binary/flyte-binary/tests/faults/ledger"
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 )
@@ -33,10 +34,13 @@ func good() *check.Evidence {
 	e := &check.Evidence{
 		Memory: 100, MemoryLimit: 200,
 		Cached: []check.CacheEntry{{Key: "k", URI: "/o", Exists: true}},
+		Jobs: []connector.Job{
+			{Key: "k1", Run: "r", Action: "n1", Attempt: 1, Ended: true}, {Key: "k2", Run: "r", Action: "n1", Attempt: 2, Ended: true, Succeeded: true},
+		},
 		Runs: []check.Run{{
 			Name: "r", Acknowledged: true, LastSeq: 12,
 			Script: script.Node{Name: "a0", Kind: script.Task, Children: []script.Node{
-				{Name: "n1", Kind: script.Task, Retries: 1, Failures: 1}, {Name: "n2", Kind: script.Task, AbortMillis: 10},
+				{Name: "n1", Kind: script.Task, Retries: 1, Failures: 1, Via: script.ViaConnector}, {Name: "n2", Kind: script.Task, AbortMillis: 10},
 				{Name: "n3", Kind: script.Condition, Answer: script.AnswerSignal},
 			}},
 			Rows: []check.Row{
@@ -215,6 +219,18 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"I22", "flat had 4 workers of at most 3", func(_ *check.Evidence, r *check.Run) {
 			inPool(r, script.FlatPool, 6, 7, 8, 9, 6, 7, 8, 9)
 		}},
+
+		{"I25", "r/n1 attempt 1 has the jobs k1 and k3", func(e *check.Evidence, _ *check.Run) {
+			e.Jobs = append(e.Jobs, connector.Job{Key: "k3", Run: "r", Action: "n1", Attempt: 1, Ended: true})
+		}},
+		{"I25", "the job of r/n1 attempt 1 is left", func(e *check.Evidence, _ *check.Run) { e.Jobs[0].Ended = false }},
+		{"I25", "r/n1 attempt 3, which does not exist", func(e *check.Evidence, _ *check.Run) { e.Jobs[0].Attempt = 3 }},
+		{"I25", "r/n9 attempt 1, which does not exist", func(e *check.Evidence, _ *check.Run) { e.Jobs[0].Action = "n9" }},
+		{"I25", "r/n1 succeeded in attempt 2 by none of its jobs", func(e *check.Evidence, _ *check.Run) { e.Jobs[1].Succeeded = false }},
+		{"I25", "r/n1 succeeded in attempt 2 by none of its jobs", func(e *check.Evidence, _ *check.Run) { // by that of another attempt
+			e.Jobs[0].Succeeded, e.Jobs[1].Succeeded = true, false
+		}},
+		{"I25", "was sent what is wrong: no token", func(e *check.Evidence, _ *check.Run) { e.WrongCalls = []string{"no token"} }},
 
 		{"outcome", "its script says [5]", func(_ *check.Evidence, r *check.Run) { r.Rows[0].Phase = check.Failed }},
 		{"outcome", "n4 was never recorded", func(_ *check.Evidence, r *check.Run) {

@@ -5,6 +5,7 @@ package check
 import (
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/tests/faults/connector"
 	"github.com/flyte-binary/flyte-binary/tests/faults/ledger"
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 )
@@ -64,6 +65,9 @@ type Evidence struct {
 	Audit Audit
 	// Clashes are moments at which more than one pod of an attempt was alive.
 	Clashes []string
+	// Jobs are those that the connector started, and WrongCalls what was wrong with what it was sent.
+	Jobs       []connector.Job
+	WrongCalls []string
 	// Curves are what was measured of attempts.
 	Curves []Curve
 }

@@ -73,6 +73,12 @@ func Open(dir, run, action string, attempt int) (*Writer, error) {
 	return w, nil
 }
 
+// Close ends the notes and releases the lock, as the end of a process does.
+func (w *Writer) Close() {
+	w.file.Close()
+	w.lock.Close()
+}
+
 // Note appends a line.
 func (w *Writer) Note(line Line) error {
 	line.At, line.Run, line.Action, line.Attempt, line.Pid = time.Now().UTC(), w.who.Run, w.who.Action, w.who.Attempt, w.who.Pid

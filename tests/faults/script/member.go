@@ -14,7 +14,13 @@ const (
 	ViaRay     = "ray"
 )
 
-// Vias are all of them.
+// ViaConnector is a task without pods: a connector runs it as a job.
+const ViaConnector = "connector"
+
+// JobType is the type of the tasks that the connector runs.
+const JobType = "storm_job"
+
+// Vias are those that make pods.
 func Vias() []string { return []string{ViaJob, ViaJobSet, ViaPyTorch, ViaRay} }
 
 // MemberEnv is a variable of processes that only belong to a cluster of processes and do not follow the script. Its value says
@@ -25,7 +31,7 @@ const (
 	MemberStays = "stays" // until it is killed
 )
 
-// via makes a template one of a task that has several pods.
+// via makes a template one of a task that is not one pod.
 func via(template *core.TaskTemplate, how string) {
 	switch how {
 	case ViaJob:
@@ -36,6 +42,8 @@ func via(template *core.TaskTemplate, how string) {
 	case ViaPyTorch:
 		template.Type = "pytorch"
 		template.Custom = custom(map[string]any{"workers": 1})
+	case ViaConnector:
+		template.Type = JobType
 	case ViaRay:
 		template.Type = "ray"
 		template.Custom = custom(map[string]any{"rayCluster": map[string]any{

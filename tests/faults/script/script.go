@@ -46,7 +46,7 @@ type Node struct {
 	Artifact    string `json:"artifact,omitempty"`    // name of the artifact that its output becomes
 	Reads       bool   `json:"reads,omitempty"`       // its inputs have the data of the artifact of the storm
 	Pool        string `json:"pool,omitempty"`        // name of the reusable environment that runs it
-	Via         string `json:"via,omitempty"`         // what makes its pods
+	Via         string `json:"via,omitempty"`         // what makes its pods, or runs it without one
 	Children    []Node `json:"children,omitempty"`
 }
 

@@ -20,6 +20,8 @@ const (
 	LedgerEnv = "FAULTS_LEDGER"
 	// ProgramEnv is the task program.
 	ProgramEnv = "FAULTS_PROGRAM"
+	// TenantEnv tells whose work it is.
+	TenantEnv = "STORM_TENANT"
 )
 
 // Spec is the task of a node: the program with the node's retries and caching.
@@ -46,7 +48,7 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 			Args:    []string{"{{.input}}", "{{.outputPrefix}}"},
 			Env: []*core.KeyValuePair{
 				{Key: LedgerEnv, Value: ledger}, {Key: ProgramEnv, Value: program}, {Key: "GOMAXPROCS", Value: "1"},
-				{Key: "STORM_TENANT", Value: n.Tenant.Content},
+				{Key: TenantEnv, Value: n.Tenant.Content},
 			},
 		}},
 	}

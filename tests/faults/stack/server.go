@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/tests/faults/connector"
 	"github.com/flyte-binary/flyte-binary/tests/faults/proxy"
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 	"github.com/flyte-binary/flyte-binary/tests/faults/sink"
@@ -48,6 +49,20 @@ executor:
   reconciler:
     {maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, statusDelay: 500ms, resync: 5s, sweep: 5s, maxErrorBackoff: 1s}
 workers: {maxSilence: 5s, lease: 3s, maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, keeperLease: 3s, poll: 2s, heartbeat: 1s}
+connectors:
+  endpoints: [{name: storm, url: %q, token: %q}]
+  refresh: 500ms
+  callTimeout: 2s
+  minPoll: 100ms
+  maxPoll: 500ms
+  maxBackoff: 1s
+  maxErrors: %d
+  deleteFor: 1000h
+  maxSystemFailures: 40
+  systemBackoff: 100ms
+  lease: 3s
+  poll: 1s
+  maxSilence: 5s
 triggers: {poll: 500ms, retryMax: 1s, lease: 3s}
 secrets:
   backends: [vault]
@@ -120,7 +135,7 @@ func (s *Stack) prepareServer() error {
 	process := func(name, target, address string) (*Process, error) {
 		path := filepath.Join(s.Dir, name+".yaml")
 		body := fmt.Appendf(nil, serverConfig, target, address, InternalToken, adminPassword, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(), s.worker(),
-			s.Vault.URL(), vault.Mount, vault.Prefix, vault.Token, s.Sink.EventURL(),
+			"http://"+s.ToConnector.Addr(), connector.Token, connector.MaxErrors, s.Vault.URL(), vault.Mount, vault.Prefix, vault.Token, s.Sink.EventURL(),
 			s.Sink.NoteURL(FailuresRule), sink.NoteBody, s.Sink.NoteURL(NamedRule), sink.NoteBody, sink.NoteBody, s.Sink.MailPort())
 		if err := os.WriteFile(path, body, 0o600); err != nil {
 			return nil, err

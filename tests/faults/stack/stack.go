@@ -1,8 +1,8 @@
 // Package stack starts everything that a storm needs, each part a process that can be killed alone: Postgres, etcd, an
 // API server with its controllers, a node that runs pods as processes, and the server as the container image has it,
 // built so that it can be made to die at named points, with a replica. Proxies stand before the server, before Postgres and
-// before the API server. The suite itself serves Vault and receives notifications and events. It stands below the
-// fault suite.
+// before the API server. The suite itself serves Vault, plays a connector, and receives notifications and events. It stands
+// below the fault suite.
 package stack
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgembed"
+	"github.com/flyte-binary/flyte-binary/tests/faults/connector"
 	"github.com/flyte-binary/flyte-binary/tests/faults/operators"
 	"github.com/flyte-binary/flyte-binary/tests/faults/proxy"
 	"github.com/flyte-binary/flyte-binary/tests/faults/sink"
@@ -52,6 +53,10 @@ type Stack struct {
 	API             *proxy.API
 	// Kubelets is the part of API that leads to kubelets.
 	Kubelets *proxy.Kubelets
+
+	// Connector runs tasks as jobs; ToConnector stands before it.
+	Connector   *connector.Server
+	ToConnector *proxy.TCP
 
 	// Sink receives notifications and events, and Vault has the secrets of tasks.
 	Sink  *sink.Server
@@ -101,10 +106,16 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 	if err := s.startReceivers(); err != nil {
 		return s, err
 	}
+	if err := s.startConnector(); err != nil {
+		return s, err
+	}
 	if err := s.prepareServer(); err != nil {
 		return s, err
 	}
 	if _, err = s.StartServer(ctx); err != nil {
+		return s, err
+	}
+	if err := s.Server.await(ctx, s.knowsConnector); err != nil {
 		return s, err
 	}
 	return s, s.Replica.Start()
@@ -170,6 +181,12 @@ func (s *Stack) Stop() {
 	}
 	if s.Sink != nil {
 		s.Sink.Close()
+	}
+	if s.ToConnector != nil {
+		s.ToConnector.Close()
+	}
+	if s.Connector != nil {
+		s.Connector.Close()
 	}
 	if s.Vault != nil {
 		s.Vault.Close()
