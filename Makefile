@@ -327,7 +327,7 @@ $(BIN)/dex: tools/dex/go.mod tools/dex/go.sum tools/dex/main.go
 	cd tools/dex && CGO_ENABLED=0 go build -ldflags '-s -w' -o $(CURDIR)/$@ .
 
 .PHONY: operators operators-python operators-test
-operators: operators-python ## Build the operators of Ray, JobSet, PyTorch and others into .bin/operators; the first time takes minutes
+operators: operators-python ## Build Kueue and the operators of Ray, JobSet, PyTorch and others into .bin/operators; the first time takes minutes
 	@tools/toolchain.sh go
 	tools/operators/build.sh
 
@@ -335,7 +335,7 @@ operators-python:
 	@tools/python-env.sh .cache/operators-python -r tests/e2e/requirements.txt -r tests/e2e/requirements-operators.txt
 
 operators-test: operators build-demo ## Run the plugins of operators with the operators themselves; ARGS='-k JobSet' selects tests
-	.cache/operators-python/bin/python -m pytest tests/e2e/test_operators.py $(ARGS)
+	.cache/operators-python/bin/python -m pytest tests/e2e/test_operators.py tests/e2e/test_kueue.py $(ARGS)
 
 .PHONY: promtool
 promtool:

@@ -134,8 +134,9 @@ func clusterWait(w *insightv1.Wait, a *lists.Standing) error {
 	default:
 		w.Message = "the cluster has no place for it yet"
 	}
-	// told is the newest message about this attempt, lost the error of the attempt before it.
-	var told, lost string
+	// own is the executor's newest message about this phase of the attempt, told the newest of anyone about the attempt, lost the
+	// error of the attempt before it.
+	var own, told, lost string
 	for i := range a.Events { // the newest first
 		var event workflow.ActionEvent
 		if err := proto.Unmarshal(a.Events[i].Event, &event); err != nil {
@@ -146,11 +147,15 @@ func clusterWait(w *insightv1.Wait, a *lists.Standing) error {
 			continue
 		}
 		w.Since = timestamppb.New(a.Events[i].RecordedAt)
-		if list := event.GetClusterEvents(); len(list) > 0 && told == "" && !protomap.IsNote(list[0]) {
+		list := event.GetClusterEvents()
+		if len(list) > 0 && told == "" && !protomap.IsNote(list[0]) {
 			told = list[len(list)-1].GetMessage()
 		}
+		if a.Events[i].Phase == a.Phase {
+			own = cmp.Or(own, saidByExecutor(list))
+		}
 	}
-	if told != "" {
+	if told = cmp.Or(own, told); told != "" {
 		w.Message += ": " + told
 	}
 	if a.Phase == state.Queued && a.Attempt > 1 {
@@ -161,6 +166,19 @@ func clusterWait(w *insightv1.Wait, a *lists.Standing) error {
 		}
 	}
 	return nil
+}
+
+// sourceExecutor is the source of what the executor says itself, a sentence about what the attempt waits for. The Events of the
+// cluster that it passes on have other sources, and most tell only that something happened.
+const sourceExecutor = "executor"
+
+func saidByExecutor(list []*workflow.ClusterEvent) string {
+	for _, event := range list {
+		if event.GetSourceComponent() == sourceExecutor {
+			return event.GetMessage()
+		}
+	}
+	return ""
 }
 
 // poolCauses are the causes of pools.

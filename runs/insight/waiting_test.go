@@ -155,6 +155,40 @@ func TestClusterWaitTellsTheNewestEvent(t *testing.T) {
 	require.NotContains(t, w.GetMessage(), "lost")
 }
 
+// What the executor says of the phase takes precedence over Events of the cluster, which say only that something happened.
+func TestClusterWaitPrefersTheExecutor(t *testing.T) {
+	admitted := time.Date(2026, time.July, 1, 1, 0, 0, 0, time.UTC)
+	reported := func(phase int16, events ...*workflow.ClusterEvent) schema.Event {
+		body, err := proto.Marshal(&workflow.ActionEvent{ClusterEvents: events})
+		require.NoError(t, err)
+		return schema.Event{Attempt: 1, Phase: phase, Event: body, RecordedAt: admitted}
+	}
+	event := func(source, message string) *workflow.ClusterEvent {
+		return &workflow.ClusterEvent{SourceComponent: source, Message: message}
+	}
+	for name, tc := range map[string]struct {
+		events []schema.Event // the newest first
+		want   string
+	}{
+		"in the same report": {
+			[]schema.Event{reported(state.WaitingForResources, event("executor", "no quota"), event("job-controller", "Job suspended"))}, "no quota",
+		},
+		"in an earlier report": {[]schema.Event{
+			reported(state.WaitingForResources, event("job-controller", "Job suspended")),
+			reported(state.WaitingForResources, event("executor", "no quota")),
+		}, "no quota"},
+		"of another phase": {[]schema.Event{
+			reported(state.WaitingForResources, event("job-controller", "Job suspended")), reported(state.Queued, event("executor", "not yet seen")),
+		}, "Job suspended"},
+	} {
+		w, err := (&insight.Waits{Queues: queues.New(nil)}).Of(t.Context(), standing(func(s *lists.Standing) {
+			s.AdmittedAt, s.Phase, s.Attempt, s.Events = &admitted, state.WaitingForResources, 1, tc.events
+		}))
+		require.NoError(t, err, name)
+		require.Equal(t, "the cluster has no place for it yet: "+tc.want, w.GetMessage(), name)
+	}
+}
+
 // Notes on the action do not answer why the cluster does not run it.
 func TestNotesAreNoReasonToWait(t *testing.T) {
 	admitted := time.Date(2026, time.July, 1, 1, 0, 0, 0, time.UTC)

@@ -308,17 +308,24 @@ def test_an_evicted_worker_costs_the_task_nothing(bed: Bed, gang: Gang):
     gone(bed, run)
 
 
-@of("Ray")
-def test_a_lost_head(bed: Bed, gang: Gang):
-    """KubeRay starts another head, and submits the program to it again."""
+HEADS = {"Ray": "head", "MPIJob": "launcher", "Dask": "runner"}
+
+
+@of(*HEADS)
+def test_a_lost_head(bed: Bed, gang: Gang, request):
+    """KubeRay starts another head, and submits the program to it again. Otherwise the next attempt has one: the task did not lose it. The
+    pod goes at once, as it does when its node is lost."""
     gang.hold(bed)
     run = bed.run(gang)
     first = gang.held(bed)
-    head = next(p for p in bed.cluster.pods(run.name) if p.metadata.labels["flyte.org/role"] == "head")
-    bed.cluster.core.delete_namespaced_pod(head.metadata.name, head.metadata.namespace, grace_period_seconds=1)
+    role = HEADS[request.node.callspec.params["bed"]]
+    head = next(p for p in bed.cluster.pods(run.name) if p.metadata.labels["flyte.org/role"] == role)
+    bed.cluster.core.delete_namespaced_pod(head.metadata.name, head.metadata.namespace, grace_period_seconds=0)
     eventually(lambda: gang.held(bed) != first, timeout=300, what="the program starts again")
     gang.go()
     assert succeed(bed, run)[0] == bed.framework.result
+    lost = [a.error_info for a in details(run).pb2.attempts[:-1]]
+    assert all(e.kind == 2 for e in lost), lost
     gone(bed, run)
 
 
@@ -374,7 +381,7 @@ def test_the_operator_is_away_when_the_task_ends(bed: Bed, gang: Gang):
     gone(bed, run)
 
 
-@of("JobSet", "Ray", "Spark")
+@of()
 def test_the_definition_is_deleted_and_comes_back(bed: Bed, gang: Gang):
     group, _, plural = bed.framework.kinds[0]
     gang.hold(bed)
@@ -394,8 +401,8 @@ def test_the_definition_is_deleted_and_comes_back(bed: Bed, gang: Gang):
 
 
 EXAMPLES = {
-    "JobSet": ("clustered_task", "rank 0 of 2"), "PyTorchJob": ("pytorch_gang", 3.0), "Dask": ("dask_cluster", 285),
-    "Ray": ("ray_cluster", 285),
+    "JobSet": ("clustered_task", "rank 0 of 2"), "PyTorchJob": ("pytorch_gang", 3.0), "TrainJob": ("pytorch_gang", 3.0), "Dask": ("dask_cluster", 285),
+    "Ray": ("ray_cluster", 285), "Spark": ("spark_job", 285), "TFJob": ("tensorflow_gang", "worker 0 of 2"), "MPIJob": ("mpi_gang", "2 hosts"),
 }
 
 
@@ -405,7 +412,8 @@ def test_the_example(bed: Bed, request, monkeypatch: pytest.MonkeyPatch):
     name, result = EXAMPLES[request.node.callspec.params["bed"]]
     monkeypatch.syspath_prepend(str(operators.ROOT / "examples" / "operators"))
     example = importlib.import_module(name)
-    task = importlib.import_module("flows.on_ray").on_one_machine(example.main) if name == "ray_cluster" else example.main
+    adapted = {"ray_cluster": "on_ray", "spark_job": "on_spark"}.get(name)
+    task = importlib.import_module(f"flows.{adapted}").on_one_machine(example.main) if adapted else example.main
     connect(bed.server, operators.ROOT / "examples" / "operators")
     run = flyte.run(task)
     assert succeed(bed, run)[0] == result

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the operators that tests/e2e/test_operators.py starts into .bin/operators at the root of the repository, with the
 # definitions of their kinds. They share the versions of the demo's Kubernetes libraries, so that what the demo has compiled is not
-# compiled again; Trainer and Spark's do not compile with those and have modules of their own.
+# compiled again; Trainer, Spark's and Kueue do not compile with those and have modules of their own.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -18,6 +18,7 @@ build . ./training training
 build . sigs.k8s.io/jobset jobset
 build trainer . trainer
 build spark github.com/kubeflow/spark-operator/v2/cmd/operator spark
+build kueue . kueue
 cd "$here"
 dir() { go list -m -f '{{.Dir}}' "$1"; }
 jobset=$(dir sigs.k8s.io/jobset)
@@ -31,6 +32,10 @@ cd "$here/trainer"
 cp "$(dir github.com/kubeflow/trainer/v2)"/manifests/base/crds/trainer.kubeflow.org_*.yaml "$to/crds"
 cd "$here/spark"
 cp "$(dir github.com/kubeflow/spark-operator/v2)"/config/crd/bases/sparkoperator.k8s.io_*.yaml "$to/crds"
+cd "$here/kueue"
+kueue=$(dir sigs.k8s.io/kueue)
+cp "$kueue"/config/components/crd/bases/kueue.x-k8s.io_*.yaml "$to/crds"
+cp "$kueue/config/components/webhook/manifests.yaml" "$to/kueue-webhooks.yaml"
 dask=$("$root/.cache/operators-python/bin/python" -c 'import dask_kubernetes; print(dask_kubernetes.__path__[0])')
 for kind in cluster workergroup job autoscaler; do
 	cp "$dask/operator/deployment/helm/dask-kubernetes-operator/crds/dask$kind.yaml" "$to/crds/kubernetes.dask.org_dask${kind}s.yaml"

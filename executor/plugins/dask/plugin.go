@@ -29,7 +29,7 @@ func Definition(pods podspec.Config, own operated.Config) plugin.Definition {
 		Name: Name, Types: []string{Name}, Install: "the Dask operator",
 		Object:   schema.GroupVersionKind{Group: "kubernetes.dask.org", Version: "v1", Kind: "DaskJob"},
 		Resource: "daskjobs", MaxName: maxName,
-		Spec: spec, Read: read, Primary: operated.HasRole(runner),
+		Spec: spec, Read: read, Primary: operated.HasRole(runner), KeepsPrimary: true,
 	}, pods, own)
 }
 
@@ -40,6 +40,8 @@ func read(object *unstructured.Unstructured) operated.Reading {
 		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED}
 	case "Failed":
 		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Reason: status, Message: "the job runner failed", ByUser: true}
+	case "Running":
+		return operated.Reading{Begun: true}
 	case "JobCreated", "ClusterCreated":
 		return operated.Reading{Phase: common.ActionPhase_ACTION_PHASE_INITIALIZING, Reason: status, Message: "the Dask operator creates the cluster"}
 	}

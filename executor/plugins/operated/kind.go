@@ -77,6 +77,9 @@ type Reading struct {
 	NotStarted bool
 	// Program means that the operator has seen the program itself fail: pods that are stopped afterwards are not the cause.
 	Program bool
+	// Begun means that the operator has had the primary pod and creates no other: one that is missing was deleted by someone else, and
+	// the operator waits for it without a limit.
+	Begun bool
 	// Suspended means that the operator keeps the object without pods until a queue admits it.
 	Suspended bool
 }

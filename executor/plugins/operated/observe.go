@@ -30,16 +30,7 @@ const operatorPause = 5 * time.Second
 // the pods say why.
 func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, object *unstructured.Unstructured) (plugin.State, error) {
 	reading := p.kind.Read(object)
-	// The caches of objects and pods are independent: the end of a pod must not be mistaken for its absence.
-	find := p.pods.Cached
-	if reading.Phase == common.ActionPhase_ACTION_PHASE_FAILED {
-		find = p.pods.Live
-	}
-	pods, err := find(ctx, attempt)
-	if err != nil {
-		return plugin.State{}, err
-	}
-	all, err := p.read(ctx, attempt, pods)
+	all, err := p.membersOf(ctx, attempt, reading)
 	if err != nil {
 		return plugin.State{}, err
 	}
@@ -62,6 +53,32 @@ func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, object *u
 	// Operators delete pods that still run when another one has failed.
 	state.Stopping = object.GetDeletionTimestamp() != nil || slices.ContainsFunc(all, func(m members.Member) bool { return m.State.Stopping })
 	return state, nil
+}
+
+// membersOf are the pods of an attempt. The caches of objects and pods are independent: the end of a pod must not be mistaken for its
+// absence.
+func (p *Plugin) membersOf(ctx context.Context, attempt *plugin.Attempt, reading Reading) ([]members.Member, error) {
+	if reading.Phase != common.ActionPhase_ACTION_PHASE_FAILED {
+		all, err := p.readFrom(ctx, attempt, p.pods.Cached)
+		if err != nil || !reading.Begun || hasPrimary(all) {
+			return all, err
+		}
+	}
+	return p.readFrom(ctx, attempt, p.pods.Live)
+}
+
+func (p *Plugin) readFrom(
+	ctx context.Context, attempt *plugin.Attempt, find func(context.Context, *plugin.Attempt) ([]corev1.Pod, error),
+) ([]members.Member, error) {
+	pods, err := find(ctx, attempt)
+	if err != nil {
+		return nil, err
+	}
+	return p.read(ctx, attempt, pods)
+}
+
+func hasPrimary(all []members.Member) bool {
+	return slices.ContainsFunc(all, func(m members.Member) bool { return m.Primary })
 }
 
 // othersFailed reports whether the attempt failed because of other pods than the one that writes the outputs. Pods that were
@@ -133,7 +150,7 @@ func (p *Plugin) culprit(reading Reading, all []members.Member) *members.Member 
 // withoutCulprit is the failure of an attempt for which no pod is to blame.
 func (p *Plugin) withoutCulprit(object *unstructured.Unstructured, reading Reading, all []members.Member) *failure.Failure {
 	said := strings.Trim(reading.Reason+": "+reading.Message, ": ")
-	if p.kind.KeepsPrimary && reading.ByUser && !slices.ContainsFunc(all, func(m members.Member) bool { return m.Primary }) {
+	if p.kind.KeepsPrimary && reading.ByUser && !hasPrimary(all) {
 		return failure.New(failure.DeletedExternally, "%s %s has failed without its main pod: %s", object.GetKind(), object.GetName(), said)
 	}
 	reason := failure.OperatorFailed
@@ -152,6 +169,11 @@ func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, 
 			state.StillRuns = true
 			return
 		}
+	}
+	if reading.Begun && !hasPrimary(all) {
+		state.Fail(failure.New(failure.DeletedExternally, "the main pod of %s %s was deleted", object.GetKind(), object.GetName()))
+		state.StillRuns = true
+		return
 	}
 	if reading.Suspended {
 		state.Expected = true

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/pods/members"
@@ -73,4 +74,22 @@ func TestWhatAnAttemptSaysOfItsPods(t *testing.T) {
 		require.Equal(t, tc.message, state.Message, name)
 		require.Equal(t, tc.expected, state.Expected, name)
 	}
+}
+
+// TestAMainPodThatIsMissing: an operator that creates no other main pod waits for ever, and the task did not lose it.
+func TestAMainPodThatIsMissing(t *testing.T) {
+	object := &unstructured.Unstructured{Object: map[string]any{"kind": "Widget", "metadata": map[string]any{"name": "w"}}}
+	runs := plugin.State{Phase: common.ActionPhase_ACTION_PHASE_RUNNING}
+	primary, other := members.Member{Primary: true, State: runs, Pod: &corev1.Pod{}}, members.Member{State: runs, Pod: &corev1.Pod{}}
+	of := func(reading Reading, all ...members.Member) plugin.State {
+		state := plugin.State{Phase: reading.Phase}
+		(&Plugin{}).ofLive(&state, object, reading, all)
+		return state
+	}
+	lost := of(Reading{Begun: true}, other)
+	require.Equal(t, failure.DeletedExternally, lost.Failure.Reason)
+	require.Contains(t, lost.Failure.Message, "the main pod of Widget w was deleted")
+	require.True(t, lost.StillRuns, "its other pods are deleted")
+	require.Nil(t, of(Reading{}, other).Failure, "the operator has not begun")
+	require.Nil(t, of(Reading{Begun: true}, other, primary).Failure)
 }

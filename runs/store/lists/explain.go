@@ -32,7 +32,7 @@ func (r *Reader) Standing(ctx context.Context, id ident.Action) (*Standing, erro
 		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
 	const events = `
 		SELECT run_id, seq, action_id, attempt, phase, version, recorded_at, event, error
-		FROM action_events WHERE action_id = $1 ORDER BY seq DESC LIMIT 3`
+		FROM action_events WHERE action_id = $1 ORDER BY seq DESC LIMIT 10`
 	s := &Standing{}
 	err := r.pool.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).Scan(
 		&s.ID, &s.RunID, &s.Project, &s.Domain, &s.RunName, &s.Name, &s.ParentName, &s.ActionType, &s.Phase, &s.Attempt,

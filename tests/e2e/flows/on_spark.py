@@ -12,19 +12,30 @@ from flyteplugins.spark import Spark
 
 from flows.gang import until
 
+# A busy machine is slow, not lost.
+PATIENCE = {"spark.network.timeout": "600s", "spark.kubernetes.allocation.executor.timeout": "600s"}
+# Drivers that share a machine would try each other's ports.
+SHARED = {"spark.ui.enabled": "false"}
+# Where the images of the SDK have them.
+PATHS = {"applications_path": f"local://{flyte._bin.runtime.__file__}", "executor_path": sys.executable}
 env = flyte.TaskEnvironment(
     name="on_spark", resources=flyte.Resources(cpu="100m", memory="2Gi"),
     plugin_config=Spark(
         spark_conf={
             "spark.executor.instances": "2", "spark.executor.cores": "1", "spark.executor.memory": "512m", "spark.driver.memory": "512m",
-            "spark.kubernetes.driver.request.cores": "100m", "spark.kubernetes.executor.request.cores": "100m", "spark.ui.enabled": "false",
-            # A busy machine is slow, not lost.
-            "spark.network.timeout": "600s", "spark.kubernetes.allocation.executor.timeout": "600s",
+            "spark.kubernetes.driver.request.cores": "100m", "spark.kubernetes.executor.request.cores": "100m", **SHARED, **PATIENCE,
         },
-        # Where the images of the SDK have them.
-        applications_path=f"local://{flyte._bin.runtime.__file__}", executor_path=sys.executable,
+        **PATHS,
     ),
 )
+
+
+def on_one_machine(task):
+    """The task in processes of this machine, which is busy."""
+    task.plugin_config.spark_conf |= SHARED | PATIENCE
+    for name, path in PATHS.items():
+        setattr(task.plugin_config, name, path)
+    return task
 
 
 def executor_of_this(_: int) -> int:

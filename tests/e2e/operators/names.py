@@ -52,6 +52,11 @@ def own_name(pod: dict) -> str:
     return meta.get("name") or f"{meta['generateName']}{random.randrange(1 << 40):x}"
 
 
+def own_host(pod: dict) -> list[str]:
+    """The bare name that a pod has for itself only."""
+    return [pod["spec"]["hostname"]] if pod["spec"].get("hostname") and pod["spec"].get("subdomain") else []
+
+
 def wanted_names(pod: dict) -> set[str]:
     """The names of other pods, or of services, that a pod's programs are given."""
     found = set()
@@ -120,7 +125,8 @@ class Names:
         patch = [
             {"op": "add", "path": "/metadata/annotations", "value": {**pod["metadata"].get("annotations", {}), ADDRESS: self.address(own, namespace)}},
             {"op": "add", "path": "/spec/hostAliases", "value": [
-                {"ip": self.address(name, namespace), "hostnames": all_names(name, namespace)} for name in sorted({own, *wanted})]},
+                {"ip": self.address(name, namespace), "hostnames": [*all_names(name, namespace), *(own_host(pod) if name == own else ())]}
+                for name in sorted({own, *wanted})]},
         ]
         # The node has no measure for the disk that some ask for.
         patch += [{"op": "add", "path": f"/spec/initContainers/{i}/resources", "value": {}}

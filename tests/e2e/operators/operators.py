@@ -49,9 +49,11 @@ class Cluster:
         self.names = Names(server.folder)
         self.names.start(self)
 
-    def define(self, *files: str) -> None:
+    def define(self, *files: str, **spec) -> None:
+        """Creates these definitions, with these fields of their specification."""
         for file in files:
             body = yaml.load((BUILT / "crds" / file).read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # megabytes
+            body["spec"].update(spec)
             with contextlib.suppress(ApiException):
                 self.definitions.create_custom_resource_definition(body)
             eventually(lambda body=body: self.established(body["metadata"]["name"]), what=f"{file} is served")

@@ -1,0 +1,182 @@
+"""Kueue in front of the plugins: `make operators` builds it, and it runs here as a process next to a demo, with a queue that has room for
+one action at a time. Tasks of one container are Jobs; others are objects of an operator that runs, too."""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import sys
+
+import flyte
+import flyte.remote as remote
+import pytest
+
+pytest.importorskip("kubernetes", reason="needs the packages of operators: make operators operators-python, then make operators-test")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "operators"))
+
+import kueue
+import operators
+
+from conftest import connect
+from server import Server, eventually
+from test_operators import JOBSETS, PYTORCHJOBS, Gang, details, ended, phase_of
+
+why_not = operators.missing() or ("" if (operators.BUILT / "kueue").exists() else f"{operators.BUILT} has no Kueue: make operators")
+pytestmark = pytest.mark.skipif(bool(why_not), reason=why_not)
+
+# The task of each kind, the prefix of its result's error, and how many members it has.
+TASKS = {"Job": ("on_kueue.meet", 1), "JobSet": ("on_jobset.meet", 2), "PyTorchJob": ("on_pytorch.meet", 2)}
+KINDS = (kueue.WORKLOADS, JOBSETS, PYTORCHJOBS)
+QUOTA = "LocalQueue cpus has not admitted it: couldn't assign flavors to pod set "
+PLUGINS = (
+    "plugins.enabled=pod,job,jobset,pytorch", "plugins.default=job", "plugins.job.queue=cpus", "plugins.operators.queue=cpus", "plugins.probe=2s",
+)
+
+
+class Bed:
+    """A demo with Kueue and the operators whose objects it admits."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.server = Server(folder, "--warm", "off", "--cpus", "16", *(word for p in PLUGINS for word in ("--set", f"executor.{p}")))
+        self.running: list[operators.Operator] = []
+
+    def start(self) -> None:
+        self.server.start()
+        self.cluster = operators.Cluster(self.server)
+        for start in (operators.jobset, operators.training, kueue.kueue):
+            self.running.append(start(self.server.folder, self.cluster))
+        kueue.queue(self.cluster, "cpus", cpu="300m", memory="100Gi")
+
+    def stop(self) -> None:
+        for operator in self.running:
+            operator.stop()
+        self.server.stop()
+        self.cluster.names.stop()
+
+    @property
+    def kueue(self) -> operators.Operator:
+        return self.running[-1]
+
+    def why(self, run) -> str:
+        """What the action waits for."""
+        who = {"run": {"project": "flytesnacks", "domain": "development", "name": run.name}, "name": "a0"}
+        return self.server.call("flytebinary.insight.v1.InsightService/ExplainAction", {"actionId": who})[1].get("wait", {}).get("message", "")
+
+    def waits(self, run, *words: str) -> str:
+        """The reason why the action waits, once it has these words."""
+        return eventually(lambda: all(w in self.why(run) for w in words) and self.why(run), what=f"{run.name} waits: {words}; now: {self.why(run)}")
+
+    def gone(self, run) -> None:
+        eventually(lambda: not self.cluster.left(run.name, *KINDS), timeout=300, what=f"nothing is left of {run.name}")
+
+
+class Action:
+    """A run whose members wait until they may go."""
+
+    def __init__(self, bed: Bed, kind: str, folder: pathlib.Path, **labels: str):
+        folder.mkdir()
+        self.bed, self.gang = bed, Gang(folder)
+        name, self.members = TASKS[kind]
+        module, _, task = name.partition(".")
+        for rank in range(self.members):
+            self.gang.plan(rank, "hold")
+        labels = {f"kueue.x-k8s.io/{name.replace('_', '-')}": value for name, value in labels.items()}
+        self.run = flyte.with_runcontext(labels=labels).run(getattr(importlib.import_module(f"flows.{module}"), task), folder=str(folder))
+
+    def holds(self) -> list[int]:
+        """The processes of the members, once they wait."""
+        return [self.gang.pid(rank) for rank in range(self.members)]
+
+    def began(self) -> bool:
+        return any(self.gang.folder.glob("member-*"))
+
+    def succeeds(self) -> None:
+        """Within one attempt: waiting for a queue is none."""
+        self.gang.go()
+        assert ended(self.run) == "succeeded", (details(self.run).error_info, self.bed.server.tail())
+        assert self.run.outputs()[0] == f"{self.members} members met"
+        assert len(details(self.run).pb2.attempts) == 1
+        self.bed.gone(self.run)
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory, home):
+    made = Bed(tmp_path_factory.mktemp("kueue"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(autouse=True)
+def connected(bed: Bed):
+    connect(bed.server)
+
+
+@pytest.fixture(params=list(TASKS))
+def kind(request) -> str:
+    return request.param
+
+
+def test_the_second_waits_for_the_first(bed: Bed, kind: str, tmp_path: pathlib.Path):
+    first = Action(bed, kind, tmp_path / "first")
+    first.holds()
+    second = Action(bed, kind, tmp_path / "second")
+    said = bed.waits(second.run, QUOTA, "insufficient unused quota for cpu in flavor default-flavor")
+    assert f"{kind} is suspended: " in said, said
+    assert phase_of(second.run) == "waiting_for_resources" and not bed.cluster.pods(second.run.name) and not second.began()
+    first.succeeds()
+    second.holds()
+    second.succeeds()
+
+
+def test_an_abort_in_the_queue_leaves_nothing(bed: Bed, kind: str, tmp_path: pathlib.Path):
+    first = Action(bed, kind, tmp_path / "first")
+    first.holds()
+    second = Action(bed, kind, tmp_path / "second")
+    bed.waits(second.run, QUOTA)
+    remote.Run.get(second.run.name).abort()
+    assert ended(second.run) == "aborted"
+    bed.gone(second.run)
+    first.succeeds()
+    assert not second.began()
+
+
+def test_kueue_is_away(bed: Bed, kind: str, tmp_path: pathlib.Path):
+    """What waits keeps waiting. What is new cannot be created, since Kueue's webhook does not answer, and costs the task nothing."""
+    first = Action(bed, kind, tmp_path / "first")
+    first.holds()
+    second = Action(bed, kind, tmp_path / "second")
+    bed.waits(second.run, QUOTA)
+    bed.kueue.stop()
+    try:
+        third = Action(bed, kind, tmp_path / "third")
+        first.gang.go()
+        assert ended(first.run) == "succeeded"
+        bed.waits(third.run, "kb.io")
+        assert not second.began() and not third.began()
+    finally:
+        bed.kueue.start()
+    for other in (second, third):
+        other.gang.go()
+    for action in (first, second, third):
+        action.succeeds()
+
+
+def test_the_urgent_action_goes_first(bed: Bed, kind: str, tmp_path: pathlib.Path):
+    """Kueue suspends the one that runs, which starts again in the same attempt."""
+    first = Action(bed, kind, tmp_path / "first")
+    before = first.holds()
+    second = Action(bed, kind, tmp_path / "second", priority_class="urgent")
+    second.holds()
+    bed.waits(first.run, "Preempted to accommodate a workload")
+    second.succeeds()
+    eventually(lambda: not set(before) & set(first.holds()), what="the first starts again")
+    first.succeeds()
+
+
+def test_a_queue_that_does_not_exist(bed: Bed, kind: str, tmp_path: pathlib.Path):
+    action = Action(bed, kind, tmp_path / "first", queue_name="nowhere")
+    bed.waits(action.run, "LocalQueue nowhere has not admitted it: LocalQueue nowhere doesn't exist")
+    remote.Run.get(action.run.name).abort()
+    assert ended(action.run) == "aborted"
+    bed.gone(action.run)
