@@ -76,7 +76,7 @@ func TestWhatAnAttemptSaysOfItsPods(t *testing.T) {
 	}
 }
 
-// TestAMainPodThatIsMissing: an operator that creates no other main pod waits for ever, and the task did not lose it.
+// TestAMainPodThatIsMissing: an operator that creates no other main pod waits without a limit, and the task did not lose it.
 func TestAMainPodThatIsMissing(t *testing.T) {
 	object := &unstructured.Unstructured{Object: map[string]any{"kind": "Widget", "metadata": map[string]any{"name": "w"}}}
 	runs := plugin.State{Phase: common.ActionPhase_ACTION_PHASE_RUNNING}
