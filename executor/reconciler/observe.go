@@ -18,6 +18,9 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 	if state.Phase == common.ActionPhase_ACTION_PHASE_QUEUED {
 		return // The runs service knows that.
 	}
+	if acked := entry.acked; state.Paused && acked.attempt == attempt.Number && acked.phase > state.Phase {
+		state.Phase = acked.phase // phases do not go back, but people should know why it does not run
+	}
 	at, acked := position{
 		attempt: attempt.Number, phase: state.Phase, fingerprint: fingerprint(state), said: state.Reason + "\x00" + state.Message, message: state.Message,
 	}, entry.acked

@@ -25,6 +25,8 @@ func TestANormalStartIsToldOnce(t *testing.T) {
 	image := plugin.State{Phase: starts, Reason: "Pulling", Message: "pod a: pulls its image", Expected: true}
 	room := plugin.State{Phase: waits, Reason: "Unschedulable", Message: "no room"}
 	quota := plugin.State{Phase: waits, Reason: "Quota", Message: "no quota"}
+	runs := plugin.State{Phase: common.ActionPhase_ACTION_PHASE_RUNNING}
+	preempted := plugin.State{Phase: waits, Reason: "Suspended", Message: "preempted", Expected: true, Paused: true}
 	for name, tc := range map[string]struct {
 		states []plugin.State
 		want   []string
@@ -32,6 +34,8 @@ func TestANormalStartIsToldOnce(t *testing.T) {
 		"two steps of the operator":            {[]plugin.State{creates("JobCreated"), creates("ClusterCreated")}, []string{creates("").Message}},
 		"a pod in between":                     {[]plugin.State{creates("a"), image, creates("a"), image}, []string{creates("").Message, image.Message}},
 		"a warning repeats when it comes back": {[]plugin.State{room, quota, room}, []string{room.Message, quota.Message, room.Message}},
+		"one that ran waits again":             {[]plugin.State{runs, preempted, preempted, runs}, []string{preempted.Message}},
+		"a stale cache":                        {[]plugin.State{runs, room}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sink := &attempttest.Recorder{Outcome: enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED}
@@ -46,7 +50,11 @@ func TestANormalStartIsToldOnce(t *testing.T) {
 			}
 			r.work.Close()
 			var said []string
+			var last common.ActionPhase
 			for _, transition := range sink.Transitions {
+				phase := transition.GetEvent().GetPhase()
+				require.GreaterOrEqual(t, phase, last, "phases do not go back")
+				last = phase
 				for _, event := range transition.GetEvent().GetClusterEvents() {
 					said = append(said, event.GetMessage())
 				}

@@ -2,6 +2,7 @@ package kueue_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,6 +111,27 @@ func TestWithoutTheRight(t *testing.T) {
 	text, err := kueue.Why(t.Context(), forbidden{}, made)
 	require.NoError(t, err)
 	require.Equal(t, "LocalQueue training has not admitted it; the executor may not list Kueue's Workloads, which say why", text)
+}
+
+// away is an API server that cannot ask Kueue to convert Workloads to its newest version.
+type away struct{ client.Reader }
+
+func (a away) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	found, ok := list.(*unstructured.UnstructuredList)
+	if !ok || found.GroupVersionKind().Version != "v1beta1" {
+		return apierrors.NewInternalError(errors.New("conversion webhook for kueue.x-k8s.io/v1beta1, Kind=Workload failed: connection refused"))
+	}
+	stored := workload("ns", "own", "uid")
+	stored.Object["status"] = map[string]any{"conditions": []any{condition("QuotaReserved", "False", "Pending", quota)}}
+	found.Items = []unstructured.Unstructured{*stored}
+	return nil
+}
+
+func TestKueueIsAway(t *testing.T) {
+	made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{kueue.LabelQueue: "training"}}}
+	text, err := kueue.Why(t.Context(), away{}, made)
+	require.NoError(t, err)
+	require.Equal(t, "LocalQueue training has not admitted it: "+quota, text)
 }
 
 func TestQueues(t *testing.T) {

@@ -53,24 +53,25 @@ func Why(ctx context.Context, live client.Reader, object client.Object) (string,
 	return "", nil
 }
 
-// workloadOf returns the Workload of an object; nil if there is none.
+// workloadOf returns the Workload of an object; nil if there is none. While Kueue is away, only the version that the API server stores
+// can be read: Kueue converts the others.
 func workloadOf(ctx context.Context, live client.Reader, object client.Object) (*unstructured.Unstructured, error) {
+	var failed error
 	for _, version := range versions {
 		found := &unstructured.UnstructuredList{}
 		found.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: "WorkloadList"})
 		err := live.List(ctx, found, client.InNamespace(object.GetNamespace()), client.MatchingLabels{labelJob: string(object.GetUID())})
-		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("list the Workloads of %s: %w", object.GetName(), err)
-		}
-		if len(found.Items) > 0 {
+		switch {
+		case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
+		case err != nil:
+			failed = cmp.Or(failed, fmt.Errorf("list the Workloads of %s: %w", object.GetName(), err))
+		case len(found.Items) > 0:
 			return &found.Items[0], nil
+		default:
+			return nil, nil //nolint:nilnil // documented
 		}
-		return nil, nil //nolint:nilnil // documented
 	}
-	return nil, nil //nolint:nilnil // documented
+	return nil, failed
 }
 
 // saidBy returns what Kueue says of a Workload that waits. An admission check that is not ready is said before the eviction that

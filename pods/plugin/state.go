@@ -57,6 +57,8 @@ type State struct {
 	Stopping bool
 	// StillRuns means that the phase is terminal although the process runs: it has to be stopped.
 	StillRuns bool
+	// Paused means that the cluster keeps the attempt from running. One that ran before stays in the phase that it reached, with Message.
+	Paused bool
 	// Stuck means that the attempt waits for something that is not part of a normal start, such as a missing secret.
 	Stuck bool
 	// Recheck asks for another call after this time even if nothing changes; 0 asks for none.

@@ -19,7 +19,7 @@ import operators
 
 from conftest import connect
 from server import Server, eventually
-from test_operators import JOBSETS, PYTORCHJOBS, Gang, details, ended, phase_of
+from test_operators import JOBSETS, PYTORCHJOBS, Gang, details, ended, event_says, phase_of
 
 why_not = operators.missing() or ("" if (operators.BUILT / "kueue").exists() else f"{operators.BUILT} has no Kueue: make operators")
 pytestmark = pytest.mark.skipif(bool(why_not), reason=why_not)
@@ -56,6 +56,11 @@ class Bed:
     @property
     def kueue(self) -> operators.Operator:
         return self.running[-1]
+
+    def back(self) -> None:
+        """Starts Kueue again. The API server asks it to convert objects, so until it answers they cannot be listed."""
+        self.kueue.start()
+        eventually(lambda: kueue.answers(self.cluster), what="Kueue answers")
 
     def why(self, run) -> str:
         """What the action waits for."""
@@ -155,7 +160,7 @@ def test_kueue_is_away(bed: Bed, kind: str, tmp_path: pathlib.Path):
         bed.waits(third.run, "kb.io")
         assert not second.began() and not third.began()
     finally:
-        bed.kueue.start()
+        bed.back()
     for other in (second, third):
         other.gang.go()
     for action in (first, second, third):
@@ -168,7 +173,8 @@ def test_the_urgent_action_goes_first(bed: Bed, kind: str, tmp_path: pathlib.Pat
     before = first.holds()
     second = Action(bed, kind, tmp_path / "second", priority_class="urgent")
     second.holds()
-    bed.waits(first.run, "Preempted to accommodate a workload")
+    event_says(first.run, "is suspended: LocalQueue cpus has not admitted it: Preempted to accommodate a workload")
+    assert phase_of(first.run) == "running", "phases do not go back"
     second.succeeds()
     eventually(lambda: not set(before) & set(first.holds()), what="the first starts again")
     first.succeeds()

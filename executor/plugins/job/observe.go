@@ -93,7 +93,7 @@ func (p *Plugin) withoutPod(job *batchv1.Job) plugin.State {
 const reasonSuspended = "JobSuspended"
 
 func waitSuspended(state *plugin.State) {
-	state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, nil
+	state.Phase, state.Failure, state.Paused = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, nil, true
 	state.Reason, state.Message = reasonSuspended, "the Job is suspended until its queue admits it"
 }
 

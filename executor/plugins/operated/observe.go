@@ -162,6 +162,12 @@ func (p *Plugin) withoutCulprit(object *unstructured.Unstructured, reading Readi
 
 // ofLive is the state of an attempt that the operator has not settled.
 func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, reading Reading, all []members.Member) {
+	if reading.Suspended {
+		state.Expected, state.Paused = true, true
+		state.Phase = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES
+		state.Reason, state.Message = reasonSuspended, object.GetKind()+" is suspended until its queue admits it"
+		return
+	}
 	for _, m := range all {
 		// Such a pod never starts, and operators wait for it without a limit.
 		if m.State.Failure != nil && m.Pod.Status.Phase == corev1.PodPending {
@@ -173,12 +179,6 @@ func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, 
 	if reading.Begun && !hasPrimary(all) {
 		state.Fail(failure.New(failure.DeletedExternally, "the main pod of %s %s was deleted", object.GetKind(), object.GetName()))
 		state.StillRuns = true
-		return
-	}
-	if reading.Suspended {
-		state.Expected = true
-		state.Phase = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES
-		state.Reason, state.Message = reasonSuspended, object.GetKind()+" is suspended until its queue admits it"
 		return
 	}
 	if len(all) == 0 && reading.Phase < common.ActionPhase_ACTION_PHASE_RUNNING {

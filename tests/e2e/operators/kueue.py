@@ -55,6 +55,15 @@ def kueue(folder: pathlib.Path, cluster: Cluster) -> Operator:
     return made
 
 
+def answers(cluster: Cluster) -> bool:
+    """Whether Kueue converts objects for the API server, which has them in an earlier version."""
+    try:
+        cluster.objects(*WORKLOADS)
+    except ApiException:
+        return False
+    return True
+
+
 def webhooks(client) -> Iterator[dict]:
     """Kueue's own registrations of its webhooks, for the kinds that it manages here."""
     for body in yaml.safe_load_all((BUILT / "kueue-webhooks.yaml").read_text()):
