@@ -73,8 +73,10 @@ FRAMEWORKS = {
     "TFJob": Framework("on_tensorflow.meet", "tensorflow", (operators.training,), (TFJOBS,), EXIT, r"(\S+ )?pod \S+-1"),
     "MPIJob": Framework(
         "on_mpi.meet", "mpi", (operators.training,), (MPIJOBS,), {0: "hold", 1: "exit"}, "(launcher pod .*)?.*members of the launcher ended with .*3",
-        logs=("the launcher is here",), victim="member-1", killed=".*members of the launcher ended with .*(137|-9)", role="launcher",
-        usual=("ImageNotMapped",)),  # the init container that copies kubectl
+        logs=("the launcher is here",), victim="member-1", role="launcher",
+        killed="(worker pod .*ended with exit code 137|.*members of the launcher ended with .*(137|-9))",
+        # The init container that copies kubectl; the operator does not see at once that it has created the launcher.
+        usual=("ImageNotMapped", "MPIJobFailed")),
     "TrainJob": Framework(
         "on_pytorch.meet", "trainjob", (operators.jobset, operators.trainer), (TRAINJOBS, RUNTIMES, JOBSETS), EXIT, "worker pod "),
     "Dask": Framework(
