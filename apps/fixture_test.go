@@ -96,7 +96,7 @@ func (f *fixture) replica() (*apps.Service, http.Handler) {
 		f.change(&config)
 	}
 	service, err := apps.New(config, apps.Deps{
-		Pool: f.pool, Projects: projects{}, Blobs: f.blobs, PodLogs: map[string]apps.PodLogs{"default": f.pods},
+		Pool: f.pool, Projects: projects{}, Blobs: f.blobs, PodLogs: func(string) apps.PodLogs { return f.pods },
 		Addresses: apps.Addresses{PublicURL: "http://localhost:8090", Domain: "localhost"}, Clock: f.clock, Logger: zerolog.Nop(),
 		Meter: f.meter,
 	})

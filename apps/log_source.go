@@ -23,7 +23,7 @@ const retryLog = time.Second
 // logs reads the logs of replicas.
 type logs struct {
 	config  Config
-	pods    map[string]PodLogs
+	pods    func(cluster string) PodLogs
 	blobs   Blobs
 	clock   clock.Clock
 	streams chan struct{} // one for each stream
@@ -32,11 +32,7 @@ type logs struct {
 // live follows the log of a running container until it ends or the context does. It resumes where it broke off, while the
 // container is here, and begins after what was read of the runs before.
 func (l *logs) live(ctx, here context.Context, a *store.App, r replica, from *reading, out *lines, limit int) {
-	pods := l.pods[a.Cluster]
-	if pods == nil {
-		out.note(r, "the logs of cluster "+a.Cluster+" are not reachable from this process; configure its address under clusters")
-		return
-	}
+	pods := l.pods(a.Cluster)
 	observed, err := decodeObserved(a)
 	if err != nil {
 		return

@@ -56,8 +56,8 @@ type Addresses struct {
 type Deps struct {
 	Pool     *pgxpool.Pool
 	Projects place.Projects
-	// PodLogs has a client for each cluster whose logs can be reached.
-	PodLogs   map[string]PodLogs
+	// PodLogs returns the reader of the logs of a cluster.
+	PodLogs   func(cluster string) PodLogs
 	Blobs     Blobs
 	Addresses Addresses
 	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/flyte-binary/flyte-binary/clusters/links"
 	"github.com/flyte-binary/flyte-binary/clusters/states"
 	"github.com/flyte-binary/flyte-binary/clusters/store"
 	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
@@ -25,7 +26,7 @@ func stateOf(all []states.State, name string) states.State {
 func clusterOf(c store.Cluster, s states.State, now time.Time) *clustersv1.Cluster {
 	out := &clustersv1.Cluster{
 		Name: c.Name, CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
-		State: wanted[s.State], Weight: uint32(s.Weight), Pools: s.Pools, Labels: s.Labels, Version: s.Version, //nolint:gosec // not negative
+		State: links.Wanted(s.State), Weight: uint32(s.Weight), Pools: s.Pools, Labels: s.Labels, Version: s.Version, //nolint:gosec // not negative
 		Controllers: uint32(s.Controllers), Plugins: s.Plugins, TaskTypes: s.TaskTypes, Accelerators: s.Accelerators, //nolint:gosec // a count
 		Capacity: s.Capacity, Free: s.Free, Largest: s.Largest,
 	}
@@ -39,9 +40,4 @@ func clusterOf(c store.Cluster, s states.State, now time.Time) *clustersv1.Clust
 		out.Health = clustersv1.ClusterHealth_CLUSTER_HEALTH_AWAY
 	}
 	return out
-}
-
-var wanted = map[string]clustersv1.ClusterState{
-	states.Ready: clustersv1.ClusterState_CLUSTER_STATE_READY, states.Cordoned: clustersv1.ClusterState_CLUSTER_STATE_CORDONED,
-	states.Draining: clustersv1.ClusterState_CLUSTER_STATE_DRAINING,
 }

@@ -6,12 +6,15 @@ package clusters
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/flyte-binary/flyte-binary/clusters/credentials"
+	"github.com/flyte-binary/flyte-binary/clusters/links"
 	"github.com/flyte-binary/flyte-binary/clusters/states"
 	"github.com/flyte-binary/flyte-binary/clusters/store"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1/clustersv1connect"
@@ -27,14 +30,19 @@ type Deps struct {
 	Pool *pgxpool.Pool
 	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
 	Listener *pgdb.Listener
-	Clock    clock.Clock
-	Logger   zerolog.Logger
+	// Version is the version of this program; empty for one that was built without.
+	Version string
+	Clock   clock.Clock
+	Logger  zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
 }
 
 // Service is the registry of clusters.
 type Service struct {
 	handler     *handler
 	states      *states.Reader
+	links       *links.Links
 	credentials *credentials.Credentials
 	parts       *lifecycle.Group
 }
@@ -52,15 +60,27 @@ func New(deps Deps) (*Service, error) {
 	deps.Logger = deps.Logger.With().Str("service", "clusters").Logger()
 	rows := store.New(deps.Pool)
 	known := states.NewReader(rows, deps.Clock.Now)
+	meters, err := links.NewMeters(deps.Meter)
+	if err != nil {
+		return nil, fmt.Errorf("clusters: %w", err)
+	}
 	s := &Service{
 		credentials: credentials.New(rows, deps.Clock, deps.Logger), states: known,
+		links: links.New(links.Deps{
+			Store: rows, States: known, Version: deps.Version, Clock: deps.Clock, Logger: deps.Logger, Meters: meters,
+		}),
 		handler: &handler{registry: NewRegistry(rows, deps.Clock), states: known, clock: deps.Clock},
+	}
+	if err := s.links.Observe(deps.Meter); err != nil {
+		return nil, fmt.Errorf("clusters: %w", err)
 	}
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){
 		store.Channel: func(pgdb.Notification) {
 			s.credentials.Forget()
 			s.states.Forget()
+			s.links.Changed()
 		},
+		store.TailChannel: s.links.Hear,
 	})
 	s.parts = lifecycle.NewGroup(lifecycle.Named{Name: "notifications", Part: listener}, lifecycle.Named{Name: "credentials", Part: s.credentials})
 	return s, nil
@@ -69,6 +89,7 @@ func New(deps Deps) (*Service, error) {
 // Mount registers the handler.
 func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(clustersv1connect.NewClusterRegistryServiceHandler(s.handler, connect.WithHandlerOptions(r.Options()...)))
+	s.links.Mount(r)
 }
 
 // Start records the use of credentials.

@@ -78,9 +78,8 @@ type Deps struct {
 	Tasks    Tasks
 	Projects place.Projects
 	Engine   Engine
-	// PodLogs has the PodLogService of each cluster, by the id of the cluster. The logs of others are unavailable while
-	// their pods live.
-	PodLogs map[string]PodLogs
+	// PodLogs returns the PodLogService of a cluster.
+	PodLogs func(cluster string) PodLogs
 	// Jobs has the logs of jobs of connectors; nil means that only stored ones are read.
 	Jobs Jobs
 	// Settings may be nil: then inputs go where the client or the store says.

@@ -212,8 +212,13 @@ func (f *fixture) serve(change ...func(*dataproxy.Config)) *fixture {
 	service, err := dataproxy.New(config, dataproxy.Deps{
 		Jobs:  enginev1connect.NewConnectorRegistryServiceClient(rpc.InProcess(upstream), rpc.InProcessURL),
 		Store: f.store, Runs: f.state, Tasks: f.state, Projects: f.state, Engine: f.state, Triggers: f.state, Settings: f.state,
-		PodLogs: map[string]dataproxy.PodLogs{"c": enginev1connect.NewPodLogServiceClient(rpc.InProcess(upstream), rpc.InProcessURL)},
-		Clock:   f.clock, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		PodLogs: func(cluster string) dataproxy.PodLogs {
+			if cluster != "c" {
+				return unlinked{}
+			}
+			return enginev1connect.NewPodLogServiceClient(rpc.InProcess(upstream), rpc.InProcessURL)
+		},
+		Clock: f.clock, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 	})
 	require.NoError(f.t, err)
 	mux := rpc.NewMux(chain)
@@ -277,4 +282,11 @@ func (j *fakeJobs) TailJob(_ context.Context, r *enginev1.TailJobRequest, out *c
 		return err
 	}
 	return rpc.NotFound("the job has ended")
+}
+
+// unlinked are the logs of a cluster whose controller is not connected.
+type unlinked struct{}
+
+func (unlinked) TailContainer(context.Context, *enginev1.TailContainerRequest) (*connect.ServerStreamForClient[enginev1.TailContainerResponse], error) {
+	return nil, rpc.Unavailable(nil, "the logs of the cluster are not reachable")
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
-	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -46,7 +45,7 @@ func TestTheDataOfARealRun(t *testing.T) {
 		Store: f.store, Runs: runClient, Engine: engine,
 		Tasks:    taskconnect.NewTaskServiceClient(client, rpc.InProcessURL),
 		Projects: projectconnect.NewProjectServiceClient(client, rpc.InProcessURL),
-		PodLogs:  map[string]config.PodLogs{ident.DefaultCluster: enginev1connect.NewPodLogServiceClient(client, rpc.InProcessURL)},
+		PodLogs:  func(string) config.PodLogs { return enginev1connect.NewPodLogServiceClient(client, rpc.InProcessURL) },
 	})
 	require.NoError(t, err)
 	service.Mount(mux)

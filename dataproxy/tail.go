@@ -80,11 +80,7 @@ func (t *tail) live(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	logs := t.svc.deps.PodLogs[cmp.Or(t.cluster, ident.DefaultCluster)]
-	if logs == nil {
-		return rpc.Unavailable(nil, "the logs of cluster %q are not reachable from this process; configure its address under clusters", t.cluster)
-	}
-	stream, err := logs.TailContainer(ctx, &enginev1.TailContainerRequest{
+	stream, err := t.svc.deps.PodLogs(cmp.Or(t.cluster, ident.DefaultCluster)).TailContainer(ctx, &enginev1.TailContainerRequest{
 		Namespace: t.container.namespace, Pod: t.container.pod, Container: t.container.name, Follow: true,
 	})
 	if err != nil {

@@ -2,9 +2,16 @@ package manager
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/clusters"
+	"github.com/flyte-binary/flyte-binary/clusters/outgoing"
+	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 )
 
@@ -38,11 +45,32 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 // buildClusters makes the registry of clusters. Their controllers are known in an open installation, too: what a controller may call
 // is closed to everybody else there.
 func buildClusters(_ context.Context, p *process) (lifecycle.Part, error) {
-	service, err := clusters.New(clusters.Deps{Pool: p.pool, Listener: p.notices, Clock: p.clock, Logger: p.log})
+	service, err := clusters.New(clusters.Deps{
+		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+	})
 	if err != nil {
 		return nil, err
 	}
 	service.Mount(p.mux)
 	p.mux.Trust(service.Authenticator())
 	return service, nil
+}
+
+// buildLink makes the link of a controller to the API, which may be in this process.
+func buildLink(_ context.Context, p *process) (lifecycle.Part, error) {
+	policy, err := json.Marshal(p.config.Executor.Pod.Policy)
+	if err != nil {
+		return nil, fmt.Errorf("digest of the policy of pods: %w", err)
+	}
+	digest := sha256.Sum256(policy)
+	return outgoing.New(outgoing.Deps{
+		API: p.peers.clusterLink(), Logs: client(p.peers, "", enginev1connect.NewPodLogServiceClient), Cluster: p.config.Cluster.ID,
+		Hello: func(ctx context.Context, hello *clustersv1.ConnectRequest) error {
+			hello.Policy, hello.Labels = hex.EncodeToString(digest[:8]), p.config.Cluster.LabelMap()
+			plugins, taskTypes, err := p.executor.Offer(ctx)
+			hello.Plugins, hello.TaskTypes = plugins, taskTypes
+			return err
+		},
+		Nodes: p.executor.Nodes, Version: p.options.Version, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+	})
 }

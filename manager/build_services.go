@@ -12,7 +12,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
-	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
@@ -109,7 +108,7 @@ func buildTriggers(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := apps.New(p.config.Apps, apps.Deps{
 		Pool: p.pool, Listener: p.notices, Projects: p.peers.projects(), Blobs: p.blobs,
-		PodLogs:   podLogs(p.peers, p.config, func(c enginev1connect.PodLogServiceClient) apps.PodLogs { return c }),
+		PodLogs:   podLogs(p.peers, p.config, func(c podLogReader) apps.PodLogs { return c }),
 		Addresses: apps.Addresses{PublicURL: p.config.Access.PublicURL, Domain: p.config.Gateway.Domain},
 		Clock:     p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
@@ -141,7 +140,7 @@ func buildConnectors(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildDataProxy(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := dataproxy.New(p.config.DataProxy, dataproxy.Deps{
 		Store: p.blobs, Runs: p.peers.runs(), Tasks: p.peers.tasks(), Projects: p.peers.projects(), Engine: p.peers.engine(), Jobs: p.peers.connectors(),
-		PodLogs: podLogs(p.peers, p.config, func(c enginev1connect.PodLogServiceClient) dataproxy.PodLogs { return c }), Settings: p.peers.settings(), Triggers: p.peers.triggers(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		PodLogs: podLogs(p.peers, p.config, func(c podLogReader) dataproxy.PodLogs { return c }), Settings: p.peers.settings(), Triggers: p.peers.triggers(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "events", After: []string{"runs"}, Build: buildEvents},
 		{Name: "executor", Needs: []string{"kubernetes", "election", "storage", "events"}, Build: buildExecutor},
 		{Name: "deployer", Needs: []string{"kubernetes", "election", "storage"}, Build: buildDeployer},
+		{Name: "link", Needs: []string{"executor"}, After: []string{"clusters"}, Build: buildLink},
 		{Name: "workerpods", Needs: []string{"kubernetes", "election", "storage"}, Build: buildWorkerPods},
 
 		// Workers of reusable environments, with the API. What they report, the sink of events records.

@@ -19,7 +19,7 @@ func TestTargetsSelectTheirModules(t *testing.T) {
 		"console", "gateway", "events", "workers", "connectors", "actions", "profiles", "port",
 	}, selected(configuration.TargetAPI), "no Kubernetes")
 	require.Equal(t, []string{
-		"storage", "kubernetes", "election", "events", "executor", "deployer", "workerpods", "actions", "profiles", "port",
+		"storage", "kubernetes", "election", "events", "executor", "deployer", "link", "workerpods", "actions", "profiles", "port",
 	}, selected(configuration.TargetController), "no database")
 	require.ElementsMatch(t, modules().Names(), selected(configuration.TargetAll), "everything")
 }

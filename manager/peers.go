@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"time"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/clusters/credentials"
 	"github.com/flyte-binary/flyte-binary/clusters/located"
+	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1/clustersv1connect"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
@@ -77,6 +81,10 @@ func client[C any](p peers, url string, make func(connect.HTTPClient, string, ..
 		return make(p.network, url, p.credential.ClientOption())
 	}
 	return make(p.network, url, rpc.WithInternalToken(p.token))
+}
+
+func (p peers) clusterLink() clustersv1connect.ClusterLinkServiceClient {
+	return client(p, p.api, clustersv1connect.NewClusterLinkServiceClient)
 }
 
 func (p peers) engine() enginev1connect.EngineServiceClient {
@@ -187,19 +195,41 @@ func (p peers) insight() insightv1connect.InsightServiceClient {
 	return client(p, p.api, insightv1connect.NewInsightServiceClient)
 }
 
-// podLogs makes the clients of the pod logs of every cluster: that of this process, if it runs one, and the remote ones. L is
-// the interface of the service that calls them.
-func podLogs[L any](p peers, config configuration.Config, as func(enginev1connect.PodLogServiceClient) L) map[string]L {
-	clients := map[string]L{}
+// podLogs returns what makes the client of the pod logs of a cluster: this process, if it runs the cluster; the address that the
+// configuration has for it; or else the link of its controller. L is the interface of the service that calls them.
+func podLogs[L any](p peers, config configuration.Config, as func(podLogReader) L) func(cluster string) L {
+	clients := map[string]podLogReader{}
 	if config.Target.Controller() {
-		clients[config.Cluster.ID] = as(client(p, "", enginev1connect.NewPodLogServiceClient))
+		clients[config.Cluster.ID] = client(p, "", enginev1connect.NewPodLogServiceClient)
 	}
 	for _, remote := range config.Clusters {
 		of := p
 		if remote.Token != "" {
 			of.token = remote.Token
 		}
-		clients[remote.ID] = as(client(of, remote.URL, enginev1connect.NewPodLogServiceClient))
+		clients[remote.ID] = client(of, remote.URL, enginev1connect.NewPodLogServiceClient)
 	}
-	return clients
+	links := client(p, "", clustersv1connect.NewClusterLogServiceClient)
+	return func(cluster string) L {
+		if known := clients[cluster]; known != nil {
+			return as(known)
+		}
+		return as(linkedLogs{links, cluster})
+	}
+}
+
+// podLogReader reads the logs of the pods of one cluster.
+type podLogReader interface {
+	TailContainer(ctx context.Context, r *enginev1.TailContainerRequest) (*connect.ServerStreamForClient[enginev1.TailContainerResponse], error)
+}
+
+// linkedLogs are the logs of a cluster through the link of its controller.
+type linkedLogs struct {
+	links   clustersv1connect.ClusterLogServiceClient
+	cluster string
+}
+
+// TailContainer implements podLogReader.
+func (l linkedLogs) TailContainer(ctx context.Context, r *enginev1.TailContainerRequest) (*connect.ServerStreamForClient[enginev1.TailContainerResponse], error) {
+	return l.links.TailClusterLog(ctx, &clustersv1.TailClusterLogRequest{Cluster: l.cluster, Request: r})
 }

@@ -22,6 +22,7 @@ type Reader struct {
 	mu     sync.Mutex
 	states []State   // GUARDED_BY(mu)
 	readAt time.Time // GUARDED_BY(mu): zero if they must be read again
+	failed time.Time // GUARDED_BY(mu): when they could not be read last
 }
 
 // NewReader returns a reader of a source.
@@ -34,7 +35,11 @@ func (r *Reader) All(ctx context.Context) ([]State, error) {
 	if now := r.now(); r.readAt.IsZero() || now.Sub(r.readAt) >= believed || now.Before(r.readAt) {
 		states, err := r.source.States(ctx, now)
 		if err != nil {
+			r.failed = r.now()
 			return nil, err
+		}
+		for i := range states {
+			states[i].unheard = r.failed
 		}
 		r.states, r.readAt = states, now
 	}

@@ -56,13 +56,19 @@ type State struct {
 	ConnectedAt time.Time
 	// SeenAt is when a controller was last heard; zero if none ever connected.
 	SeenAt time.Time
+
+	// unheard is until when a beat could not have been recorded, because the database did not answer.
+	unheard time.Time
 }
 
 // Known reports whether a controller of the cluster ever connected. One that never did may be of a version without links.
 func (s State) Known() bool { return !s.SeenAt.IsZero() }
 
-// Away reports whether the cluster was seen before, but not within Silence.
-func (s State) Away(now time.Time) bool { return s.Known() && now.Sub(s.SeenAt) > Silence }
+// Away reports whether the cluster was seen before, but not within Silence. Silence begins again when the database answers again after
+// an outage, in which no beat could be recorded.
+func (s State) Away(now time.Time) bool {
+	return s.Known() && now.Sub(s.SeenAt) > Silence && now.Sub(s.unheard) > Silence
+}
 
 // Takes reports whether the cluster takes new work: it is ready and not away.
 func (s State) Takes(now time.Time) bool { return s.State == Ready && !s.Away(now) }

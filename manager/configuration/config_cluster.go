@@ -3,6 +3,7 @@ package configuration
 import (
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/flyte-binary/flyte-binary/clusters/credentials"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
@@ -15,6 +16,8 @@ type ClusterConfig struct {
 	// ID names the cluster in rows, assignments, Leases and logs. Every cluster of an installation has its own. Defaults
 	// to default, the cluster of all queues that name none.
 	ID string `config:"id"`
+	// Labels say what the cluster is, for the placement of work, as a list of KEY=VALUE. Default none.
+	Labels []string `config:"labels"`
 }
 
 // RemoteCluster is a cluster whose controller runs in another process.
@@ -45,7 +48,32 @@ type ControlPlaneConfig struct {
 func (c ControlPlaneConfig) HasCredential() bool { return c.Credential != "" || c.CredentialFile != "" }
 
 // Validate lists the fields that are wrong.
-func (c ClusterConfig) Validate() error { return validateClusterID(c.ID) }
+func (c ClusterConfig) Validate() error {
+	var found invalid.Fields
+	if err := validateClusterID(c.ID); err != nil {
+		found.Add("%w", err)
+	}
+	found.If(len(c.Labels) > maxLabels, "labels: at most %d, got %d", maxLabels, len(c.Labels))
+	for i, pair := range c.Labels {
+		key, value, complete := strings.Cut(pair, "=")
+		found.If(!complete || key == "", "labels[%d]: %q is not KEY=VALUE", i, pair)
+		found.If(len(key) > 63 || len(value) > 63, "labels[%d]: its key and its value have at most 63 characters each", i)
+	}
+	return found.Err()
+}
+
+// maxLabels is how many labels a cluster may have.
+const maxLabels = 64
+
+// LabelMap has the labels by key.
+func (c ClusterConfig) LabelMap() map[string]string {
+	labels := make(map[string]string, len(c.Labels))
+	for _, pair := range c.Labels {
+		key, value, _ := strings.Cut(pair, "=")
+		labels[key] = value
+	}
+	return labels
+}
 
 func validateClusterID(id string) error {
 	if !ident.IsCluster(id) {

@@ -57,7 +57,7 @@ func TestAControllerActsForItsOwnCluster(t *testing.T) {
 		code, _ := call(request)
 		require.NotContains(t, []connect.Code{connect.CodePermissionDenied, connect.CodeNotFound, connect.CodeUnauthenticated}, code, "%s about its own", name)
 	}
-	require.Equal(t, 6, named, "procedures that name the cluster")
+	require.Equal(t, 9, named, "procedures that name the cluster")
 	require.Equal(t, 6, kept, "procedures whose handlers look")
 }
 

@@ -35,6 +35,14 @@ var procedures = map[string]map[string]Row{
 		"ListKeys":  {people, "key.view", members(nothing("the caller's own; the handler asks for more"))},
 		"RevokeKey": {people, "key.revoke", members(on(self))}, // the caller's own; the handler asks for more
 	},
+	"flytebinary.clusters.v1.ClusterLinkService": {
+		"Beat":    {controllers, "cluster.report", ofCluster("cluster", nothing("the caller's own cluster"))},
+		"Connect": {controllers, "cluster.report", ofCluster("cluster", nothing("the caller's own cluster"))},
+		"SendLog": {controllers, "cluster.report", ofCluster("cluster", large("lines of a log", nothing("a log that the API ordered of the caller")))},
+	},
+	"flytebinary.clusters.v1.ClusterLogService": {
+		"TailClusterLog": {services, "log.view", nothing("names a pod; the caller checked the action")},
+	},
 	"flytebinary.clusters.v1.ClusterRegistryService": {
 		"AddCluster":       {people, "cluster.create", on(self)},
 		"IssueCredential":  {people, "cluster.update", on(self)},

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1"     // its messages
+	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"   // its messages
 	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"     // its messages
 	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"    // its messages
 	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"     // its messages

@@ -26,6 +26,11 @@ func toConnect(err error) *connect.Error {
 	return connect.NewError(KindOf(err).Code(), errors.New(publicText(err)))
 }
 
+// FromCode is an error that came with its code in a message, from another part of this installation.
+func FromCode(code connect.Code, message string) error {
+	return &Error{Kind: kindOfCode(code), Message: message}
+}
+
 func oursToConnect(err *Error) *connect.Error {
 	wire := connect.NewError(err.Kind.Code(), errors.New(err.Public()))
 	if err.Kind == KindInvalidArgument && err.Field != "" {

@@ -1,0 +1,33 @@
+package links
+
+import (
+	"regexp"
+	"strconv"
+)
+
+// numbers begins a version such as v1.4.2.
+var numbers = regexp.MustCompile(`^v?(\d{1,9})\.(\d{1,9})\b`)
+
+// Compatible reports whether a controller and an API of these versions work together: they are of the same major version, and at most one
+// minor version apart. A version without numbers, or 0.0, is that of a program that was built without one; it works with all.
+func Compatible(one, other string) bool {
+	a, known := parse(one)
+	b, alsoKnown := parse(other)
+	if !known || !alsoKnown {
+		return true
+	}
+	apart := a.minor - b.minor
+	return a.major == b.major && -1 <= apart && apart <= 1
+}
+
+type version struct{ major, minor int }
+
+func parse(text string) (v version, known bool) {
+	found := numbers.FindStringSubmatch(text)
+	if found == nil {
+		return version{}, false
+	}
+	v.major, _ = strconv.Atoi(found[1]) // at most nine digits
+	v.minor, _ = strconv.Atoi(found[2])
+	return v, v != version{}
+}
