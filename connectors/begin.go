@@ -3,6 +3,7 @@ package connectors
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
@@ -25,7 +26,11 @@ func (w *worker) begin(ctx context.Context, j *store.Job) (next, error) {
 		return next{pause: w.config.MinPoll}, w.store.Release(ctx, j.UID)
 	}
 	template := assigned.GetTask().GetSpec().GetTaskTemplate()
-	request, err := w.request(ctx, j, assigned)
+	token, err := w.token(ctx, j, assigned)
+	if err != nil {
+		return next{}, err
+	}
+	request, err := w.request(ctx, j, assigned, token)
 	secrets := secretsOf(template)
 	if err == nil {
 		request.Connection, err = w.connection(ctx, j, secrets, true)
@@ -50,7 +55,10 @@ func (w *worker) begin(ctx context.Context, j *store.Job) (next, error) {
 	j.Secrets = secrets
 	j.Meta = answer.GetResourceMeta()
 	if size := len(j.Meta); size > w.config.MaxMeta {
-		return w.unnamed(ctx, j, assigned, size)
+		return w.unnamed(ctx, j, assigned, fmt.Sprintf("has %d bytes, and at most %d are allowed (connectors.maxMeta)", size, w.config.MaxMeta))
+	}
+	if token != "" && bytes.Contains(j.Meta, []byte(token)) {
+		return w.unnamed(ctx, j, assigned, "has the token of the attempt, which is not stored; the connector must leave it out")
 	}
 	ours, err := w.store.Created(ctx, j, j.Meta)
 	if err != nil {
@@ -77,9 +85,9 @@ func (w *worker) notStarted(ctx context.Context, j *store.Job, assigned *enginev
 }
 
 // unnamed gives up a job whose name cannot be stored. If it cannot be deleted now, it cannot be deleted later.
-func (w *worker) unnamed(ctx context.Context, j *store.Job, assigned *enginev1.Assignment, size int) (next, error) {
+func (w *worker) unnamed(ctx context.Context, j *store.Job, assigned *enginev1.Assignment, why string) (next, error) {
 	w.giveUp(ctx, j)
-	lost := failure.New(failure.JobNotStarted, "its resource_meta has %d bytes, and at most %d are allowed (connectors.maxMeta)", size, w.config.MaxMeta)
+	lost := failure.New(failure.JobNotStarted, "its resource_meta %s", why)
 	lost.Recoverable = false
 	return w.failed(ctx, j, assigned, lost, nil)
 }

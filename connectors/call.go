@@ -33,7 +33,7 @@ func (e *saidError) Error() string { return e.text }
 
 func (e *saidError) Unwrap() error { return e.err }
 
-// call bounds a call of the connector, and measures it. An error does not show the values of the secrets that the connector was given.
+// call bounds a call of the connector, and measures it. An error shows neither the values of the secrets that the connector was given nor tokens of tasks.
 func call[Q, A any](
 	ctx context.Context, w *worker, procedure string, do func(context.Context, *Q) (*A, error), request *Q, given *core.Connection,
 ) (*A, error) {
@@ -57,7 +57,7 @@ func call[Q, A any](
 		w.silence.notReached(now)
 	}
 	if err != nil {
-		return nil, &saidError{err, w.remote.hidden(given).Text(clip.Middle(said(err), maxSaid))}
+		return nil, &saidError{err, w.remote.hidden(given).Text(clip.Middle(redact.Tokens(said(err)), maxSaid))}
 	}
 	return answer, nil
 }
@@ -74,17 +74,18 @@ func (r *remote) hidden(given *core.Connection) *redact.Values {
 	return redact.New(values)
 }
 
-// presentable is what is shown of a job: its message and its links, bounded, without the values of secrets. A link leads to a web page.
+// presentable is what is shown of a job: its message and its links, bounded, without the values of secrets and tokens of tasks. A link leads to a web page.
 func (r *remote) presentable(resource *connectorv2.Resource, given *core.Connection) *connectorv2.Resource {
 	hidden := r.hidden(given)
-	shown := &connectorv2.Resource{Phase: resource.GetPhase(), Message: hidden.Text(clip.Middle(resource.GetMessage(), maxMessage))}
+	shown := &connectorv2.Resource{Phase: resource.GetPhase(), Message: hidden.Text(clip.Middle(redact.Tokens(resource.GetMessage()), maxMessage))}
 	for _, link := range resource.GetLogLinks() {
 		at, err := url.Parse(link.GetUri())
 		if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || len(link.GetUri()) > maxLinkURI {
 			continue
 		}
 		if shown.LogLinks = append(shown.LogLinks, &core.TaskLog{
-			Name: hidden.Text(clip.Ellipsis(link.GetName(), maxLinkName)), Uri: hidden.Text(clip.Head(link.GetUri(), maxLinkURI)),
+			Name:          hidden.Text(clip.Ellipsis(redact.Tokens(link.GetName()), maxLinkName)),
+			Uri:           hidden.Text(clip.Head(redact.Tokens(link.GetUri()), maxLinkURI)),
 			MessageFormat: link.GetMessageFormat(), Ttl: link.GetTtl(), ShowWhilePending: link.GetShowWhilePending(),
 			HideOnceFinished: link.GetHideOnceFinished(), LinkType: link.GetLinkType(), Ready: link.GetReady(),
 		}); len(shown.GetLogLinks()) == maxLinks {

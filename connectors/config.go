@@ -18,6 +18,9 @@ type Config struct {
 	// SharedApps are apps of type connector, as project/domain/name, that serve the tasks of all projects and domains, and get the
 	// secrets that these tasks ask for. Others serve those of their own project and domain.
 	SharedApps []string `config:"sharedApps"`
+	// TaskTokenApps are apps of type connector, as project/domain/name, that get the tokens of the attempts whose jobs they start, as
+	// an endpoint with taskTokens does.
+	TaskTokenApps []string `config:"taskTokenApps"`
 	// Refresh is how often connectors are asked which types they serve. Defaults to 10s.
 	Refresh time.Duration `config:"refresh"`
 	// CallTimeout bounds one call of a connector. Defaults to 30s.
@@ -66,6 +69,10 @@ type Endpoint struct {
 	KeyFile string `config:"keyFile"`
 	// Token is sent as the bearer token of each call; empty for none.
 	Token string `config:"token" sensitive:"true"`
+	// TaskTokens gives the connector, with each request for a job, the address of the server and the token of the attempt, by which the
+	// job calls the server. What the connector does with it, such as a job's specification that others can read, the server cannot know.
+	// It takes https, here and in access.publicURL. Defaults to false.
+	TaskTokens bool `config:"taskTokens"`
 	// MaxJobs is how many jobs it may have at a time; other actions wait. 0 sets no limit.
 	MaxJobs int `config:"maxJobs"`
 	// Concurrency is how many calls it may get at a time. 0 means 16.
@@ -116,9 +123,14 @@ func (c Config) Validate() error {
 		found.If(seen[c.Endpoints[i].Name], "endpoints[%d].name: connector %q is configured twice", i, c.Endpoints[i].Name)
 		seen[c.Endpoints[i].Name] = true
 	}
-	for i, name := range c.SharedApps {
-		parts := strings.Split(name, "/")
-		found.If(len(parts) != 3 || slices.Contains(parts, ""), "sharedApps[%d]: want project/domain/name, got %q", i, name)
+	for _, list := range []struct {
+		name string
+		apps []string
+	}{{"sharedApps", c.SharedApps}, {"taskTokenApps", c.TaskTokenApps}} {
+		for i, app := range list.apps {
+			parts := strings.Split(app, "/")
+			found.If(len(parts) != 3 || slices.Contains(parts, ""), "%s[%d]: want project/domain/name, got %q", list.name, i, app)
+		}
 	}
 	return found.Err()
 }
@@ -133,6 +145,8 @@ func (e *Endpoint) validate(found *invalid.Fields, i int) {
 		found.If(err != nil, "endpoints[%d].taskTypes[%d]: want TYPE or TYPE/VERSION, got %q", i, n, text)
 	}
 	found.If((e.CertFile == "") != (e.KeyFile == ""), "endpoints[%d].keyFile: set both certFile and keyFile, or neither", i)
+	found.If(e.TaskTokens && err == nil && at.Scheme != "https",
+		"endpoints[%d].taskTokens: tokens are sent over TLS alone: url must be https://host:port, got %q", i, e.URL)
 	found.If(e.MaxJobs < 0, "endpoints[%d].maxJobs: must not be negative, got %d", i, e.MaxJobs)
 	found.If(e.Concurrency < 0 || e.Concurrency > 1000, "endpoints[%d].concurrency: must be 0 to 1000, got %d", i, e.Concurrency)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/connectors/store"
 	connectorv2 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
+	"github.com/flyte-binary/flyte-binary/internal/text/redact"
 )
 
 const (
@@ -123,7 +124,7 @@ func (s *registry) ask(ctx context.Context, r *remote) store.Connector {
 	}
 	answer, err := r.metadata.ListConnectors(ctx, &connectorv2.ListConnectorsRequest{})
 	if err != nil {
-		c.Problem = r.hidden(nil).Text(clip.Middle(said(err), maxProblem))
+		c.Problem = r.hidden(nil).Text(clip.Middle(redact.Tokens(said(err)), maxProblem))
 		return c
 	}
 	for _, one := range answer.GetConnectors() {

@@ -76,13 +76,17 @@ func newFake(t testing.TB, types ...string) *fake {
 	return f
 }
 
-func (f *fake) serve(listener net.Listener) {
+func (f *fake) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(connectorconnect.NewAsyncConnectorServiceHandler(f))
 	mux.Handle(connectorconnect.NewConnectorMetadataServiceHandler(f))
+	return mux
+}
+
+func (f *fake) serve(listener net.Listener) {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	f.server = &http.Server{Handler: mux, Protocols: protocols}
+	f.server = &http.Server{Handler: f.handler(), Protocols: protocols}
 	go func() { _ = f.server.Serve(listener) }()
 }
 

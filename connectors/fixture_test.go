@@ -42,6 +42,7 @@ type fixture struct {
 	sink       *events.Sink
 	values     map[string]string // of secrets
 	apps       connectors.Apps
+	tokens     connectors.Tokens // nil means that none are issued
 	stop       func()
 	client     *lateClient
 }
@@ -124,7 +125,8 @@ func (f *fixture) GetSecretValues(_ context.Context, r *enginev1.GetSecretValues
 func (f *fixture) replica() (stop func()) {
 	f.t.Helper()
 	service, err := connectors.New(f.config, connectors.Deps{
-		Pool: f.db, Engine: f.engine, Sink: f.sink, Store: f.blobs, Secrets: f, Apps: f.apps, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		Pool: f.db, Engine: f.engine, Sink: f.sink, Store: f.blobs, Secrets: f, Apps: f.apps, Tokens: f.tokens,
+		PublicURL: "https://flyte.example.com", Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 	})
 	require.NoError(f.t, err)
 	require.NoError(f.t, service.Start(f.t.Context()))

@@ -47,6 +47,7 @@ type fleet struct {
 	configured []*remote
 	apps       Apps // nil where there are none
 	shared     []string
+	trusted    []string // get tokens of attempts
 	maxAnswer  int
 
 	mu   sync.Mutex
@@ -56,7 +57,7 @@ type fleet struct {
 }
 
 func newFleet(config Config, apps Apps) (*fleet, error) {
-	f := &fleet{apps: apps, shared: config.SharedApps, maxAnswer: config.MaxAnswer, made: map[string]*remote{}, wakes: map[string]chan struct{}{}}
+	f := &fleet{apps: apps, shared: config.SharedApps, trusted: config.TaskTokenApps, maxAnswer: config.MaxAnswer, made: map[string]*remote{}, wakes: map[string]chan struct{}{}}
 	for _, endpoint := range config.Endpoints {
 		reached, err := dial(endpoint, config.MaxAnswer)
 		if err != nil {
@@ -92,6 +93,7 @@ func (f *fleet) ofApps() ([]*remote, bool) {
 		}
 		reached.app = route
 		reached.shared = slices.Contains(f.shared, strings.TrimPrefix(name, appPrefix))
+		reached.TaskTokens = slices.Contains(f.trusted, strings.TrimPrefix(name, appPrefix))
 		all[i], made[name] = &reached, &reached
 	}
 	f.made = made

@@ -66,7 +66,7 @@ func (l *joblog) page(ctx context.Context, deliver func([]*dataplane.LogLine) er
 		passed += len(lines)
 		lines = lines[known:]
 		for _, line := range lines {
-			line.Message = l.hidden.Text(strings.ToValidUTF8(strings.TrimRight(line.GetMessage(), "\r\n"), "\uFFFD"))
+			line.Message = l.hidden.Text(redact.Tokens(strings.ToValidUTF8(strings.TrimRight(line.GetMessage(), "\r\n"), "\uFFFD")))
 		}
 		if len(lines) > 0 {
 			if err := deliver(lines); err != nil {

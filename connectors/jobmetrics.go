@@ -57,14 +57,15 @@ func (w *worker) metrics(ctx context.Context, j *store.Job) (*insightv1.GetJobMe
 	return shownMetrics(answer.GetResults(), w.remote.hidden(given)), nil
 }
 
-// shownMetrics are the metrics of a job, bounded, without the values of secrets.
+// shownMetrics are the metrics of a job, bounded, without the values of secrets and tokens of tasks.
 func shownMetrics(results []*core.ExecutionMetricResult, hidden *redact.Values) *insightv1.GetJobMetricsResponse {
 	shown := &insightv1.GetJobMetricsResponse{}
 	add := func(m *insightv1.JobMetric) bool {
 		if shown.More = len(shown.GetMetrics()) == maxMetrics; shown.GetMore() {
 			return false
 		}
-		m.Name, m.Text = hidden.Text(clip.Ellipsis(m.GetName(), maxMetricName)), hidden.Text(clip.Ellipsis(m.GetText(), maxMetricText))
+		m.Name = hidden.Text(clip.Ellipsis(redact.Tokens(m.GetName()), maxMetricName))
+		m.Text = hidden.Text(clip.Ellipsis(redact.Tokens(m.GetText()), maxMetricText))
 		shown.Metrics = append(shown.Metrics, m)
 		return true
 	}

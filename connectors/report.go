@@ -14,6 +14,7 @@ import (
 	connectorv2 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/connector"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/text/clip"
+	"github.com/flyte-binary/flyte-binary/internal/text/redact"
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 )
 
@@ -100,7 +101,7 @@ func jobID(meta []byte) string {
 	for _, name := range []string{"job_id", "query_id", "run_id", "id"} {
 		switch id := fields[name].(type) {
 		case string:
-			return clip.Ellipsis(id, 200)
+			return clip.Ellipsis(redact.Tokens(id), 200)
 		case float64:
 			return fmt.Sprintf("%.0f", id)
 		}

@@ -43,9 +43,9 @@ func attemptOf(j *store.Job, assigned *enginev1.Assignment) *attempts.Attempt {
 	return about
 }
 
-// request is the order to start a job, without secrets. A *failure.Failure in the error's chain means that it cannot run as
+// request is the order to start a job, without secrets. The token is that of the attempt, for the job; empty for none. A *failure.Failure in the error's chain means that it cannot run as
 // it is specified.
-func (w *worker) request(ctx context.Context, j *store.Job, assigned *enginev1.Assignment) (*connectorv2.CreateTaskRequest, error) {
+func (w *worker) request(ctx context.Context, j *store.Job, assigned *enginev1.Assignment, token string) (*connectorv2.CreateTaskRequest, error) {
 	about := attemptOf(j, assigned)
 	inputs, err := about.Inputs(ctx, w.deps.Store)
 	if err != nil {
@@ -56,6 +56,7 @@ func (w *worker) request(ctx context.Context, j *store.Job, assigned *enginev1.A
 		return nil, err
 	}
 	metadata := w.metadata(about, j, assigned)
+	w.addServer(metadata.GetEnvironmentVariables(), token)
 	if container := template.GetContainer(); len(container.GetCommand())+len(container.GetArgs()) > 0 {
 		// A connector such as that of Databricks starts the program of the task with the variables that the container has.
 		container.Env = pairs(metadata.GetEnvironmentVariables())
@@ -124,7 +125,6 @@ func (w *worker) metadata(about *attempts.Attempt, j *store.Job, assigned *engin
 	if w.deps.Organization != "" {
 		env[organizationVariable] = w.deps.Organization
 	}
-	delete(env, attempts.TokenVariable) // of the author of the run
 	account := template.GetSecurityContext().GetRunAs().GetK8SServiceAccount()
 	if account == "" {
 		account = run.GetSecurityContext().GetRunAs().GetK8SServiceAccount()

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/connectors/store"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/text/redact"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
@@ -150,7 +151,7 @@ func (w *worker) readLog(ctx context.Context, j *store.Job, within time.Duration
 	if err == nil {
 		err = log.more(bounded, func(lines []*dataplane.LogLine) error { return write(&text, lines) })
 		if err != nil && !errors.Is(err, errEnough) {
-			err = &saidError{err, log.hidden.Text(said(err))}
+			err = &saidError{err, log.hidden.Text(redact.Tokens(said(err)))}
 		}
 	}
 	if errors.Is(err, errEnough) {

@@ -36,7 +36,7 @@ type Store interface {
 	WriteAll(ctx context.Context, uri string, body []byte) error
 }
 
-// Deps are the dependencies of the service. It does not close the pool. All but Apps, Organization, LegacyEnv, Listener, Clock and Meter are required.
+// Deps are the dependencies of the service. It does not close the pool. All but Apps, Tokens, PublicURL, Organization, LegacyEnv, Listener, Clock and Meter are required.
 type Deps struct {
 	Pool    *pgxpool.Pool
 	Engine  mirror.Engine
@@ -45,6 +45,10 @@ type Deps struct {
 	Secrets Secrets
 	// Apps are the apps of type connector; nil means that there are none.
 	Apps Apps
+	// Tokens issues the tokens of attempts; nil where no one authenticates callers.
+	Tokens Tokens
+	// PublicURL is where jobs reach the server whose connectors get tokens of attempts.
+	PublicURL string
 	// Organization is what programs that connectors start get as theirs; empty for none.
 	Organization string
 	// LegacyEnv gives jobs the variables of Flyte 1, as executor.pod.legacyEnv does in pods.
@@ -99,6 +103,9 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
+	}
+	if err := config.reachable(deps.PublicURL); err != nil {
+		return nil, err
 	}
 	deps.Logger = deps.Logger.With().Str("service", "connectors").Logger()
 	r := &registry{

@@ -72,7 +72,7 @@ func (w *worker) named(ctx context.Context, j *store.Job) (next, error) {
 			Msg("an action was deleted while its job was requested; the job may still run")
 		return done(), w.store.Done(ctx, j)
 	}
-	request, err := w.request(ctx, j, answer.GetAssignments()[0])
+	request, err := w.request(ctx, j, answer.GetAssignments()[0], "") // a job that is to be deleted needs no token
 	if err == nil {
 		request.Connection, err = w.connection(ctx, j, j.Secrets, false)
 	}

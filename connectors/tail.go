@@ -9,6 +9,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/text/redact"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
@@ -44,7 +45,7 @@ func (h *handler) TailJob(ctx context.Context, r *enginev1.TailJobRequest, out *
 			if err := log.more(ctx, func(lines []*dataplane.LogLine) error {
 				return out.Send(&enginev1.TailJobResponse{Lines: lines})
 			}); err != nil {
-				return rpc.Unavailable(err, "the connector %s did not send the log of the job: %s", job.Connector, log.hidden.Text(said(err)))
+				return rpc.Unavailable(err, "the connector %s did not send the log of the job: %s", job.Connector, log.hidden.Text(redact.Tokens(said(err))))
 			}
 		}
 		if err := clock.Sleep(ctx, h.registry.deps.Clock, tailPause); err != nil {

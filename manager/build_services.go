@@ -124,7 +124,7 @@ func buildConnectors(_ context.Context, p *process) (lifecycle.Part, error) {
 	deps := connectors.Deps{
 		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Secrets: p.peers.secretValues(),
 		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, LegacyEnv: p.config.Executor.Pod.LegacyEnv,
-		Organization: p.config.Executor.Pod.Organization,
+		Organization: p.config.Executor.Pod.Organization, Tokens: p.peers.taskTokens(), PublicURL: p.config.Access.PublicURL,
 	}
 	if p.gateway != nil {
 		deps.Apps = p.gateway.Inner()

@@ -20,6 +20,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/text/redact"
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -91,6 +92,7 @@ func TestATaskIsKnownByItsToken(t *testing.T) {
 	token := b.issue(t, attempt(7, 1))
 	require.Regexp(t, `^fbt_[A-Za-z0-9_-]+$`, token, "it needs no escapes in a path")
 	require.Less(t, len(token), 128)
+	require.Equal(t, "at [token of a task]/x", redact.Tokens("at "+token+"/x"), "it is known by its form")
 	require.Equal(t, token, b.issue(t, attempt(7, 1)), "a Secret that is written twice has the same")
 	want := authz.Identity{
 		Kind: authz.Task, Subject: "task:p/d/r/a0", Credential: "attempt 1",

@@ -7,6 +7,8 @@ import json
 import os
 import pathlib
 import time
+import urllib.error
+import urllib.request
 from dataclasses import dataclass
 
 from flyte.connectors import AsyncConnector, ConnectorRegistry, Resource, ResourceMeta
@@ -29,6 +31,19 @@ def note(what: str, **about) -> None:
         calls.write(json.dumps({"what": what, **about}) + "\n")
 
 
+def listed(domain: str) -> int:
+    """The status of a call as the app that this process is a replica of."""
+    body = {"projectId": {"name": "flytesnacks", "domain": domain}}
+    request = urllib.request.Request(
+        f"{os.environ['_U_EP_OVERRIDE']}/flyteidl2.workflow.RunService/ListRuns", json.dumps(body).encode(), {"Content-Type": "application/json"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
 class BatchConnector(AsyncConnector):
     name = "Batch Connector"
     task_type_name = os.environ.get("BATCH_TYPE", "directory_batch")
@@ -36,7 +51,10 @@ class BatchConnector(AsyncConnector):
 
     async def create(self, task_template, output_prefix, inputs=None, task_execution_metadata=None, **kwargs) -> BatchMeta:
         key = task_execution_metadata.annotations["flyte.org/idempotency-key"]
-        note("create", key=key, inputs=inputs, secrets=kwargs, sql=task_template.sql.statement)
+        environment = dict(task_execution_metadata.environment_variables)
+        note("create", key=key, inputs=inputs, secrets=kwargs, sql=task_template.sql.statement, environment=environment)
+        if inputs and inputs.get("word") == "as itself":
+            note("itself", listed={domain: listed(domain) for domain in ("development", "production")})
         if inputs and inputs.get("word") == "refused":
             raise ValueError("the batch system takes no such word")
         job = JOBS / key
