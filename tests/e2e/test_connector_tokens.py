@@ -74,37 +74,53 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, batch: Batch, system: Batc
     encrypted = Encrypted(tmp_path_factory.mktemp("tls"), batch.port)
     endpoint = [{"name": "batch", "url": f"https://127.0.0.1:{encrypted.port}", "caFile": str(encrypted.ca), "taskTokens": True}]
     server = Server(folder, "--set", f"connectors.endpoints={json.dumps(endpoint)}", "--set", f"connectors.taskTokenApps={APP}")
-    server.start()
-    code = folder / "code"
-    code.mkdir()
-    for name in "batch_connector.py", "connector_app.py":
-        shutil.copy(FLOWS / name, code)
-    os.environ["E2E_BATCH_JOBS"] = os.environ["BATCH_JOBS"] = str(system.jobs)
-    command_line(server, folder, code)("deploy", "connector_app.py", "connector")
-    cli = command_line(server, folder)
-    for place in (PLACE, OTHER):
-        cli("deploy", "--version", "v1", "--project", place["project"], "--domain", place["domain"], "--all", "flows/batch_tasks.py")
-    server.stop()
-    server.flags += ("--set", "access.local.enabled=true", "--set", "access.local.adminPassword=correct horse battery staple")
-    server.start()
-    instance = Guarded(server)
-    for place in (PLACE, OTHER):
-        instance.call(f"{SECRETS}/CreateSecret", {"id": {"organization": "local", **place, "name": "batch-token"}, "secretSpec": {"stringValue": "hush"}})
-    instance.call("flyteidl2.project.ProjectService/CreateProject", {"project": {"id": "elsewhere", "name": "elsewhere"}})
-    yield instance
-    server.stop()
+    try:
+        server.start()
+        code = folder / "code"
+        code.mkdir()
+        for name in "batch_connector.py", "connector_app.py":
+            shutil.copy(FLOWS / name, code)
+        os.environ["E2E_BATCH_JOBS"] = os.environ["BATCH_JOBS"] = str(system.jobs)
+        command_line(server, folder, code)("deploy", "connector_app.py", "connector")
+        server.stop()
+        server.flags += ("--set", "access.local.enabled=true", "--set", "access.local.adminPassword=correct horse battery staple")
+        server.start()
+        instance = Guarded(server)
+        for place in (PLACE, OTHER):
+            instance.call(f"{SECRETS}/CreateSecret", {"id": {"organization": "local", **place, "name": "batch-token"}, "secretSpec": {"stringValue": "hush"}})
+        instance.call("flyteidl2.project.ProjectService/CreateProject", {"project": {"id": "elsewhere", "name": "elsewhere"}})
+        yield instance
+    finally:
+        server.stop()
 
 
 @pytest.fixture(scope="module")
 def victim(guarded: Guarded, batch: Batch):
     """A run in another domain."""
-    run, _ = begin(guarded, batch, "batch", "victim", OTHER)
+    run, _ = begin(guarded, batch, "directory_batch", "victim", OTHER)
     return run
 
 
 def begin(guarded: Guarded, system: Batch, task: str, word: str, place: dict = PLACE) -> tuple[dict, dict]:
     """Starts a run; its identifier, and the request for its job."""
-    run = guarded.start(task, {"word": ("stringValue", word)}, place)
+    guarded.count += 1
+    run = {**place, "name": f"connected{guarded.count}"}
+    text = {"type": {"simple": "STRING"}}
+    template = {
+        "id": {"resourceType": "TASK", **place, "name": task, "version": "v1"}, "type": task, "container": {},
+        "custom": {"secrets": {"token": "batch-token"}},
+        "interface": {name: {"variables": [{"key": key, "value": text}]} for name, key in (("inputs", "word"), ("outputs", "result"))},
+    }
+    literal = {"name": "word", "value": {"scalar": {"primitive": {"stringValue": word}}}}
+    request = {"runId": run, "taskSpec": {"taskTemplate": template}, "inputs": {"literals": [literal]}}
+    credential = {"X-Flyte-Internal-Token": guarded.internal}
+
+    def created() -> bool:
+        status, answer = guarded.server.call(f"{RUNS}/CreateRun", request, credential)
+        assert status == 200 or "no connector serves" in str(answer), answer
+        return status == 200
+
+    eventually(created, what="the type is served")
     eventually(lambda: [call for call in system.calls("create") if call["inputs"]["word"] == word], what="the job is created")
     return run, [call for call in system.calls("create") if call["inputs"]["word"] == word][-1]
 
@@ -180,7 +196,7 @@ def nowhere(guarded: Guarded, token: str) -> None:
 
 
 def test_a_job_calls_the_server_as_its_attempt(guarded: Guarded, batch: Batch, victim: dict):
-    nowhere(guarded, acts_as_its_attempt(guarded, batch, "batch", victim))
+    nowhere(guarded, acts_as_its_attempt(guarded, batch, "directory_batch", victim))
 
 
 def test_an_app_gives_its_jobs_tokens_and_has_one_of_its_own(guarded: Guarded, system: Batch, victim: dict):
@@ -188,8 +204,14 @@ def test_an_app_gives_its_jobs_tokens_and_has_one_of_its_own(guarded: Guarded, s
     found = guarded.call("flyteidl2.app.AppService/Get", {"appId": app})["app"]
     found["spec"]["container"]["env"].append({"key": "REVISION", "value": "with a token"})  # apps get theirs with their next revision
     guarded.call("flyteidl2.app.AppService/Update", {"app": {key: found[key] for key in ("metadata", "spec")}})
-    _, create = begin(guarded, system, "app", "as itself")
+
+    def serves() -> bool:
+        last = guarded.call("flyteidl2.app.AppService/Get", {"appId": app})["app"]["status"]["conditions"][-1]
+        return last["revision"] == "2" and last["deploymentStatus"] == "DEPLOYMENT_STATUS_ACTIVE"
+
+    eventually(serves, what="the new revision serves")
+    _, create = begin(guarded, system, "app_batch", "as itself")
     eventually(lambda: system.calls("itself"), what="the app calls the server")
     assert system.calls("itself")[-1]["listed"] == {"development": 200, "production": 404}
     system.becomes(create["key"], "SUCCEEDED")
-    nowhere(guarded, acts_as_its_attempt(guarded, system, "app", victim))
+    nowhere(guarded, acts_as_its_attempt(guarded, system, "app_batch", victim))
