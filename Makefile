@@ -198,7 +198,7 @@ connectors-crashes: postgres ## Kill a process at each step of a connector's job
 
 .PHONY: audit-crashes
 audit-crashes: postgres ## Kill a server at each step of each change, and check that none lacks its audit record
-	go test -count=1 -timeout 60m -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrashLeaves ./manager
+	go test -count=1 -v -timeout 60m -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrashLeaves ./manager | grep -v -e '^=== '
 
 .PHONY: connectors-storms
 connectors-storms: postgres ## Have connectors hang, go away, forget jobs and lose answers, and check that there is one job for each attempt; STORMS=20

@@ -4,12 +4,14 @@ package manager_test
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,15 +60,20 @@ func pointsOf(procedure string) []string {
 // record is; where the record is around the change, it is there before the call is handled. In each case the record becomes part of the
 // chain.
 func TestACrashLeavesNoChangeWithoutItsRecord(t *testing.T) {
+	kills := &atomic.Int32{}
+	tried := 0
+	t.Cleanup(func() { t.Logf("%d procedures, %d servers killed", tried, kills.Load()) })
 	for _, procedure := range changing() {
-		if samples[procedure].refused != 0 || audit.Manner(procedure) == "after" {
-			continue
-		}
 		t.Run(strings.TrimPrefix(procedure, "/"), func(t *testing.T) {
+			if why := exempt(procedure); why != "" {
+				t.Skip(why)
+			}
+			tried++
 			t.Parallel()
 			var changes []string // the tables that the change is in
 			for i, point := range pointsOf(procedure) {
 				changed, outcome := crash(t, procedure, point)
+				kills.Add(1)
 				switch {
 				case audit.Manner(procedure) == "around":
 					require.Equal(t, "unknown", outcome, point)
@@ -85,6 +92,18 @@ func TestACrashLeavesNoChangeWithoutItsRecord(t *testing.T) {
 				require.NotEmpty(t, changed, point)
 			}
 		})
+	}
+}
+
+// exempt is why no server can die between the change of a procedure and its record; empty if one can.
+func exempt(procedure string) string {
+	switch {
+	case samples[procedure].refused != 0:
+		return fmt.Sprintf("this server refuses it always, with the status %d: there is no change", samples[procedure].refused)
+	case audit.Manner(procedure) == "after":
+		return "it changes no table, which TestChangesAndTheirRecordsAreOneTransaction checks: its record is stored after the call"
+	default:
+		return ""
 	}
 }
 
