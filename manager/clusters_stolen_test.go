@@ -152,6 +152,49 @@ func TestAStolenCredentialOfACluster(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []enginev1.TransitionOutcome{enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED}, outcomes)
 	})
+	links := clustersv1connect.NewClusterLinkServiceClient(east.client, url)
+	greeted := func(cluster string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		link, err := links.Connect(ctx, &clustersv1.ConnectRequest{Cluster: cluster, Instance: "thief"})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, link.Close()) }()
+		if link.Receive() {
+			require.NotEmpty(t, link.Msg().GetWelcome().GetLink())
+			return nil
+		}
+		return link.Err()
+	}
+	t.Run("a link", func(t *testing.T) {
+		require.NoError(t, greeted("east"))
+		denied(greeted("west"), "hello as another")
+		denied(greeted(""), "hello as none")
+		_, err := links.Beat(t.Context(), &clustersv1.BeatRequest{Cluster: "west", Instance: "thief", Link: "l"})
+		denied(err, "a beat of another")
+		_, err = links.Beat(t.Context(), &clustersv1.BeatRequest{Cluster: "east", Instance: "thief", Link: "l"})
+		require.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(err), "a link that is not there")
+		_, err = links.SendLog(t.Context(), &clustersv1.SendLogRequest{Cluster: "west", Tail: "t"})
+		denied(err, "a log of another")
+
+		conn, err := pgx.Connect(t.Context(), database)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+		_, err = conn.Exec(t.Context(), `INSERT INTO cluster_tails (id, cluster, touched_at) VALUES ('t', 'west', now())`)
+		require.NoError(t, err)
+		answer, err := links.SendLog(t.Context(), &clustersv1.SendLogRequest{Cluster: "east", Tail: "t"})
+		require.NoError(t, err)
+		require.True(t, answer.GetStop(), "a log that was not ordered of it does not exist")
+		var forged int
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM cluster_tail_batches`).Scan(&forged))
+		require.Zero(t, forged)
+
+		log, err := clustersv1connect.NewClusterLogServiceClient(east.client, url).TailClusterLog(t.Context(), &clustersv1.TailClusterLogRequest{
+			Cluster: "east", Request: &enginev1.TailContainerRequest{Namespace: "n", Pod: "p"},
+		})
+		require.NoError(t, err)
+		require.False(t, log.Receive())
+		denied(log.Err(), "to read logs")
+	})
 	t.Run("another's", func(t *testing.T) {
 		_, err := east.assigned("west")
 		denied(err, "assignments")

@@ -34,14 +34,22 @@ type controlled struct {
 	id       string
 	listener net.Listener
 	ran      atomic.Int32
-	endpoint atomic.Value // where its tasks call the API
+	endpoint atomic.Value  // where its tasks call the API
+	release  chan struct{} // closed when tasks of the image held:1 may end
 }
 
 func newControlled(t *testing.T, id string) *controlled {
 	t.Helper()
-	c := &controlled{Cluster: kubetest.New(t), id: id, listener: listenLocally(t)}
-	kubetest.StartNode(t, c.Cluster, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {
+	c := &controlled{Cluster: kubetest.New(t), id: id, listener: listenLocally(t), release: make(chan struct{})}
+	log := func(pod, _ string) string { return "2026-01-02T03:04:05Z this is " + pod + "\n" }
+	kubetest.StartNode(t, c.Cluster, kubetest.NodeOptions{Log: log, Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		container := pod.Spec.Containers[0]
+		if container.Image == "held:1" {
+			select {
+			case <-c.release:
+			case <-ctx.Done():
+			}
+		}
 		for _, variable := range container.Env {
 			if variable.Name == "_U_EP_OVERRIDE" {
 				c.endpoint.Store(variable.Value)

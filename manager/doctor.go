@@ -17,6 +17,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/connectors"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
@@ -55,7 +56,7 @@ func Examine(ctx context.Context, c configuration.Config, given *rest.Config) []
 		findings = append(findings, examineDatabase(ctx, c.Database))
 		findings = append(findings, examineConnectors(ctx, c.Connectors)...)
 	} else {
-		findings = append(findings, examineControlPlane(ctx, c))
+		findings = append(findings, examineControlPlane(ctx, c)...)
 	}
 	if c.Target.Controller() {
 		findings = append(findings, examineKubernetes(ctx, c, given)...)
@@ -97,14 +98,14 @@ func examineKubernetes(ctx context.Context, c configuration.Config, given *rest.
 
 // examineControlPlane asks the API for assignments that do not exist, as a controller would: the answer shows that the
 // address and the internal token are right.
-func examineControlPlane(ctx context.Context, c configuration.Config) Finding {
+func examineControlPlane(ctx context.Context, c configuration.Config) []Finding {
 	f := Finding{What: "control plane", Detail: c.ControlPlane.URL}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	certificates, err := certfiles.NewMutual(c.Auth.TLS.Files(), clock.System{}, zerolog.Nop())
 	if err != nil {
 		f.Err, f.Fix = err, "check the files of auth.tls"
-		return f
+		return []Finding{f}
 	}
 	p := newPeers(c, certificates, nil)
 	defer p.network.CloseIdleConnections()
@@ -118,6 +119,23 @@ func examineControlPlane(ctx context.Context, c configuration.Config) Finding {
 		f.Err, f.Fix = err, "set auth.internalToken to the same value as for the API, and auth.tls to a certificate of its auth.tls.caFile"
 	case err != nil:
 		f.Err, f.Fix = err, "check controlPlane.url, and that a process with target api or all listens there"
+	}
+	if f.Err != nil {
+		return []Finding{f}
+	}
+	return []Finding{f, examineLink(ctx, p, c.Cluster.ID)}
+}
+
+// examineLink sends a beat of a link that does not exist: the refusal shows that the API has links.
+func examineLink(ctx context.Context, p peers, cluster string) Finding {
+	f := Finding{What: "link", Detail: "the API accepts links of cluster " + cluster}
+	_, err := p.clusterLink().Beat(ctx, &clustersv1.BeatRequest{Cluster: cluster, Instance: "doctor", Link: "doctor"})
+	switch connect.CodeOf(err) {
+	case connect.CodeFailedPrecondition: // there is no such link, as expected
+	case connect.CodeUnimplemented:
+		f.Err, f.Fix = errors.New("the API is of a version without links"), "upgrade the API first; logs of running pods are read at clusters[].url meanwhile"
+	default:
+		f.Err, f.Fix = err, "see the log of the API"
 	}
 	return f
 }
