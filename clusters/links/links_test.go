@@ -373,7 +373,7 @@ func TestWhatOperatorsWantReachesTheController(t *testing.T) {
 		}
 	})
 	awaitState(t, a, "east", func(s states.State) bool { return connected(s) && s.Free["cpu"] == 4000 && s.Labels["zone"] == "a" })
-	require.Equal(t, clustersv1.ClusterState_CLUSTER_STATE_READY, east.Wanted())
+	require.Eventually(t, func() bool { return east.Wanted() == clustersv1.ClusterState_CLUSTER_STATE_READY }, wait, tick)
 	_, err := pool.Exec(t.Context(), `WITH changed AS (UPDATE clusters SET state = 'draining') SELECT pg_notify('clusters', '')`)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return east.Wanted() == clustersv1.ClusterState_CLUSTER_STATE_DRAINING }, wait, tick)
