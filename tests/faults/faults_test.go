@@ -57,8 +57,9 @@ func TestAFewStorms(t *testing.T) {
 // poolSeed is a storm with both kinds of faults of workers, streams that hang, deleted pods and a killed server.
 const poolSeed = 1371
 
-// mixedSeed is a storm over all plugins with a killed server, deleted pods and objects, and a Postgres that crashes twice.
-const mixedSeed = 1
+// mixedSeed is a storm over all plugins with a connector that loses answers, two deaths of a server at steps of its jobs, a killed server and
+// deleted pods.
+const mixedSeed = 2378
 
 func TestPoolsChangeOnlyWhereTasksRun(t *testing.T) {
 	for seed := range uint64(20) {

@@ -14,7 +14,7 @@ import { Tabs } from "@/design/tabs";
 import { Span } from "@/design/time";
 import { ActionMenu } from "@/features/launch/action-menu";
 import type { RunName } from "@/entities/run/kind";
-import { jobOf } from "./job/words";
+import { isJob } from "./job/words";
 import { Summary } from "./summary/summary";
 import type { PanelChange, PanelTab, TabProps } from "./tab";
 import { titleOf } from "@/entities/action/title";
@@ -114,7 +114,7 @@ const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and ou
 function tabsOf(details: ActionDetails, tracked: boolean | undefined, attempt: number | undefined): readonly PanelTab[] {
   const all = allTabsOf(details, tracked);
   // The job of a connector has no pod, and its metrics are those that the connector has.
-  return jobOf(attemptOf(details, attempt)?.clusterEvents) ? all.filter((tab) => tab !== "pod" && tab !== "resources") : all;
+  return isJob(attemptOf(details, attempt)) ? all.filter((tab) => tab !== "pod" && tab !== "resources") : all;
 }
 
 function allTabsOf(details: ActionDetails, tracked: boolean | undefined): readonly PanelTab[] {

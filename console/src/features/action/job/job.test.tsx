@@ -17,6 +17,10 @@ afterEach(cleanup);
 const attempt = (connector: string): ActionAttempt =>
   create(ActionAttemptSchema, {
     attempt: 1,
+    logInfo: [
+      { name: "Batch console", uri: "https://batch.example/7" },
+      { name: "A trap", uri: "javascript:alert(1)" },
+    ],
     clusterEvents: [
       { reason: "JobCreated", sourceComponent: "connector", message: `connector ${connector} runs it as job 7` },
       { reason: "Job", sourceComponent: "connector", message: "stage 2 of 5", occurredAt: { seconds: 100n } },
@@ -54,6 +58,8 @@ it("shows a job that has ended by its events alone, and nothing for other attemp
   };
   const { unmount } = show(attempt("batch"), false, ({ service }) => service(ConnectorInsightService, { getJob: asks, getJobMetrics: asks }));
   expect(screen.getByTestId("job").textContent).toContain("batch");
+  expect(screen.getByRole("link", { name: "Batch console" }).getAttribute("href")).toBe("https://batch.example/7");
+  expect(screen.queryByText("A trap")).toBeNull();
   expect(screen.queryByTestId("job-metrics")).toBeNull();
   unmount();
   show(create(ActionAttemptSchema, { attempt: 1 }), true, ({ service }) => service(ConnectorInsightService, {}));

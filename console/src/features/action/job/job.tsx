@@ -9,8 +9,9 @@ import { CopyButton } from "@/design/copy";
 import { Facts } from "@/design/facts";
 import { dateOf, plural } from "@/design/format";
 import { Notice, ProblemNotice } from "@/design/notice";
-import { When } from "@/design/time";
+import { useNow, When } from "@/design/time";
 import { actionId, type ActionName } from "@/entities/action/name";
+import { linksOf } from "../summary/links";
 import { appOf, curveOf, jobOf, write, type Told } from "./words";
 import css from "./job.module.css";
 
@@ -24,16 +25,16 @@ export function Job({ action, attempt, live }: { readonly action: ActionName; re
   return (
     <section className={css["section"]} aria-label="Job" data-testid="job">
       <h3>Job</h3>
-      <State action={action} attempt={attempt.attempt} live={live} told={told} />
+      <State action={action} attempt={attempt} live={live} told={told} />
       {live && <Metrics action={action} attempt={attempt.attempt} />}
     </section>
   );
 }
 
-function State({ action, attempt, live, told }: { readonly action: ActionName; readonly attempt: number; readonly live: boolean; readonly told: Told }) {
+function State({ action, attempt, live, told }: { readonly action: ActionName; readonly attempt: ActionAttempt; readonly live: boolean; readonly told: Told }) {
   const { data } = useQuery(
     ConnectorInsightService.method.getJob,
-    { actionId: actionId(action), attempt },
+    { actionId: actionId(action), attempt: attempt.attempt },
     { enabled: live, refetchInterval: every, retry: false },
   );
   return (
@@ -50,6 +51,7 @@ function State({ action, attempt, live, told }: { readonly action: ActionName; r
               </span>
             ),
           ],
+          ["Links", linksOf(attempt)],
           [
             "Last message",
             told.said && (
@@ -59,7 +61,7 @@ function State({ action, attempt, live, told }: { readonly action: ActionName; r
             ),
           ],
           ["Requested", live && data?.requestedAt && <When at={dateOf(data.requestedAt)} />],
-          ["Next look", live && data?.nextLookAt && !data.deleting && <When at={dateOf(data.nextLookAt)} relative />],
+          ["Next look", live && data?.nextLookAt && !data.deleting && <Due key="due" at={dateOf(data.nextLookAt)} />],
         ]}
       />
       {live && data?.deleting && <Notice title="The connector is being asked to delete the job" />}
@@ -70,6 +72,13 @@ function State({ action, attempt, live, told }: { readonly action: ActionName; r
       )}
     </>
   );
+}
+
+/** A moment that comes, in words: a look that is due is about to happen, or waits for its turn. */
+function Due({ at }: { readonly at: Date | undefined }) {
+  const now = useNow(1000);
+  const left = (at?.getTime() ?? 0) - now;
+  return <>{left < 1000 ? "now" : `in ${Math.ceil(left / 1000)} s`}</>;
 }
 
 function Connector({ name }: { readonly name: string }) {
@@ -91,6 +100,8 @@ function Metrics({ action, attempt }: { readonly action: ActionName; readonly at
     { actionId: actionId(action), attempt },
     { refetchInterval: ({ state }) => (state.data?.unsupported ? false : every), retry: false },
   );
+  // That the connector does not answer is said above, by the calls that the server makes.
+  if (error?.code === Code.Unavailable) return <p className={css["muted"]}>The connector does not send metrics now.</p>;
   if (error && error.code !== Code.NotFound && error.code !== Code.Unimplemented) return <ProblemNotice error={error} retry={() => void refetch()} />;
   if (!data || data.unsupported || data.metrics.length === 0) return null;
   const texts = data.metrics.filter(({ text }) => text !== "");

@@ -1,4 +1,4 @@
-import type { ClusterEvent } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import type { ActionAttempt, ClusterEvent } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import type { JobMetric } from "@gen/flytebinary/insight/v1/connectors_pb.js";
 import { topOf } from "../resources/curves";
 
@@ -19,6 +19,10 @@ export function jobOf(events: readonly ClusterEvent[] | undefined): Told | undef
   if (!words) return undefined;
   return { connector: words[1] ?? "", job: words[2] ?? "", said: ofConnector.findLast(({ reason }) => reason === "Job") };
 }
+
+/** Whether a connector runs the attempt, or could not start its job. */
+export const isJob = (attempt: Pick<ActionAttempt, "clusterEvents" | "errorInfo"> | undefined): boolean =>
+  jobOf(attempt?.clusterEvents) !== undefined || attempt?.errorInfo?.code === "JobNotStarted";
 
 /** The project, the domain and the name of the app that a connector is; undefined for one of the configuration. */
 export function appOf(connector: string): { readonly project: string; readonly domain: string; readonly app: string } | undefined {

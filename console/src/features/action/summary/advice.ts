@@ -145,6 +145,58 @@ const byCode: Readonly<Record<string, Advice>> = {
     steps: ["Check the code for calls that end the process, such as sys.exit, and the end of the log."],
     look: "logs",
   },
+  ErrorUnreadable: { ...process, title: "The error of the task cannot be read" },
+  SecretMissing: {
+    title: "A secret does not exist",
+    steps: ["Create the secret that the message names, for this project and domain or for all. Then rerun.", "Or correct its name in the secrets of the task."],
+  },
+  SecretUnusable: {
+    title: "A secret cannot be used this way",
+    steps: ["Correct how the task asks for the secret: the message says what is wrong. Then rerun."],
+  },
+  NotListening: {
+    title: "The app does not listen",
+    steps: ["Check that the app listens on the port that it declares, on all addresses and not only on localhost.", "Check its log for errors at the start."],
+    look: "logs",
+  },
+  PortTaken: { title: "The port is taken", steps: ["Choose another port for the app, or stop the program that uses this one."] },
+  NoRoom: { ...preempted, title: "No node has room", steps: ["Request less, or wait until other pods have ended.", "This does not consume retries of the task."], look: "pod" },
+  DownstreamSystemError: {
+    title: "The operator says that the task failed",
+    steps: ["Find the member that failed in the logs of all pods.", "Fix the code, then use Recover to rerun only what failed."],
+    look: "logs",
+  },
+  OperatorFailed: {
+    title: "The operator gave the task up",
+    steps: ["Check the log of the operator: no pod of the task is to blame.", "This does not consume retries of the task."],
+  },
+  OperatorMissing: {
+    title: "The operator is no longer installed",
+    steps: ["Ask your platform admin to install it again. The message names the kind of object that is missing."],
+  },
+  WorkerLost: { ...preempted, title: "The worker was lost" },
+  WorkerOOMKilled: {
+    title: "The worker ran out of memory",
+    steps: ["Request more memory in the resources of the environment.", "Or lower the concurrency of its reuse policy, so that fewer tasks share a worker."],
+    look: "resources",
+  },
+  JobNotStarted: {
+    title: "The connector could not start the job",
+    steps: ["Correct what the message names: the settings of the task, its inputs, or the credentials in its secrets. Then rerun."],
+  },
+  JobFailed: {
+    title: "The job failed in the other system",
+    steps: ["Find the cause in the message, in the log of the job, and in the system that ran it: see the links of the job.", "Fix it, then use Recover to rerun only what failed."],
+    look: "logs",
+  },
+  JobAborted: {
+    title: "The job was stopped in the other system",
+    steps: ["Find out who or what stopped it there: a person, a time limit or a quota. Then rerun."],
+  },
+  JobLost: {
+    title: "The connector no longer knows the job",
+    steps: ["Check whether the job was deleted in the other system, and the log of the connector.", "This does not consume retries of the task."],
+  },
   MaxSystemFailuresExceeded: platform,
   TaskFailed: code,
   BadTaskInputs: { title: "Invalid inputs", steps: ["Rerun with a different value for the input that the message names."] },

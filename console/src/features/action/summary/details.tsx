@@ -9,7 +9,9 @@ import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
 import { workerOf } from "@/features/pools/words";
 import type { ActionName } from "@/entities/action/name";
+import { jobOf } from "../job/words";
 import { ActionLink, RunLink } from "./action-link";
+import { linksOf } from "./links";
 import { whoIs } from "@/entities/person/who-is";
 import css from "./summary.module.css";
 
@@ -67,7 +69,7 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
           ["Duration", status?.startTime && <Span from={dateOf(status.startTime)} to={live ? undefined : dateOf(status.endTime)} />],
           ["Cluster", attempt?.cluster],
           ["Worker", workerLink(action, details, attempt)],
-          ["Links", linksOf(attempt)],
+          ["Links", !jobOf(attempt?.clusterEvents) && linksOf(attempt)],
         ]}
       />
     </section>
@@ -118,20 +120,5 @@ function triggerOf({ metadata }: ActionDetails): ReactNode {
     <Link to="/domain/$domain/project/$project/triggers/$task/$name" params={{ project, domain, task: taskName, name }}>
       {name}
     </Link>
-  );
-}
-
-/** Links of plugins, such as dashboards. Only http and https URLs become links. */
-function linksOf(attempt: ActionAttempt | undefined): ReactNode {
-  const links = attempt?.logInfo.filter((link) => /^https?:\/\//i.test(link.uri)) ?? [];
-  if (links.length === 0) return undefined;
-  return (
-    <span className={css["links"]}>
-      {links.map((link) => (
-        <a key={`${link.name} ${link.uri}`} href={link.uri} target="_blank" rel="noreferrer">
-          {link.name || link.uri}
-        </a>
-      ))}
-    </span>
   );
 }

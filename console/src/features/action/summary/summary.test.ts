@@ -1,4 +1,6 @@
 // @vitest-environment happy-dom
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
@@ -23,6 +25,12 @@ describe("advice", () => {
     const advice = adviceOf({ code, kind: user });
     expect(advice?.look).toBe(look);
     expect(advice?.steps.join(" ")).toMatch(words);
+  });
+  it("is there for every reason of the server that is the user's", () => {
+    const table = readFileSync(join(import.meta.dirname, "../../../../../docs/failures.md"), "utf8");
+    const codes = [...table.matchAll(/^\| `(\w+)` \| user \|/gm)].map((row) => row[1] ?? "");
+    expect(codes.length).toBeGreaterThan(20);
+    for (const code of codes) expect(adviceOf({ code, kind: user })?.title, code).not.toMatch(/^The task raised [A-Z]/);
   });
   it("depends on the kind for unknown codes", () => {
     expect(adviceOf({ code: "ValueError", kind: user })?.look).toBe("logs");
