@@ -1,5 +1,6 @@
 import { ConnectorInsightService, type Connector } from "@gen/flytebinary/insight/v1/connectors_pb.js";
 import { Link } from "@tanstack/react-router";
+import { CircleCheck, CircleX } from "lucide-react";
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { Button } from "@/design/button";
@@ -106,10 +107,18 @@ function Health({ of: { answeredAt, problem, asleep } }: { readonly of: Connecto
       </>
     );
   }
-  if (problem === "" && answeredAt) return <span className={css["good"]}>Answers</span>;
+  if (problem === "" && answeredAt) {
+    return (
+      <span className={css["good"]}>
+        <CircleCheck size={14} aria-hidden /> Answers
+      </span>
+    );
+  }
   return (
     <>
-      <span className={css["bad"]}>Does not answer</span>
+      <span className={css["bad"]}>
+        <CircleX size={14} aria-hidden /> Does not answer
+      </span>
       {problem && <Note>{problem}</Note>}
       {answeredAt ? (
         <Note>

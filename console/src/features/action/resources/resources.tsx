@@ -146,14 +146,20 @@ function Curve({
   );
 }
 
+/** From how many measured attempts on the server suggests something. */
+const neededForSuggestion = 3;
+
 /** What the last attempts of the task used, and what it could request. */
 function Suggestion({ details }: Pick<TabProps, "details">) {
   const id = details.spec.case === "task" ? details.spec.value.taskTemplate?.id : undefined;
   const { data } = useQuery(
     InsightService.method.suggestResources,
     { project: id?.project ?? "", domain: id?.domain ?? "", name: id?.name ?? "" },
-    { enabled: Boolean(id?.project && id.domain && id.name), staleTime: 60_000, retry: false },
+    { enabled: Boolean(id?.project && id.domain && id.name), staleTime: 60_000, retry: false, refetchInterval: ({ state }) => (state.data?.code ? false : 15_000) },
   );
+  if (data && data.attempts > 0 && data.attempts < neededForSuggestion) {
+    return <p className={css["muted"]}>A suggestion for this task needs three attempts that were measured; so far there {data.attempts === 1 ? "is one" : "are two"}.</p>;
+  }
   if (!data?.code) return null;
   return (
     <section className={css["section"]} aria-label="Suggestion" data-testid="suggestion">
