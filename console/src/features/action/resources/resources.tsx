@@ -155,7 +155,12 @@ function Suggestion({ details }: Pick<TabProps, "details">) {
   const { data } = useQuery(
     InsightService.method.suggestResources,
     { project: id?.project ?? "", domain: id?.domain ?? "", name: id?.name ?? "" },
-    { enabled: Boolean(id?.project && id.domain && id.name), staleTime: 60_000, retry: false, refetchInterval: ({ state }) => (state.data?.code ? false : 15_000) },
+    {
+      enabled: Boolean(id?.project && id.domain && id.name),
+      staleTime: 60_000,
+      retry: false,
+      refetchInterval: ({ state }) => (state.data?.code ? false : 15_000),
+    },
   );
   if (data && data.attempts > 0 && data.attempts < neededForSuggestion) {
     return <p className={css["muted"]}>A suggestion for this task needs three attempts that were measured; so far there {data.attempts === 1 ? "is one" : "are two"}.</p>;
