@@ -56,8 +56,10 @@ type Settings interface {
 	GetSettings(ctx context.Context, r *settings.GetSettingsRequest) (*settings.GetSettingsResponse, error)
 }
 
-// Engine is the part of EngineService that returns the storage layout of runs.
+// Engine is the part of EngineService that knows the storage layout of runs, and the limits of projects.
 type Engine interface {
+	// AdmitUpload counts what was uploaded, and answers resource_exhausted when the project may have no more.
+	AdmitUpload(ctx context.Context, r *enginev1.AdmitUploadRequest) (*enginev1.AdmitUploadResponse, error)
 	GetActionStorage(ctx context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error)
 }
 

@@ -58,6 +58,7 @@ type state struct {
 	raw      string                  // the raw data prefix of the run
 	cluster  string                  // that runs the actions; empty means c
 	base     *settings.StringSetting // the setting run.run_base_dir of the project
+	admit    func(*enginev1.AdmitUploadRequest) (*enginev1.AdmitUploadResponse, error)
 }
 
 func (s *state) GetSettings(_ context.Context, r *settings.GetSettingsRequest) (*settings.GetSettingsResponse, error) {
@@ -129,6 +130,14 @@ func (s *state) GetProject(_ context.Context, r *project.GetProjectRequest) (*pr
 		return nil, rpc.NotFound("no project %s", r.GetId())
 	}
 	return &project.GetProjectResponse{Project: &project.Project{Id: run.Project, Domains: []*project.Domain{{Id: run.Domain}}}}, nil
+}
+
+// AdmitUpload follows nothing, unless a test says otherwise.
+func (s *state) AdmitUpload(_ context.Context, r *enginev1.AdmitUploadRequest) (*enginev1.AdmitUploadResponse, error) {
+	if s.admit == nil {
+		return &enginev1.AdmitUploadResponse{}, nil
+	}
+	return s.admit(r)
 }
 
 // podLogs is the executor; tail plays the log of a container.

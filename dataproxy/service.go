@@ -24,6 +24,7 @@ type Service struct {
 	clock   clock.Clock
 	logger  zerolog.Logger
 	uploads *uploadQuota
+	stored  *storedQuota
 	bundles chan struct{} // has a place for each code bundle that may be read at the same time
 }
 
@@ -48,7 +49,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("dataproxy: %w", err)
 	}
 	return &Service{
-		config: config, deps: deps, access: blobaccess.New(deps.Store), clock: deps.Clock, uploads: uploads,
+		config: config, deps: deps, access: blobaccess.New(deps.Store), clock: deps.Clock, uploads: uploads, stored: newStoredQuota(deps.Store, deps.Engine, deps.Clock),
 		logger:  deps.Logger.With().Str("service", "dataproxy").Logger(),
 		bundles: make(chan struct{}, config.Code.MaxReads),
 	}, nil

@@ -52,6 +52,9 @@ func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateU
 		return nil, err
 	}
 	uri := blobpath.Uploads(s.deps.Store.Root(), r.GetProject(), r.GetDomain()) + "/" + path
+	if err := s.stored.enter(ctx, r.GetProject(), uri, r.GetContentLength(), expires); err != nil {
+		return nil, err
+	}
 	if err := s.uploads.enter(ctx, r.GetProject(), uri, r.GetContentLength(), expires); err != nil {
 		return nil, err
 	}

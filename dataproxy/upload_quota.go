@@ -2,7 +2,6 @@ package dataproxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,18 +9,11 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
-const (
-	day = 24 * time.Hour
-	// maxSettled bounds the uploads that one request looks for: each costs a request to the object store.
-	maxSettled = 8
-	// maxPending bounds the uploads of a project that are still to be looked for. The oldest beyond it count as declared.
-	maxPending = 1000
-)
+const day = 24 * time.Hour
 
 // uploadQuota bounds the bytes that a project uploads by signed URLs in a day. A client need not say how large a file is when
 // it asks for a URL, and the released SDK does not. So what counts is what the store has afterwards: each request looks for the
@@ -43,14 +35,7 @@ type uploaded struct {
 	mu      sync.Mutex
 	bytes   float64   // GUARDED_BY(mu): as of at
 	at      time.Time // GUARDED_BY(mu)
-	pending []pending // GUARDED_BY(mu): oldest first
-}
-
-// pending is an upload that was requested. Its declared bytes are counted.
-type pending struct {
-	uri      string
-	declared int64
-	until    time.Time // when the URL expires
+	pending arrivals  // GUARDED_BY(mu)
 }
 
 func newUploadQuota(most int64, store Store, clk clock.Clock, meters metric.MeterProvider) (*uploadQuota, error) {
@@ -88,10 +73,7 @@ func (q *uploadQuota) enter(ctx context.Context, project, uri string, declared i
 			project, u.bytes, q.most, wait)
 	}
 	u.bytes += float64(declared)
-	u.pending = append(u.pending, pending{uri: uri, declared: declared, until: now.Add(expires)})
-	if len(u.pending) > maxPending {
-		u.pending = u.pending[1:]
-	}
+	u.pending.add(pending{uri: uri, counted: declared, refund: declared, until: now.Add(expires)})
 	return nil
 }
 
@@ -112,28 +94,11 @@ func (u *uploaded) forget(now time.Time, most int64) {
 	u.at = now
 }
 
-// settle looks for the oldest pending uploads and counts those that have arrived. Those whose URL has expired without one are
-// not counted. GUARDED_BY(u.mu).
+// settle looks for pending uploads and counts those that have arrived. Those whose URL has expired without one are not counted.
+// GUARDED_BY(u.mu).
 func (u *uploaded) settle(ctx context.Context, store Store, now time.Time) error {
-	kept := u.pending[:0:0]
-	for i, p := range u.pending {
-		if i == maxSettled {
-			kept = append(kept, u.pending[i:]...)
-			break
-		}
-		info, err := store.Stat(ctx, p.uri)
-		switch {
-		case err == nil:
-			u.bytes += float64(info.Size - p.declared)
-		case !errors.Is(err, blobstore.ErrNotExist):
-			return storeError(err, "", p.uri)
-		case now.Before(p.until):
-			kept = append(kept, p)
-		default:
-			u.bytes -= float64(p.declared)
-		}
-	}
-	u.pending = kept
-	u.bytes = max(0, u.bytes)
-	return nil
+	more, left, err := u.pending.take().settle(ctx, store, now)
+	u.pending = append(u.pending, left...)
+	u.bytes = max(0, u.bytes+float64(more))
+	return err
 }

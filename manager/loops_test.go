@@ -114,6 +114,7 @@ func TestLeasesAreThoseOfTheTable(t *testing.T) {
 			want = append(want, row.lease)
 		}
 	}
+	config.Runs.Stored.Measure = true
 	config.Connectors.Endpoints = []connectors.Endpoint{{Name: "bigquery", URL: "http://127.0.0.1:1"}}
 	startServer(t, config, nowhere(t))
 	conn, err := pgx.Connect(t.Context(), config.Database.URL)

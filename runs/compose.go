@@ -22,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 	"github.com/flyte-binary/flyte-binary/runs/store/usages"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
+	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
 	"github.com/flyte-binary/flyte-binary/runs/usage"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -32,8 +33,8 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	logger := deps.Logger.With().Str("service", "runs").Logger()
 	places := projects.NewPlaces(l.projects, config.Domains)
 	access := blobaccess.New(deps.Blobs)
-	stored := catalog.NewSettings(deps.Pool)
-	resolver := settings.NewResolver(stored, deps.Clock)
+	written := catalog.NewSettings(deps.Pool)
+	resolver := settings.NewResolver(written, deps.Clock)
 	calls := precedence.New(deps.Clock, precedence.NewScheduler(deps.Clock), runtime.GOMAXPROCS(0))
 	types := declared.Types{Set: deps.Launch.TaskTypes}
 	if deps.Peers.Connectors != nil {
@@ -45,6 +46,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Queues: l.queues, Cache: l.cache, Calls: calls, Types: types, Clock: deps.Clock, Pods: deps.Launch.Pods,
 		Notifications: deps.Launch.Notifications,
 		Backlog:       limits,
+		Stored:        l.stored,
 		Triggers:      deps.Peers.Triggers,
 		Pools:         deps.Launch.WorkerPools,
 	})
@@ -76,7 +78,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Updater:  &change.Updater{Cache: l.cache, Conditions: conditions, Writer: l.writer},
 		},
 		states: &actionstate.Handler{States: catalog.NewActionStates(deps.Pool), Clock: deps.Clock},
-		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Recorder: &usage.Recorder{Store: used}, Streams: streams, Viewer: &backlog.Viewer{Backlog: limits}},
+		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Recorder: &usage.Recorder{Store: used}, Streams: streams, Viewer: &backlog.Viewer{Backlog: limits}, Uploads: &stored.Uploads{Guard: l.stored}},
 		insight: insightHandler{
 			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{
@@ -92,7 +94,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Pods: deps.Launch.Pods, Triggers: deps.Peers.TaskTriggers,
 		}),
 		settings: settings.NewHandler(settings.Deps{
-			Store: stored, Resolver: resolver, Places: places, Access: access, Queues: l.queues, Clock: deps.Clock,
+			Store: written, Resolver: resolver, Places: places, Access: access, Queues: l.queues, Clock: deps.Clock,
 		}),
 		projects: projects.New(l.projects, config.Domains, deps.Clock),
 		domains:  projects.Domains(config.Domains),

@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -33,6 +34,8 @@ type Config struct {
 	Admission admission.Config `config:"admission"`
 	// Backlog bounds what a project may have under way before CreateRun refuses more.
 	Backlog backlog.Config `config:"backlog"`
+	// Stored limits the bytes that projects have in the object store.
+	Stored stored.Config `config:"stored"`
 	// Queues are the queues besides the one named default, which always exists and has limits only when it is listed
 	// too. In the environment and in overrides a queue is one line, as in "gpu maxActions=4 priority=10". queues.md
 	// describes the fields.
@@ -71,6 +74,7 @@ func DefaultConfig() Config {
 		Writer:          store.DefaultWriterConfig(),
 		Admission:       admission.DefaultConfig(),
 		Backlog:         backlog.DefaultConfig(),
+		Stored:          stored.DefaultConfig(),
 		Assignments:     dispatch.DefaultConfig(),
 		Timers:          timers.DefaultConfig(),
 		Webhooks:        webhook.DefaultConfig(),
@@ -105,6 +109,7 @@ func (c Config) Validate() error {
 	found.Section("writer", c.Writer.Validate())
 	found.Section("admission", c.Admission.Validate())
 	found.Section("backlog", c.Backlog.Validate())
+	found.Section("stored", c.Stored.Validate())
 	found.Section("queues", queues.Validate(c.Queues))
 	found.Section("assignments", c.Assignments.Validate())
 	found.Section("timers", c.Timers.Validate())

@@ -38,6 +38,8 @@ type Blobs interface {
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 	// WriteAll writes a whole object; it appears completely or not at all.
 	WriteAll(ctx context.Context, uri string, body []byte) error
+	// Measure visits the pages, of at most size objects, of a listing of every object below a directory.
+	Measure(ctx context.Context, uri, after string, size int, visit func(blobstore.Page) error) error
 	// DeletePrefix deletes every object below a directory, which ends with a slash.
 	DeletePrefix(ctx context.Context, uri string) error
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/read"
+	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/usage"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -48,6 +49,7 @@ type engineHandler struct {
 	tracked *tracked.Service // may be nil
 	*dispatch.Handler
 	*backlog.Viewer
+	*stored.Uploads
 	*change.Reporter
 	*usage.Recorder
 	*watch.Streams

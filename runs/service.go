@@ -27,6 +27,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/notices"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
+	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -91,6 +92,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		{Name: "artifacts", Part: l.artifacts},
 		{Name: "watches", Part: l.hub},
 		{Name: "retention", Part: l.retention},
+		{Name: "stored bytes", Part: l.measurer},
 	}
 	if l.tracked != nil {
 		parts = append(parts, lifecycle.Named{Name: "tracked runs", Part: l.tracked})
@@ -130,6 +132,8 @@ type loops struct {
 	artifacts *artifactLoops
 	hub       *watch.Hub
 	retention *retention.Keeper
+	stored    *stored.Guard
+	measurer  *stored.Measurer
 	tracked   *tracked.Service // may be nil
 }
 
@@ -188,6 +192,9 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	}
 	if l.artifacts, err = newArtifacts(config.Artifacts, deps, leases, logger); err != nil {
 		return nil, fmt.Errorf("artifacts: %w", err)
+	}
+	if err = l.newStored(config.Stored, deps, leases, logger); err != nil {
+		return nil, err
 	}
 	l.retention, err = newRetention(config.Retention, deps, replica)
 	return l, err

@@ -37,6 +37,8 @@ type Config struct {
 // Backlog knows how much callers and projects have under way; enginev1connect.EngineServiceClient does.
 type Backlog interface {
 	GetBacklog(ctx context.Context, request *enginev1.GetBacklogRequest) (*enginev1.GetBacklogResponse, error)
+	// GetStored tells how much a project has in the object store.
+	GetStored(ctx context.Context, request *enginev1.GetStoredRequest) (*enginev1.GetStoredResponse, error)
 }
 
 // Deps are the dependencies of a Handler. All but Backlog are required.

@@ -43,7 +43,7 @@ func (h *Handler) GetLimits(ctx context.Context, request *accessv1.GetLimitsRequ
 	return response, nil
 }
 
-// backlog are the limits of what the caller and a project have under way.
+// backlog are the limits of what the caller and a project have under way, and of what the project has stored.
 func (h *Handler) backlog(ctx context.Context, identity authz.Identity, project string) (limits []*accessv1.Limit, err error) {
 	request := &enginev1.GetBacklogRequest{Project: project}
 	if identity.Kind == authz.User || identity.Kind == authz.Key {
@@ -62,5 +62,15 @@ func (h *Handler) backlog(ctx context.Context, identity authz.Identity, project 
 			Left: one.GetMost() - one.GetUsed(),
 		})
 	}
-	return limits, nil
+	if project == "" {
+		return limits, nil
+	}
+	stored, err := h.Backlog.GetStored(authz.AsService(ctx, "access"), &enginev1.GetStoredRequest{Project: project})
+	if err != nil {
+		return nil, rpc.Unavailable(err, "the limit of stored bytes cannot be read; try again")
+	}
+	return append(limits, &accessv1.Limit{
+		Things: "stored bytes", Project: project, Setting: stored.GetSetting(), Most: stored.GetMost(), Burst: stored.GetMost(),
+		Left: max(0, stored.GetMost()-stored.GetUsed()), Used: stored.GetUsed(), MeasuredAt: stored.GetMeasuredAt(),
+	}), nil
 }

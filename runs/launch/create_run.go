@@ -72,7 +72,14 @@ type Backlog interface {
 	Enter(ctx context.Context, project, caller string) error
 }
 
-// Creator creates runs. All fields but Pods, Notifications, Triggers and Backlog are required.
+// Stored knows how much projects have in the object store; stored.Guard does.
+type Stored interface {
+	// EnterRun returns an error when a project has as much as it may. bases are the directories below which the run writes, other than
+	// the root of the store; empty ones are none.
+	EnterRun(ctx context.Context, project string, bases ...string) error
+}
+
+// Creator creates runs. All fields but Pods, Notifications, Triggers, Backlog and Stored are required.
 type Creator struct {
 	Config   Config
 	Places   Places
@@ -92,6 +99,8 @@ type Creator struct {
 	Triggers Triggers
 	// Backlog may be nil.
 	Backlog Backlog
+	// Stored may be nil.
+	Stored Stored
 
 	code codeAccess
 }

@@ -38,7 +38,7 @@ type Writer interface {
 	ActionWriter
 }
 
-// Deps are the dependencies of all use cases. All but Pods, Notifications, Triggers and Backlog are required.
+// Deps are the dependencies of all use cases. All but Pods, Notifications, Triggers, Backlog and Stored are required.
 type Deps struct {
 	Places   Places
 	Settings Settings
@@ -62,6 +62,8 @@ type Deps struct {
 	Triggers Triggers
 	// Backlog refuses runs of projects that have too much under way; nil refuses none.
 	Backlog Backlog
+	// Stored refuses runs of projects that have too much in the object store; nil refuses none.
+	Stored Stored
 	// Pools says that workers run the tasks of reusable environments.
 	Pools bool
 }
@@ -85,7 +87,7 @@ func New(config Config, deps Deps) Parts {
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Tasks, Roots: deps.Reader, Storage: deps.Storage,
 			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Calls: deps.Calls, Pods: deps.Pods, code: code,
-			Notifications: deps.Notifications, Triggers: deps.Triggers, Backlog: deps.Backlog,
+			Notifications: deps.Notifications, Triggers: deps.Triggers, Backlog: deps.Backlog, Stored: deps.Stored,
 		},
 		Recorder: &Recorder{
 			Contexts: NewContexts(deps.Reader, recoveries, deps.Clock), Storage: deps.Storage, Objects: deps.Blobs,

@@ -52,6 +52,7 @@ func (c *Creator) steps() []step {
 		c.stepRunSpec,
 		c.stepRecovery,
 		c.stepInputs,
+		c.stepStored,
 		c.stepBacklog,
 	}
 }
@@ -181,10 +182,27 @@ func (c *Creator) stepBacklog(ctx context.Context, p *preparedRun) error {
 	if err == nil || identity.Kind == authz.Service {
 		return nil
 	}
+	return c.unlessCreated(ctx, p, err)
+}
+
+// stepStored holds for the runs of triggers, too: their slots wait until there is room.
+func (c *Creator) stepStored(ctx context.Context, p *preparedRun) error {
+	if c.Stored == nil || p.from.checkOnly {
+		return nil
+	}
+	err := c.Stored.EnterRun(ctx, p.id.Project, p.spec.GetRunBaseDir(), p.spec.GetRawDataStorage().GetRawDataPrefix())
+	if err == nil {
+		return nil
+	}
+	return c.unlessCreated(ctx, p, err)
+}
+
+// unlessCreated is the refusal of a run, but nothing for one that exists: its request is repeated.
+func (c *Creator) unlessCreated(ctx context.Context, p *preparedRun, refusal error) error {
 	if _, missing := c.Roots.ActionRow(ctx, p.id.Root()); missing == nil {
 		return nil
 	}
-	return err
+	return refusal
 }
 
 func (c *Creator) stepInputs(ctx context.Context, p *preparedRun) error {

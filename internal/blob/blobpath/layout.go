@@ -94,7 +94,15 @@ const OffloadedInputsName = "offloaded-inputs"
 
 // Uploads is the prefix of client uploads for a project and domain.
 func Uploads(root, project, domain string) string {
-	return strings.TrimRight(root, "/") + "/" + UploadsName + "/" + project + "/" + domain
+	return ProjectUploads(root, project) + "/" + domain
+}
+
+// Project is the prefix of the data of a project in all domains below a base directory, without its uploads.
+func Project(base, project string) string { return strings.TrimRight(base, "/") + "/" + project }
+
+// ProjectUploads is the prefix of the uploads of a project in all domains.
+func ProjectUploads(root, project string) string {
+	return strings.TrimRight(root, "/") + "/" + UploadsName + "/" + project
 }
 
 // TrackedName is the first part of the upload roots of tracked runs.

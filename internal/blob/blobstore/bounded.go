@@ -164,36 +164,46 @@ func (b *bounded) signGet(ctx context.Context, key string, o GetOptions) (Signed
 
 // list bounds the time between two objects. visit runs in the caller's goroutine, so that no visit follows the return.
 func (b *bounded) list(ctx context.Context, key string, visit func(Object) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	objects := make(chan Object)
-	return b.follow(ctx, objects, visit, func() error {
-		return b.backend.list(ctx, key, func(o Object) error { return send(ctx, objects, o) })
+	return follow(ctx, b, visit, func(ctx context.Context, send func(Object) error) error { return b.backend.list(ctx, key, send) })
+}
+
+// measure bounds the time between two pages.
+func (b *bounded) measure(ctx context.Context, key, after string, size int, visit func(Page) error) error {
+	return follow(ctx, b, visit, func(ctx context.Context, send func(Page) error) error {
+		return b.backend.measure(ctx, key, after, size, send)
 	})
 }
 
 // removePrefix bounds the time between two objects.
 func (b *bounded) removePrefix(ctx context.Context, key string, removed func(Object)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	objects := make(chan Object)
 	note := func(o Object) error { removed(o); return nil }
-	return b.follow(ctx, objects, note, func() error {
-		return b.backend.removePrefix(ctx, key, func(o Object) { _ = send(ctx, objects, o) })
+	return follow(ctx, b, note, func(ctx context.Context, send func(Object) error) error {
+		return b.backend.removePrefix(ctx, key, func(o Object) { _ = send(o) })
 	})
 }
 
-// follow runs work, which sends objects, and fails when none comes for longer than the limit.
-func (b *bounded) follow(ctx context.Context, objects <-chan Object, visit func(Object) error, work func() error) error {
+// follow runs work, which sends what visit gets, and fails when nothing comes for longer than the limit.
+func follow[T any](ctx context.Context, b *bounded, visit func(T) error, work func(ctx context.Context, send func(T) error) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	things := make(chan T)
+	send := func(thing T) error {
+		select {
+		case things <- thing:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	timer := b.clock.NewTimer(b.limit)
 	defer func() { timer.Stop() }()
 	ended := make(chan error, 1)
-	go func() { ended <- work() }()
+	go func() { ended <- work(ctx, send) }()
 	for {
 		select {
-		case object := <-objects:
+		case thing := <-things:
 			timer.Stop()
-			if err := visit(object); err != nil {
+			if err := visit(thing); err != nil {
 				return err
 			}
 			timer = b.clock.NewTimer(b.limit)
@@ -204,15 +214,6 @@ func (b *bounded) follow(ctx context.Context, objects <-chan Object, visit func(
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-	}
-}
-
-func send(ctx context.Context, objects chan<- Object, object Object) error {
-	select {
-	case objects <- object:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -3,6 +3,8 @@ package blobstore_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"testing"
@@ -11,6 +13,9 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 )
+
+// errEnough ends a listing.
+var errEnough = errors.New("enough")
 
 // exercise tests what every kind of store must do.
 func exercise(t *testing.T, store *blobstore.Store) {
@@ -69,6 +74,46 @@ func exercise(t *testing.T, store *blobstore.Store) {
 		require.NoError(t, store.Delete(ctx, uri))
 		_, err := store.Stat(ctx, uri)
 		require.ErrorIs(t, err, blobstore.ErrNotExist)
+	})
+	t.Run("measure", func(t *testing.T) {
+		base := store.Root() + "/p/d/measured"
+		measure := func(after string, visit func(blobstore.Page) error) (total blobstore.Page) {
+			t.Helper()
+			err := store.Measure(ctx, base+"/", after, 9, func(p blobstore.Page) error {
+				total.Objects, total.Bytes, total.Next = total.Objects+p.Objects, total.Bytes+p.Bytes, p.Next
+				return visit(p)
+			})
+			if !errors.Is(err, errEnough) {
+				require.NoError(t, err)
+			}
+			return total
+		}
+		on := func(blobstore.Page) error { return nil }
+		require.Equal(t, blobstore.Page{}, measure("", on), "nothing is there")
+		// Several pages, and names whose order as paths is not that of the characters.
+		for i := range 60 {
+			require.NoError(t, store.WriteAll(ctx, fmt.Sprintf("%s/%d/x", base, i), []byte("12")))
+		}
+		for _, name := range []string{"-not/x", "/50-a", "/50/y/z", "/zz"} {
+			require.NoError(t, store.WriteAll(ctx, base+name, []byte("123")))
+		}
+		all := measure("", on)
+		require.Equal(t, blobstore.Page{Objects: 63, Bytes: 129}, all)
+		for pages := 1; pages <= 6; pages++ {
+			left := pages
+			first := measure("", func(blobstore.Page) error {
+				if left--; left == 0 {
+					return errEnough
+				}
+				return nil
+			})
+			require.EqualValues(t, 9*pages, first.Objects)
+			rest := measure(first.Next, on)
+			require.Equal(t, all.Objects, first.Objects+rest.Objects)
+			require.Equal(t, all.Bytes, first.Bytes+rest.Bytes)
+		}
+		require.ErrorIs(t, store.Measure(ctx, "/elsewhere", "", 9, on), blobstore.ErrForbiddenPath)
+		require.NoError(t, store.DeletePrefix(ctx, base+"/"))
 	})
 	t.Run("delete a prefix", func(t *testing.T) {
 		base := store.Root() + "/p/d/gone"

@@ -86,6 +86,7 @@ type backend interface {
 	stat(ctx context.Context, key string) (Info, error)
 	remove(ctx context.Context, key string) error
 	list(ctx context.Context, key string, visit func(Object) error) error
+	measure(ctx context.Context, key, after string, size int, visit func(Page) error) error
 	// removePrefix calls removed for each object, or each part of a directory, that it has removed.
 	removePrefix(ctx context.Context, key string, removed func(Object)) error
 	signPut(ctx context.Context, key string, o PutOptions) (Signed, error)

@@ -87,8 +87,10 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.engine.v1.EngineService": {
 		"GetActionStorage":  {controllers, "action.view", kept("actions of others do not exist for it", on("action_id"))},
 		"GetAssignments":    {controllers, "action.assign", ofCluster("cluster", nothing("uids of the caller's own objects"))},
+		"AdmitUpload":       {services, "data.upload", nothing("numbers of a project; the caller checked it")},
 		"GetBacklog":        {services, "run.view", nothing("numbers of a caller and a project; the caller checked them")},
 		"GetLiveAttempts":   {services, "action.view", nothing("attempts by the uids of their actions, for who checks their tokens")},
+		"GetStored":         {services, "run.view", nothing("numbers of a project; the caller checked it")},
 		"RecordUsage":       {controllers, "action.record", kept("attempts of others are left out", large("the measurements of a batch of attempts", nothing("uids of the caller's own objects")))},
 		"RecordTransitions": {controllers, "action.record", ofCluster("transitions.event.cluster", large("a batch of reports, each with the whole error of a task", on("transitions.event.id")))},
 		"WatchAssignments":  {controllers, "action.assign", ofCluster("cluster", kept("those of an executor only", nothing("everything that was admitted")))},

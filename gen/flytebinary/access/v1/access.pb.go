@@ -1637,7 +1637,11 @@ type Limit struct {
 	// How many can be asked for now.
 	Left int64 `protobuf:"varint,7,opt,name=left,proto3" json:"left,omitempty"`
 	// Whether most bounds each request, such as its size, so that nothing is used up.
-	Each          bool `protobuf:"varint,8,opt,name=each,proto3" json:"each,omitempty"`
+	Each bool `protobuf:"varint,8,opt,name=each,proto3" json:"each,omitempty"`
+	// What is used of it, for things that are measured at times, such as stored bytes; else 0.
+	Used int64 `protobuf:"varint,9,opt,name=used,proto3" json:"used,omitempty"`
+	// When used was measured; unset for things that are counted all the time, and for what was not measured yet.
+	MeasuredAt    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=measured_at,json=measuredAt,proto3" json:"measured_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1726,6 +1730,20 @@ func (x *Limit) GetEach() bool {
 		return x.Each
 	}
 	return false
+}
+
+func (x *Limit) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *Limit) GetMeasuredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.MeasuredAt
+	}
+	return nil
 }
 
 // Key is an API key without its secret.
@@ -3686,7 +3704,7 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x10GetLimitsRequest\x12!\n" +
 	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\"I\n" +
 	"\x11GetLimitsResponse\x124\n" +
-	"\x06limits\x18\x01 \x03(\v2\x1c.flytebinary.access.v1.LimitR\x06limits\"\xd2\x01\n" +
+	"\x06limits\x18\x01 \x03(\v2\x1c.flytebinary.access.v1.LimitR\x06limits\"\xa3\x02\n" +
 	"\x05Limit\x12\x16\n" +
 	"\x06things\x18\x01 \x01(\tR\x06things\x12\x18\n" +
 	"\aproject\x18\x02 \x01(\tR\aproject\x12\x18\n" +
@@ -3695,7 +3713,11 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x03per\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03per\x12\x14\n" +
 	"\x05burst\x18\x06 \x01(\x03R\x05burst\x12\x12\n" +
 	"\x04left\x18\a \x01(\x03R\x04left\x12\x12\n" +
-	"\x04each\x18\b \x01(\bR\x04each\"\x92\x03\n" +
+	"\x04each\x18\b \x01(\bR\x04each\x12\x12\n" +
+	"\x04used\x18\t \x01(\x03R\x04used\x12;\n" +
+	"\vmeasured_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"measuredAt\"\x92\x03\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -3977,82 +3999,83 @@ var file_flytebinary_access_v1_access_proto_depIdxs = []int32{
 	1,  // 23: flytebinary.access.v1.Giver.scope:type_name -> flytebinary.access.v1.Scope
 	27, // 24: flytebinary.access.v1.GetLimitsResponse.limits:type_name -> flytebinary.access.v1.Limit
 	59, // 25: flytebinary.access.v1.Limit.per:type_name -> google.protobuf.Duration
-	58, // 26: flytebinary.access.v1.Key.created_at:type_name -> google.protobuf.Timestamp
-	58, // 27: flytebinary.access.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
-	58, // 28: flytebinary.access.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
-	58, // 29: flytebinary.access.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
-	29, // 30: flytebinary.access.v1.Key.roles:type_name -> flytebinary.access.v1.KeyRole
-	1,  // 31: flytebinary.access.v1.KeyRole.scope:type_name -> flytebinary.access.v1.Scope
-	59, // 32: flytebinary.access.v1.CreateKeyRequest.lifetime:type_name -> google.protobuf.Duration
-	29, // 33: flytebinary.access.v1.CreateKeyRequest.roles:type_name -> flytebinary.access.v1.KeyRole
-	28, // 34: flytebinary.access.v1.CreateKeyResponse.key:type_name -> flytebinary.access.v1.Key
-	28, // 35: flytebinary.access.v1.ListKeysResponse.keys:type_name -> flytebinary.access.v1.Key
-	28, // 36: flytebinary.access.v1.RevokeKeyResponse.key:type_name -> flytebinary.access.v1.Key
-	58, // 37: flytebinary.access.v1.AuditEvent.at:type_name -> google.protobuf.Timestamp
-	58, // 38: flytebinary.access.v1.SearchAuditRequest.from:type_name -> google.protobuf.Timestamp
-	58, // 39: flytebinary.access.v1.SearchAuditRequest.until:type_name -> google.protobuf.Timestamp
-	1,  // 40: flytebinary.access.v1.SearchAuditRequest.scope:type_name -> flytebinary.access.v1.Scope
-	36, // 41: flytebinary.access.v1.SearchAuditResponse.events:type_name -> flytebinary.access.v1.AuditEvent
-	36, // 42: flytebinary.access.v1.SearchAuditResponse.unfinished:type_name -> flytebinary.access.v1.AuditEvent
-	58, // 43: flytebinary.access.v1.Account.created_at:type_name -> google.protobuf.Timestamp
-	58, // 44: flytebinary.access.v1.Account.locked_until:type_name -> google.protobuf.Timestamp
-	58, // 45: flytebinary.access.v1.Account.removed_at:type_name -> google.protobuf.Timestamp
-	41, // 46: flytebinary.access.v1.ListAccountsResponse.accounts:type_name -> flytebinary.access.v1.Account
-	41, // 47: flytebinary.access.v1.CreateAccountRequest.account:type_name -> flytebinary.access.v1.Account
-	41, // 48: flytebinary.access.v1.CreateAccountResponse.account:type_name -> flytebinary.access.v1.Account
-	41, // 49: flytebinary.access.v1.UpdateAccountRequest.account:type_name -> flytebinary.access.v1.Account
-	41, // 50: flytebinary.access.v1.UpdateAccountResponse.account:type_name -> flytebinary.access.v1.Account
-	5,  // 51: flytebinary.access.v1.AccessService.GetMe:input_type -> flytebinary.access.v1.GetMeRequest
-	8,  // 52: flytebinary.access.v1.AccessService.ListRoles:input_type -> flytebinary.access.v1.ListRolesRequest
-	10, // 53: flytebinary.access.v1.AccessService.PutRole:input_type -> flytebinary.access.v1.PutRoleRequest
-	12, // 54: flytebinary.access.v1.AccessService.DeleteRole:input_type -> flytebinary.access.v1.DeleteRoleRequest
-	14, // 55: flytebinary.access.v1.AccessService.ListBindings:input_type -> flytebinary.access.v1.ListBindingsRequest
-	16, // 56: flytebinary.access.v1.AccessService.CreateBinding:input_type -> flytebinary.access.v1.CreateBindingRequest
-	18, // 57: flytebinary.access.v1.AccessService.DeleteBinding:input_type -> flytebinary.access.v1.DeleteBindingRequest
-	20, // 58: flytebinary.access.v1.AccessService.Explain:input_type -> flytebinary.access.v1.ExplainRequest
-	22, // 59: flytebinary.access.v1.AccessService.ListGivers:input_type -> flytebinary.access.v1.ListGiversRequest
-	25, // 60: flytebinary.access.v1.AccessService.GetLimits:input_type -> flytebinary.access.v1.GetLimitsRequest
-	30, // 61: flytebinary.access.v1.KeyService.CreateKey:input_type -> flytebinary.access.v1.CreateKeyRequest
-	32, // 62: flytebinary.access.v1.KeyService.ListKeys:input_type -> flytebinary.access.v1.ListKeysRequest
-	34, // 63: flytebinary.access.v1.KeyService.RevokeKey:input_type -> flytebinary.access.v1.RevokeKeyRequest
-	42, // 64: flytebinary.access.v1.AccountService.ListAccounts:input_type -> flytebinary.access.v1.ListAccountsRequest
-	44, // 65: flytebinary.access.v1.AccountService.CreateAccount:input_type -> flytebinary.access.v1.CreateAccountRequest
-	46, // 66: flytebinary.access.v1.AccountService.UpdateAccount:input_type -> flytebinary.access.v1.UpdateAccountRequest
-	48, // 67: flytebinary.access.v1.AccountService.RemoveAccount:input_type -> flytebinary.access.v1.RemoveAccountRequest
-	50, // 68: flytebinary.access.v1.AccountService.SetPassword:input_type -> flytebinary.access.v1.SetPasswordRequest
-	52, // 69: flytebinary.access.v1.AccountService.ChangePassword:input_type -> flytebinary.access.v1.ChangePasswordRequest
-	54, // 70: flytebinary.access.v1.AccountService.UnlockAccount:input_type -> flytebinary.access.v1.UnlockAccountRequest
-	56, // 71: flytebinary.access.v1.AccountService.EndSessions:input_type -> flytebinary.access.v1.EndSessionsRequest
-	37, // 72: flytebinary.access.v1.AuditService.SearchAudit:input_type -> flytebinary.access.v1.SearchAuditRequest
-	39, // 73: flytebinary.access.v1.AuditService.VerifyAudit:input_type -> flytebinary.access.v1.VerifyAuditRequest
-	6,  // 74: flytebinary.access.v1.AccessService.GetMe:output_type -> flytebinary.access.v1.GetMeResponse
-	9,  // 75: flytebinary.access.v1.AccessService.ListRoles:output_type -> flytebinary.access.v1.ListRolesResponse
-	11, // 76: flytebinary.access.v1.AccessService.PutRole:output_type -> flytebinary.access.v1.PutRoleResponse
-	13, // 77: flytebinary.access.v1.AccessService.DeleteRole:output_type -> flytebinary.access.v1.DeleteRoleResponse
-	15, // 78: flytebinary.access.v1.AccessService.ListBindings:output_type -> flytebinary.access.v1.ListBindingsResponse
-	17, // 79: flytebinary.access.v1.AccessService.CreateBinding:output_type -> flytebinary.access.v1.CreateBindingResponse
-	19, // 80: flytebinary.access.v1.AccessService.DeleteBinding:output_type -> flytebinary.access.v1.DeleteBindingResponse
-	21, // 81: flytebinary.access.v1.AccessService.Explain:output_type -> flytebinary.access.v1.ExplainResponse
-	23, // 82: flytebinary.access.v1.AccessService.ListGivers:output_type -> flytebinary.access.v1.ListGiversResponse
-	26, // 83: flytebinary.access.v1.AccessService.GetLimits:output_type -> flytebinary.access.v1.GetLimitsResponse
-	31, // 84: flytebinary.access.v1.KeyService.CreateKey:output_type -> flytebinary.access.v1.CreateKeyResponse
-	33, // 85: flytebinary.access.v1.KeyService.ListKeys:output_type -> flytebinary.access.v1.ListKeysResponse
-	35, // 86: flytebinary.access.v1.KeyService.RevokeKey:output_type -> flytebinary.access.v1.RevokeKeyResponse
-	43, // 87: flytebinary.access.v1.AccountService.ListAccounts:output_type -> flytebinary.access.v1.ListAccountsResponse
-	45, // 88: flytebinary.access.v1.AccountService.CreateAccount:output_type -> flytebinary.access.v1.CreateAccountResponse
-	47, // 89: flytebinary.access.v1.AccountService.UpdateAccount:output_type -> flytebinary.access.v1.UpdateAccountResponse
-	49, // 90: flytebinary.access.v1.AccountService.RemoveAccount:output_type -> flytebinary.access.v1.RemoveAccountResponse
-	51, // 91: flytebinary.access.v1.AccountService.SetPassword:output_type -> flytebinary.access.v1.SetPasswordResponse
-	53, // 92: flytebinary.access.v1.AccountService.ChangePassword:output_type -> flytebinary.access.v1.ChangePasswordResponse
-	55, // 93: flytebinary.access.v1.AccountService.UnlockAccount:output_type -> flytebinary.access.v1.UnlockAccountResponse
-	57, // 94: flytebinary.access.v1.AccountService.EndSessions:output_type -> flytebinary.access.v1.EndSessionsResponse
-	38, // 95: flytebinary.access.v1.AuditService.SearchAudit:output_type -> flytebinary.access.v1.SearchAuditResponse
-	40, // 96: flytebinary.access.v1.AuditService.VerifyAudit:output_type -> flytebinary.access.v1.VerifyAuditResponse
-	74, // [74:97] is the sub-list for method output_type
-	51, // [51:74] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	58, // 26: flytebinary.access.v1.Limit.measured_at:type_name -> google.protobuf.Timestamp
+	58, // 27: flytebinary.access.v1.Key.created_at:type_name -> google.protobuf.Timestamp
+	58, // 28: flytebinary.access.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
+	58, // 29: flytebinary.access.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
+	58, // 30: flytebinary.access.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
+	29, // 31: flytebinary.access.v1.Key.roles:type_name -> flytebinary.access.v1.KeyRole
+	1,  // 32: flytebinary.access.v1.KeyRole.scope:type_name -> flytebinary.access.v1.Scope
+	59, // 33: flytebinary.access.v1.CreateKeyRequest.lifetime:type_name -> google.protobuf.Duration
+	29, // 34: flytebinary.access.v1.CreateKeyRequest.roles:type_name -> flytebinary.access.v1.KeyRole
+	28, // 35: flytebinary.access.v1.CreateKeyResponse.key:type_name -> flytebinary.access.v1.Key
+	28, // 36: flytebinary.access.v1.ListKeysResponse.keys:type_name -> flytebinary.access.v1.Key
+	28, // 37: flytebinary.access.v1.RevokeKeyResponse.key:type_name -> flytebinary.access.v1.Key
+	58, // 38: flytebinary.access.v1.AuditEvent.at:type_name -> google.protobuf.Timestamp
+	58, // 39: flytebinary.access.v1.SearchAuditRequest.from:type_name -> google.protobuf.Timestamp
+	58, // 40: flytebinary.access.v1.SearchAuditRequest.until:type_name -> google.protobuf.Timestamp
+	1,  // 41: flytebinary.access.v1.SearchAuditRequest.scope:type_name -> flytebinary.access.v1.Scope
+	36, // 42: flytebinary.access.v1.SearchAuditResponse.events:type_name -> flytebinary.access.v1.AuditEvent
+	36, // 43: flytebinary.access.v1.SearchAuditResponse.unfinished:type_name -> flytebinary.access.v1.AuditEvent
+	58, // 44: flytebinary.access.v1.Account.created_at:type_name -> google.protobuf.Timestamp
+	58, // 45: flytebinary.access.v1.Account.locked_until:type_name -> google.protobuf.Timestamp
+	58, // 46: flytebinary.access.v1.Account.removed_at:type_name -> google.protobuf.Timestamp
+	41, // 47: flytebinary.access.v1.ListAccountsResponse.accounts:type_name -> flytebinary.access.v1.Account
+	41, // 48: flytebinary.access.v1.CreateAccountRequest.account:type_name -> flytebinary.access.v1.Account
+	41, // 49: flytebinary.access.v1.CreateAccountResponse.account:type_name -> flytebinary.access.v1.Account
+	41, // 50: flytebinary.access.v1.UpdateAccountRequest.account:type_name -> flytebinary.access.v1.Account
+	41, // 51: flytebinary.access.v1.UpdateAccountResponse.account:type_name -> flytebinary.access.v1.Account
+	5,  // 52: flytebinary.access.v1.AccessService.GetMe:input_type -> flytebinary.access.v1.GetMeRequest
+	8,  // 53: flytebinary.access.v1.AccessService.ListRoles:input_type -> flytebinary.access.v1.ListRolesRequest
+	10, // 54: flytebinary.access.v1.AccessService.PutRole:input_type -> flytebinary.access.v1.PutRoleRequest
+	12, // 55: flytebinary.access.v1.AccessService.DeleteRole:input_type -> flytebinary.access.v1.DeleteRoleRequest
+	14, // 56: flytebinary.access.v1.AccessService.ListBindings:input_type -> flytebinary.access.v1.ListBindingsRequest
+	16, // 57: flytebinary.access.v1.AccessService.CreateBinding:input_type -> flytebinary.access.v1.CreateBindingRequest
+	18, // 58: flytebinary.access.v1.AccessService.DeleteBinding:input_type -> flytebinary.access.v1.DeleteBindingRequest
+	20, // 59: flytebinary.access.v1.AccessService.Explain:input_type -> flytebinary.access.v1.ExplainRequest
+	22, // 60: flytebinary.access.v1.AccessService.ListGivers:input_type -> flytebinary.access.v1.ListGiversRequest
+	25, // 61: flytebinary.access.v1.AccessService.GetLimits:input_type -> flytebinary.access.v1.GetLimitsRequest
+	30, // 62: flytebinary.access.v1.KeyService.CreateKey:input_type -> flytebinary.access.v1.CreateKeyRequest
+	32, // 63: flytebinary.access.v1.KeyService.ListKeys:input_type -> flytebinary.access.v1.ListKeysRequest
+	34, // 64: flytebinary.access.v1.KeyService.RevokeKey:input_type -> flytebinary.access.v1.RevokeKeyRequest
+	42, // 65: flytebinary.access.v1.AccountService.ListAccounts:input_type -> flytebinary.access.v1.ListAccountsRequest
+	44, // 66: flytebinary.access.v1.AccountService.CreateAccount:input_type -> flytebinary.access.v1.CreateAccountRequest
+	46, // 67: flytebinary.access.v1.AccountService.UpdateAccount:input_type -> flytebinary.access.v1.UpdateAccountRequest
+	48, // 68: flytebinary.access.v1.AccountService.RemoveAccount:input_type -> flytebinary.access.v1.RemoveAccountRequest
+	50, // 69: flytebinary.access.v1.AccountService.SetPassword:input_type -> flytebinary.access.v1.SetPasswordRequest
+	52, // 70: flytebinary.access.v1.AccountService.ChangePassword:input_type -> flytebinary.access.v1.ChangePasswordRequest
+	54, // 71: flytebinary.access.v1.AccountService.UnlockAccount:input_type -> flytebinary.access.v1.UnlockAccountRequest
+	56, // 72: flytebinary.access.v1.AccountService.EndSessions:input_type -> flytebinary.access.v1.EndSessionsRequest
+	37, // 73: flytebinary.access.v1.AuditService.SearchAudit:input_type -> flytebinary.access.v1.SearchAuditRequest
+	39, // 74: flytebinary.access.v1.AuditService.VerifyAudit:input_type -> flytebinary.access.v1.VerifyAuditRequest
+	6,  // 75: flytebinary.access.v1.AccessService.GetMe:output_type -> flytebinary.access.v1.GetMeResponse
+	9,  // 76: flytebinary.access.v1.AccessService.ListRoles:output_type -> flytebinary.access.v1.ListRolesResponse
+	11, // 77: flytebinary.access.v1.AccessService.PutRole:output_type -> flytebinary.access.v1.PutRoleResponse
+	13, // 78: flytebinary.access.v1.AccessService.DeleteRole:output_type -> flytebinary.access.v1.DeleteRoleResponse
+	15, // 79: flytebinary.access.v1.AccessService.ListBindings:output_type -> flytebinary.access.v1.ListBindingsResponse
+	17, // 80: flytebinary.access.v1.AccessService.CreateBinding:output_type -> flytebinary.access.v1.CreateBindingResponse
+	19, // 81: flytebinary.access.v1.AccessService.DeleteBinding:output_type -> flytebinary.access.v1.DeleteBindingResponse
+	21, // 82: flytebinary.access.v1.AccessService.Explain:output_type -> flytebinary.access.v1.ExplainResponse
+	23, // 83: flytebinary.access.v1.AccessService.ListGivers:output_type -> flytebinary.access.v1.ListGiversResponse
+	26, // 84: flytebinary.access.v1.AccessService.GetLimits:output_type -> flytebinary.access.v1.GetLimitsResponse
+	31, // 85: flytebinary.access.v1.KeyService.CreateKey:output_type -> flytebinary.access.v1.CreateKeyResponse
+	33, // 86: flytebinary.access.v1.KeyService.ListKeys:output_type -> flytebinary.access.v1.ListKeysResponse
+	35, // 87: flytebinary.access.v1.KeyService.RevokeKey:output_type -> flytebinary.access.v1.RevokeKeyResponse
+	43, // 88: flytebinary.access.v1.AccountService.ListAccounts:output_type -> flytebinary.access.v1.ListAccountsResponse
+	45, // 89: flytebinary.access.v1.AccountService.CreateAccount:output_type -> flytebinary.access.v1.CreateAccountResponse
+	47, // 90: flytebinary.access.v1.AccountService.UpdateAccount:output_type -> flytebinary.access.v1.UpdateAccountResponse
+	49, // 91: flytebinary.access.v1.AccountService.RemoveAccount:output_type -> flytebinary.access.v1.RemoveAccountResponse
+	51, // 92: flytebinary.access.v1.AccountService.SetPassword:output_type -> flytebinary.access.v1.SetPasswordResponse
+	53, // 93: flytebinary.access.v1.AccountService.ChangePassword:output_type -> flytebinary.access.v1.ChangePasswordResponse
+	55, // 94: flytebinary.access.v1.AccountService.UnlockAccount:output_type -> flytebinary.access.v1.UnlockAccountResponse
+	57, // 95: flytebinary.access.v1.AccountService.EndSessions:output_type -> flytebinary.access.v1.EndSessionsResponse
+	38, // 96: flytebinary.access.v1.AuditService.SearchAudit:output_type -> flytebinary.access.v1.SearchAuditResponse
+	40, // 97: flytebinary.access.v1.AuditService.VerifyAudit:output_type -> flytebinary.access.v1.VerifyAuditResponse
+	75, // [75:98] is the sub-list for method output_type
+	52, // [52:75] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_access_v1_access_proto_init() }

@@ -1435,6 +1435,235 @@ func (x *BacklogLimit) GetUsed() int64 {
 	return 0
 }
 
+// GetStoredRequest names a project.
+type GetStoredRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	Project       string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStoredRequest) Reset() {
+	*x = GetStoredRequest{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStoredRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStoredRequest) ProtoMessage() {}
+
+func (x *GetStoredRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStoredRequest.ProtoReflect.Descriptor instead.
+func (*GetStoredRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetStoredRequest) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+// GetStoredResponse is what the object store holds of a project.
+type GetStoredResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The setting that has the limit.
+	Setting string `protobuf:"bytes,1,opt,name=setting,proto3" json:"setting,omitempty"`
+	// The most bytes; 0 means that there is no limit.
+	Most int64 `protobuf:"varint,2,opt,name=most,proto3" json:"most,omitempty"`
+	// The bytes by the last measurement, and those that were uploaded by way of the server since.
+	Used int64 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
+	// When the last measurement began; unset for none.
+	MeasuredAt    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=measured_at,json=measuredAt,proto3" json:"measured_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStoredResponse) Reset() {
+	*x = GetStoredResponse{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStoredResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStoredResponse) ProtoMessage() {}
+
+func (x *GetStoredResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStoredResponse.ProtoReflect.Descriptor instead.
+func (*GetStoredResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *GetStoredResponse) GetSetting() string {
+	if x != nil {
+		return x.Setting
+	}
+	return ""
+}
+
+func (x *GetStoredResponse) GetMost() int64 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
+func (x *GetStoredResponse) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *GetStoredResponse) GetMeasuredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.MeasuredAt
+	}
+	return nil
+}
+
+// AdmitUploadRequest is an upload that is about to be allowed.
+type AdmitUploadRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of its project.
+	Project string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	// Its size; 0 if it is not known.
+	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// What earlier uploads have added to the object store, as far as no call has reported it. Negative if they made objects smaller.
+	Arrived       int64 `protobuf:"varint,3,opt,name=arrived,proto3" json:"arrived,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdmitUploadRequest) Reset() {
+	*x = AdmitUploadRequest{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdmitUploadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdmitUploadRequest) ProtoMessage() {}
+
+func (x *AdmitUploadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdmitUploadRequest.ProtoReflect.Descriptor instead.
+func (*AdmitUploadRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *AdmitUploadRequest) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *AdmitUploadRequest) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *AdmitUploadRequest) GetArrived() int64 {
+	if x != nil {
+		return x.Arrived
+	}
+	return 0
+}
+
+// AdmitUploadResponse allows an upload.
+type AdmitUploadResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the caller should report what arrives.
+	Followed      bool `protobuf:"varint,1,opt,name=followed,proto3" json:"followed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdmitUploadResponse) Reset() {
+	*x = AdmitUploadResponse{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdmitUploadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdmitUploadResponse) ProtoMessage() {}
+
+func (x *AdmitUploadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdmitUploadResponse.ProtoReflect.Descriptor instead.
+func (*AdmitUploadResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *AdmitUploadResponse) GetFollowed() bool {
+	if x != nil {
+		return x.Followed
+	}
+	return false
+}
+
 // RecordUsageRequest has the measurements of some attempts.
 type RecordUsageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1446,7 +1675,7 @@ type RecordUsageRequest struct {
 
 func (x *RecordUsageRequest) Reset() {
 	*x = RecordUsageRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1458,7 +1687,7 @@ func (x *RecordUsageRequest) String() string {
 func (*RecordUsageRequest) ProtoMessage() {}
 
 func (x *RecordUsageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[20]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1471,7 +1700,7 @@ func (x *RecordUsageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUsageRequest.ProtoReflect.Descriptor instead.
 func (*RecordUsageRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{20}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RecordUsageRequest) GetUsages() []*AttemptUsage {
@@ -1490,7 +1719,7 @@ type RecordUsageResponse struct {
 
 func (x *RecordUsageResponse) Reset() {
 	*x = RecordUsageResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1731,7 @@ func (x *RecordUsageResponse) String() string {
 func (*RecordUsageResponse) ProtoMessage() {}
 
 func (x *RecordUsageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[21]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1744,7 @@ func (x *RecordUsageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUsageResponse.ProtoReflect.Descriptor instead.
 func (*RecordUsageResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{21}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{25}
 }
 
 // AttemptUsage is what one attempt used, summed over its pods.
@@ -1539,7 +1768,7 @@ type AttemptUsage struct {
 
 func (x *AttemptUsage) Reset() {
 	*x = AttemptUsage{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1780,7 @@ func (x *AttemptUsage) String() string {
 func (*AttemptUsage) ProtoMessage() {}
 
 func (x *AttemptUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1793,7 @@ func (x *AttemptUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptUsage.ProtoReflect.Descriptor instead.
 func (*AttemptUsage) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{22}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AttemptUsage) GetUid() int64 {
@@ -1622,7 +1851,7 @@ type GetActionStorageRequest struct {
 
 func (x *GetActionStorageRequest) Reset() {
 	*x = GetActionStorageRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1863,7 @@ func (x *GetActionStorageRequest) String() string {
 func (*GetActionStorageRequest) ProtoMessage() {}
 
 func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1876,7 @@ func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageRequest.ProtoReflect.Descriptor instead.
 func (*GetActionStorageRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{23}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetActionStorageRequest) GetActionId() *common.ActionIdentifier {
@@ -1685,7 +1914,7 @@ type GetActionStorageResponse struct {
 
 func (x *GetActionStorageResponse) Reset() {
 	*x = GetActionStorageResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1697,7 +1926,7 @@ func (x *GetActionStorageResponse) String() string {
 func (*GetActionStorageResponse) ProtoMessage() {}
 
 func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1710,7 +1939,7 @@ func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageResponse.ProtoReflect.Descriptor instead.
 func (*GetActionStorageResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{24}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetActionStorageResponse) GetInputUri() string {
@@ -1774,7 +2003,7 @@ type TailContainerRequest struct {
 
 func (x *TailContainerRequest) Reset() {
 	*x = TailContainerRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1786,7 +2015,7 @@ func (x *TailContainerRequest) String() string {
 func (*TailContainerRequest) ProtoMessage() {}
 
 func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1799,7 +2028,7 @@ func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerRequest.ProtoReflect.Descriptor instead.
 func (*TailContainerRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{25}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TailContainerRequest) GetNamespace() string {
@@ -1848,7 +2077,7 @@ type TailContainerResponse struct {
 
 func (x *TailContainerResponse) Reset() {
 	*x = TailContainerResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1860,7 +2089,7 @@ func (x *TailContainerResponse) String() string {
 func (*TailContainerResponse) ProtoMessage() {}
 
 func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1873,7 +2102,7 @@ func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerResponse.ProtoReflect.Descriptor instead.
 func (*TailContainerResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{26}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TailContainerResponse) GetLines() []*dataplane.LogLine {
@@ -1970,7 +2199,21 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\aproject\x18\x02 \x01(\tR\aproject\x12\x18\n" +
 	"\asetting\x18\x03 \x01(\tR\asetting\x12\x12\n" +
 	"\x04most\x18\x04 \x01(\x03R\x04most\x12\x12\n" +
-	"\x04used\x18\x05 \x01(\x03R\x04used\"^\n" +
+	"\x04used\x18\x05 \x01(\x03R\x04used\"5\n" +
+	"\x10GetStoredRequest\x12!\n" +
+	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\"\x92\x01\n" +
+	"\x11GetStoredResponse\x12\x18\n" +
+	"\asetting\x18\x01 \x01(\tR\asetting\x12\x12\n" +
+	"\x04most\x18\x02 \x01(\x03R\x04most\x12\x12\n" +
+	"\x04used\x18\x03 \x01(\x03R\x04used\x12;\n" +
+	"\vmeasured_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"measuredAt\"p\n" +
+	"\x12AdmitUploadRequest\x12!\n" +
+	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\x12\x1d\n" +
+	"\x05bytes\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x05bytes\x12\x18\n" +
+	"\aarrived\x18\x03 \x01(\x03R\aarrived\"1\n" +
+	"\x13AdmitUploadResponse\x12\x1a\n" +
+	"\bfollowed\x18\x01 \x01(\bR\bfollowed\"^\n" +
 	"\x12RecordUsageRequest\x12H\n" +
 	"\x06usages\x18\x01 \x03(\v2#.flytebinary.engine.v1.AttemptUsageB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x06usages\"\x15\n" +
 	"\x13RecordUsageResponse\"\x9a\x02\n" +
@@ -2014,7 +2257,7 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x12RUNNER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fRUNNER_EXECUTOR\x10\x01\x12\x0f\n" +
 	"\vRUNNER_POOL\x10\x02\x12\x14\n" +
-	"\x10RUNNER_CONNECTOR\x10\x032\x8b\a\n" +
+	"\x10RUNNER_CONNECTOR\x10\x032\xd1\b\n" +
 	"\rEngineService\x12v\n" +
 	"\x11RecordTransitions\x12/.flytebinary.engine.v1.RecordTransitionsRequest\x1a0.flytebinary.engine.v1.RecordTransitionsResponse\x12l\n" +
 	"\rWatchChildren\x12+.flytebinary.engine.v1.WatchChildrenRequest\x1a,.flytebinary.engine.v1.WatchChildrenResponse0\x01\x12u\n" +
@@ -2022,7 +2265,9 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x0eGetAssignments\x12,.flytebinary.engine.v1.GetAssignmentsRequest\x1a-.flytebinary.engine.v1.GetAssignmentsResponse\x12p\n" +
 	"\x0fGetLiveAttempts\x12-.flytebinary.engine.v1.GetLiveAttemptsRequest\x1a..flytebinary.engine.v1.GetLiveAttemptsResponse\x12a\n" +
 	"\n" +
-	"GetBacklog\x12(.flytebinary.engine.v1.GetBacklogRequest\x1a).flytebinary.engine.v1.GetBacklogResponse\x12d\n" +
+	"GetBacklog\x12(.flytebinary.engine.v1.GetBacklogRequest\x1a).flytebinary.engine.v1.GetBacklogResponse\x12^\n" +
+	"\tGetStored\x12'.flytebinary.engine.v1.GetStoredRequest\x1a(.flytebinary.engine.v1.GetStoredResponse\x12d\n" +
+	"\vAdmitUpload\x12).flytebinary.engine.v1.AdmitUploadRequest\x1a*.flytebinary.engine.v1.AdmitUploadResponse\x12d\n" +
 	"\vRecordUsage\x12).flytebinary.engine.v1.RecordUsageRequest\x1a*.flytebinary.engine.v1.RecordUsageResponse\x12s\n" +
 	"\x10GetActionStorage\x12..flytebinary.engine.v1.GetActionStorageRequest\x1a/.flytebinary.engine.v1.GetActionStorageResponse2}\n" +
 	"\rPodLogService\x12l\n" +
@@ -2041,7 +2286,7 @@ func file_flytebinary_engine_v1_engine_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_engine_v1_engine_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(TransitionOutcome)(0),                  // 0: flytebinary.engine.v1.TransitionOutcome
 	(Runner)(0),                             // 1: flytebinary.engine.v1.Runner
@@ -2065,40 +2310,44 @@ var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(*GetBacklogRequest)(nil),               // 19: flytebinary.engine.v1.GetBacklogRequest
 	(*GetBacklogResponse)(nil),              // 20: flytebinary.engine.v1.GetBacklogResponse
 	(*BacklogLimit)(nil),                    // 21: flytebinary.engine.v1.BacklogLimit
-	(*RecordUsageRequest)(nil),              // 22: flytebinary.engine.v1.RecordUsageRequest
-	(*RecordUsageResponse)(nil),             // 23: flytebinary.engine.v1.RecordUsageResponse
-	(*AttemptUsage)(nil),                    // 24: flytebinary.engine.v1.AttemptUsage
-	(*GetActionStorageRequest)(nil),         // 25: flytebinary.engine.v1.GetActionStorageRequest
-	(*GetActionStorageResponse)(nil),        // 26: flytebinary.engine.v1.GetActionStorageResponse
-	(*TailContainerRequest)(nil),            // 27: flytebinary.engine.v1.TailContainerRequest
-	(*TailContainerResponse)(nil),           // 28: flytebinary.engine.v1.TailContainerResponse
-	(*workflow.ActionEvent)(nil),            // 29: flyteidl2.workflow.ActionEvent
-	(*core.ExecutionError)(nil),             // 30: flyteidl2.core.ExecutionError
-	(*timestamppb.Timestamp)(nil),           // 31: google.protobuf.Timestamp
-	(*common.ActionIdentifier)(nil),         // 32: flyteidl2.common.ActionIdentifier
-	(*actions.WatchForUpdatesResponse)(nil), // 33: flyteidl2.actions.WatchForUpdatesResponse
-	(*workflow.TaskAction)(nil),             // 34: flyteidl2.workflow.TaskAction
-	(*task.RunSpec)(nil),                    // 35: flyteidl2.task.RunSpec
-	(*v1.Amounts)(nil),                      // 36: flytebinary.insight.v1.Amounts
-	(*v1.UsagePoint)(nil),                   // 37: flytebinary.insight.v1.UsagePoint
-	(workflow.RunSource)(0),                 // 38: flyteidl2.workflow.RunSource
-	(common.ActionPhase)(0),                 // 39: flyteidl2.common.ActionPhase
-	(*dataplane.LogLine)(nil),               // 40: flyteidl2.logs.dataplane.LogLine
+	(*GetStoredRequest)(nil),                // 22: flytebinary.engine.v1.GetStoredRequest
+	(*GetStoredResponse)(nil),               // 23: flytebinary.engine.v1.GetStoredResponse
+	(*AdmitUploadRequest)(nil),              // 24: flytebinary.engine.v1.AdmitUploadRequest
+	(*AdmitUploadResponse)(nil),             // 25: flytebinary.engine.v1.AdmitUploadResponse
+	(*RecordUsageRequest)(nil),              // 26: flytebinary.engine.v1.RecordUsageRequest
+	(*RecordUsageResponse)(nil),             // 27: flytebinary.engine.v1.RecordUsageResponse
+	(*AttemptUsage)(nil),                    // 28: flytebinary.engine.v1.AttemptUsage
+	(*GetActionStorageRequest)(nil),         // 29: flytebinary.engine.v1.GetActionStorageRequest
+	(*GetActionStorageResponse)(nil),        // 30: flytebinary.engine.v1.GetActionStorageResponse
+	(*TailContainerRequest)(nil),            // 31: flytebinary.engine.v1.TailContainerRequest
+	(*TailContainerResponse)(nil),           // 32: flytebinary.engine.v1.TailContainerResponse
+	(*workflow.ActionEvent)(nil),            // 33: flyteidl2.workflow.ActionEvent
+	(*core.ExecutionError)(nil),             // 34: flyteidl2.core.ExecutionError
+	(*timestamppb.Timestamp)(nil),           // 35: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil),         // 36: flyteidl2.common.ActionIdentifier
+	(*actions.WatchForUpdatesResponse)(nil), // 37: flyteidl2.actions.WatchForUpdatesResponse
+	(*workflow.TaskAction)(nil),             // 38: flyteidl2.workflow.TaskAction
+	(*task.RunSpec)(nil),                    // 39: flyteidl2.task.RunSpec
+	(*v1.Amounts)(nil),                      // 40: flytebinary.insight.v1.Amounts
+	(*v1.UsagePoint)(nil),                   // 41: flytebinary.insight.v1.UsagePoint
+	(workflow.RunSource)(0),                 // 42: flyteidl2.workflow.RunSource
+	(common.ActionPhase)(0),                 // 43: flyteidl2.common.ActionPhase
+	(*dataplane.LogLine)(nil),               // 44: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
-	29, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
-	30, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
-	31, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
+	33, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
+	34, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
+	35, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
 	2,  // 3: flytebinary.engine.v1.RecordTransitionsRequest.transitions:type_name -> flytebinary.engine.v1.Transition
 	0,  // 4: flytebinary.engine.v1.RecordTransitionsResponse.outcomes:type_name -> flytebinary.engine.v1.TransitionOutcome
-	32, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
-	33, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
-	32, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
+	36, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
+	37, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
+	36, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
 	7,  // 8: flytebinary.engine.v1.Assignment.ref:type_name -> flytebinary.engine.v1.ActionRef
-	34, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
-	35, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
-	31, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
-	31, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
+	38, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
+	39, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
+	35, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
+	35, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
 	7,  // 13: flytebinary.engine.v1.Release.ref:type_name -> flytebinary.engine.v1.ActionRef
 	1,  // 14: flytebinary.engine.v1.WatchAssignmentsRequest.runner:type_name -> flytebinary.engine.v1.Runner
 	7,  // 15: flytebinary.engine.v1.LiveActions.refs:type_name -> flytebinary.engine.v1.ActionRef
@@ -2108,39 +2357,44 @@ var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	9,  // 19: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
 	8,  // 20: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
 	18, // 21: flytebinary.engine.v1.GetLiveAttemptsResponse.attempts:type_name -> flytebinary.engine.v1.LiveAttempt
-	32, // 22: flytebinary.engine.v1.LiveAttempt.id:type_name -> flyteidl2.common.ActionIdentifier
+	36, // 22: flytebinary.engine.v1.LiveAttempt.id:type_name -> flyteidl2.common.ActionIdentifier
 	21, // 23: flytebinary.engine.v1.GetBacklogResponse.limits:type_name -> flytebinary.engine.v1.BacklogLimit
-	24, // 24: flytebinary.engine.v1.RecordUsageRequest.usages:type_name -> flytebinary.engine.v1.AttemptUsage
-	36, // 25: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
-	36, // 26: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
-	37, // 27: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
-	32, // 28: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	38, // 29: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	39, // 30: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	40, // 31: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	3,  // 32: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	5,  // 33: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	10, // 34: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	14, // 35: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	16, // 36: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
-	19, // 37: flytebinary.engine.v1.EngineService.GetBacklog:input_type -> flytebinary.engine.v1.GetBacklogRequest
-	22, // 38: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
-	25, // 39: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	27, // 40: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	4,  // 41: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	6,  // 42: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	13, // 43: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	15, // 44: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	17, // 45: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
-	20, // 46: flytebinary.engine.v1.EngineService.GetBacklog:output_type -> flytebinary.engine.v1.GetBacklogResponse
-	23, // 47: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
-	26, // 48: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	28, // 49: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	41, // [41:50] is the sub-list for method output_type
-	32, // [32:41] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	35, // 24: flytebinary.engine.v1.GetStoredResponse.measured_at:type_name -> google.protobuf.Timestamp
+	28, // 25: flytebinary.engine.v1.RecordUsageRequest.usages:type_name -> flytebinary.engine.v1.AttemptUsage
+	40, // 26: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
+	40, // 27: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
+	41, // 28: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
+	36, // 29: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	42, // 30: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	43, // 31: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	44, // 32: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	3,  // 33: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	5,  // 34: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	10, // 35: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	14, // 36: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	16, // 37: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
+	19, // 38: flytebinary.engine.v1.EngineService.GetBacklog:input_type -> flytebinary.engine.v1.GetBacklogRequest
+	22, // 39: flytebinary.engine.v1.EngineService.GetStored:input_type -> flytebinary.engine.v1.GetStoredRequest
+	24, // 40: flytebinary.engine.v1.EngineService.AdmitUpload:input_type -> flytebinary.engine.v1.AdmitUploadRequest
+	26, // 41: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
+	29, // 42: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	31, // 43: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	4,  // 44: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	6,  // 45: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	13, // 46: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	15, // 47: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	17, // 48: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
+	20, // 49: flytebinary.engine.v1.EngineService.GetBacklog:output_type -> flytebinary.engine.v1.GetBacklogResponse
+	23, // 50: flytebinary.engine.v1.EngineService.GetStored:output_type -> flytebinary.engine.v1.GetStoredResponse
+	25, // 51: flytebinary.engine.v1.EngineService.AdmitUpload:output_type -> flytebinary.engine.v1.AdmitUploadResponse
+	27, // 52: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
+	30, // 53: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	32, // 54: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	44, // [44:55] is the sub-list for method output_type
+	33, // [33:44] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }
@@ -2161,7 +2415,7 @@ func file_flytebinary_engine_v1_engine_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_engine_proto_rawDesc), len(file_flytebinary_engine_v1_engine_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   27,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -56,6 +56,11 @@ const (
 	// EngineServiceGetBacklogProcedure is the fully-qualified name of the EngineService's GetBacklog
 	// RPC.
 	EngineServiceGetBacklogProcedure = "/flytebinary.engine.v1.EngineService/GetBacklog"
+	// EngineServiceGetStoredProcedure is the fully-qualified name of the EngineService's GetStored RPC.
+	EngineServiceGetStoredProcedure = "/flytebinary.engine.v1.EngineService/GetStored"
+	// EngineServiceAdmitUploadProcedure is the fully-qualified name of the EngineService's AdmitUpload
+	// RPC.
+	EngineServiceAdmitUploadProcedure = "/flytebinary.engine.v1.EngineService/AdmitUpload"
 	// EngineServiceRecordUsageProcedure is the fully-qualified name of the EngineService's RecordUsage
 	// RPC.
 	EngineServiceRecordUsageProcedure = "/flytebinary.engine.v1.EngineService/RecordUsage"
@@ -86,6 +91,10 @@ type EngineServiceClient interface {
 	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
 	// GetBacklog tells how much a caller and a project have under way, and how much they may.
 	GetBacklog(context.Context, *v1.GetBacklogRequest) (*v1.GetBacklogResponse, error)
+	// GetStored tells how much a project has in the object store, and how much it may.
+	GetStored(context.Context, *v1.GetStoredRequest) (*v1.GetStoredResponse, error)
+	// AdmitUpload counts what was uploaded to a project, and answers resource_exhausted when it may have no more.
+	AdmitUpload(context.Context, *v1.AdmitUploadRequest) (*v1.AdmitUploadResponse, error)
 	// RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
 	// are ignored, so repeating a call does no harm; so are those of actions that do not exist.
 	RecordUsage(context.Context, *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error)
@@ -140,6 +149,18 @@ func NewEngineServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(engineServiceMethods.ByName("GetBacklog")),
 			connect.WithClientOptions(opts...),
 		),
+		getStored: connect.NewClient[v1.GetStoredRequest, v1.GetStoredResponse](
+			httpClient,
+			baseURL+EngineServiceGetStoredProcedure,
+			connect.WithSchema(engineServiceMethods.ByName("GetStored")),
+			connect.WithClientOptions(opts...),
+		),
+		admitUpload: connect.NewClient[v1.AdmitUploadRequest, v1.AdmitUploadResponse](
+			httpClient,
+			baseURL+EngineServiceAdmitUploadProcedure,
+			connect.WithSchema(engineServiceMethods.ByName("AdmitUpload")),
+			connect.WithClientOptions(opts...),
+		),
 		recordUsage: connect.NewClient[v1.RecordUsageRequest, v1.RecordUsageResponse](
 			httpClient,
 			baseURL+EngineServiceRecordUsageProcedure,
@@ -163,6 +184,8 @@ type engineServiceClient struct {
 	getAssignments    *connect.Client[v1.GetAssignmentsRequest, v1.GetAssignmentsResponse]
 	getLiveAttempts   *connect.Client[v1.GetLiveAttemptsRequest, v1.GetLiveAttemptsResponse]
 	getBacklog        *connect.Client[v1.GetBacklogRequest, v1.GetBacklogResponse]
+	getStored         *connect.Client[v1.GetStoredRequest, v1.GetStoredResponse]
+	admitUpload       *connect.Client[v1.AdmitUploadRequest, v1.AdmitUploadResponse]
 	recordUsage       *connect.Client[v1.RecordUsageRequest, v1.RecordUsageResponse]
 	getActionStorage  *connect.Client[v1.GetActionStorageRequest, v1.GetActionStorageResponse]
 }
@@ -213,6 +236,24 @@ func (c *engineServiceClient) GetBacklog(ctx context.Context, req *v1.GetBacklog
 	return nil, err
 }
 
+// GetStored calls flytebinary.engine.v1.EngineService.GetStored.
+func (c *engineServiceClient) GetStored(ctx context.Context, req *v1.GetStoredRequest) (*v1.GetStoredResponse, error) {
+	response, err := c.getStored.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// AdmitUpload calls flytebinary.engine.v1.EngineService.AdmitUpload.
+func (c *engineServiceClient) AdmitUpload(ctx context.Context, req *v1.AdmitUploadRequest) (*v1.AdmitUploadResponse, error) {
+	response, err := c.admitUpload.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // RecordUsage calls flytebinary.engine.v1.EngineService.RecordUsage.
 func (c *engineServiceClient) RecordUsage(ctx context.Context, req *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error) {
 	response, err := c.recordUsage.CallUnary(ctx, connect.NewRequest(req))
@@ -250,6 +291,10 @@ type EngineServiceHandler interface {
 	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
 	// GetBacklog tells how much a caller and a project have under way, and how much they may.
 	GetBacklog(context.Context, *v1.GetBacklogRequest) (*v1.GetBacklogResponse, error)
+	// GetStored tells how much a project has in the object store, and how much it may.
+	GetStored(context.Context, *v1.GetStoredRequest) (*v1.GetStoredResponse, error)
+	// AdmitUpload counts what was uploaded to a project, and answers resource_exhausted when it may have no more.
+	AdmitUpload(context.Context, *v1.AdmitUploadRequest) (*v1.AdmitUploadResponse, error)
 	// RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
 	// are ignored, so repeating a call does no harm; so are those of actions that do not exist.
 	RecordUsage(context.Context, *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error)
@@ -300,6 +345,18 @@ func NewEngineServiceHandler(svc EngineServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(engineServiceMethods.ByName("GetBacklog")),
 		connect.WithHandlerOptions(opts...),
 	)
+	engineServiceGetStoredHandler := connect.NewUnaryHandlerSimple(
+		EngineServiceGetStoredProcedure,
+		svc.GetStored,
+		connect.WithSchema(engineServiceMethods.ByName("GetStored")),
+		connect.WithHandlerOptions(opts...),
+	)
+	engineServiceAdmitUploadHandler := connect.NewUnaryHandlerSimple(
+		EngineServiceAdmitUploadProcedure,
+		svc.AdmitUpload,
+		connect.WithSchema(engineServiceMethods.ByName("AdmitUpload")),
+		connect.WithHandlerOptions(opts...),
+	)
 	engineServiceRecordUsageHandler := connect.NewUnaryHandlerSimple(
 		EngineServiceRecordUsageProcedure,
 		svc.RecordUsage,
@@ -326,6 +383,10 @@ func NewEngineServiceHandler(svc EngineServiceHandler, opts ...connect.HandlerOp
 			engineServiceGetLiveAttemptsHandler.ServeHTTP(w, r)
 		case EngineServiceGetBacklogProcedure:
 			engineServiceGetBacklogHandler.ServeHTTP(w, r)
+		case EngineServiceGetStoredProcedure:
+			engineServiceGetStoredHandler.ServeHTTP(w, r)
+		case EngineServiceAdmitUploadProcedure:
+			engineServiceAdmitUploadHandler.ServeHTTP(w, r)
 		case EngineServiceRecordUsageProcedure:
 			engineServiceRecordUsageHandler.ServeHTTP(w, r)
 		case EngineServiceGetActionStorageProcedure:
@@ -361,6 +422,14 @@ func (UnimplementedEngineServiceHandler) GetLiveAttempts(context.Context, *v1.Ge
 
 func (UnimplementedEngineServiceHandler) GetBacklog(context.Context, *v1.GetBacklogRequest) (*v1.GetBacklogResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.GetBacklog is not implemented"))
+}
+
+func (UnimplementedEngineServiceHandler) GetStored(context.Context, *v1.GetStoredRequest) (*v1.GetStoredResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.GetStored is not implemented"))
+}
+
+func (UnimplementedEngineServiceHandler) AdmitUpload(context.Context, *v1.AdmitUploadRequest) (*v1.AdmitUploadResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.AdmitUpload is not implemented"))
 }
 
 func (UnimplementedEngineServiceHandler) RecordUsage(context.Context, *v1.RecordUsageRequest) (*v1.RecordUsageResponse, error) {

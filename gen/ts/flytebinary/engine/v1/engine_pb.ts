@@ -33,7 +33,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/engine.proto.
  */
 export const file_flytebinary_engine_v1_engine: GenFile = /*@__PURE__*/
-  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvZW5naW5lLnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEiugEKClRyYW5zaXRpb24SNgoFZXZlbnQYASABKAsyHy5mbHl0ZWlkbDIud29ya2Zsb3cuQWN0aW9uRXZlbnRCBrpIA8gBARItCgVlcnJvchgCIAEoCzIeLmZseXRlaWRsMi5jb3JlLkV4ZWN1dGlvbkVycm9yEi4KCm5vdF9iZWZvcmUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWJlZ2luc19yZXBvcnQYBCABKAgiXAoYUmVjb3JkVHJhbnNpdGlvbnNSZXF1ZXN0EkAKC3RyYW5zaXRpb25zGAEgAygLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRyYW5zaXRpb25CCLpIBZIBAggBIlcKGVJlY29yZFRyYW5zaXRpb25zUmVzcG9uc2USOgoIb3V0Y29tZXMYASADKA4yKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVHJhbnNpdGlvbk91dGNvbWUiUgoUV2F0Y2hDaGlsZHJlblJlcXVlc3QSOgoGcGFyZW50GAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEiVAoVV2F0Y2hDaGlsZHJlblJlc3BvbnNlEjsKB21lc3NhZ2UYASABKAsyKi5mbHl0ZWlkbDIuYWN0aW9ucy5XYXRjaEZvclVwZGF0ZXNSZXNwb25zZSJICglBY3Rpb25SZWYSCwoDdWlkGAEgASgDEi4KAmlkGAIgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyIsgDCgpBc3NpZ25tZW50Ei0KA3JlZhgBIAEoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYSDgoGcGFyZW50GAIgASgJEg0KBWdyb3VwGAMgASgJEiwKBHRhc2sYBCABKAsyHi5mbHl0ZWlkbDIud29ya2Zsb3cuVGFza0FjdGlvbhIpCghydW5fc3BlYxgFIAEoCzIXLmZseXRlaWRsMi50YXNrLlJ1blNwZWMSEQoJaW5wdXRfdXJpGAYgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgHIAEoCRIPCgdhdHRlbXB0GAggASgNEjIKDnJ1bl9zdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglxdWV1ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzZXJfZmFpbHVyZXMYCyABKA0SFwoPc3lzdGVtX2ZhaWx1cmVzGAwgASgNEg0KBWJlZ3VuGA0gASgIEhAKCHByaW9yaXR5GA4gASgFEhEKCWFuY2VzdG9ycxgPIAMoCRIPCgdjbHVzdGVyGBAgASgJIjgKB1JlbGVhc2USLQoDcmVmGAEgASgLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFjdGlvblJlZiKmAQoXV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIbCgVzaGFyZBgCIAEoDUIHukgEKgIQEEgAiAEBEhEKBXBvb2xzGAMgASgIQgIYARI3CgZydW5uZXIYBCABKA4yHS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUnVubmVyQgi6SAWCAQIQAUIICgZfc2hhcmQiPQoLTGl2ZUFjdGlvbnMSLgoEcmVmcxgBIAMoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYiCgoIU2VudGluZWwi+gEKGFdhdGNoQXNzaWdubWVudHNSZXNwb25zZRIyCgRsaXZlGAEgASgLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBY3Rpb25zSAASMwoIc2VudGluZWwYAiABKAsyHy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VudGluZWxIABI3Cgphc3NpZ25tZW50GAMgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFzc2lnbm1lbnRIABIxCgdyZWxlYXNlGAQgASgLMh4uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbGVhc2VIAEIJCgdtZXNzYWdlIlsKFUdldEFzc2lnbm1lbnRzUmVxdWVzdBIZCgR1aWRzGAEgAygDQgu6SAiSAQUIARD0AxIYCgdjbHVzdGVyGAIgASgJQge6SARyAhggEg0KBWVuZGVkGAMgASgIIlAKFkdldEFzc2lnbm1lbnRzUmVzcG9uc2USNgoLYXNzaWdubWVudHMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIzChZHZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0EhkKBHVpZHMYASADKANCC7pICJIBBQgBEPQDIk8KF0dldExpdmVBdHRlbXB0c1Jlc3BvbnNlEjQKCGF0dGVtcHRzGAEgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBdHRlbXB0ImwKC0xpdmVBdHRlbXB0EgsKA3VpZBgBIAEoAxIPCgdhdHRlbXB0GAIgASgNEi4KAmlkGAMgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEg8KB2NsdXN0ZXIYBCABKAkiPQoRR2V0QmFja2xvZ1JlcXVlc3QSDgoGY2FsbGVyGAEgASgJEhgKB3Byb2plY3QYAiABKAlCB7pIBHICGD8iSQoSR2V0QmFja2xvZ1Jlc3BvbnNlEjMKBmxpbWl0cxgBIAMoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5CYWNrbG9nTGltaXQiXAoMQmFja2xvZ0xpbWl0Eg4KBnRoaW5ncxgBIAEoCRIPCgdwcm9qZWN0GAIgASgJEg8KB3NldHRpbmcYAyABKAkSDAoEbW9zdBgEIAEoAxIMCgR1c2VkGAUgASgDIlYKElJlY29yZFVzYWdlUmVxdWVzdBJACgZ1c2FnZXMYASADKAsyIy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXR0ZW1wdFVzYWdlQgu6SAiSAQUIARDoByIVChNSZWNvcmRVc2FnZVJlc3BvbnNlIuwBCgxBdHRlbXB0VXNhZ2USCwoDdWlkGAEgASgDEh4KB2F0dGVtcHQYAiABKA1CDbpICioIGP////8HKAESMQoIcmVxdWVzdHMYAyABKAsyHy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFtb3VudHMSLwoGbGltaXRzGAQgASgLMh8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5BbW91bnRzEgwKBGdwdXMYBSABKA0SPQoGcG9pbnRzGAYgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Vc2FnZVBvaW50Qgm6SAaSAQMQ8AEiiwEKF0dldEFjdGlvblN0b3JhZ2VSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIqwBChhHZXRBY3Rpb25TdG9yYWdlUmVzcG9uc2USEQoJaW5wdXRfdXJpGAEgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoDRIQCghmaW5pc2hlZBgEIAEoCBIsCgVwaGFzZRgFIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USEgoKb3V0cHV0X3VyaRgGIAEoCSJ/ChRUYWlsQ29udGFpbmVyUmVxdWVzdBIaCgluYW1lc3BhY2UYASABKAlCB7pIBHICEAESFAoDcG9kGAIgASgJQge6SARyAhABEhEKCWNvbnRhaW5lchgDIAEoCRIOCgZmb2xsb3cYBCABKAgSEgoKdGFpbF9saW5lcxgFIAEoAyJJChVUYWlsQ29udGFpbmVyUmVzcG9uc2USMAoFbGluZXMYASADKAsyIS5mbHl0ZWlkbDIubG9ncy5kYXRhcGxhbmUuTG9nTGluZSrdAQoRVHJhbnNpdGlvbk91dGNvbWUSIgoeVFJBTlNJVElPTl9PVVRDT01FX1VOU1BFQ0lGSUVEEAASHgoaVFJBTlNJVElPTl9PVVRDT01FX0FQUExJRUQQARIcChhUUkFOU0lUSU9OX09VVENPTUVfU1RBTEUQAhIfChtUUkFOU0lUSU9OX09VVENPTUVfVEVSTUlOQUwQAxIlCiFUUkFOU0lUSU9OX09VVENPTUVfVU5LTk9XTl9BQ1RJT04QBBIeChpUUkFOU0lUSU9OX09VVENPTUVfUkVGVVNFRBAFKlwKBlJ1bm5lchIWChJSVU5ORVJfVU5TUEVDSUZJRUQQABITCg9SVU5ORVJfRVhFQ1VUT1IQARIPCgtSVU5ORVJfUE9PTBACEhQKEFJVTk5FUl9DT05ORUNUT1IQAzKLBwoNRW5naW5lU2VydmljZRJ2ChFSZWNvcmRUcmFuc2l0aW9ucxIvLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZWNvcmRUcmFuc2l0aW9uc1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVHJhbnNpdGlvbnNSZXNwb25zZRJsCg1XYXRjaENoaWxkcmVuEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQ2hpbGRyZW5SZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQ2hpbGRyZW5SZXNwb25zZTABEnUKEFdhdGNoQXNzaWdubWVudHMSLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QaLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hBc3NpZ25tZW50c1Jlc3BvbnNlMAESbQoOR2V0QXNzaWdubWVudHMSLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QXNzaWdubWVudHNSZXF1ZXN0Gi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFzc2lnbm1lbnRzUmVzcG9uc2UScAoPR2V0TGl2ZUF0dGVtcHRzEi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldExpdmVBdHRlbXB0c1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0TGl2ZUF0dGVtcHRzUmVzcG9uc2USYQoKR2V0QmFja2xvZxIoLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRCYWNrbG9nUmVxdWVzdBopLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRCYWNrbG9nUmVzcG9uc2USZAoLUmVjb3JkVXNhZ2USKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiouZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFVzYWdlUmVzcG9uc2UScwoQR2V0QWN0aW9uU3RvcmFnZRIuLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBY3Rpb25TdG9yYWdlUmVxdWVzdBovLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBY3Rpb25TdG9yYWdlUmVzcG9uc2UyfQoNUG9kTG9nU2VydmljZRJsCg1UYWlsQ29udGFpbmVyEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXNwb25zZTABQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flytebinary_insight_v1_usage, file_flyteidl2_actions_actions_service, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_execution, file_flyteidl2_logs_dataplane_payload, file_flyteidl2_task_run, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
+  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvZW5naW5lLnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEiugEKClRyYW5zaXRpb24SNgoFZXZlbnQYASABKAsyHy5mbHl0ZWlkbDIud29ya2Zsb3cuQWN0aW9uRXZlbnRCBrpIA8gBARItCgVlcnJvchgCIAEoCzIeLmZseXRlaWRsMi5jb3JlLkV4ZWN1dGlvbkVycm9yEi4KCm5vdF9iZWZvcmUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWJlZ2luc19yZXBvcnQYBCABKAgiXAoYUmVjb3JkVHJhbnNpdGlvbnNSZXF1ZXN0EkAKC3RyYW5zaXRpb25zGAEgAygLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRyYW5zaXRpb25CCLpIBZIBAggBIlcKGVJlY29yZFRyYW5zaXRpb25zUmVzcG9uc2USOgoIb3V0Y29tZXMYASADKA4yKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVHJhbnNpdGlvbk91dGNvbWUiUgoUV2F0Y2hDaGlsZHJlblJlcXVlc3QSOgoGcGFyZW50GAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEiVAoVV2F0Y2hDaGlsZHJlblJlc3BvbnNlEjsKB21lc3NhZ2UYASABKAsyKi5mbHl0ZWlkbDIuYWN0aW9ucy5XYXRjaEZvclVwZGF0ZXNSZXNwb25zZSJICglBY3Rpb25SZWYSCwoDdWlkGAEgASgDEi4KAmlkGAIgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyIsgDCgpBc3NpZ25tZW50Ei0KA3JlZhgBIAEoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYSDgoGcGFyZW50GAIgASgJEg0KBWdyb3VwGAMgASgJEiwKBHRhc2sYBCABKAsyHi5mbHl0ZWlkbDIud29ya2Zsb3cuVGFza0FjdGlvbhIpCghydW5fc3BlYxgFIAEoCzIXLmZseXRlaWRsMi50YXNrLlJ1blNwZWMSEQoJaW5wdXRfdXJpGAYgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgHIAEoCRIPCgdhdHRlbXB0GAggASgNEjIKDnJ1bl9zdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglxdWV1ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzZXJfZmFpbHVyZXMYCyABKA0SFwoPc3lzdGVtX2ZhaWx1cmVzGAwgASgNEg0KBWJlZ3VuGA0gASgIEhAKCHByaW9yaXR5GA4gASgFEhEKCWFuY2VzdG9ycxgPIAMoCRIPCgdjbHVzdGVyGBAgASgJIjgKB1JlbGVhc2USLQoDcmVmGAEgASgLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFjdGlvblJlZiKmAQoXV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIbCgVzaGFyZBgCIAEoDUIHukgEKgIQEEgAiAEBEhEKBXBvb2xzGAMgASgIQgIYARI3CgZydW5uZXIYBCABKA4yHS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUnVubmVyQgi6SAWCAQIQAUIICgZfc2hhcmQiPQoLTGl2ZUFjdGlvbnMSLgoEcmVmcxgBIAMoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYiCgoIU2VudGluZWwi+gEKGFdhdGNoQXNzaWdubWVudHNSZXNwb25zZRIyCgRsaXZlGAEgASgLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBY3Rpb25zSAASMwoIc2VudGluZWwYAiABKAsyHy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VudGluZWxIABI3Cgphc3NpZ25tZW50GAMgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFzc2lnbm1lbnRIABIxCgdyZWxlYXNlGAQgASgLMh4uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbGVhc2VIAEIJCgdtZXNzYWdlIlsKFUdldEFzc2lnbm1lbnRzUmVxdWVzdBIZCgR1aWRzGAEgAygDQgu6SAiSAQUIARD0AxIYCgdjbHVzdGVyGAIgASgJQge6SARyAhggEg0KBWVuZGVkGAMgASgIIlAKFkdldEFzc2lnbm1lbnRzUmVzcG9uc2USNgoLYXNzaWdubWVudHMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIzChZHZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0EhkKBHVpZHMYASADKANCC7pICJIBBQgBEPQDIk8KF0dldExpdmVBdHRlbXB0c1Jlc3BvbnNlEjQKCGF0dGVtcHRzGAEgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBdHRlbXB0ImwKC0xpdmVBdHRlbXB0EgsKA3VpZBgBIAEoAxIPCgdhdHRlbXB0GAIgASgNEi4KAmlkGAMgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEg8KB2NsdXN0ZXIYBCABKAkiPQoRR2V0QmFja2xvZ1JlcXVlc3QSDgoGY2FsbGVyGAEgASgJEhgKB3Byb2plY3QYAiABKAlCB7pIBHICGD8iSQoSR2V0QmFja2xvZ1Jlc3BvbnNlEjMKBmxpbWl0cxgBIAMoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5CYWNrbG9nTGltaXQiXAoMQmFja2xvZ0xpbWl0Eg4KBnRoaW5ncxgBIAEoCRIPCgdwcm9qZWN0GAIgASgJEg8KB3NldHRpbmcYAyABKAkSDAoEbW9zdBgEIAEoAxIMCgR1c2VkGAUgASgDIiwKEEdldFN0b3JlZFJlcXVlc3QSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIYPyJxChFHZXRTdG9yZWRSZXNwb25zZRIPCgdzZXR0aW5nGAEgASgJEgwKBG1vc3QYAiABKAMSDAoEdXNlZBgDIAEoAxIvCgttZWFzdXJlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiVwoSQWRtaXRVcGxvYWRSZXF1ZXN0EhgKB3Byb2plY3QYASABKAlCB7pIBHICGD8SFgoFYnl0ZXMYAiABKANCB7pIBCICKAASDwoHYXJyaXZlZBgDIAEoAyInChNBZG1pdFVwbG9hZFJlc3BvbnNlEhAKCGZvbGxvd2VkGAEgASgIIlYKElJlY29yZFVzYWdlUmVxdWVzdBJACgZ1c2FnZXMYASADKAsyIy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXR0ZW1wdFVzYWdlQgu6SAiSAQUIARDoByIVChNSZWNvcmRVc2FnZVJlc3BvbnNlIuwBCgxBdHRlbXB0VXNhZ2USCwoDdWlkGAEgASgDEh4KB2F0dGVtcHQYAiABKA1CDbpICioIGP////8HKAESMQoIcmVxdWVzdHMYAyABKAsyHy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFtb3VudHMSLwoGbGltaXRzGAQgASgLMh8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5BbW91bnRzEgwKBGdwdXMYBSABKA0SPQoGcG9pbnRzGAYgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Vc2FnZVBvaW50Qgm6SAaSAQMQ8AEiiwEKF0dldEFjdGlvblN0b3JhZ2VSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIqwBChhHZXRBY3Rpb25TdG9yYWdlUmVzcG9uc2USEQoJaW5wdXRfdXJpGAEgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoDRIQCghmaW5pc2hlZBgEIAEoCBIsCgVwaGFzZRgFIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USEgoKb3V0cHV0X3VyaRgGIAEoCSJ/ChRUYWlsQ29udGFpbmVyUmVxdWVzdBIaCgluYW1lc3BhY2UYASABKAlCB7pIBHICEAESFAoDcG9kGAIgASgJQge6SARyAhABEhEKCWNvbnRhaW5lchgDIAEoCRIOCgZmb2xsb3cYBCABKAgSEgoKdGFpbF9saW5lcxgFIAEoAyJJChVUYWlsQ29udGFpbmVyUmVzcG9uc2USMAoFbGluZXMYASADKAsyIS5mbHl0ZWlkbDIubG9ncy5kYXRhcGxhbmUuTG9nTGluZSrdAQoRVHJhbnNpdGlvbk91dGNvbWUSIgoeVFJBTlNJVElPTl9PVVRDT01FX1VOU1BFQ0lGSUVEEAASHgoaVFJBTlNJVElPTl9PVVRDT01FX0FQUExJRUQQARIcChhUUkFOU0lUSU9OX09VVENPTUVfU1RBTEUQAhIfChtUUkFOU0lUSU9OX09VVENPTUVfVEVSTUlOQUwQAxIlCiFUUkFOU0lUSU9OX09VVENPTUVfVU5LTk9XTl9BQ1RJT04QBBIeChpUUkFOU0lUSU9OX09VVENPTUVfUkVGVVNFRBAFKlwKBlJ1bm5lchIWChJSVU5ORVJfVU5TUEVDSUZJRUQQABITCg9SVU5ORVJfRVhFQ1VUT1IQARIPCgtSVU5ORVJfUE9PTBACEhQKEFJVTk5FUl9DT05ORUNUT1IQAzLRCAoNRW5naW5lU2VydmljZRJ2ChFSZWNvcmRUcmFuc2l0aW9ucxIvLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZWNvcmRUcmFuc2l0aW9uc1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVHJhbnNpdGlvbnNSZXNwb25zZRJsCg1XYXRjaENoaWxkcmVuEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQ2hpbGRyZW5SZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQ2hpbGRyZW5SZXNwb25zZTABEnUKEFdhdGNoQXNzaWdubWVudHMSLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QaLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hBc3NpZ25tZW50c1Jlc3BvbnNlMAESbQoOR2V0QXNzaWdubWVudHMSLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QXNzaWdubWVudHNSZXF1ZXN0Gi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFzc2lnbm1lbnRzUmVzcG9uc2UScAoPR2V0TGl2ZUF0dGVtcHRzEi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldExpdmVBdHRlbXB0c1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0TGl2ZUF0dGVtcHRzUmVzcG9uc2USYQoKR2V0QmFja2xvZxIoLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRCYWNrbG9nUmVxdWVzdBopLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRCYWNrbG9nUmVzcG9uc2USXgoJR2V0U3RvcmVkEicuZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldFN0b3JlZFJlcXVlc3QaKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0U3RvcmVkUmVzcG9uc2USZAoLQWRtaXRVcGxvYWQSKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQWRtaXRVcGxvYWRSZXF1ZXN0GiouZmx5dGViaW5hcnkuZW5naW5lLnYxLkFkbWl0VXBsb2FkUmVzcG9uc2USZAoLUmVjb3JkVXNhZ2USKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiouZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFVzYWdlUmVzcG9uc2UScwoQR2V0QWN0aW9uU3RvcmFnZRIuLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBY3Rpb25TdG9yYWdlUmVxdWVzdBovLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBY3Rpb25TdG9yYWdlUmVzcG9uc2UyfQoNUG9kTG9nU2VydmljZRJsCg1UYWlsQ29udGFpbmVyEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXNwb25zZTABQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flytebinary_insight_v1_usage, file_flyteidl2_actions_actions_service, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_execution, file_flyteidl2_logs_dataplane_payload, file_flyteidl2_task_run, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
 
 /**
  * Transition is one observation of one attempt of an action.
@@ -709,6 +709,125 @@ export const BacklogLimitSchema: GenMessage<BacklogLimit> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_engine, 19);
 
 /**
+ * GetStoredRequest names a project.
+ *
+ * @generated from message flytebinary.engine.v1.GetStoredRequest
+ */
+export type GetStoredRequest = Message<"flytebinary.engine.v1.GetStoredRequest"> & {
+  /**
+   * Its id.
+   *
+   * @generated from field: string project = 1;
+   */
+  project: string;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetStoredRequest.
+ * Use `create(GetStoredRequestSchema)` to create a new message.
+ */
+export const GetStoredRequestSchema: GenMessage<GetStoredRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 20);
+
+/**
+ * GetStoredResponse is what the object store holds of a project.
+ *
+ * @generated from message flytebinary.engine.v1.GetStoredResponse
+ */
+export type GetStoredResponse = Message<"flytebinary.engine.v1.GetStoredResponse"> & {
+  /**
+   * The setting that has the limit.
+   *
+   * @generated from field: string setting = 1;
+   */
+  setting: string;
+
+  /**
+   * The most bytes; 0 means that there is no limit.
+   *
+   * @generated from field: int64 most = 2;
+   */
+  most: bigint;
+
+  /**
+   * The bytes by the last measurement, and those that were uploaded by way of the server since.
+   *
+   * @generated from field: int64 used = 3;
+   */
+  used: bigint;
+
+  /**
+   * When the last measurement began; unset for none.
+   *
+   * @generated from field: google.protobuf.Timestamp measured_at = 4;
+   */
+  measuredAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetStoredResponse.
+ * Use `create(GetStoredResponseSchema)` to create a new message.
+ */
+export const GetStoredResponseSchema: GenMessage<GetStoredResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 21);
+
+/**
+ * AdmitUploadRequest is an upload that is about to be allowed.
+ *
+ * @generated from message flytebinary.engine.v1.AdmitUploadRequest
+ */
+export type AdmitUploadRequest = Message<"flytebinary.engine.v1.AdmitUploadRequest"> & {
+  /**
+   * The id of its project.
+   *
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * Its size; 0 if it is not known.
+   *
+   * @generated from field: int64 bytes = 2;
+   */
+  bytes: bigint;
+
+  /**
+   * What earlier uploads have added to the object store, as far as no call has reported it. Negative if they made objects smaller.
+   *
+   * @generated from field: int64 arrived = 3;
+   */
+  arrived: bigint;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.AdmitUploadRequest.
+ * Use `create(AdmitUploadRequestSchema)` to create a new message.
+ */
+export const AdmitUploadRequestSchema: GenMessage<AdmitUploadRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 22);
+
+/**
+ * AdmitUploadResponse allows an upload.
+ *
+ * @generated from message flytebinary.engine.v1.AdmitUploadResponse
+ */
+export type AdmitUploadResponse = Message<"flytebinary.engine.v1.AdmitUploadResponse"> & {
+  /**
+   * Whether the caller should report what arrives.
+   *
+   * @generated from field: bool followed = 1;
+   */
+  followed: boolean;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.AdmitUploadResponse.
+ * Use `create(AdmitUploadResponseSchema)` to create a new message.
+ */
+export const AdmitUploadResponseSchema: GenMessage<AdmitUploadResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 23);
+
+/**
  * RecordUsageRequest has the measurements of some attempts.
  *
  * @generated from message flytebinary.engine.v1.RecordUsageRequest
@@ -727,7 +846,7 @@ export type RecordUsageRequest = Message<"flytebinary.engine.v1.RecordUsageReque
  * Use `create(RecordUsageRequestSchema)` to create a new message.
  */
 export const RecordUsageRequestSchema: GenMessage<RecordUsageRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 20);
+  messageDesc(file_flytebinary_engine_v1_engine, 24);
 
 /**
  * RecordUsageResponse is empty: measurements that are ignored are not missed.
@@ -742,7 +861,7 @@ export type RecordUsageResponse = Message<"flytebinary.engine.v1.RecordUsageResp
  * Use `create(RecordUsageResponseSchema)` to create a new message.
  */
 export const RecordUsageResponseSchema: GenMessage<RecordUsageResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 21);
+  messageDesc(file_flytebinary_engine_v1_engine, 25);
 
 /**
  * AttemptUsage is what one attempt used, summed over its pods.
@@ -798,7 +917,7 @@ export type AttemptUsage = Message<"flytebinary.engine.v1.AttemptUsage"> & {
  * Use `create(AttemptUsageSchema)` to create a new message.
  */
 export const AttemptUsageSchema: GenMessage<AttemptUsage> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 22);
+  messageDesc(file_flytebinary_engine_v1_engine, 26);
 
 /**
  * GetActionStorageRequest names an action.
@@ -826,7 +945,7 @@ export type GetActionStorageRequest = Message<"flytebinary.engine.v1.GetActionSt
  * Use `create(GetActionStorageRequestSchema)` to create a new message.
  */
 export const GetActionStorageRequestSchema: GenMessage<GetActionStorageRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 23);
+  messageDesc(file_flytebinary_engine_v1_engine, 27);
 
 /**
  * GetActionStorageResponse tells where an action's data lie.
@@ -882,7 +1001,7 @@ export type GetActionStorageResponse = Message<"flytebinary.engine.v1.GetActionS
  * Use `create(GetActionStorageResponseSchema)` to create a new message.
  */
 export const GetActionStorageResponseSchema: GenMessage<GetActionStorageResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 24);
+  messageDesc(file_flytebinary_engine_v1_engine, 28);
 
 /**
  * TailContainerRequest names a container of a pod.
@@ -931,7 +1050,7 @@ export type TailContainerRequest = Message<"flytebinary.engine.v1.TailContainerR
  * Use `create(TailContainerRequestSchema)` to create a new message.
  */
 export const TailContainerRequestSchema: GenMessage<TailContainerRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 25);
+  messageDesc(file_flytebinary_engine_v1_engine, 29);
 
 /**
  * TailContainerResponse carries lines in order.
@@ -952,7 +1071,7 @@ export type TailContainerResponse = Message<"flytebinary.engine.v1.TailContainer
  * Use `create(TailContainerResponseSchema)` to create a new message.
  */
 export const TailContainerResponseSchema: GenMessage<TailContainerResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 26);
+  messageDesc(file_flytebinary_engine_v1_engine, 30);
 
 /**
  * TransitionOutcome says the outcome of one observation.
@@ -1120,6 +1239,26 @@ export const EngineService: GenService<{
     methodKind: "unary";
     input: typeof GetBacklogRequestSchema;
     output: typeof GetBacklogResponseSchema;
+  },
+  /**
+   * GetStored tells how much a project has in the object store, and how much it may.
+   *
+   * @generated from rpc flytebinary.engine.v1.EngineService.GetStored
+   */
+  getStored: {
+    methodKind: "unary";
+    input: typeof GetStoredRequestSchema;
+    output: typeof GetStoredResponseSchema;
+  },
+  /**
+   * AdmitUpload counts what was uploaded to a project, and answers resource_exhausted when it may have no more.
+   *
+   * @generated from rpc flytebinary.engine.v1.EngineService.AdmitUpload
+   */
+  admitUpload: {
+    methodKind: "unary";
+    input: typeof AdmitUploadRequestSchema;
+    output: typeof AdmitUploadResponseSchema;
   },
   /**
    * RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
