@@ -68,6 +68,7 @@ func configured(t *testing.T) configuration.Config {
 	config.Database.URL = pgtest.URL(pgtest.Schemas(t, manager.Schemas()...))
 	config.Database.MinIdleConns = 0
 	config.Storage.URL = t.TempDir()
+	config.Runs.Stored.Measure = true
 	return config
 }
 
