@@ -80,6 +80,8 @@ const (
 	JobFailed                 Reason = "JobFailed"
 	JobAborted                Reason = "JobAborted"
 	JobLost                   Reason = "JobLost"
+	ClusterLost               Reason = "ClusterLost"
+	ClusterDrained            Reason = "ClusterDrained"
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
 )
 
@@ -145,6 +147,8 @@ func Table() map[Reason]Row {
 		JobLost:                   {System, true, "the connector no longer says how the job is"},
 		NoRoom:                    {System, true, "no node has room for the pod now"},
 		NotListening:              {User, true, "the process runs, but nothing accepts connections on the port of the app; check the port and that the app listens"},
+		ClusterLost:               {System, true, "the cluster that ran the attempt is away, and the attempt was given up there"},
+		ClusterDrained:            {System, true, "the cluster that ran the attempt is drained, and the attempt did not end in time"},
 		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},
 	}
 }

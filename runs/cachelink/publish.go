@@ -61,6 +61,9 @@ func (c *Cache) Publish(ctx context.Context, successes []Success) ([]Published, 
 		if reporter := successes[to].Reporter; reporter != "" && reporter != found[i].Cluster {
 			return nil // the success is refused, too
 		}
+		if attempt := successes[to].Attempt; attempt != 0 && attempt < found[i].Attempt {
+			return nil // the success is stale, too
+		}
 		published[to] = c.publish(ctx, &found[i], wishes[i], successes[to])
 		return ctx.Err() // nothing is known then
 	})

@@ -93,11 +93,13 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 	var admitted []schema.Ref
 	for _, id := range sortedIDs(changes.Live) {
 		ref := changes.Live[id]
-		if !w.of.Has(ref.Ref) {
-			continue
-		}
 		_, known := w.known[id]
 		switch {
+		case known && ref.Live && !w.of.Has(ref.Ref): // it has moved to another cluster since
+			if err := w.release(ref.Ref); err != nil {
+				return err
+			}
+		case !known && !w.of.Has(ref.Ref):
 		case ref.Live && !known:
 			admitted = append(admitted, ref.Ref)
 		case !ref.Live && known:

@@ -102,6 +102,8 @@ type row struct {
 	unread   bool // there may be unfinished actions below it that were not loaded
 	wasLive  bool
 	wasHold  schema.Hold
+	// wasCluster ran it before this batch, if it was live.
+	wasCluster string
 	wasWake  *time.Time
 	wasPhase int16        // before this batch; 0 for a new row
 	was      stand        // before this batch; zero for a new row
@@ -321,11 +323,15 @@ func (b *batch) liveChange() LiveChange {
 	var change LiveChange
 	for _, run := range b.order {
 		for _, r := range run.changed {
-			switch live := r.live(); {
-			case live && !r.wasLive:
+			live := r.live()
+			moved := live && r.wasLive && r.Cluster != r.wasCluster
+			if r.wasLive && (!live || moved) {
+				ended := r.ref()
+				ended.Cluster = r.wasCluster
+				change.Ended = append(change.Ended, ended)
+			}
+			if live && (!r.wasLive || moved) {
 				change.Admitted = append(change.Admitted, r.ref())
-			case !live && r.wasLive:
-				change.Ended = append(change.Ended, r.ref())
 			}
 			if at := r.WakeAt; at != nil && (change.Due.IsZero() || at.Before(change.Due)) {
 				change.Due = *at

@@ -34,7 +34,8 @@ type Action struct {
 	ReportURI        string     `db:"report_uri"`
 	CacheKey         string     `db:"cache_key"`
 	Queue            string     `db:"queue"`
-	Cluster          string     `db:"cluster"` // set by the writer from the queue
+	Cluster          string     `db:"cluster"` // set by the writer from the queue; empty while an attempt waits that was taken from a cluster
+	AvoidCluster     string     `db:"avoid_cluster"`
 	Produces         bool       `db:"produces"`
 	Priority         int32      `db:"priority"`
 	Runner           Runner     `db:"runner"`
