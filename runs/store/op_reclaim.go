@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 
-	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
@@ -66,7 +65,7 @@ func (o *Reclaim) apply(b *batch) bool {
 	if r == nil || r.ID != o.ID || !r.live() || !r.Runner.HasObject() || r.Cluster != o.Cluster || r.Attempt != o.Attempt {
 		return false
 	}
-	if o.Waiting && r.Phase != state.Queued {
+	if o.Waiting && !r.waits() {
 		return false
 	}
 	if o.Lost.apply(b) != OutcomeApplied {

@@ -19,6 +19,8 @@ const (
 	Paused    = string(rune('0' + state.Paused))
 	Queued    = string(rune('0' + state.Queued))
 	Running   = string(rune('0' + state.Running))
+	// WaitingForResources has not begun, like Queued.
+	WaitingForResources = string(rune('0' + state.WaitingForResources))
 
 	Task      = string(rune('0' + schema.ActionTask))
 	Trace     = string(rune('0' + schema.ActionTrace))

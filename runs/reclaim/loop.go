@@ -1,0 +1,175 @@
+// Package reclaim takes attempts back from clusters that cannot end them: from one that is away, and from one whose time to drain is
+// over. Each is ended as a failure of the system, and the next attempt is queued for another cluster, in one transaction, once. One
+// replica runs the loop, the holder of a lease; two would not take anything back twice.
+package reclaim
+
+import (
+	"context"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/attempts"
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/attempts/verdict"
+	"github.com/flyte-binary/flyte-binary/clusters/states"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/work/leased"
+	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+)
+
+// LeaseName is the lease of the loop.
+const LeaseName = "reclaim"
+
+// Clusters says what is known about each cluster; states.Reader does.
+type Clusters interface {
+	All(ctx context.Context) ([]states.State, error)
+}
+
+// Reader finds the attempts on a cluster; worklists.LiveReader does.
+type Reader interface {
+	// OnCluster reads live actions of executors on a cluster, after one of them. If waiting, it leaves out those that have begun.
+	OnCluster(ctx context.Context, cluster string, waiting bool, after schema.Ref, limit int) ([]schema.Ref, error)
+}
+
+// Assignments reads the assignments of actions; dispatch.Assignments does.
+type Assignments interface {
+	Read(ctx context.Context, cluster string, ids []int64) ([]*enginev1.Assignment, error)
+}
+
+// Writer takes attempts back; store.Writer does.
+type Writer interface {
+	Reclaim(ctx context.Context, attempts []store.Reclaim) (int, error)
+}
+
+// Deps are the dependencies of the loop. All are required.
+type Deps struct {
+	Clusters    Clusters
+	Reader      Reader
+	Assignments Assignments
+	Writer      Writer
+	// MaxSystemFailures is how many attempts the system may lose of one action, in addition to the task's own retries.
+	MaxSystemFailures int32
+	Leases            leased.Leases
+	Clock             clock.Clock
+	Logger            zerolog.Logger
+}
+
+// Loop takes attempts back while it holds its lease.
+type Loop struct {
+	lifecycle.Background
+	config   Config
+	deps     Deps
+	reporter attempts.Reporter
+}
+
+var _ lifecycle.Part = (*Loop)(nil)
+
+// New returns the loop; it does nothing before Start.
+func New(config Config, deps Deps) *Loop {
+	return &Loop{config: config, deps: deps, reporter: attempts.Reporter{
+		Source: "runs", Clock: deps.Clock, Budget: verdict.Budget{MaxSystemFailures: deps.MaxSystemFailures},
+	}}
+}
+
+// Start implements lifecycle.Part.
+func (l *Loop) Start(ctx context.Context) error {
+	return l.Run(l.deps.Logger.WithContext(ctx), leased.While(l.deps.Leases, LeaseName, l.config.Lease, l.work))
+}
+
+func (l *Loop) work(ctx context.Context) error {
+	seen := newWatch(l.config)
+	return leased.Every(l.deps.Clock, l.config.Poll, func(ctx context.Context) error { return l.pass(ctx, seen) })(ctx)
+}
+
+// pass looks at the clusters and takes back what must not wait for them.
+func (l *Loop) pass(ctx context.Context, seen *watch) error {
+	all, err := l.deps.Clusters.All(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what it could not read
+	}
+	now := l.deps.Clock.Now()
+	seen.look(all, now)
+	for _, one := range all {
+		if !othersTake(all, one.Name, now) {
+			continue // Nothing is gained if nothing else can run it.
+		}
+		if err := l.takeBack(ctx, one, seen, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// othersTake reports whether a cluster other than the named one takes new work.
+func othersTake(all []states.State, name string, now time.Time) bool {
+	for _, one := range all {
+		if one.Name != name && one.Known() && one.Takes(now) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Loop) takeBack(ctx context.Context, from states.State, seen *watch, now time.Time) error {
+	lastSeen := "it was last seen " + verdict.Round(now.Sub(from.SeenAt).Round(time.Second)) + " ago"
+	switch {
+	case seen.isLost(from.Name, l.config.LostAfter):
+		return l.all(ctx, from.Name, false, failure.New(failure.ClusterLost, "cluster %s: %s", from.Name, lastSeen))
+	case seen.isAway(from.Name):
+		return l.all(ctx, from.Name, true, failure.New(failure.ClusterLost, "cluster %s: %s, and the attempt had not begun there", from.Name, lastSeen))
+	case from.State == states.Draining && !from.DrainBy.IsZero() && now.After(from.DrainBy):
+		return l.all(ctx, from.Name, false, failure.New(failure.ClusterDrained, "cluster %s was to be empty by %s", from.Name, from.DrainBy.UTC().Format(time.RFC3339)))
+	}
+	return nil
+}
+
+// all takes back all attempts on a cluster, or those that have not begun there.
+func (l *Loop) all(ctx context.Context, cluster string, waiting bool, why *failure.Failure) error {
+	total := 0
+	for after := (schema.Ref{}); ; {
+		refs, err := l.deps.Reader.OnCluster(ctx, cluster, waiting, after, l.config.Batch)
+		if err != nil || len(refs) == 0 {
+			l.say(cluster, why, total)
+			return err //nolint:wrapcheck // it says what it could not read
+		}
+		after = refs[len(refs)-1]
+		ended, err := l.some(ctx, cluster, waiting, refs, why)
+		if err != nil {
+			return err
+		}
+		total += ended
+		failpoint.Here("reclaim.after-batch")
+	}
+}
+
+func (l *Loop) say(cluster string, why *failure.Failure, total int) {
+	if total > 0 {
+		l.deps.Logger.Warn().Str("cluster", cluster).Int("attempts", total).Str("reason", why.Code).Msg("attempts were taken back from the cluster")
+	}
+}
+
+func (l *Loop) some(ctx context.Context, cluster string, waiting bool, refs []schema.Ref, why *failure.Failure) (int, error) {
+	ids := make([]int64, len(refs))
+	byID := make(map[int64]schema.Ref, len(refs))
+	for i, ref := range refs {
+		ids[i], byID[ref.ID] = ref.ID, ref
+	}
+	assigned, err := l.deps.Assignments.Read(ctx, cluster, ids)
+	if err != nil {
+		return 0, err //nolint:wrapcheck // it says what it could not read
+	}
+	lost := make([]store.Reclaim, 0, len(assigned))
+	for _, one := range assigned {
+		reclaim, err := l.reclaim(byID[one.GetRef().GetUid()], one, waiting, why)
+		if err != nil {
+			return 0, err
+		}
+		lost = append(lost, reclaim)
+	}
+	return l.deps.Writer.Reclaim(ctx, lost) //nolint:wrapcheck // it says what it could not write
+}
