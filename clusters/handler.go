@@ -30,7 +30,7 @@ func (h *handler) AddCluster(ctx context.Context, request *clustersv1.AddCluster
 		return nil, err
 	}
 	h.states.Forget()
-	return &clustersv1.AddClusterResponse{Cluster: clusterOf(added, states.State{State: states.Ready, Weight: 1}, h.clock.Now()), Secret: issued.Secret}, nil
+	return &clustersv1.AddClusterResponse{Cluster: clusterOf(added, states.State{State: states.Ready, Weight: 1}, Work{}, h.clock.Now()), Secret: issued.Secret}, nil
 }
 
 // ListClusters implements clustersv1connect.ClusterRegistryServiceHandler. The token of a page is the last name of the page before.
@@ -47,13 +47,17 @@ func (h *handler) ListClusters(ctx context.Context, request *clustersv1.ListClus
 	if err != nil {
 		return nil, err
 	}
+	works, err := h.registry.works(ctx)
+	if err != nil {
+		return nil, err
+	}
 	response := &clustersv1.ListClustersResponse{}
 	if len(found) > limit {
 		found = found[:limit]
 		response.Token = found[limit-1].Name
 	}
 	for _, one := range found {
-		response.Clusters = append(response.Clusters, clusterOf(one, stateOf(known, one.Name), h.clock.Now()))
+		response.Clusters = append(response.Clusters, clusterOf(one, stateOf(known, one.Name), works[one.Name], h.clock.Now()))
 	}
 	return response, nil
 }
@@ -78,9 +82,10 @@ func (h *handler) RevokeCredential(ctx context.Context, request *clustersv1.Revo
 
 // RemoveCluster implements clustersv1connect.ClusterRegistryServiceHandler.
 func (h *handler) RemoveCluster(ctx context.Context, request *clustersv1.RemoveClusterRequest) (*clustersv1.RemoveClusterResponse, error) {
-	if err := h.registry.Remove(ctx, request.GetName()); err != nil {
+	if err := h.registry.Remove(ctx, request.GetName(), request.GetForce()); err != nil {
 		return nil, err
 	}
+	h.states.Forget()
 	return &clustersv1.RemoveClusterResponse{}, nil
 }
 

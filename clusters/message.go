@@ -23,12 +23,18 @@ func stateOf(all []states.State, name string) states.State {
 }
 
 // clusterOf is the message about a cluster.
-func clusterOf(c store.Cluster, s states.State, now time.Time) *clustersv1.Cluster {
+func clusterOf(c store.Cluster, s states.State, work Work, now time.Time) *clustersv1.Cluster {
 	out := &clustersv1.Cluster{
 		Name: c.Name, CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
 		State: links.Wanted(s.State), Weight: uint32(s.Weight), Pools: s.Pools, Labels: s.Labels, Version: s.Version, //nolint:gosec // not negative
 		Controllers: uint32(s.Controllers), Plugins: s.Plugins, TaskTypes: s.TaskTypes, Accelerators: s.Accelerators, //nolint:gosec // a count
-		Capacity: s.Capacity, Free: s.Free, Largest: s.Largest,
+		Capacity: s.Capacity, Free: s.Free, Largest: s.Largest, StateBy: s.By, StateNote: s.Note, GivenLabels: s.Given, Work: workOf(work),
+	}
+	if !s.At.IsZero() {
+		out.StateAt = timestamppb.New(s.At)
+	}
+	if !s.Until.IsZero() {
+		out.DrainUntil = timestamppb.New(s.Until)
 	}
 	for _, one := range c.Credentials {
 		out.Credentials = append(out.Credentials, credentialOf(one))

@@ -21,11 +21,14 @@ const revokedFor = 30 * 24 * time.Hour
 // Registry changes and lists the clusters of an installation, for the service and for the command line.
 type Registry struct {
 	store *store.Store
+	work  Counter
 	clock clock.Clock
 }
 
-// NewRegistry returns the registry on a store.
-func NewRegistry(s *store.Store, clk clock.Clock) *Registry { return &Registry{store: s, clock: clk} }
+// NewRegistry returns the registry on a store. counter may be nil; then the work of clusters is not known.
+func NewRegistry(s *store.Store, counter Counter, clk clock.Clock) *Registry {
+	return &Registry{store: s, work: counter, clock: clk}
+}
 
 // Issued is a credential with its secret, which cannot be read again.
 type Issued struct {
@@ -75,9 +78,26 @@ func (r *Registry) Revoke(ctx context.Context, id string) (store.Credential, err
 	return revoked, err
 }
 
-// Remove ends all credentials of a cluster and forgets it.
-func (r *Registry) Remove(ctx context.Context, name string) error {
-	return problem(r.store.Remove(ctx, name), name)
+// Remove ends all credentials of a cluster and forgets it. It fails with FailedPrecondition while work is there, unless it is forced:
+// then the work is given up there.
+func (r *Registry) Remove(ctx context.Context, name string, force bool) error {
+	if force {
+		return problem(r.store.Abandon(ctx, name, r.clock.Now()), name)
+	}
+	left, err := r.Work(ctx, name)
+	if err != nil {
+		return err
+	}
+	if left.Empty() {
+		return problem(r.store.Remove(ctx, name), name)
+	}
+	return rpc.FailedPrecondition("cluster %s still has work: %s; drain it first, or force its removal", name, left)
+}
+
+// Get returns a cluster.
+func (r *Registry) Get(ctx context.Context, name string) (store.Cluster, error) {
+	found, err := r.store.Get(ctx, name, r.clock.Now().Add(-revokedFor))
+	return found, problem(err, name)
 }
 
 // List returns clusters in alphabetical order, those after a name.

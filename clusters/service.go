@@ -69,7 +69,7 @@ func New(deps Deps) (*Service, error) {
 		links: links.New(links.Deps{
 			Store: rows, States: known, Version: deps.Version, Clock: deps.Clock, Logger: deps.Logger, Meters: meters,
 		}),
-		handler: &handler{registry: NewRegistry(rows, deps.Clock), states: known, clock: deps.Clock},
+		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock},
 	}
 	if err := s.links.Observe(deps.Meter); err != nil {
 		return nil, fmt.Errorf("clusters: %w", err)

@@ -12,6 +12,8 @@ const (
 	Cordoned = "cordoned"
 	// Draining takes no new work, and what runs there is to end.
 	Draining = "draining"
+	// Removed is no longer registered; what still runs there is given up.
+	Removed = "removed"
 )
 
 // Silence is how long a cluster may say nothing before it counts as away. Controllers send a beat every 3 s.
@@ -25,14 +27,21 @@ type Resources map[string]int64
 type State struct {
 	// Name is the id of the cluster.
 	Name string
-	// State is Ready, Cordoned or Draining.
+	// State is Ready, Cordoned, Draining or Removed.
 	State string
+	// By is who set the state, At when, and Note why; empty if nobody has.
+	By, Note string
+	At       time.Time
+	// Until is when attempts that are still on a draining cluster are ended; zero for never.
+	Until time.Time
 	// Weight is its share of new work among clusters that could all run it; 0 means that it gets what names it only.
 	Weight int
 	// Pools are the cluster pools that it belongs to.
 	Pools []string
 	// Labels are those that its controller reports and those that operators gave it, which win.
 	Labels map[string]string
+	// Given are those of Labels that operators gave it.
+	Given map[string]string
 
 	// The rest is what its controller reports. It is empty if none ever connected.
 

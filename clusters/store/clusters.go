@@ -48,6 +48,9 @@ func (s *Store) Add(ctx context.Context, c Cluster, first Credential, hash []byt
 		if done.RowsAffected() == 0 {
 			return ErrExists
 		}
+		if _, err := tx.Exec(ctx, `DELETE FROM cluster_removals WHERE name = $1`, c.Name); err != nil {
+			return err
+		}
 		return insert(ctx, tx, first, hash)
 	})
 }
@@ -63,9 +66,25 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	})
 }
 
+// Get reads a cluster with its credentials except those that were revoked before a time. It fails with ErrNone.
+func (s *Store) Get(ctx context.Context, name string, revokedAfter time.Time) (Cluster, error) {
+	found, err := s.read(ctx, revokedAfter, `WHERE name = $1`, name)
+	if err == nil && len(found) == 0 {
+		err = ErrNone
+	}
+	if err != nil {
+		return Cluster{}, err
+	}
+	return found[0], nil
+}
+
 // List reads clusters in alphabetical order, those after a name, with their credentials except those that were revoked before a time.
 func (s *Store) List(ctx context.Context, after string, limit int, revokedAfter time.Time) ([]Cluster, error) {
-	rows, err := s.pool.Query(ctx, `SELECT name, created_by, created_at FROM clusters WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
+	return s.read(ctx, revokedAfter, `WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
+}
+
+func (s *Store) read(ctx context.Context, revokedAfter time.Time, which string, args ...any) ([]Cluster, error) {
+	rows, err := s.pool.Query(ctx, `SELECT name, created_by, created_at FROM clusters `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list clusters: %w", err)
 	}

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -80,7 +82,7 @@ func amounts(of states.Resources) any {
 
 // States implements states.Source. Times are by the caller's clock, ages by that of Postgres.
 func (s *Store) States(ctx context.Context, now time.Time) ([]states.State, error) {
-	rows, err := s.pool.Query(ctx, `SELECT c.name, c.state, c.weight, c.pools, c.labels, s.version, s.policy, s.plugins, s.task_types, s.labels,
+	rows, err := s.pool.Query(ctx, `SELECT c.name, c.state, c.state_by, c.state_note, c.state_at, c.drain_until, c.weight, c.pools, c.labels, s.version, s.policy, s.plugins, s.task_types, s.labels,
 			s.accelerators, s.capacity, s.free, s.largest, now() - s.connected_at, now() - s.seen_at, s.fresh
 		FROM clusters c LEFT JOIN LATERAL (
 			SELECT *, count(*) FILTER (WHERE seen_at > now() - $1::interval) OVER () AS fresh
@@ -93,6 +95,15 @@ func (s *Store) States(ctx context.Context, now time.Time) ([]states.State, erro
 	if err != nil {
 		return nil, fmt.Errorf("read the states of clusters: %w", err)
 	}
+	removed, err := s.removals(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the clusters that were removed: %w", err)
+	}
+	if len(removed) == 0 {
+		return found, nil
+	}
+	found = append(found, removed...)
+	slices.SortFunc(found, func(a, b states.State) int { return cmp.Compare(a.Name, b.Name) })
 	return found, nil
 }
 
@@ -102,11 +113,18 @@ func scanState(row pgx.CollectableRow, now time.Time) (states.State, error) {
 	var version, policy *string
 	var connected, seen *time.Duration
 	var fresh *int
-	if err := row.Scan(&state.Name, &state.State, &state.Weight, &state.Pools, &given, &version, &policy, &state.Plugins, &state.TaskTypes, &reported,
+	var at, until *time.Time
+	if err := row.Scan(&state.Name, &state.State, &state.By, &state.Note, &at, &until, &state.Weight, &state.Pools, &given, &version, &policy, &state.Plugins, &state.TaskTypes, &reported,
 		&state.Accelerators, &state.Capacity, &state.Free, &state.Largest, &connected, &seen, &fresh); err != nil {
 		return states.State{}, err
 	}
-	state.Labels = map[string]string{}
+	if at != nil {
+		state.At = *at
+	}
+	if until != nil {
+		state.Until = *until
+	}
+	state.Labels, state.Given = map[string]string{}, given
 	maps.Copy(state.Labels, reported)
 	maps.Copy(state.Labels, given)
 	if seen == nil {

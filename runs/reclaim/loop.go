@@ -122,8 +122,10 @@ func (l *Loop) takeBack(ctx context.Context, from states.State, seen *watch, now
 		return l.all(ctx, from.Name, false, failure.New(failure.ClusterLost, "cluster %s: %s", from.Name, lastSeen))
 	case seen.isAway(from.Name):
 		return l.all(ctx, from.Name, true, failure.New(failure.ClusterLost, "cluster %s: %s, and the attempt had not begun there", from.Name, lastSeen))
-	case from.State == states.Draining && !from.DrainBy.IsZero() && now.After(from.DrainBy):
-		return l.all(ctx, from.Name, false, failure.New(failure.ClusterDrained, "cluster %s was to be empty by %s", from.Name, from.DrainBy.UTC().Format(time.RFC3339)))
+	case from.State == states.Removed:
+		return l.all(ctx, from.Name, false, failure.New(failure.ClusterLost, "cluster %s was removed", from.Name))
+	case from.State == states.Draining && !from.Until.IsZero() && now.After(from.Until):
+		return l.all(ctx, from.Name, false, failure.New(failure.ClusterDrained, "cluster %s was to be empty by %s", from.Name, from.Until.UTC().Format(time.RFC3339)))
 	}
 	return nil
 }

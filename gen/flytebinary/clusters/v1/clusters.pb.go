@@ -12,6 +12,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -176,7 +177,19 @@ type Cluster struct {
 	// What no pod has requested, in the same units.
 	Free map[string]int64 `protobuf:"bytes,18,rep,name=free,proto3" json:"free,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// The most that one node has for pods, in the same units.
-	Largest       map[string]int64 `protobuf:"bytes,19,rep,name=largest,proto3" json:"largest,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Largest map[string]int64 `protobuf:"bytes,19,rep,name=largest,proto3" json:"largest,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Who set its state; empty if nobody has.
+	StateBy string `protobuf:"bytes,20,opt,name=state_by,json=stateBy,proto3" json:"state_by,omitempty"`
+	// When its state was set; unset if nobody has.
+	StateAt *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=state_at,json=stateAt,proto3" json:"state_at,omitempty"`
+	// Why its state was set.
+	StateNote string `protobuf:"bytes,22,opt,name=state_note,json=stateNote,proto3" json:"state_note,omitempty"`
+	// Of a cluster that is draining: when attempts that are still there are ended; unset for never.
+	DrainUntil *timestamppb.Timestamp `protobuf:"bytes,23,opt,name=drain_until,json=drainUntil,proto3" json:"drain_until,omitempty"`
+	// What is there now.
+	Work *ClusterWork `protobuf:"bytes,24,opt,name=work,proto3" json:"work,omitempty"`
+	// The labels that operators gave it.
+	GivenLabels   map[string]string `protobuf:"bytes,25,rep,name=given_labels,json=givenLabels,proto3" json:"given_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -344,6 +357,194 @@ func (x *Cluster) GetLargest() map[string]int64 {
 	return nil
 }
 
+func (x *Cluster) GetStateBy() string {
+	if x != nil {
+		return x.StateBy
+	}
+	return ""
+}
+
+func (x *Cluster) GetStateAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StateAt
+	}
+	return nil
+}
+
+func (x *Cluster) GetStateNote() string {
+	if x != nil {
+		return x.StateNote
+	}
+	return ""
+}
+
+func (x *Cluster) GetDrainUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DrainUntil
+	}
+	return nil
+}
+
+func (x *Cluster) GetWork() *ClusterWork {
+	if x != nil {
+		return x.Work
+	}
+	return nil
+}
+
+func (x *Cluster) GetGivenLabels() map[string]string {
+	if x != nil {
+		return x.GivenLabels
+	}
+	return nil
+}
+
+// ClusterWork is the work of a cluster.
+type ClusterWork struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Attempts that run there, or are about to.
+	Actions uint32 `protobuf:"varint,1,opt,name=actions,proto3" json:"actions,omitempty"`
+	// Those of them that have not begun.
+	Pending uint32 `protobuf:"varint,2,opt,name=pending,proto3" json:"pending,omitempty"`
+	// Actions that wait in a queue of the cluster.
+	Queued uint32 `protobuf:"varint,3,opt,name=queued,proto3" json:"queued,omitempty"`
+	// Workers of reusable environments.
+	Workers uint32 `protobuf:"varint,4,opt,name=workers,proto3" json:"workers,omitempty"`
+	// Apps that are placed there and not stopped.
+	Apps uint32 `protobuf:"varint,5,opt,name=apps,proto3" json:"apps,omitempty"`
+	// The projects with the most attempts there, at most 5.
+	Projects      []*ProjectWork `protobuf:"bytes,6,rep,name=projects,proto3" json:"projects,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterWork) Reset() {
+	*x = ClusterWork{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterWork) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterWork) ProtoMessage() {}
+
+func (x *ClusterWork) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterWork.ProtoReflect.Descriptor instead.
+func (*ClusterWork) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ClusterWork) GetActions() uint32 {
+	if x != nil {
+		return x.Actions
+	}
+	return 0
+}
+
+func (x *ClusterWork) GetPending() uint32 {
+	if x != nil {
+		return x.Pending
+	}
+	return 0
+}
+
+func (x *ClusterWork) GetQueued() uint32 {
+	if x != nil {
+		return x.Queued
+	}
+	return 0
+}
+
+func (x *ClusterWork) GetWorkers() uint32 {
+	if x != nil {
+		return x.Workers
+	}
+	return 0
+}
+
+func (x *ClusterWork) GetApps() uint32 {
+	if x != nil {
+		return x.Apps
+	}
+	return 0
+}
+
+func (x *ClusterWork) GetProjects() []*ProjectWork {
+	if x != nil {
+		return x.Projects
+	}
+	return nil
+}
+
+// ProjectWork is what a project has on a cluster.
+type ProjectWork struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The project.
+	Project string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	// Its attempts.
+	Actions       uint32 `protobuf:"varint,2,opt,name=actions,proto3" json:"actions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProjectWork) Reset() {
+	*x = ProjectWork{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProjectWork) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProjectWork) ProtoMessage() {}
+
+func (x *ProjectWork) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProjectWork.ProtoReflect.Descriptor instead.
+func (*ProjectWork) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ProjectWork) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *ProjectWork) GetActions() uint32 {
+	if x != nil {
+		return x.Actions
+	}
+	return 0
+}
+
 // Credential is a credential of the controller of a cluster.
 type Credential struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -365,7 +566,7 @@ type Credential struct {
 
 func (x *Credential) Reset() {
 	*x = Credential{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[1]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -377,7 +578,7 @@ func (x *Credential) String() string {
 func (*Credential) ProtoMessage() {}
 
 func (x *Credential) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[1]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -390,7 +591,7 @@ func (x *Credential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credential.ProtoReflect.Descriptor instead.
 func (*Credential) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{1}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Credential) GetId() string {
@@ -446,7 +647,7 @@ type AddClusterRequest struct {
 
 func (x *AddClusterRequest) Reset() {
 	*x = AddClusterRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[2]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -458,7 +659,7 @@ func (x *AddClusterRequest) String() string {
 func (*AddClusterRequest) ProtoMessage() {}
 
 func (x *AddClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[2]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -471,7 +672,7 @@ func (x *AddClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddClusterRequest.ProtoReflect.Descriptor instead.
 func (*AddClusterRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{2}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AddClusterRequest) GetName() string {
@@ -494,7 +695,7 @@ type AddClusterResponse struct {
 
 func (x *AddClusterResponse) Reset() {
 	*x = AddClusterResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[3]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +707,7 @@ func (x *AddClusterResponse) String() string {
 func (*AddClusterResponse) ProtoMessage() {}
 
 func (x *AddClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[3]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +720,7 @@ func (x *AddClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddClusterResponse.ProtoReflect.Descriptor instead.
 func (*AddClusterResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{3}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AddClusterResponse) GetCluster() *Cluster {
@@ -549,7 +750,7 @@ type ListClustersRequest struct {
 
 func (x *ListClustersRequest) Reset() {
 	*x = ListClustersRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[4]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -561,7 +762,7 @@ func (x *ListClustersRequest) String() string {
 func (*ListClustersRequest) ProtoMessage() {}
 
 func (x *ListClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[4]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -574,7 +775,7 @@ func (x *ListClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClustersRequest.ProtoReflect.Descriptor instead.
 func (*ListClustersRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{4}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListClustersRequest) GetLimit() uint32 {
@@ -604,7 +805,7 @@ type ListClustersResponse struct {
 
 func (x *ListClustersResponse) Reset() {
 	*x = ListClustersResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[5]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -616,7 +817,7 @@ func (x *ListClustersResponse) String() string {
 func (*ListClustersResponse) ProtoMessage() {}
 
 func (x *ListClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[5]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -629,7 +830,7 @@ func (x *ListClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClustersResponse.ProtoReflect.Descriptor instead.
 func (*ListClustersResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListClustersResponse) GetClusters() []*Cluster {
@@ -657,7 +858,7 @@ type IssueCredentialRequest struct {
 
 func (x *IssueCredentialRequest) Reset() {
 	*x = IssueCredentialRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[6]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -669,7 +870,7 @@ func (x *IssueCredentialRequest) String() string {
 func (*IssueCredentialRequest) ProtoMessage() {}
 
 func (x *IssueCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[6]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -682,7 +883,7 @@ func (x *IssueCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueCredentialRequest.ProtoReflect.Descriptor instead.
 func (*IssueCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *IssueCredentialRequest) GetCluster() string {
@@ -705,7 +906,7 @@ type IssueCredentialResponse struct {
 
 func (x *IssueCredentialResponse) Reset() {
 	*x = IssueCredentialResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[7]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +918,7 @@ func (x *IssueCredentialResponse) String() string {
 func (*IssueCredentialResponse) ProtoMessage() {}
 
 func (x *IssueCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[7]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +931,7 @@ func (x *IssueCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueCredentialResponse.ProtoReflect.Descriptor instead.
 func (*IssueCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *IssueCredentialResponse) GetCredential() *Credential {
@@ -758,7 +959,7 @@ type RevokeCredentialRequest struct {
 
 func (x *RevokeCredentialRequest) Reset() {
 	*x = RevokeCredentialRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[8]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -770,7 +971,7 @@ func (x *RevokeCredentialRequest) String() string {
 func (*RevokeCredentialRequest) ProtoMessage() {}
 
 func (x *RevokeCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[8]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -783,7 +984,7 @@ func (x *RevokeCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeCredentialRequest.ProtoReflect.Descriptor instead.
 func (*RevokeCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RevokeCredentialRequest) GetId() string {
@@ -804,7 +1005,7 @@ type RevokeCredentialResponse struct {
 
 func (x *RevokeCredentialResponse) Reset() {
 	*x = RevokeCredentialResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[9]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +1017,7 @@ func (x *RevokeCredentialResponse) String() string {
 func (*RevokeCredentialResponse) ProtoMessage() {}
 
 func (x *RevokeCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[9]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +1030,7 @@ func (x *RevokeCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeCredentialResponse.ProtoReflect.Descriptor instead.
 func (*RevokeCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RevokeCredentialResponse) GetCredential() *Credential {
@@ -839,8 +1040,320 @@ func (x *RevokeCredentialResponse) GetCredential() *Credential {
 	return nil
 }
 
-// RemoveClusterRequest names a cluster.
-type RemoveClusterRequest struct {
+// Labels are labels of a cluster.
+type Labels struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Their values by key.
+	Values        map[string]string `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Labels) Reset() {
+	*x = Labels{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Labels) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Labels) ProtoMessage() {}
+
+func (x *Labels) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Labels.ProtoReflect.Descriptor instead.
+func (*Labels) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Labels) GetValues() map[string]string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+// Pools are the cluster pools that a cluster belongs to.
+type Pools struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Their names.
+	Names         []string `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pools) Reset() {
+	*x = Pools{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pools) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pools) ProtoMessage() {}
+
+func (x *Pools) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pools.ProtoReflect.Descriptor instead.
+func (*Pools) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Pools) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+// UpdateClusterRequest says what to change of a cluster.
+type UpdateClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its new labels, in place of all that operators gave it; unset leaves them.
+	Labels *Labels `protobuf:"bytes,2,opt,name=labels,proto3" json:"labels,omitempty"`
+	// Its new weight; unset leaves it.
+	Weight *uint32 `protobuf:"varint,3,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
+	// Its new pools, in place of all; unset leaves them.
+	Pools         *Pools `protobuf:"bytes,4,opt,name=pools,proto3" json:"pools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateClusterRequest) Reset() {
+	*x = UpdateClusterRequest{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateClusterRequest) ProtoMessage() {}
+
+func (x *UpdateClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateClusterRequest.ProtoReflect.Descriptor instead.
+func (*UpdateClusterRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *UpdateClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UpdateClusterRequest) GetLabels() *Labels {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *UpdateClusterRequest) GetWeight() uint32 {
+	if x != nil && x.Weight != nil {
+		return *x.Weight
+	}
+	return 0
+}
+
+func (x *UpdateClusterRequest) GetPools() *Pools {
+	if x != nil {
+		return x.Pools
+	}
+	return nil
+}
+
+// UpdateClusterResponse has the cluster as it is now.
+type UpdateClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Cluster       *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateClusterResponse) Reset() {
+	*x = UpdateClusterResponse{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateClusterResponse) ProtoMessage() {}
+
+func (x *UpdateClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateClusterResponse.ProtoReflect.Descriptor instead.
+func (*UpdateClusterResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *UpdateClusterResponse) GetCluster() *Cluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// CordonClusterRequest names a cluster.
+type CordonClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Why, for those who see it.
+	Note          string `protobuf:"bytes,2,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CordonClusterRequest) Reset() {
+	*x = CordonClusterRequest{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CordonClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CordonClusterRequest) ProtoMessage() {}
+
+func (x *CordonClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CordonClusterRequest.ProtoReflect.Descriptor instead.
+func (*CordonClusterRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CordonClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CordonClusterRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+// CordonClusterResponse has the cluster as it is now.
+type CordonClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Cluster       *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CordonClusterResponse) Reset() {
+	*x = CordonClusterResponse{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CordonClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CordonClusterResponse) ProtoMessage() {}
+
+func (x *CordonClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CordonClusterResponse.ProtoReflect.Descriptor instead.
+func (*CordonClusterResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CordonClusterResponse) GetCluster() *Cluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// UncordonClusterRequest names a cluster.
+type UncordonClusterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cluster.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -848,9 +1361,213 @@ type RemoveClusterRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
+func (x *UncordonClusterRequest) Reset() {
+	*x = UncordonClusterRequest{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UncordonClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UncordonClusterRequest) ProtoMessage() {}
+
+func (x *UncordonClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UncordonClusterRequest.ProtoReflect.Descriptor instead.
+func (*UncordonClusterRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *UncordonClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// UncordonClusterResponse has the cluster as it is now.
+type UncordonClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Cluster       *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UncordonClusterResponse) Reset() {
+	*x = UncordonClusterResponse{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UncordonClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UncordonClusterResponse) ProtoMessage() {}
+
+func (x *UncordonClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UncordonClusterResponse.ProtoReflect.Descriptor instead.
+func (*UncordonClusterResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *UncordonClusterResponse) GetCluster() *Cluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// DrainClusterRequest names a cluster.
+type DrainClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Why, for those who see it.
+	Note string `protobuf:"bytes,2,opt,name=note,proto3" json:"note,omitempty"`
+	// How long attempts may still run there; unset means until they end.
+	Deadline      *durationpb.Duration `protobuf:"bytes,3,opt,name=deadline,proto3" json:"deadline,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainClusterRequest) Reset() {
+	*x = DrainClusterRequest{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainClusterRequest) ProtoMessage() {}
+
+func (x *DrainClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainClusterRequest.ProtoReflect.Descriptor instead.
+func (*DrainClusterRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DrainClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DrainClusterRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *DrainClusterRequest) GetDeadline() *durationpb.Duration {
+	if x != nil {
+		return x.Deadline
+	}
+	return nil
+}
+
+// DrainClusterResponse has the cluster as it is now.
+type DrainClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster, with what is left there.
+	Cluster       *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainClusterResponse) Reset() {
+	*x = DrainClusterResponse{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainClusterResponse) ProtoMessage() {}
+
+func (x *DrainClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainClusterResponse.ProtoReflect.Descriptor instead.
+func (*DrainClusterResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DrainClusterResponse) GetCluster() *Cluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// RemoveClusterRequest names a cluster.
+type RemoveClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Remove it although work is there.
+	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
 func (x *RemoveClusterRequest) Reset() {
 	*x = RemoveClusterRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[10]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +1579,7 @@ func (x *RemoveClusterRequest) String() string {
 func (*RemoveClusterRequest) ProtoMessage() {}
 
 func (x *RemoveClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[10]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +1592,7 @@ func (x *RemoveClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterRequest.ProtoReflect.Descriptor instead.
 func (*RemoveClusterRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RemoveClusterRequest) GetName() string {
@@ -883,6 +1600,13 @@ func (x *RemoveClusterRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *RemoveClusterRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
 }
 
 // RemoveClusterResponse is empty.
@@ -894,7 +1618,7 @@ type RemoveClusterResponse struct {
 
 func (x *RemoveClusterResponse) Reset() {
 	*x = RemoveClusterResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[11]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +1630,7 @@ func (x *RemoveClusterResponse) String() string {
 func (*RemoveClusterResponse) ProtoMessage() {}
 
 func (x *RemoveClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[11]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,14 +1643,14 @@ func (x *RemoveClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterResponse.ProtoReflect.Descriptor instead.
 func (*RemoveClusterResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{23}
 }
 
 var File_flytebinary_clusters_v1_clusters_proto protoreflect.FileDescriptor
 
 const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\n" +
-	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfe\b\n" +
+	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfc\v\n" +
 	"\aCluster\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
@@ -950,7 +1674,15 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\faccelerators\x18\x10 \x03(\tR\faccelerators\x12J\n" +
 	"\bcapacity\x18\x11 \x03(\v2..flytebinary.clusters.v1.Cluster.CapacityEntryR\bcapacity\x12>\n" +
 	"\x04free\x18\x12 \x03(\v2*.flytebinary.clusters.v1.Cluster.FreeEntryR\x04free\x12G\n" +
-	"\alargest\x18\x13 \x03(\v2-.flytebinary.clusters.v1.Cluster.LargestEntryR\alargest\x1a9\n" +
+	"\alargest\x18\x13 \x03(\v2-.flytebinary.clusters.v1.Cluster.LargestEntryR\alargest\x12\x19\n" +
+	"\bstate_by\x18\x14 \x01(\tR\astateBy\x125\n" +
+	"\bstate_at\x18\x15 \x01(\v2\x1a.google.protobuf.TimestampR\astateAt\x12\x1d\n" +
+	"\n" +
+	"state_note\x18\x16 \x01(\tR\tstateNote\x12;\n" +
+	"\vdrain_until\x18\x17 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"drainUntil\x128\n" +
+	"\x04work\x18\x18 \x01(\v2$.flytebinary.clusters.v1.ClusterWorkR\x04work\x12T\n" +
+	"\fgiven_labels\x18\x19 \x03(\v21.flytebinary.clusters.v1.Cluster.GivenLabelsEntryR\vgivenLabels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a;\n" +
@@ -962,7 +1694,20 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a:\n" +
 	"\fLargestEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x83\x02\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a>\n" +
+	"\x10GivenLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc9\x01\n" +
+	"\vClusterWork\x12\x18\n" +
+	"\aactions\x18\x01 \x01(\rR\aactions\x12\x18\n" +
+	"\apending\x18\x02 \x01(\rR\apending\x12\x16\n" +
+	"\x06queued\x18\x03 \x01(\rR\x06queued\x12\x18\n" +
+	"\aworkers\x18\x04 \x01(\rR\aworkers\x12\x12\n" +
+	"\x04apps\x18\x05 \x01(\rR\x04apps\x12@\n" +
+	"\bprojects\x18\x06 \x03(\v2$.flytebinary.clusters.v1.ProjectWorkR\bprojects\"A\n" +
+	"\vProjectWork\x12\x18\n" +
+	"\aproject\x18\x01 \x01(\tR\aproject\x12\x18\n" +
+	"\aactions\x18\x02 \x01(\rR\aactions\"\x83\x02\n" +
 	"\n" +
 	"Credential\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -998,9 +1743,40 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\x18RevokeCredentialResponse\x12C\n" +
 	"\n" +
 	"credential\x18\x01 \x01(\v2#.flytebinary.clusters.v1.CredentialR\n" +
-	"credential\"5\n" +
+	"credential\"\xa1\x01\n" +
+	"\x06Labels\x12\\\n" +
+	"\x06values\x18\x01 \x03(\v2+.flytebinary.clusters.v1.Labels.ValuesEntryB\x17\xbaH\x14\x9a\x01\x11\x10@\"\ar\x05\x10\x01\x18\xfd\x01*\x04r\x02\x18?R\x06values\x1a9\n" +
+	"\vValuesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"S\n" +
+	"\x05Pools\x12J\n" +
+	"\x05names\x18\x01 \x03(\tB4\xbaH1\x92\x01.\x10@\x18\x01\"(r&\x10\x01\x18?2 ^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$R\x05names\"\xd6\x01\n" +
+	"\x14UpdateClusterRequest\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\x127\n" +
+	"\x06labels\x18\x02 \x01(\v2\x1f.flytebinary.clusters.v1.LabelsR\x06labels\x12%\n" +
+	"\x06weight\x18\x03 \x01(\rB\b\xbaH\x05*\x03\x18\xe8\aH\x00R\x06weight\x88\x01\x01\x124\n" +
+	"\x05pools\x18\x04 \x01(\v2\x1e.flytebinary.clusters.v1.PoolsR\x05poolsB\t\n" +
+	"\a_weight\"S\n" +
+	"\x15UpdateClusterResponse\x12:\n" +
+	"\acluster\x18\x01 \x01(\v2 .flytebinary.clusters.v1.ClusterR\acluster\"S\n" +
+	"\x14CordonClusterRequest\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\x12\x1c\n" +
+	"\x04note\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x04note\"S\n" +
+	"\x15CordonClusterResponse\x12:\n" +
+	"\acluster\x18\x01 \x01(\v2 .flytebinary.clusters.v1.ClusterR\acluster\"7\n" +
+	"\x16UncordonClusterRequest\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\"U\n" +
+	"\x17UncordonClusterResponse\x12:\n" +
+	"\acluster\x18\x01 \x01(\v2 .flytebinary.clusters.v1.ClusterR\acluster\"\x9a\x01\n" +
+	"\x13DrainClusterRequest\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\x12\x1c\n" +
+	"\x04note\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x04note\x12F\n" +
+	"\bdeadline\x18\x03 \x01(\v2\x19.google.protobuf.DurationB\x0f\xbaH\f\xaa\x01\t\"\x05\b\x80\x9a\x9e\x012\x00R\bdeadline\"R\n" +
+	"\x14DrainClusterResponse\x12:\n" +
+	"\acluster\x18\x01 \x01(\v2 .flytebinary.clusters.v1.ClusterR\acluster\"K\n" +
 	"\x14RemoveClusterRequest\x12\x1d\n" +
-	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\"\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\x12\x14\n" +
+	"\x05force\x18\x02 \x01(\bR\x05force\"\x17\n" +
 	"\x15RemoveClusterResponse*~\n" +
 	"\fClusterState\x12\x1d\n" +
 	"\x19CLUSTER_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -1010,13 +1786,17 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\rClusterHealth\x12\x1e\n" +
 	"\x1aCLUSTER_HEALTH_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18CLUSTER_HEALTH_CONNECTED\x10\x01\x12\x17\n" +
-	"\x13CLUSTER_HEALTH_AWAY\x10\x022\xd0\x04\n" +
+	"\x13CLUSTER_HEALTH_AWAY\x10\x022\x93\b\n" +
 	"\x16ClusterRegistryService\x12e\n" +
 	"\n" +
 	"AddCluster\x12*.flytebinary.clusters.v1.AddClusterRequest\x1a+.flytebinary.clusters.v1.AddClusterResponse\x12p\n" +
 	"\fListClusters\x12,.flytebinary.clusters.v1.ListClustersRequest\x1a-.flytebinary.clusters.v1.ListClustersResponse\"\x03\x90\x02\x01\x12t\n" +
 	"\x0fIssueCredential\x12/.flytebinary.clusters.v1.IssueCredentialRequest\x1a0.flytebinary.clusters.v1.IssueCredentialResponse\x12w\n" +
 	"\x10RevokeCredential\x120.flytebinary.clusters.v1.RevokeCredentialRequest\x1a1.flytebinary.clusters.v1.RevokeCredentialResponse\x12n\n" +
+	"\rUpdateCluster\x12-.flytebinary.clusters.v1.UpdateClusterRequest\x1a..flytebinary.clusters.v1.UpdateClusterResponse\x12n\n" +
+	"\rCordonCluster\x12-.flytebinary.clusters.v1.CordonClusterRequest\x1a..flytebinary.clusters.v1.CordonClusterResponse\x12t\n" +
+	"\x0fUncordonCluster\x12/.flytebinary.clusters.v1.UncordonClusterRequest\x1a0.flytebinary.clusters.v1.UncordonClusterResponse\x12k\n" +
+	"\fDrainCluster\x12,.flytebinary.clusters.v1.DrainClusterRequest\x1a-.flytebinary.clusters.v1.DrainClusterResponse\x12n\n" +
 	"\rRemoveCluster\x12-.flytebinary.clusters.v1.RemoveClusterRequest\x1a..flytebinary.clusters.v1.RemoveClusterResponseBMZKgithub.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1;clustersv1b\x06proto3"
 
 var (
@@ -1032,61 +1812,97 @@ func file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_clusters_v1_clusters_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flytebinary_clusters_v1_clusters_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_flytebinary_clusters_v1_clusters_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_flytebinary_clusters_v1_clusters_proto_goTypes = []any{
 	(ClusterState)(0),                // 0: flytebinary.clusters.v1.ClusterState
 	(ClusterHealth)(0),               // 1: flytebinary.clusters.v1.ClusterHealth
 	(*Cluster)(nil),                  // 2: flytebinary.clusters.v1.Cluster
-	(*Credential)(nil),               // 3: flytebinary.clusters.v1.Credential
-	(*AddClusterRequest)(nil),        // 4: flytebinary.clusters.v1.AddClusterRequest
-	(*AddClusterResponse)(nil),       // 5: flytebinary.clusters.v1.AddClusterResponse
-	(*ListClustersRequest)(nil),      // 6: flytebinary.clusters.v1.ListClustersRequest
-	(*ListClustersResponse)(nil),     // 7: flytebinary.clusters.v1.ListClustersResponse
-	(*IssueCredentialRequest)(nil),   // 8: flytebinary.clusters.v1.IssueCredentialRequest
-	(*IssueCredentialResponse)(nil),  // 9: flytebinary.clusters.v1.IssueCredentialResponse
-	(*RevokeCredentialRequest)(nil),  // 10: flytebinary.clusters.v1.RevokeCredentialRequest
-	(*RevokeCredentialResponse)(nil), // 11: flytebinary.clusters.v1.RevokeCredentialResponse
-	(*RemoveClusterRequest)(nil),     // 12: flytebinary.clusters.v1.RemoveClusterRequest
-	(*RemoveClusterResponse)(nil),    // 13: flytebinary.clusters.v1.RemoveClusterResponse
-	nil,                              // 14: flytebinary.clusters.v1.Cluster.LabelsEntry
-	nil,                              // 15: flytebinary.clusters.v1.Cluster.CapacityEntry
-	nil,                              // 16: flytebinary.clusters.v1.Cluster.FreeEntry
-	nil,                              // 17: flytebinary.clusters.v1.Cluster.LargestEntry
-	(*timestamppb.Timestamp)(nil),    // 18: google.protobuf.Timestamp
+	(*ClusterWork)(nil),              // 3: flytebinary.clusters.v1.ClusterWork
+	(*ProjectWork)(nil),              // 4: flytebinary.clusters.v1.ProjectWork
+	(*Credential)(nil),               // 5: flytebinary.clusters.v1.Credential
+	(*AddClusterRequest)(nil),        // 6: flytebinary.clusters.v1.AddClusterRequest
+	(*AddClusterResponse)(nil),       // 7: flytebinary.clusters.v1.AddClusterResponse
+	(*ListClustersRequest)(nil),      // 8: flytebinary.clusters.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),     // 9: flytebinary.clusters.v1.ListClustersResponse
+	(*IssueCredentialRequest)(nil),   // 10: flytebinary.clusters.v1.IssueCredentialRequest
+	(*IssueCredentialResponse)(nil),  // 11: flytebinary.clusters.v1.IssueCredentialResponse
+	(*RevokeCredentialRequest)(nil),  // 12: flytebinary.clusters.v1.RevokeCredentialRequest
+	(*RevokeCredentialResponse)(nil), // 13: flytebinary.clusters.v1.RevokeCredentialResponse
+	(*Labels)(nil),                   // 14: flytebinary.clusters.v1.Labels
+	(*Pools)(nil),                    // 15: flytebinary.clusters.v1.Pools
+	(*UpdateClusterRequest)(nil),     // 16: flytebinary.clusters.v1.UpdateClusterRequest
+	(*UpdateClusterResponse)(nil),    // 17: flytebinary.clusters.v1.UpdateClusterResponse
+	(*CordonClusterRequest)(nil),     // 18: flytebinary.clusters.v1.CordonClusterRequest
+	(*CordonClusterResponse)(nil),    // 19: flytebinary.clusters.v1.CordonClusterResponse
+	(*UncordonClusterRequest)(nil),   // 20: flytebinary.clusters.v1.UncordonClusterRequest
+	(*UncordonClusterResponse)(nil),  // 21: flytebinary.clusters.v1.UncordonClusterResponse
+	(*DrainClusterRequest)(nil),      // 22: flytebinary.clusters.v1.DrainClusterRequest
+	(*DrainClusterResponse)(nil),     // 23: flytebinary.clusters.v1.DrainClusterResponse
+	(*RemoveClusterRequest)(nil),     // 24: flytebinary.clusters.v1.RemoveClusterRequest
+	(*RemoveClusterResponse)(nil),    // 25: flytebinary.clusters.v1.RemoveClusterResponse
+	nil,                              // 26: flytebinary.clusters.v1.Cluster.LabelsEntry
+	nil,                              // 27: flytebinary.clusters.v1.Cluster.CapacityEntry
+	nil,                              // 28: flytebinary.clusters.v1.Cluster.FreeEntry
+	nil,                              // 29: flytebinary.clusters.v1.Cluster.LargestEntry
+	nil,                              // 30: flytebinary.clusters.v1.Cluster.GivenLabelsEntry
+	nil,                              // 31: flytebinary.clusters.v1.Labels.ValuesEntry
+	(*timestamppb.Timestamp)(nil),    // 32: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),      // 33: google.protobuf.Duration
 }
 var file_flytebinary_clusters_v1_clusters_proto_depIdxs = []int32{
-	18, // 0: flytebinary.clusters.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
-	3,  // 1: flytebinary.clusters.v1.Cluster.credentials:type_name -> flytebinary.clusters.v1.Credential
+	32, // 0: flytebinary.clusters.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
+	5,  // 1: flytebinary.clusters.v1.Cluster.credentials:type_name -> flytebinary.clusters.v1.Credential
 	0,  // 2: flytebinary.clusters.v1.Cluster.state:type_name -> flytebinary.clusters.v1.ClusterState
 	1,  // 3: flytebinary.clusters.v1.Cluster.health:type_name -> flytebinary.clusters.v1.ClusterHealth
-	14, // 4: flytebinary.clusters.v1.Cluster.labels:type_name -> flytebinary.clusters.v1.Cluster.LabelsEntry
-	18, // 5: flytebinary.clusters.v1.Cluster.connected_at:type_name -> google.protobuf.Timestamp
-	18, // 6: flytebinary.clusters.v1.Cluster.seen_at:type_name -> google.protobuf.Timestamp
-	15, // 7: flytebinary.clusters.v1.Cluster.capacity:type_name -> flytebinary.clusters.v1.Cluster.CapacityEntry
-	16, // 8: flytebinary.clusters.v1.Cluster.free:type_name -> flytebinary.clusters.v1.Cluster.FreeEntry
-	17, // 9: flytebinary.clusters.v1.Cluster.largest:type_name -> flytebinary.clusters.v1.Cluster.LargestEntry
-	18, // 10: flytebinary.clusters.v1.Credential.created_at:type_name -> google.protobuf.Timestamp
-	18, // 11: flytebinary.clusters.v1.Credential.revoked_at:type_name -> google.protobuf.Timestamp
-	18, // 12: flytebinary.clusters.v1.Credential.last_used_at:type_name -> google.protobuf.Timestamp
-	2,  // 13: flytebinary.clusters.v1.AddClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	2,  // 14: flytebinary.clusters.v1.ListClustersResponse.clusters:type_name -> flytebinary.clusters.v1.Cluster
-	3,  // 15: flytebinary.clusters.v1.IssueCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
-	3,  // 16: flytebinary.clusters.v1.RevokeCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
-	4,  // 17: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:input_type -> flytebinary.clusters.v1.AddClusterRequest
-	6,  // 18: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:input_type -> flytebinary.clusters.v1.ListClustersRequest
-	8,  // 19: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:input_type -> flytebinary.clusters.v1.IssueCredentialRequest
-	10, // 20: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:input_type -> flytebinary.clusters.v1.RevokeCredentialRequest
-	12, // 21: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:input_type -> flytebinary.clusters.v1.RemoveClusterRequest
-	5,  // 22: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:output_type -> flytebinary.clusters.v1.AddClusterResponse
-	7,  // 23: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:output_type -> flytebinary.clusters.v1.ListClustersResponse
-	9,  // 24: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:output_type -> flytebinary.clusters.v1.IssueCredentialResponse
-	11, // 25: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:output_type -> flytebinary.clusters.v1.RevokeCredentialResponse
-	13, // 26: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:output_type -> flytebinary.clusters.v1.RemoveClusterResponse
-	22, // [22:27] is the sub-list for method output_type
-	17, // [17:22] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	26, // 4: flytebinary.clusters.v1.Cluster.labels:type_name -> flytebinary.clusters.v1.Cluster.LabelsEntry
+	32, // 5: flytebinary.clusters.v1.Cluster.connected_at:type_name -> google.protobuf.Timestamp
+	32, // 6: flytebinary.clusters.v1.Cluster.seen_at:type_name -> google.protobuf.Timestamp
+	27, // 7: flytebinary.clusters.v1.Cluster.capacity:type_name -> flytebinary.clusters.v1.Cluster.CapacityEntry
+	28, // 8: flytebinary.clusters.v1.Cluster.free:type_name -> flytebinary.clusters.v1.Cluster.FreeEntry
+	29, // 9: flytebinary.clusters.v1.Cluster.largest:type_name -> flytebinary.clusters.v1.Cluster.LargestEntry
+	32, // 10: flytebinary.clusters.v1.Cluster.state_at:type_name -> google.protobuf.Timestamp
+	32, // 11: flytebinary.clusters.v1.Cluster.drain_until:type_name -> google.protobuf.Timestamp
+	3,  // 12: flytebinary.clusters.v1.Cluster.work:type_name -> flytebinary.clusters.v1.ClusterWork
+	30, // 13: flytebinary.clusters.v1.Cluster.given_labels:type_name -> flytebinary.clusters.v1.Cluster.GivenLabelsEntry
+	4,  // 14: flytebinary.clusters.v1.ClusterWork.projects:type_name -> flytebinary.clusters.v1.ProjectWork
+	32, // 15: flytebinary.clusters.v1.Credential.created_at:type_name -> google.protobuf.Timestamp
+	32, // 16: flytebinary.clusters.v1.Credential.revoked_at:type_name -> google.protobuf.Timestamp
+	32, // 17: flytebinary.clusters.v1.Credential.last_used_at:type_name -> google.protobuf.Timestamp
+	2,  // 18: flytebinary.clusters.v1.AddClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	2,  // 19: flytebinary.clusters.v1.ListClustersResponse.clusters:type_name -> flytebinary.clusters.v1.Cluster
+	5,  // 20: flytebinary.clusters.v1.IssueCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
+	5,  // 21: flytebinary.clusters.v1.RevokeCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
+	31, // 22: flytebinary.clusters.v1.Labels.values:type_name -> flytebinary.clusters.v1.Labels.ValuesEntry
+	14, // 23: flytebinary.clusters.v1.UpdateClusterRequest.labels:type_name -> flytebinary.clusters.v1.Labels
+	15, // 24: flytebinary.clusters.v1.UpdateClusterRequest.pools:type_name -> flytebinary.clusters.v1.Pools
+	2,  // 25: flytebinary.clusters.v1.UpdateClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	2,  // 26: flytebinary.clusters.v1.CordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	2,  // 27: flytebinary.clusters.v1.UncordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	33, // 28: flytebinary.clusters.v1.DrainClusterRequest.deadline:type_name -> google.protobuf.Duration
+	2,  // 29: flytebinary.clusters.v1.DrainClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	6,  // 30: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:input_type -> flytebinary.clusters.v1.AddClusterRequest
+	8,  // 31: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:input_type -> flytebinary.clusters.v1.ListClustersRequest
+	10, // 32: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:input_type -> flytebinary.clusters.v1.IssueCredentialRequest
+	12, // 33: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:input_type -> flytebinary.clusters.v1.RevokeCredentialRequest
+	16, // 34: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:input_type -> flytebinary.clusters.v1.UpdateClusterRequest
+	18, // 35: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:input_type -> flytebinary.clusters.v1.CordonClusterRequest
+	20, // 36: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:input_type -> flytebinary.clusters.v1.UncordonClusterRequest
+	22, // 37: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:input_type -> flytebinary.clusters.v1.DrainClusterRequest
+	24, // 38: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:input_type -> flytebinary.clusters.v1.RemoveClusterRequest
+	7,  // 39: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:output_type -> flytebinary.clusters.v1.AddClusterResponse
+	9,  // 40: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:output_type -> flytebinary.clusters.v1.ListClustersResponse
+	11, // 41: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:output_type -> flytebinary.clusters.v1.IssueCredentialResponse
+	13, // 42: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:output_type -> flytebinary.clusters.v1.RevokeCredentialResponse
+	17, // 43: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:output_type -> flytebinary.clusters.v1.UpdateClusterResponse
+	19, // 44: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:output_type -> flytebinary.clusters.v1.CordonClusterResponse
+	21, // 45: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:output_type -> flytebinary.clusters.v1.UncordonClusterResponse
+	23, // 46: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:output_type -> flytebinary.clusters.v1.DrainClusterResponse
+	25, // 47: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:output_type -> flytebinary.clusters.v1.RemoveClusterResponse
+	39, // [39:48] is the sub-list for method output_type
+	30, // [30:39] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_clusters_v1_clusters_proto_init() }
@@ -1094,13 +1910,14 @@ func file_flytebinary_clusters_v1_clusters_proto_init() {
 	if File_flytebinary_clusters_v1_clusters_proto != nil {
 		return
 	}
+	file_flytebinary_clusters_v1_clusters_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_clusters_v1_clusters_proto_rawDesc), len(file_flytebinary_clusters_v1_clusters_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   16,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -46,6 +46,18 @@ const (
 	// ClusterRegistryServiceRevokeCredentialProcedure is the fully-qualified name of the
 	// ClusterRegistryService's RevokeCredential RPC.
 	ClusterRegistryServiceRevokeCredentialProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/RevokeCredential"
+	// ClusterRegistryServiceUpdateClusterProcedure is the fully-qualified name of the
+	// ClusterRegistryService's UpdateCluster RPC.
+	ClusterRegistryServiceUpdateClusterProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/UpdateCluster"
+	// ClusterRegistryServiceCordonClusterProcedure is the fully-qualified name of the
+	// ClusterRegistryService's CordonCluster RPC.
+	ClusterRegistryServiceCordonClusterProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/CordonCluster"
+	// ClusterRegistryServiceUncordonClusterProcedure is the fully-qualified name of the
+	// ClusterRegistryService's UncordonCluster RPC.
+	ClusterRegistryServiceUncordonClusterProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/UncordonCluster"
+	// ClusterRegistryServiceDrainClusterProcedure is the fully-qualified name of the
+	// ClusterRegistryService's DrainCluster RPC.
+	ClusterRegistryServiceDrainClusterProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/DrainCluster"
 	// ClusterRegistryServiceRemoveClusterProcedure is the fully-qualified name of the
 	// ClusterRegistryService's RemoveCluster RPC.
 	ClusterRegistryServiceRemoveClusterProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/RemoveCluster"
@@ -63,7 +75,17 @@ type ClusterRegistryServiceClient interface {
 	IssueCredential(context.Context, *v1.IssueCredentialRequest) (*v1.IssueCredentialResponse, error)
 	// RevokeCredential ends a credential. Calls with it fail within seconds, and its streams end. One that has ended stays ended.
 	RevokeCredential(context.Context, *v1.RevokeCredentialRequest) (*v1.RevokeCredentialResponse, error)
-	// RemoveCluster ends all credentials of a cluster and forgets it. Work that is there is not moved.
+	// UpdateCluster changes the labels, the weight and the pools of a cluster. What the request does not name stays.
+	UpdateCluster(context.Context, *v1.UpdateClusterRequest) (*v1.UpdateClusterResponse, error)
+	// CordonCluster makes a cluster take no new work. What runs there continues.
+	CordonCluster(context.Context, *v1.CordonClusterRequest) (*v1.CordonClusterResponse, error)
+	// UncordonCluster makes a cluster take new work again, whether it was cordoned or is draining.
+	UncordonCluster(context.Context, *v1.UncordonClusterRequest) (*v1.UncordonClusterResponse, error)
+	// DrainCluster makes a cluster take no new work and lets what runs there end. With a deadline, attempts that are still there then are
+	// ended, and run again on other clusters.
+	DrainCluster(context.Context, *v1.DrainClusterRequest) (*v1.DrainClusterResponse, error)
+	// RemoveCluster ends all credentials of a cluster and forgets it. It is refused while work is there, unless it is forced: then attempts
+	// that run there are given up, and run again on other clusters.
 	RemoveCluster(context.Context, *v1.RemoveClusterRequest) (*v1.RemoveClusterResponse, error)
 }
 
@@ -104,6 +126,30 @@ func NewClusterRegistryServiceClient(httpClient connect.HTTPClient, baseURL stri
 			connect.WithSchema(clusterRegistryServiceMethods.ByName("RevokeCredential")),
 			connect.WithClientOptions(opts...),
 		),
+		updateCluster: connect.NewClient[v1.UpdateClusterRequest, v1.UpdateClusterResponse](
+			httpClient,
+			baseURL+ClusterRegistryServiceUpdateClusterProcedure,
+			connect.WithSchema(clusterRegistryServiceMethods.ByName("UpdateCluster")),
+			connect.WithClientOptions(opts...),
+		),
+		cordonCluster: connect.NewClient[v1.CordonClusterRequest, v1.CordonClusterResponse](
+			httpClient,
+			baseURL+ClusterRegistryServiceCordonClusterProcedure,
+			connect.WithSchema(clusterRegistryServiceMethods.ByName("CordonCluster")),
+			connect.WithClientOptions(opts...),
+		),
+		uncordonCluster: connect.NewClient[v1.UncordonClusterRequest, v1.UncordonClusterResponse](
+			httpClient,
+			baseURL+ClusterRegistryServiceUncordonClusterProcedure,
+			connect.WithSchema(clusterRegistryServiceMethods.ByName("UncordonCluster")),
+			connect.WithClientOptions(opts...),
+		),
+		drainCluster: connect.NewClient[v1.DrainClusterRequest, v1.DrainClusterResponse](
+			httpClient,
+			baseURL+ClusterRegistryServiceDrainClusterProcedure,
+			connect.WithSchema(clusterRegistryServiceMethods.ByName("DrainCluster")),
+			connect.WithClientOptions(opts...),
+		),
 		removeCluster: connect.NewClient[v1.RemoveClusterRequest, v1.RemoveClusterResponse](
 			httpClient,
 			baseURL+ClusterRegistryServiceRemoveClusterProcedure,
@@ -119,6 +165,10 @@ type clusterRegistryServiceClient struct {
 	listClusters     *connect.Client[v1.ListClustersRequest, v1.ListClustersResponse]
 	issueCredential  *connect.Client[v1.IssueCredentialRequest, v1.IssueCredentialResponse]
 	revokeCredential *connect.Client[v1.RevokeCredentialRequest, v1.RevokeCredentialResponse]
+	updateCluster    *connect.Client[v1.UpdateClusterRequest, v1.UpdateClusterResponse]
+	cordonCluster    *connect.Client[v1.CordonClusterRequest, v1.CordonClusterResponse]
+	uncordonCluster  *connect.Client[v1.UncordonClusterRequest, v1.UncordonClusterResponse]
+	drainCluster     *connect.Client[v1.DrainClusterRequest, v1.DrainClusterResponse]
 	removeCluster    *connect.Client[v1.RemoveClusterRequest, v1.RemoveClusterResponse]
 }
 
@@ -158,6 +208,42 @@ func (c *clusterRegistryServiceClient) RevokeCredential(ctx context.Context, req
 	return nil, err
 }
 
+// UpdateCluster calls flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster.
+func (c *clusterRegistryServiceClient) UpdateCluster(ctx context.Context, req *v1.UpdateClusterRequest) (*v1.UpdateClusterResponse, error) {
+	response, err := c.updateCluster.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// CordonCluster calls flytebinary.clusters.v1.ClusterRegistryService.CordonCluster.
+func (c *clusterRegistryServiceClient) CordonCluster(ctx context.Context, req *v1.CordonClusterRequest) (*v1.CordonClusterResponse, error) {
+	response, err := c.cordonCluster.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// UncordonCluster calls flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster.
+func (c *clusterRegistryServiceClient) UncordonCluster(ctx context.Context, req *v1.UncordonClusterRequest) (*v1.UncordonClusterResponse, error) {
+	response, err := c.uncordonCluster.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DrainCluster calls flytebinary.clusters.v1.ClusterRegistryService.DrainCluster.
+func (c *clusterRegistryServiceClient) DrainCluster(ctx context.Context, req *v1.DrainClusterRequest) (*v1.DrainClusterResponse, error) {
+	response, err := c.drainCluster.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // RemoveCluster calls flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster.
 func (c *clusterRegistryServiceClient) RemoveCluster(ctx context.Context, req *v1.RemoveClusterRequest) (*v1.RemoveClusterResponse, error) {
 	response, err := c.removeCluster.CallUnary(ctx, connect.NewRequest(req))
@@ -179,7 +265,17 @@ type ClusterRegistryServiceHandler interface {
 	IssueCredential(context.Context, *v1.IssueCredentialRequest) (*v1.IssueCredentialResponse, error)
 	// RevokeCredential ends a credential. Calls with it fail within seconds, and its streams end. One that has ended stays ended.
 	RevokeCredential(context.Context, *v1.RevokeCredentialRequest) (*v1.RevokeCredentialResponse, error)
-	// RemoveCluster ends all credentials of a cluster and forgets it. Work that is there is not moved.
+	// UpdateCluster changes the labels, the weight and the pools of a cluster. What the request does not name stays.
+	UpdateCluster(context.Context, *v1.UpdateClusterRequest) (*v1.UpdateClusterResponse, error)
+	// CordonCluster makes a cluster take no new work. What runs there continues.
+	CordonCluster(context.Context, *v1.CordonClusterRequest) (*v1.CordonClusterResponse, error)
+	// UncordonCluster makes a cluster take new work again, whether it was cordoned or is draining.
+	UncordonCluster(context.Context, *v1.UncordonClusterRequest) (*v1.UncordonClusterResponse, error)
+	// DrainCluster makes a cluster take no new work and lets what runs there end. With a deadline, attempts that are still there then are
+	// ended, and run again on other clusters.
+	DrainCluster(context.Context, *v1.DrainClusterRequest) (*v1.DrainClusterResponse, error)
+	// RemoveCluster ends all credentials of a cluster and forgets it. It is refused while work is there, unless it is forced: then attempts
+	// that run there are given up, and run again on other clusters.
 	RemoveCluster(context.Context, *v1.RemoveClusterRequest) (*v1.RemoveClusterResponse, error)
 }
 
@@ -215,6 +311,30 @@ func NewClusterRegistryServiceHandler(svc ClusterRegistryServiceHandler, opts ..
 		connect.WithSchema(clusterRegistryServiceMethods.ByName("RevokeCredential")),
 		connect.WithHandlerOptions(opts...),
 	)
+	clusterRegistryServiceUpdateClusterHandler := connect.NewUnaryHandlerSimple(
+		ClusterRegistryServiceUpdateClusterProcedure,
+		svc.UpdateCluster,
+		connect.WithSchema(clusterRegistryServiceMethods.ByName("UpdateCluster")),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterRegistryServiceCordonClusterHandler := connect.NewUnaryHandlerSimple(
+		ClusterRegistryServiceCordonClusterProcedure,
+		svc.CordonCluster,
+		connect.WithSchema(clusterRegistryServiceMethods.ByName("CordonCluster")),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterRegistryServiceUncordonClusterHandler := connect.NewUnaryHandlerSimple(
+		ClusterRegistryServiceUncordonClusterProcedure,
+		svc.UncordonCluster,
+		connect.WithSchema(clusterRegistryServiceMethods.ByName("UncordonCluster")),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterRegistryServiceDrainClusterHandler := connect.NewUnaryHandlerSimple(
+		ClusterRegistryServiceDrainClusterProcedure,
+		svc.DrainCluster,
+		connect.WithSchema(clusterRegistryServiceMethods.ByName("DrainCluster")),
+		connect.WithHandlerOptions(opts...),
+	)
 	clusterRegistryServiceRemoveClusterHandler := connect.NewUnaryHandlerSimple(
 		ClusterRegistryServiceRemoveClusterProcedure,
 		svc.RemoveCluster,
@@ -231,6 +351,14 @@ func NewClusterRegistryServiceHandler(svc ClusterRegistryServiceHandler, opts ..
 			clusterRegistryServiceIssueCredentialHandler.ServeHTTP(w, r)
 		case ClusterRegistryServiceRevokeCredentialProcedure:
 			clusterRegistryServiceRevokeCredentialHandler.ServeHTTP(w, r)
+		case ClusterRegistryServiceUpdateClusterProcedure:
+			clusterRegistryServiceUpdateClusterHandler.ServeHTTP(w, r)
+		case ClusterRegistryServiceCordonClusterProcedure:
+			clusterRegistryServiceCordonClusterHandler.ServeHTTP(w, r)
+		case ClusterRegistryServiceUncordonClusterProcedure:
+			clusterRegistryServiceUncordonClusterHandler.ServeHTTP(w, r)
+		case ClusterRegistryServiceDrainClusterProcedure:
+			clusterRegistryServiceDrainClusterHandler.ServeHTTP(w, r)
 		case ClusterRegistryServiceRemoveClusterProcedure:
 			clusterRegistryServiceRemoveClusterHandler.ServeHTTP(w, r)
 		default:
@@ -256,6 +384,22 @@ func (UnimplementedClusterRegistryServiceHandler) IssueCredential(context.Contex
 
 func (UnimplementedClusterRegistryServiceHandler) RevokeCredential(context.Context, *v1.RevokeCredentialRequest) (*v1.RevokeCredentialResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential is not implemented"))
+}
+
+func (UnimplementedClusterRegistryServiceHandler) UpdateCluster(context.Context, *v1.UpdateClusterRequest) (*v1.UpdateClusterResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster is not implemented"))
+}
+
+func (UnimplementedClusterRegistryServiceHandler) CordonCluster(context.Context, *v1.CordonClusterRequest) (*v1.CordonClusterResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.clusters.v1.ClusterRegistryService.CordonCluster is not implemented"))
+}
+
+func (UnimplementedClusterRegistryServiceHandler) UncordonCluster(context.Context, *v1.UncordonClusterRequest) (*v1.UncordonClusterResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster is not implemented"))
+}
+
+func (UnimplementedClusterRegistryServiceHandler) DrainCluster(context.Context, *v1.DrainClusterRequest) (*v1.DrainClusterResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.clusters.v1.ClusterRegistryService.DrainCluster is not implemented"))
 }
 
 func (UnimplementedClusterRegistryServiceHandler) RemoveCluster(context.Context, *v1.RemoveClusterRequest) (*v1.RemoveClusterResponse, error) {

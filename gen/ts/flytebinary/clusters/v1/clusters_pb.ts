@@ -7,15 +7,15 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file flytebinary/clusters/v1/clusters.proto.
  */
 export const file_flytebinary_clusters_v1_clusters: GenFile = /*@__PURE__*/
-  fileDesc("CiZmbHl0ZWJpbmFyeS9jbHVzdGVycy92MS9jbHVzdGVycy5wcm90bxIXZmx5dGViaW5hcnkuY2x1c3RlcnMudjEimQcKB0NsdXN0ZXISDAoEbmFtZRgBIAEoCRISCgpjcmVhdGVkX2J5GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKC2NyZWRlbnRpYWxzGAQgAygLMiMuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ3JlZGVudGlhbBI0CgVzdGF0ZRgFIAEoDjIlLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXJTdGF0ZRI2CgZoZWFsdGgYBiABKA4yJi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVySGVhbHRoEg4KBndlaWdodBgHIAEoDRINCgVwb29scxgIIAMoCRI8CgZsYWJlbHMYCSADKAsyLC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkxhYmVsc0VudHJ5Eg8KB3ZlcnNpb24YCiABKAkSEwoLY29udHJvbGxlcnMYCyABKA0SMAoMY29ubmVjdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdwbHVnaW5zGA4gAygJEhIKCnRhc2tfdHlwZXMYDyADKAkSFAoMYWNjZWxlcmF0b3JzGBAgAygJEkAKCGNhcGFjaXR5GBEgAygLMi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5DYXBhY2l0eUVudHJ5EjgKBGZyZWUYEiADKAsyKi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkZyZWVFbnRyeRI+CgdsYXJnZXN0GBMgAygLMi0uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5MYXJnZXN0RW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaKwoJRnJlZUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLgoMTGFyZ2VzdEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEizAEKCkNyZWRlbnRpYWwSCgoCaWQYASABKAkSDAoEaGludBgCIAEoCRISCgpjcmVhdGVkX2J5GAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiLAoRQWRkQ2x1c3RlclJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARggIlcKEkFkZENsdXN0ZXJSZXNwb25zZRIxCgdjbHVzdGVyGAEgASgLMiAuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3RlchIOCgZzZWNyZXQYAiABKAkiPQoTTGlzdENsdXN0ZXJzUmVxdWVzdBIXCgVsaW1pdBgBIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YAiABKAkiWQoUTGlzdENsdXN0ZXJzUmVzcG9uc2USMgoIY2x1c3RlcnMYASADKAsyIC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyEg0KBXRva2VuGAIgASgJIjQKFklzc3VlQ3JlZGVudGlhbFJlcXVlc3QSGgoHY2x1c3RlchgBIAEoCUIJukgGcgQQARggImIKF0lzc3VlQ3JlZGVudGlhbFJlc3BvbnNlEjcKCmNyZWRlbnRpYWwYASABKAsyIy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DcmVkZW50aWFsEg4KBnNlY3JldBgCIAEoCSIwChdSZXZva2VDcmVkZW50aWFsUmVxdWVzdBIVCgJpZBgBIAEoCUIJukgGcgQQARg/IlMKGFJldm9rZUNyZWRlbnRpYWxSZXNwb25zZRI3CgpjcmVkZW50aWFsGAEgASgLMiMuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ3JlZGVudGlhbCIvChRSZW1vdmVDbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCAiFwoVUmVtb3ZlQ2x1c3RlclJlc3BvbnNlKn4KDENsdXN0ZXJTdGF0ZRIdChlDTFVTVEVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTQ0xVU1RFUl9TVEFURV9SRUFEWRABEhoKFkNMVVNURVJfU1RBVEVfQ09SRE9ORUQQAhIaChZDTFVTVEVSX1NUQVRFX0RSQUlOSU5HEAMqZgoNQ2x1c3RlckhlYWx0aBIeChpDTFVTVEVSX0hFQUxUSF9VTlNQRUNJRklFRBAAEhwKGENMVVNURVJfSEVBTFRIX0NPTk5FQ1RFRBABEhcKE0NMVVNURVJfSEVBTFRIX0FXQVkQAjLQBAoWQ2x1c3RlclJlZ2lzdHJ5U2VydmljZRJlCgpBZGRDbHVzdGVyEiouZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQWRkQ2x1c3RlclJlcXVlc3QaKy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5BZGRDbHVzdGVyUmVzcG9uc2UScAoMTGlzdENsdXN0ZXJzEiwuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuTGlzdENsdXN0ZXJzUmVxdWVzdBotLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkxpc3RDbHVzdGVyc1Jlc3BvbnNlIgOQAgESdAoPSXNzdWVDcmVkZW50aWFsEi8uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuSXNzdWVDcmVkZW50aWFsUmVxdWVzdBowLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLklzc3VlQ3JlZGVudGlhbFJlc3BvbnNlEncKEFJldm9rZUNyZWRlbnRpYWwSMC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZXZva2VDcmVkZW50aWFsUmVxdWVzdBoxLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlJldm9rZUNyZWRlbnRpYWxSZXNwb25zZRJuCg1SZW1vdmVDbHVzdGVyEi0uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuUmVtb3ZlQ2x1c3RlclJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZW1vdmVDbHVzdGVyUmVzcG9uc2VCTVpLZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9jbHVzdGVycy92MTtjbHVzdGVyc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("CiZmbHl0ZWJpbmFyeS9jbHVzdGVycy92MS9jbHVzdGVycy5wcm90bxIXZmx5dGViaW5hcnkuY2x1c3RlcnMudjEizwkKB0NsdXN0ZXISDAoEbmFtZRgBIAEoCRISCgpjcmVhdGVkX2J5GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKC2NyZWRlbnRpYWxzGAQgAygLMiMuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ3JlZGVudGlhbBI0CgVzdGF0ZRgFIAEoDjIlLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXJTdGF0ZRI2CgZoZWFsdGgYBiABKA4yJi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVySGVhbHRoEg4KBndlaWdodBgHIAEoDRINCgVwb29scxgIIAMoCRI8CgZsYWJlbHMYCSADKAsyLC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkxhYmVsc0VudHJ5Eg8KB3ZlcnNpb24YCiABKAkSEwoLY29udHJvbGxlcnMYCyABKA0SMAoMY29ubmVjdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdwbHVnaW5zGA4gAygJEhIKCnRhc2tfdHlwZXMYDyADKAkSFAoMYWNjZWxlcmF0b3JzGBAgAygJEkAKCGNhcGFjaXR5GBEgAygLMi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5DYXBhY2l0eUVudHJ5EjgKBGZyZWUYEiADKAsyKi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkZyZWVFbnRyeRI+CgdsYXJnZXN0GBMgAygLMi0uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5MYXJnZXN0RW50cnkSEAoIc3RhdGVfYnkYFCABKAkSLAoIc3RhdGVfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN0YXRlX25vdGUYFiABKAkSLwoLZHJhaW5fdW50aWwYFyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKBHdvcmsYGCABKAsyJC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyV29yaxJHCgxnaXZlbl9sYWJlbHMYGSADKAsyMS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkdpdmVuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaKwoJRnJlZUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLgoMTGFyZ2VzdEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaMgoQR2l2ZW5MYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpYBCgtDbHVzdGVyV29yaxIPCgdhY3Rpb25zGAEgASgNEg8KB3BlbmRpbmcYAiABKA0SDgoGcXVldWVkGAMgASgNEg8KB3dvcmtlcnMYBCABKA0SDAoEYXBwcxgFIAEoDRI2Cghwcm9qZWN0cxgGIAMoCzIkLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlByb2plY3RXb3JrIi8KC1Byb2plY3RXb3JrEg8KB3Byb2plY3QYASABKAkSDwoHYWN0aW9ucxgCIAEoDSLMAQoKQ3JlZGVudGlhbBIKCgJpZBgBIAEoCRIMCgRoaW50GAIgASgJEhIKCmNyZWF0ZWRfYnkYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIsChFBZGRDbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCAiVwoSQWRkQ2x1c3RlclJlc3BvbnNlEjEKB2NsdXN0ZXIYASABKAsyIC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyEg4KBnNlY3JldBgCIAEoCSI9ChNMaXN0Q2x1c3RlcnNSZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjoBxINCgV0b2tlbhgCIAEoCSJZChRMaXN0Q2x1c3RlcnNSZXNwb25zZRIyCghjbHVzdGVycxgBIAMoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXISDQoFdG9rZW4YAiABKAkiNAoWSXNzdWVDcmVkZW50aWFsUmVxdWVzdBIaCgdjbHVzdGVyGAEgASgJQgm6SAZyBBABGCAiYgoXSXNzdWVDcmVkZW50aWFsUmVzcG9uc2USNwoKY3JlZGVudGlhbBgBIAEoCzIjLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNyZWRlbnRpYWwSDgoGc2VjcmV0GAIgASgJIjAKF1Jldm9rZUNyZWRlbnRpYWxSZXF1ZXN0EhUKAmlkGAEgASgJQgm6SAZyBBABGD8iUwoYUmV2b2tlQ3JlZGVudGlhbFJlc3BvbnNlEjcKCmNyZWRlbnRpYWwYASABKAsyIy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DcmVkZW50aWFsIo0BCgZMYWJlbHMSVAoGdmFsdWVzGAEgAygLMisuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuTGFiZWxzLlZhbHVlc0VudHJ5Qhe6SBSaAREQQCIHcgUQARj9ASoEcgIYPxotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkwKBVBvb2xzEkMKBW5hbWVzGAEgAygJQjS6SDGSAS4QQBgBIihyJhABGD8yIF5bYS16MC05XShbLWEtejAtOS5dKlthLXowLTldKT8kIrkBChRVcGRhdGVDbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCASLwoGbGFiZWxzGAIgASgLMh8uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuTGFiZWxzEh0KBndlaWdodBgDIAEoDUIIukgFKgMY6AdIAIgBARItCgVwb29scxgEIAEoCzIeLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlBvb2xzQgkKB193ZWlnaHQiSgoVVXBkYXRlQ2x1c3RlclJlc3BvbnNlEjEKB2NsdXN0ZXIYASABKAsyIC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyIkcKFENvcmRvbkNsdXN0ZXJSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYIBIWCgRub3RlGAIgASgJQgi6SAVyAxj0AyJKChVDb3Jkb25DbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIiMQoWVW5jb3Jkb25DbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCAiTAoXVW5jb3Jkb25DbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIihAEKE0RyYWluQ2x1c3RlclJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARggEhYKBG5vdGUYAiABKAlCCLpIBXIDGPQDEjwKCGRlYWRsaW5lGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg+6SAyqAQkiBQiAmp4BMgAiSQoURHJhaW5DbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIiPgoUUmVtb3ZlQ2x1c3RlclJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARggEg0KBWZvcmNlGAIgASgIIhcKFVJlbW92ZUNsdXN0ZXJSZXNwb25zZSp+CgxDbHVzdGVyU3RhdGUSHQoZQ0xVU1RFUl9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0NMVVNURVJfU1RBVEVfUkVBRFkQARIaChZDTFVTVEVSX1NUQVRFX0NPUkRPTkVEEAISGgoWQ0xVU1RFUl9TVEFURV9EUkFJTklORxADKmYKDUNsdXN0ZXJIZWFsdGgSHgoaQ0xVU1RFUl9IRUFMVEhfVU5TUEVDSUZJRUQQABIcChhDTFVTVEVSX0hFQUxUSF9DT05ORUNURUQQARIXChNDTFVTVEVSX0hFQUxUSF9BV0FZEAIykwgKFkNsdXN0ZXJSZWdpc3RyeVNlcnZpY2USZQoKQWRkQ2x1c3RlchIqLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkFkZENsdXN0ZXJSZXF1ZXN0GisuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQWRkQ2x1c3RlclJlc3BvbnNlEnAKDExpc3RDbHVzdGVycxIsLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkxpc3RDbHVzdGVyc1JlcXVlc3QaLS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5MaXN0Q2x1c3RlcnNSZXNwb25zZSIDkAIBEnQKD0lzc3VlQ3JlZGVudGlhbBIvLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLklzc3VlQ3JlZGVudGlhbFJlcXVlc3QaMC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5Jc3N1ZUNyZWRlbnRpYWxSZXNwb25zZRJ3ChBSZXZva2VDcmVkZW50aWFsEjAuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuUmV2b2tlQ3JlZGVudGlhbFJlcXVlc3QaMS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZXZva2VDcmVkZW50aWFsUmVzcG9uc2USbgoNVXBkYXRlQ2x1c3RlchItLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlVwZGF0ZUNsdXN0ZXJSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuVXBkYXRlQ2x1c3RlclJlc3BvbnNlEm4KDUNvcmRvbkNsdXN0ZXISLS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5Db3Jkb25DbHVzdGVyUmVxdWVzdBouLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNvcmRvbkNsdXN0ZXJSZXNwb25zZRJ0Cg9VbmNvcmRvbkNsdXN0ZXISLy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5VbmNvcmRvbkNsdXN0ZXJSZXF1ZXN0GjAuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuVW5jb3Jkb25DbHVzdGVyUmVzcG9uc2USawoMRHJhaW5DbHVzdGVyEiwuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuRHJhaW5DbHVzdGVyUmVxdWVzdBotLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkRyYWluQ2x1c3RlclJlc3BvbnNlEm4KDVJlbW92ZUNsdXN0ZXISLS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZW1vdmVDbHVzdGVyUmVxdWVzdBouLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlJlbW92ZUNsdXN0ZXJSZXNwb25zZUJNWktnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2NsdXN0ZXJzL3YxO2NsdXN0ZXJzdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Cluster is a registered cluster.
@@ -156,6 +156,48 @@ export type Cluster = Message<"flytebinary.clusters.v1.Cluster"> & {
    * @generated from field: map<string, int64> largest = 19;
    */
   largest: { [key: string]: bigint };
+
+  /**
+   * Who set its state; empty if nobody has.
+   *
+   * @generated from field: string state_by = 20;
+   */
+  stateBy: string;
+
+  /**
+   * When its state was set; unset if nobody has.
+   *
+   * @generated from field: google.protobuf.Timestamp state_at = 21;
+   */
+  stateAt?: Timestamp | undefined;
+
+  /**
+   * Why its state was set.
+   *
+   * @generated from field: string state_note = 22;
+   */
+  stateNote: string;
+
+  /**
+   * Of a cluster that is draining: when attempts that are still there are ended; unset for never.
+   *
+   * @generated from field: google.protobuf.Timestamp drain_until = 23;
+   */
+  drainUntil?: Timestamp | undefined;
+
+  /**
+   * What is there now.
+   *
+   * @generated from field: flytebinary.clusters.v1.ClusterWork work = 24;
+   */
+  work?: ClusterWork | undefined;
+
+  /**
+   * The labels that operators gave it.
+   *
+   * @generated from field: map<string, string> given_labels = 25;
+   */
+  givenLabels: { [key: string]: string };
 };
 
 /**
@@ -164,6 +206,90 @@ export type Cluster = Message<"flytebinary.clusters.v1.Cluster"> & {
  */
 export const ClusterSchema: GenMessage<Cluster> = /*@__PURE__*/
   messageDesc(file_flytebinary_clusters_v1_clusters, 0);
+
+/**
+ * ClusterWork is the work of a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.ClusterWork
+ */
+export type ClusterWork = Message<"flytebinary.clusters.v1.ClusterWork"> & {
+  /**
+   * Attempts that run there, or are about to.
+   *
+   * @generated from field: uint32 actions = 1;
+   */
+  actions: number;
+
+  /**
+   * Those of them that have not begun.
+   *
+   * @generated from field: uint32 pending = 2;
+   */
+  pending: number;
+
+  /**
+   * Actions that wait in a queue of the cluster.
+   *
+   * @generated from field: uint32 queued = 3;
+   */
+  queued: number;
+
+  /**
+   * Workers of reusable environments.
+   *
+   * @generated from field: uint32 workers = 4;
+   */
+  workers: number;
+
+  /**
+   * Apps that are placed there and not stopped.
+   *
+   * @generated from field: uint32 apps = 5;
+   */
+  apps: number;
+
+  /**
+   * The projects with the most attempts there, at most 5.
+   *
+   * @generated from field: repeated flytebinary.clusters.v1.ProjectWork projects = 6;
+   */
+  projects: ProjectWork[];
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.ClusterWork.
+ * Use `create(ClusterWorkSchema)` to create a new message.
+ */
+export const ClusterWorkSchema: GenMessage<ClusterWork> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 1);
+
+/**
+ * ProjectWork is what a project has on a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.ProjectWork
+ */
+export type ProjectWork = Message<"flytebinary.clusters.v1.ProjectWork"> & {
+  /**
+   * The project.
+   *
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * Its attempts.
+   *
+   * @generated from field: uint32 actions = 2;
+   */
+  actions: number;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.ProjectWork.
+ * Use `create(ProjectWorkSchema)` to create a new message.
+ */
+export const ProjectWorkSchema: GenMessage<ProjectWork> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 2);
 
 /**
  * Credential is a credential of the controller of a cluster.
@@ -219,7 +345,7 @@ export type Credential = Message<"flytebinary.clusters.v1.Credential"> & {
  * Use `create(CredentialSchema)` to create a new message.
  */
 export const CredentialSchema: GenMessage<Credential> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 1);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 3);
 
 /**
  * AddClusterRequest names a new cluster.
@@ -240,7 +366,7 @@ export type AddClusterRequest = Message<"flytebinary.clusters.v1.AddClusterReque
  * Use `create(AddClusterRequestSchema)` to create a new message.
  */
 export const AddClusterRequestSchema: GenMessage<AddClusterRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 2);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 4);
 
 /**
  * AddClusterResponse has the cluster and its first credential.
@@ -268,7 +394,7 @@ export type AddClusterResponse = Message<"flytebinary.clusters.v1.AddClusterResp
  * Use `create(AddClusterResponseSchema)` to create a new message.
  */
 export const AddClusterResponseSchema: GenMessage<AddClusterResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 3);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 5);
 
 /**
  * ListClustersRequest asks for a page of clusters.
@@ -296,7 +422,7 @@ export type ListClustersRequest = Message<"flytebinary.clusters.v1.ListClustersR
  * Use `create(ListClustersRequestSchema)` to create a new message.
  */
 export const ListClustersRequestSchema: GenMessage<ListClustersRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 4);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 6);
 
 /**
  * ListClustersResponse is a page of clusters.
@@ -324,7 +450,7 @@ export type ListClustersResponse = Message<"flytebinary.clusters.v1.ListClusters
  * Use `create(ListClustersResponseSchema)` to create a new message.
  */
 export const ListClustersResponseSchema: GenMessage<ListClustersResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 5);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 7);
 
 /**
  * IssueCredentialRequest names the cluster that gets a credential.
@@ -345,7 +471,7 @@ export type IssueCredentialRequest = Message<"flytebinary.clusters.v1.IssueCrede
  * Use `create(IssueCredentialRequestSchema)` to create a new message.
  */
 export const IssueCredentialRequestSchema: GenMessage<IssueCredentialRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 6);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 8);
 
 /**
  * IssueCredentialResponse has the new credential.
@@ -373,7 +499,7 @@ export type IssueCredentialResponse = Message<"flytebinary.clusters.v1.IssueCred
  * Use `create(IssueCredentialResponseSchema)` to create a new message.
  */
 export const IssueCredentialResponseSchema: GenMessage<IssueCredentialResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 7);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 9);
 
 /**
  * RevokeCredentialRequest names a credential.
@@ -394,7 +520,7 @@ export type RevokeCredentialRequest = Message<"flytebinary.clusters.v1.RevokeCre
  * Use `create(RevokeCredentialRequestSchema)` to create a new message.
  */
 export const RevokeCredentialRequestSchema: GenMessage<RevokeCredentialRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 8);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 10);
 
 /**
  * RevokeCredentialResponse has the credential that has ended.
@@ -415,7 +541,259 @@ export type RevokeCredentialResponse = Message<"flytebinary.clusters.v1.RevokeCr
  * Use `create(RevokeCredentialResponseSchema)` to create a new message.
  */
 export const RevokeCredentialResponseSchema: GenMessage<RevokeCredentialResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 9);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 11);
+
+/**
+ * Labels are labels of a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.Labels
+ */
+export type Labels = Message<"flytebinary.clusters.v1.Labels"> & {
+  /**
+   * Their values by key.
+   *
+   * @generated from field: map<string, string> values = 1;
+   */
+  values: { [key: string]: string };
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.Labels.
+ * Use `create(LabelsSchema)` to create a new message.
+ */
+export const LabelsSchema: GenMessage<Labels> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 12);
+
+/**
+ * Pools are the cluster pools that a cluster belongs to.
+ *
+ * @generated from message flytebinary.clusters.v1.Pools
+ */
+export type Pools = Message<"flytebinary.clusters.v1.Pools"> & {
+  /**
+   * Their names.
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.Pools.
+ * Use `create(PoolsSchema)` to create a new message.
+ */
+export const PoolsSchema: GenMessage<Pools> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 13);
+
+/**
+ * UpdateClusterRequest says what to change of a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.UpdateClusterRequest
+ */
+export type UpdateClusterRequest = Message<"flytebinary.clusters.v1.UpdateClusterRequest"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its new labels, in place of all that operators gave it; unset leaves them.
+   *
+   * @generated from field: flytebinary.clusters.v1.Labels labels = 2;
+   */
+  labels?: Labels | undefined;
+
+  /**
+   * Its new weight; unset leaves it.
+   *
+   * @generated from field: optional uint32 weight = 3;
+   */
+  weight?: number | undefined;
+
+  /**
+   * Its new pools, in place of all; unset leaves them.
+   *
+   * @generated from field: flytebinary.clusters.v1.Pools pools = 4;
+   */
+  pools?: Pools | undefined;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.UpdateClusterRequest.
+ * Use `create(UpdateClusterRequestSchema)` to create a new message.
+ */
+export const UpdateClusterRequestSchema: GenMessage<UpdateClusterRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 14);
+
+/**
+ * UpdateClusterResponse has the cluster as it is now.
+ *
+ * @generated from message flytebinary.clusters.v1.UpdateClusterResponse
+ */
+export type UpdateClusterResponse = Message<"flytebinary.clusters.v1.UpdateClusterResponse"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: flytebinary.clusters.v1.Cluster cluster = 1;
+   */
+  cluster?: Cluster | undefined;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.UpdateClusterResponse.
+ * Use `create(UpdateClusterResponseSchema)` to create a new message.
+ */
+export const UpdateClusterResponseSchema: GenMessage<UpdateClusterResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 15);
+
+/**
+ * CordonClusterRequest names a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.CordonClusterRequest
+ */
+export type CordonClusterRequest = Message<"flytebinary.clusters.v1.CordonClusterRequest"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Why, for those who see it.
+   *
+   * @generated from field: string note = 2;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.CordonClusterRequest.
+ * Use `create(CordonClusterRequestSchema)` to create a new message.
+ */
+export const CordonClusterRequestSchema: GenMessage<CordonClusterRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 16);
+
+/**
+ * CordonClusterResponse has the cluster as it is now.
+ *
+ * @generated from message flytebinary.clusters.v1.CordonClusterResponse
+ */
+export type CordonClusterResponse = Message<"flytebinary.clusters.v1.CordonClusterResponse"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: flytebinary.clusters.v1.Cluster cluster = 1;
+   */
+  cluster?: Cluster | undefined;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.CordonClusterResponse.
+ * Use `create(CordonClusterResponseSchema)` to create a new message.
+ */
+export const CordonClusterResponseSchema: GenMessage<CordonClusterResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 17);
+
+/**
+ * UncordonClusterRequest names a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.UncordonClusterRequest
+ */
+export type UncordonClusterRequest = Message<"flytebinary.clusters.v1.UncordonClusterRequest"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.UncordonClusterRequest.
+ * Use `create(UncordonClusterRequestSchema)` to create a new message.
+ */
+export const UncordonClusterRequestSchema: GenMessage<UncordonClusterRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 18);
+
+/**
+ * UncordonClusterResponse has the cluster as it is now.
+ *
+ * @generated from message flytebinary.clusters.v1.UncordonClusterResponse
+ */
+export type UncordonClusterResponse = Message<"flytebinary.clusters.v1.UncordonClusterResponse"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: flytebinary.clusters.v1.Cluster cluster = 1;
+   */
+  cluster?: Cluster | undefined;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.UncordonClusterResponse.
+ * Use `create(UncordonClusterResponseSchema)` to create a new message.
+ */
+export const UncordonClusterResponseSchema: GenMessage<UncordonClusterResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 19);
+
+/**
+ * DrainClusterRequest names a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.DrainClusterRequest
+ */
+export type DrainClusterRequest = Message<"flytebinary.clusters.v1.DrainClusterRequest"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Why, for those who see it.
+   *
+   * @generated from field: string note = 2;
+   */
+  note: string;
+
+  /**
+   * How long attempts may still run there; unset means until they end.
+   *
+   * @generated from field: google.protobuf.Duration deadline = 3;
+   */
+  deadline?: Duration | undefined;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.DrainClusterRequest.
+ * Use `create(DrainClusterRequestSchema)` to create a new message.
+ */
+export const DrainClusterRequestSchema: GenMessage<DrainClusterRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 20);
+
+/**
+ * DrainClusterResponse has the cluster as it is now.
+ *
+ * @generated from message flytebinary.clusters.v1.DrainClusterResponse
+ */
+export type DrainClusterResponse = Message<"flytebinary.clusters.v1.DrainClusterResponse"> & {
+  /**
+   * The cluster, with what is left there.
+   *
+   * @generated from field: flytebinary.clusters.v1.Cluster cluster = 1;
+   */
+  cluster?: Cluster | undefined;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.DrainClusterResponse.
+ * Use `create(DrainClusterResponseSchema)` to create a new message.
+ */
+export const DrainClusterResponseSchema: GenMessage<DrainClusterResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 21);
 
 /**
  * RemoveClusterRequest names a cluster.
@@ -429,6 +807,13 @@ export type RemoveClusterRequest = Message<"flytebinary.clusters.v1.RemoveCluste
    * @generated from field: string name = 1;
    */
   name: string;
+
+  /**
+   * Remove it although work is there.
+   *
+   * @generated from field: bool force = 2;
+   */
+  force: boolean;
 };
 
 /**
@@ -436,7 +821,7 @@ export type RemoveClusterRequest = Message<"flytebinary.clusters.v1.RemoveCluste
  * Use `create(RemoveClusterRequestSchema)` to create a new message.
  */
 export const RemoveClusterRequestSchema: GenMessage<RemoveClusterRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 10);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 22);
 
 /**
  * RemoveClusterResponse is empty.
@@ -451,7 +836,7 @@ export type RemoveClusterResponse = Message<"flytebinary.clusters.v1.RemoveClust
  * Use `create(RemoveClusterResponseSchema)` to create a new message.
  */
 export const RemoveClusterResponseSchema: GenMessage<RemoveClusterResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 11);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 23);
 
 /**
  * ClusterState is what operators want of a cluster.
@@ -576,7 +961,49 @@ export const ClusterRegistryService: GenService<{
     output: typeof RevokeCredentialResponseSchema;
   },
   /**
-   * RemoveCluster ends all credentials of a cluster and forgets it. Work that is there is not moved.
+   * UpdateCluster changes the labels, the weight and the pools of a cluster. What the request does not name stays.
+   *
+   * @generated from rpc flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster
+   */
+  updateCluster: {
+    methodKind: "unary";
+    input: typeof UpdateClusterRequestSchema;
+    output: typeof UpdateClusterResponseSchema;
+  },
+  /**
+   * CordonCluster makes a cluster take no new work. What runs there continues.
+   *
+   * @generated from rpc flytebinary.clusters.v1.ClusterRegistryService.CordonCluster
+   */
+  cordonCluster: {
+    methodKind: "unary";
+    input: typeof CordonClusterRequestSchema;
+    output: typeof CordonClusterResponseSchema;
+  },
+  /**
+   * UncordonCluster makes a cluster take new work again, whether it was cordoned or is draining.
+   *
+   * @generated from rpc flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster
+   */
+  uncordonCluster: {
+    methodKind: "unary";
+    input: typeof UncordonClusterRequestSchema;
+    output: typeof UncordonClusterResponseSchema;
+  },
+  /**
+   * DrainCluster makes a cluster take no new work and lets what runs there end. With a deadline, attempts that are still there then are
+   * ended, and run again on other clusters.
+   *
+   * @generated from rpc flytebinary.clusters.v1.ClusterRegistryService.DrainCluster
+   */
+  drainCluster: {
+    methodKind: "unary";
+    input: typeof DrainClusterRequestSchema;
+    output: typeof DrainClusterResponseSchema;
+  },
+  /**
+   * RemoveCluster ends all credentials of a cluster and forgets it. It is refused while work is there, unless it is forced: then attempts
+   * that run there are given up, and run again on other clusters.
    *
    * @generated from rpc flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster
    */
