@@ -32,8 +32,10 @@ type Deps struct {
 	Listener *pgdb.Listener
 	// Version is the version of this program; empty for one that was built without.
 	Version string
-	Clock   clock.Clock
-	Logger  zerolog.Logger
+	// Work counts what clusters have to do; nil means that it is not known.
+	Work   Counter
+	Clock  clock.Clock
+	Logger zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }

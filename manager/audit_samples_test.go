@@ -88,8 +88,12 @@ var samples = map[string]sample{
 	registry + "RevokeCredential": {
 		given: []string{registry + "AddCluster", registry + "IssueCredential"}, id: "credential", body: `{"id": "$ID"}`,
 	},
-	registry + "RemoveCluster": {given: []string{registry + "AddCluster"}, body: `{"name": "NAME"}`},
-	keys + "RevokeKey":         {given: []string{keys + "CreateKey"}, id: "key", body: `{"id": "$ID"}`},
+	registry + "CordonCluster":   {given: []string{registry + "AddCluster"}, body: `{"name": "NAME", "note": "broken"}`},
+	registry + "DrainCluster":    {given: []string{registry + "AddCluster"}, body: `{"name": "NAME", "deadline": "3600s"}`},
+	registry + "UncordonCluster": {given: []string{registry + "AddCluster"}, body: `{"name": "NAME"}`},
+	registry + "UpdateCluster":   {given: []string{registry + "AddCluster"}, body: `{"name": "NAME", "weight": 2}`},
+	registry + "RemoveCluster":   {given: []string{registry + "AddCluster"}, body: `{"name": "NAME"}`},
+	keys + "RevokeKey":           {given: []string{keys + "CreateKey"}, id: "key", body: `{"id": "$ID"}`},
 
 	accounts + "CreateAccount":  {body: `{"account": {"name": "NAME"}, "password": "correct horse"}`},
 	accounts + "UpdateAccount":  {given: []string{accounts + "CreateAccount"}, body: `{"account": {"name": "NAME", "email": "new@example.com"}}`},

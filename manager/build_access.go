@@ -46,13 +46,14 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 // is closed to everybody else there.
 func buildClusters(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := clusters.New(clusters.Deps{
-		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Work: newClusterWork(p.pool), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err
 	}
 	service.Mount(p.mux)
 	p.mux.Trust(service.Authenticator())
+	p.clusters = service
 	return service, nil
 }
 

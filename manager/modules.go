@@ -18,7 +18,7 @@ func modules() lifecycle.Modules[*process] {
 		// The API.
 		{Name: "cache", Needs: []string{"database", "storage"}, Build: buildCache},
 		{Name: "artifacts", Needs: []string{"database", "storage"}, Build: buildArtifacts},
-		{Name: "runs", Needs: []string{"access", "database", "storage", "cache", "artifacts"}, Build: buildRuns},
+		{Name: "runs", Needs: []string{"access", "clusters", "database", "storage", "cache", "artifacts"}, Build: buildRuns},
 		{Name: "secret", After: []string{"kubernetes"}, Build: buildSecret},
 		{Name: "notifications", Needs: []string{"database", "runs"}, Build: buildNotifications},
 		{Name: "triggers", Needs: []string{"database", "runs", "artifacts"}, Build: buildTriggers},

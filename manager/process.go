@@ -13,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/apps/gateway"
+	"github.com/flyte-binary/flyte-binary/clusters"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
@@ -63,6 +64,7 @@ type process struct {
 	executor     *executor.Service
 	gateway      *gateway.Service
 	access       *access.Service
+	clusters     *clusters.Service
 	console      http.Handler
 	port         *port.Port
 

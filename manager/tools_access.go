@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/access"
 	"github.com/flyte-binary/flyte-binary/clusters"
+	"github.com/flyte-binary/flyte-binary/clusters/states"
 	clusterstore "github.com/flyte-binary/flyte-binary/clusters/store"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -29,6 +30,7 @@ func OpenAccess(ctx context.Context, c configuration.Config, log zerolog.Logger)
 // ClusterTools are the registry of clusters for the command line. What it changes is recorded.
 type ClusterTools struct {
 	Registry *clusters.Registry
+	States   *states.Reader
 	Access   *access.Tools
 }
 
@@ -38,7 +40,10 @@ func OpenClusters(ctx context.Context, c configuration.Config, log zerolog.Logge
 	if err != nil {
 		return ClusterTools{}, nil, err
 	}
-	return ClusterTools{clusters.NewRegistry(clusterstore.New(pool), clock.System{}), recorded}, pool.Close, nil
+	rows := clusterstore.New(pool)
+	return ClusterTools{
+		Registry: clusters.NewRegistry(rows, newClusterWork(pool), clock.System{}), States: states.NewReader(rows, clock.System{}.Now), Access: recorded,
+	}, pool.Close, nil
 }
 
 func openTools(ctx context.Context, c configuration.Config, log zerolog.Logger) (*access.Tools, *pgxpool.Pool, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/reclaim"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/stored"
@@ -52,6 +53,8 @@ type Config struct {
 	Artifacts artifactlink.Config `config:"artifacts"`
 	// Watch tunes the streams.
 	Watch watch.Config `config:"watch"`
+	// Clusters says when work is taken back from a cluster that is away.
+	Clusters reclaim.Config `config:"clusters"`
 	// Retention deletes old runs.
 	Retention retention.Config `config:"retention"`
 	// Tracked stores runs that clients execute and report.
@@ -81,6 +84,7 @@ func DefaultConfig() Config {
 		Cache:           cachelink.DefaultConfig(),
 		Artifacts:       artifactlink.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
+		Clusters:        reclaim.DefaultConfig(),
 		Retention:       retention.DefaultConfig(),
 		Tracked:         tracked.DefaultConfig(),
 		Images:          images.DefaultConfig(),
@@ -113,6 +117,7 @@ func (c Config) Validate() error {
 	found.Section("queues", queues.Validate(c.Queues))
 	found.Section("assignments", c.Assignments.Validate())
 	found.Section("timers", c.Timers.Validate())
+	found.Section("clusters", c.Clusters.Validate())
 	found.Section("retention", c.Retention.Validate())
 	found.Section("webhooks", c.Webhooks.Validate())
 	found.Section("cache", c.Cache.Validate())

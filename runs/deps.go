@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
+	"github.com/flyte-binary/flyte-binary/runs/reclaim"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
@@ -71,6 +72,7 @@ type Deps struct {
 	Images    images.Catalog
 	Peers     Peers
 	Launch    Launch
+	Lost      Lost
 	Outbox    Outbox
 	Retention Retention
 	// Records are the audit records of calls; nil means that none is committed with what it is of.
@@ -110,6 +112,14 @@ type Launch struct {
 	// WorkerPools says that workers run the tasks of reusable environments. Otherwise executors do, each attempt in a pod of its
 	// own.
 	WorkerPools bool
+}
+
+// Lost says what is taken back from clusters that cannot end it.
+type Lost struct {
+	// Clusters says what is known about each cluster; nil means that nothing is taken back from any.
+	Clusters reclaim.Clusters
+	// MaxSystemFailures is how many attempts the system may lose of one action, in addition to the task's own retries.
+	MaxSystemFailures int32
 }
 
 // Outbox says what the writer records for those who are notified of changes.

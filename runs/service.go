@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/reclaim"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
@@ -94,6 +95,9 @@ func New(config Config, deps Deps) (*Service, error) {
 		{Name: "retention", Part: l.retention},
 		{Name: "stored bytes", Part: l.measurer},
 	}
+	if l.reclaim != nil {
+		parts = append(parts, lifecycle.Named{Name: "reclaim", Part: l.reclaim})
+	}
 	if l.tracked != nil {
 		parts = append(parts, lifecycle.Named{Name: "tracked runs", Part: l.tracked})
 	}
@@ -127,6 +131,7 @@ type loops struct {
 	admission *admission.Loop
 	cache     *cachelink.Cache
 	timers    *timers.Loop
+	reclaim   *reclaim.Loop // may be nil
 	webhooks  *webhook.Loop
 	callbacks *webhook.Callbacks
 	artifacts *artifactLoops
@@ -178,6 +183,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 		Starter: builtin.New(deps.Blobs, l.live, logger), Leases: leases, Signals: timerSignals{l.feed.Subscribe(), deps.Clock},
 		Clock: deps.Clock, Logger: logger,
 	})
+	l.reclaim = newReclaim(config, deps, l, leases, logger)
 	list := worklists.NewWebhooks(deps.Pool)
 	tokens := webhook.NewTokens(config.Webhooks.SigningKey, list)
 	l.callbacks = &webhook.Callbacks{Tokens: tokens, Conditions: list, Signal: l.writer, Clock: deps.Clock, Logger: logger}

@@ -87,3 +87,18 @@ func (s *Store) Silence(ctx context.Context, since time.Time) ([]string, error) 
 	}
 	return names, nil
 }
+
+// OnClusters counts the apps that are not in a desired state, by their cluster.
+func (s *Store) OnClusters(ctx context.Context, stopped int16) (map[string]int, error) {
+	rows, err := s.pool.Query(ctx, `SELECT cluster, count(*) FROM apps WHERE desired_state <> $1 GROUP BY cluster`, stopped)
+	if err != nil {
+		return nil, fmt.Errorf("count the apps of clusters: %w", err)
+	}
+	found := map[string]int{}
+	var cluster string
+	var n int
+	if _, err := pgx.ForEachRow(rows, []any{&cluster, &n}, func() error { found[cluster] = n; return nil }); err != nil {
+		return nil, fmt.Errorf("count the apps of clusters: %w", err)
+	}
+	return found, nil
+}

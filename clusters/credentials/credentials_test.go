@@ -53,7 +53,7 @@ func (a *away) ByHash(ctx context.Context, hash []byte) (store.Credential, error
 func TestALifeOfACredential(t *testing.T) {
 	clk := clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	rows := store.New(pgtest.Schemas(t, store.Schema()))
-	registry := clusters.NewRegistry(rows, clk)
+	registry := clusters.NewRegistry(rows, nil, clk)
 	source := &away{Store: rows}
 	all := credentials.New(source, clk, zerolog.Nop())
 
@@ -113,11 +113,11 @@ func TestALifeOfACredential(t *testing.T) {
 	// A notification needs no wait.
 	_, err = all.Authenticate(t.Context(), with(second.Secret))
 	require.NoError(t, err)
-	require.NoError(t, registry.Remove(t.Context(), "east"))
+	require.NoError(t, registry.Remove(t.Context(), "east", false))
 	all.Forget()
 	_, err = all.Authenticate(t.Context(), with(second.Secret))
 	require.Equal(t, rpc.KindUnauthenticated, rpc.KindOf(err))
-	require.Equal(t, rpc.KindNotFound, rpc.KindOf(registry.Remove(t.Context(), "east")))
+	require.Equal(t, rpc.KindNotFound, rpc.KindOf(registry.Remove(t.Context(), "east", false)))
 	_, err = registry.Issue(t.Context(), "east", "ada")
 	require.Equal(t, rpc.KindNotFound, rpc.KindOf(err))
 	_, err = registry.Revoke(t.Context(), "cred-none")
@@ -127,7 +127,7 @@ func TestALifeOfACredential(t *testing.T) {
 func TestUseAndNumberOfCredentials(t *testing.T) {
 	clk := clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	rows := store.New(pgtest.Schemas(t, store.Schema()))
-	registry := clusters.NewRegistry(rows, clk)
+	registry := clusters.NewRegistry(rows, nil, clk)
 	_, first, err := registry.Add(t.Context(), "east", "ada")
 	require.NoError(t, err)
 	all := credentials.New(rows, clk, zerolog.Nop())

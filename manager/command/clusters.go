@@ -37,7 +37,7 @@ func clustersCommand() *cobra.Command {
 			"server." + readMore(clustersPage),
 		Example: "  flyte-binary clusters add east --config flyte.yaml",
 	}
-	command.AddCommand(clustersAdd(), clustersList(), clustersIssue(), clustersRevoke(), clustersRemove())
+	command.AddCommand(clustersAdd(), clustersList(), clustersIssue(), clustersRevoke(), clustersCordon(), clustersUncordon(), clustersDrain(), clustersSet(), clustersRemove())
 	return command
 }
 
@@ -83,9 +83,13 @@ func clustersList() *cobra.Command {
 		RunE: func(command *cobra.Command, _ []string) error {
 			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
 				found, err := tools.Registry.List(ctx, "", listedClusters)
+				if err != nil {
+					return err
+				}
+				known, err := tools.States.All(ctx)
 				out := command.OutOrStdout()
 				for _, one := range found {
-					fmt.Fprintf(out, "%s  added %s by %s\n", one.Name, one.CreatedAt.UTC().Format(time.DateOnly), one.CreatedBy)
+					fmt.Fprintf(out, "%s  added %s by %s%s\n", one.Name, one.CreatedAt.UTC().Format(time.DateOnly), one.CreatedBy, stateWords(known, one.Name, time.Now()))
 					for _, credential := range one.Credentials {
 						ended := ""
 						if credential.RevokedAt != nil {
@@ -152,15 +156,17 @@ func clustersRevoke() *cobra.Command {
 
 func clustersRemove() *cobra.Command {
 	from := &source{}
+	force := false
 	command := &cobra.Command{
-		Use:     "remove NAME",
-		Short:   "End all credentials of a cluster and forget it",
-		Long:    "Ends all credentials of a cluster and forgets it. Work that is there is not moved: let it end before." + readMore(clustersPage),
+		Use:   "remove NAME",
+		Short: "End all credentials of a cluster and forget it",
+		Long: `Ends all credentials of a cluster and forgets it. It is refused while work is there: drain the cluster first. With --force, what runs there is
+given up, and runs again on other clusters.` + readMore(clustersPage),
 		Example: "  flyte-binary clusters remove east --config flyte.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
-				if err := tools.Registry.Remove(ctx, args[0]); err != nil {
+				if err := tools.Registry.Remove(ctx, args[0], force); err != nil {
 					return err
 				}
 				fmt.Fprintf(command.OutOrStdout(), "removed cluster %s\n", args[0])
@@ -168,6 +174,7 @@ func clustersRemove() *cobra.Command {
 			})
 		},
 	}
+	command.Flags().BoolVar(&force, "force", false, "remove it although work is there")
 	from.flags(command)
 	return command
 }

@@ -44,6 +44,25 @@ func TestClustersOnTheCommandLine(t *testing.T) {
 	text, err = run("list")
 	require.NoError(t, err)
 	require.Regexp(t, `^east  added 20\S+ by \S+\n  `+first+`  …\w{4}  made 20\S+ by \S+  used never  revoked 20\S+\n  `+second+`  …\w{4}  .* used never\n$`, text)
+	text, err = run("cordon", "east", "--note", "new network")
+	require.NoError(t, err)
+	require.Equal(t, "cluster east is cordoned; it has nothing\n", text)
+	text, err = run("list")
+	require.NoError(t, err)
+	require.Regexp(t, `^east  added 20\S+ by \S+  cordoned by \S+ \(new network\)\n`, text)
+	text, err = run("drain", "east", "--deadline", "2h")
+	require.NoError(t, err)
+	require.Equal(t, "cluster east is draining; it has nothing\n", text)
+	_, err = run("uncordon", "east")
+	require.NoError(t, err)
+	_, err = run("cordon", "west")
+	require.ErrorContains(t, err, "cluster west does not exist")
+	_, err = run("set", "east", "--labels", "tier=spot", "--weight", "2", "--pools", "gpu,cheap")
+	require.NoError(t, err)
+	_, err = run("set", "east")
+	require.ErrorContains(t, err, "nothing to change")
+	_, err = run("set", "east", "--weight", "1001")
+	require.ErrorContains(t, err, "--weight")
 	_, err = run("remove", "east")
 	require.NoError(t, err)
 	_, err = run("remove", "east")
@@ -58,6 +77,7 @@ func TestClustersOnTheCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"cluster.create cluster east", "cluster.update cluster east, credential " + second, "cluster.update cluster east, credential " + first,
+		"cluster.update cluster east", "cluster.update cluster east", "cluster.update cluster east", "cluster.update cluster east",
 		"cluster.delete cluster east",
 	}, events)
 }

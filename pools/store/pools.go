@@ -276,3 +276,19 @@ const blame = `
 		SELECT CASE WHEN count(*) = 1 THEN min(uid) WHEN count(begun_at) = 1 THEN min(uid) FILTER (WHERE begun_at IS NOT NULL) END
 		FROM pool_actions WHERE worker_id = $1), 0)
 	WHERE id = $1`
+
+// OnClusters counts the workers that are not gone, by their cluster.
+func (s *Store) OnClusters(ctx context.Context) (map[string]int, error) {
+	rows, err := s.db.Query(ctx, `SELECT p.cluster, count(*) FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id
+		WHERE w.state <> `+sqlGone+` GROUP BY p.cluster`)
+	if err != nil {
+		return nil, fmt.Errorf("count the workers of clusters: %w", err)
+	}
+	found := map[string]int{}
+	var cluster string
+	var n int
+	if _, err := pgx.ForEachRow(rows, []any{&cluster, &n}, func() error { found[cluster] = n; return nil }); err != nil {
+		return nil, fmt.Errorf("count the workers of clusters: %w", err)
+	}
+	return found, nil
+}

@@ -71,47 +71,33 @@ func NewAssignments(config Config, deps Deps) *Assignments {
 	return &Assignments{config: config, deps: deps, specs: newSpecCache(32 << 20), rounds: newRounds(deps.Reader)}
 }
 
-// Read reads whole assignments of live actions on a cluster, for others than its executor.
-func (a *Assignments) Read(ctx context.Context, cluster string, ids []int64) ([]*enginev1.Assignment, error) {
-	_, assignments, err := a.read(ctx, cluster, ids, false)
-	return assignments, err
-}
-
-// Get reads whole assignments for an executor. Actions that are not live are left out unless ended is true, and those of other clusters
-// unless cluster is empty.
+// Get reads whole assignments. Actions that are not live are left out unless ended is true, and those of other clusters unless cluster
+// is empty.
 func (a *Assignments) Get(ctx context.Context, cluster string, ids []int64, ended bool) ([]*enginev1.Assignment, error) {
-	actions, assignments, err := a.read(ctx, cluster, ids, ended)
-	for i, assignment := range assignments {
-		if !assignment.GetBegun() && actions[i].Attempt == 1 {
-			a.handedOut(ctx, &actions[i], assignment)
-		}
-	}
-	return assignments, err
-}
-
-// read reads actions and their assignments.
-func (a *Assignments) read(ctx context.Context, cluster string, ids []int64, ended bool) ([]worklists.LiveAction, []*enginev1.Assignment, error) {
 	actions, err := a.deps.Reader.LiveByID(ctx, ids, a.deps.Tracer != nil, ended) // spans hang below those of parents
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	actions = slices.DeleteFunc(actions, func(action worklists.LiveAction) bool { return cluster != "" && action.Cluster != cluster })
 	specs, err := a.load(ctx, actions)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	assignments := make([]*enginev1.Assignment, 0, len(actions))
 	for i := range actions {
 		assignment, err := assemble(&actions[i], specs)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if a.deps.Tracer != nil {
 			traceBelowParent(&actions[i], assignment)
 		}
 		assignments = append(assignments, assignment)
+		if !assignment.GetBegun() && actions[i].Attempt == 1 {
+			a.handedOut(ctx, &actions[i], assignment)
+		}
 	}
-	return actions, assignments, nil
+	return assignments, nil
 }
 
 // handedOut measures how an action came to an executor.

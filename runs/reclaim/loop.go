@@ -38,7 +38,7 @@ type Reader interface {
 
 // Assignments reads the assignments of actions; dispatch.Assignments does.
 type Assignments interface {
-	Read(ctx context.Context, cluster string, ids []int64) ([]*enginev1.Assignment, error)
+	Get(ctx context.Context, cluster string, ids []int64, ended bool) ([]*enginev1.Assignment, error)
 }
 
 // Writer takes attempts back; store.Writer does.
@@ -161,7 +161,7 @@ func (l *Loop) some(ctx context.Context, cluster string, waiting bool, refs []sc
 	for i, ref := range refs {
 		ids[i], byID[ref.ID] = ref.ID, ref
 	}
-	assigned, err := l.deps.Assignments.Read(ctx, cluster, ids)
+	assigned, err := l.deps.Assignments.Get(ctx, cluster, ids, false)
 	if err != nil {
 		return 0, err //nolint:wrapcheck // it says what it could not read
 	}

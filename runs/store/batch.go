@@ -96,21 +96,21 @@ type run struct {
 // row is an action row with the batch's bookkeeping.
 type row struct {
 	schema.Root
-	run      *run
-	isNew    bool
-	isDirty  bool
-	unread   bool // there may be unfinished actions below it that were not loaded
-	wasLive  bool
-	wasHold  schema.Hold
+	run     *run
+	isNew   bool
+	isDirty bool
+	unread  bool // there may be unfinished actions below it that were not loaded
+	wasLive bool
+	wasHold schema.Hold
 	// wasCluster ran it before this batch, if it was live.
 	wasCluster string
-	wasWake  *time.Time
-	wasPhase int16        // before this batch; 0 for a new row
-	was      stand        // before this batch; zero for a new row
-	endedIn  state.Report // the report of this batch that ended it; state.Committed for one that had ended before
-	begins   *time.Time   // of a new attempt, when it does not at once
-	ends     *time.Time   // of built-in actions that were just started
-	endsBy   schema.Due   // and what it is then
+	wasWake    *time.Time
+	wasPhase   int16        // before this batch; 0 for a new row
+	was        stand        // before this batch; zero for a new row
+	endedIn    state.Report // the report of this batch that ended it; state.Committed for one that had ended before
+	begins     *time.Time   // of a new attempt, when it does not at once
+	ends       *time.Time   // of built-in actions that were just started
+	endsBy     schema.Due   // and what it is then
 }
 
 func (r *row) live() bool { return r.AdmittedAt != nil && r.EndedAt == nil }

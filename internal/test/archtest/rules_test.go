@@ -120,7 +120,7 @@ func seams() []seam {
 		{module + "actions", []string{"actions", "manager", "tests/bench"}, nil, clients},
 		{module + "executor/api", []string{"executor", "actions", "pods", "apps/deployer", "pools/workerpods", "manager", "demo", "internal/kube/kubetest", "tests"}, nil, "the TaskAction type is what actions and executor share"},
 		{module + "executor", []string{"executor", "manager", "tests/bench"}, nil, clients},
-		{module + "attempts", []string{"attempts", "pods", "executor", "pools", "connectors", "apps/deployer", "demo/imagebuild", "demo/node", "inpod/worker", "manager", "tests/bench"}, nil, "attempts fail and are judged alike, wherever they run, and reach the server by the same variables; nothing else knows them"},
+		{module + "attempts", []string{"attempts", "pods", "executor", "pools", "connectors", "apps/deployer", "demo/imagebuild", "demo/node", "inpod/worker", "runs/reclaim", "manager", "tests/bench"}, nil, "attempts fail and are judged alike, wherever they run, and reach the server by the same variables; nothing else knows them"},
 		{module + "pods/namespaces", []string{"pods", "executor", "actions", "apps/deployer", "pools/workerpods", "manager"}, nil, "the pods of a project share a namespace, whatever creates them"},
 		{module + "pods/podsecret", []string{"pods", "executor", "apps/deployer", "pools/workerpods", "manager", "demo"}, nil, "the values that a container was given are kept out of messages, wherever it runs"},
 		{module + "pods/nodestats", []string{"pods", "executor", "manager", "demo"}, nil, "nodes say what their pods use in one form"},

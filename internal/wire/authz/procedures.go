@@ -45,10 +45,14 @@ var procedures = map[string]map[string]Row{
 	},
 	"flytebinary.clusters.v1.ClusterRegistryService": {
 		"AddCluster":       {people, "cluster.create", on(self)},
+		"CordonCluster":    {people, "cluster.update", on(self)},
+		"DrainCluster":     {people, "cluster.update", on(self)},
 		"IssueCredential":  {people, "cluster.update", on(self)},
 		"ListClusters":     {people, "cluster.view", nothing("clusters belong to the installation")},
 		"RemoveCluster":    {people, "cluster.delete", on(self)},
 		"RevokeCredential": {people, "cluster.update", on(self)},
+		"UncordonCluster":  {people, "cluster.update", on(self)},
+		"UpdateCluster":    {people, "cluster.update", on(self)},
 	},
 	"flytebinary.engine.v1.ActionStateService": {
 		"GetActionState": {services, "action.view", on("action_id")},

@@ -59,9 +59,13 @@ var shapes = map[protoreflect.FullName]shape{
 	"flytebinary.access.v1.UpdateAccountRequest": {kind: "account", name: "account.name"},
 
 	"flytebinary.clusters.v1.AddClusterRequest":       {kind: "cluster", name: "name"},
+	"flytebinary.clusters.v1.CordonClusterRequest":    {kind: "cluster", name: "name"},
+	"flytebinary.clusters.v1.DrainClusterRequest":     {kind: "cluster", name: "name"},
 	"flytebinary.clusters.v1.IssueCredentialRequest":  {kind: "cluster", name: "cluster"},
 	"flytebinary.clusters.v1.RemoveClusterRequest":    {kind: "cluster", name: "name"},
 	"flytebinary.clusters.v1.RevokeCredentialRequest": {kind: "credential", name: "id"},
+	"flytebinary.clusters.v1.UncordonClusterRequest":  {kind: "cluster", name: "name"},
+	"flytebinary.clusters.v1.UpdateClusterRequest":    {kind: "cluster", name: "name"},
 
 	"flytebinary.access.v1.Scope":                     {project: "project", domain: "domain"},
 	"flytebinary.engine.v1.GetSecretValuesRequest":    {kind: "secret", project: "project", domain: "domain"},

@@ -1,0 +1,22 @@
+package runs
+
+import (
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/work/leased"
+	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+	"github.com/flyte-binary/flyte-binary/runs/reclaim"
+)
+
+// newReclaim makes the loop that takes attempts back from clusters; nil if no one says how the clusters are.
+func newReclaim(config Config, deps Deps, l *loops, leases leased.Leases, logger zerolog.Logger) *reclaim.Loop {
+	if deps.Lost.Clusters == nil {
+		return nil
+	}
+	return reclaim.New(config.Clusters, reclaim.Deps{
+		Clusters: deps.Lost.Clusters, Reader: l.live, Writer: l.writer, MaxSystemFailures: deps.Lost.MaxSystemFailures,
+		// Not those of executors: what is read to be taken back is not measured as handed out.
+		Assignments: dispatch.NewAssignments(config.Assignments, dispatch.Deps{Reader: l.live, Clock: deps.Clock, Logger: logger}),
+		Leases:      leases, Clock: deps.Clock, Logger: logger,
+	})
+}
