@@ -13,6 +13,7 @@ import (
 	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/clusterwork"
 )
 
 func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
@@ -46,7 +47,7 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 // is closed to everybody else there.
 func buildClusters(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := clusters.New(clusters.Deps{
-		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Work: newClusterWork(p.pool), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Work: clusterwork.New(p.pool), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

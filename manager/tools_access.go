@@ -13,6 +13,7 @@ import (
 	clusterstore "github.com/flyte-binary/flyte-binary/clusters/store"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/manager/clusterwork"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
@@ -42,7 +43,7 @@ func OpenClusters(ctx context.Context, c configuration.Config, log zerolog.Logge
 	}
 	rows := clusterstore.New(pool)
 	return ClusterTools{
-		Registry: clusters.NewRegistry(rows, newClusterWork(pool), clock.System{}), States: states.NewReader(rows, clock.System{}.Now), Access: recorded,
+		Registry: clusters.NewRegistry(rows, clusterwork.New(pool), clock.System{}), States: states.NewReader(rows, clock.System{}.Now), Access: recorded,
 	}, pool.Close, nil
 }
 

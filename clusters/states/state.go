@@ -29,7 +29,7 @@ type State struct {
 	Name string
 	// State is Ready, Cordoned, Draining or Removed.
 	State string
-	// By is who set the state, At when, and Note why; empty if nobody has.
+	// By is who set the state, At when, and Note why; empty if no one has.
 	By, Note string
 	At       time.Time
 	// Until is when attempts that are still on a draining cluster are ended; zero for never.

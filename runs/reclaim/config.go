@@ -9,7 +9,7 @@ import (
 // Config says when work is taken back from clusters.
 type Config struct {
 	// LostAfter is how long a cluster may be away before the attempts that run there are given up, and run again on another cluster.
-	// What has not begun there moves as soon as the cluster is away. 0 means that running attempts wait for ever. Default 10 m.
+	// What has not begun there moves as soon as the cluster is away. 0 means that running attempts wait forever. Default 10 m.
 	LostAfter time.Duration `config:"lostAfter"`
 	// Poll is how often the loop looks at the clusters. Default 1 s.
 	Poll time.Duration `config:"poll"`

@@ -178,9 +178,9 @@ type Cluster struct {
 	Free map[string]int64 `protobuf:"bytes,18,rep,name=free,proto3" json:"free,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// The most that one node has for pods, in the same units.
 	Largest map[string]int64 `protobuf:"bytes,19,rep,name=largest,proto3" json:"largest,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// Who set its state; empty if nobody has.
+	// Who set its state; empty if no one has.
 	StateBy string `protobuf:"bytes,20,opt,name=state_by,json=stateBy,proto3" json:"state_by,omitempty"`
-	// When its state was set; unset if nobody has.
+	// When its state was set; unset if no one has.
 	StateAt *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=state_at,json=stateAt,proto3" json:"state_at,omitempty"`
 	// Why its state was set.
 	StateNote string `protobuf:"bytes,22,opt,name=state_note,json=stateNote,proto3" json:"state_note,omitempty"`

@@ -158,14 +158,14 @@ export type Cluster = Message<"flytebinary.clusters.v1.Cluster"> & {
   largest: { [key: string]: bigint };
 
   /**
-   * Who set its state; empty if nobody has.
+   * Who set its state; empty if no one has.
    *
    * @generated from field: string state_by = 20;
    */
   stateBy: string;
 
   /**
-   * When its state was set; unset if nobody has.
+   * When its state was set; unset if no one has.
    *
    * @generated from field: google.protobuf.Timestamp state_at = 21;
    */

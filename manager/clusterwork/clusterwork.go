@@ -1,4 +1,5 @@
-package manager
+// Package clusterwork counts the work of clusters in the tables of the services that have it.
+package clusterwork
 
 import (
 	"context"
@@ -16,21 +17,22 @@ import (
 // mostProjects bounds the projects that are named for each cluster.
 const mostProjects = 5
 
-// clusterWork counts the work of clusters in the tables of the services that have it.
-type clusterWork struct {
+// Counter counts the work of clusters.
+type Counter struct {
 	live  *worklists.LiveReader
 	pools *poolstore.Store
 	apps  *appstore.Store
 }
 
-var _ clusters.Counter = clusterWork{}
+var _ clusters.Counter = Counter{}
 
-func newClusterWork(pool *pgxpool.Pool) clusterWork {
-	return clusterWork{worklists.NewLiveReader(pool), poolstore.New(pool), appstore.New(pool, clock.System{})}
+// New returns a counter on a pool that the caller owns.
+func New(pool *pgxpool.Pool) Counter {
+	return Counter{worklists.NewLiveReader(pool), poolstore.New(pool), appstore.New(pool, clock.System{})}
 }
 
 // Work implements clusters.Counter.
-func (c clusterWork) Work(ctx context.Context) (map[string]clusters.Work, error) {
+func (c Counter) Work(ctx context.Context) (map[string]clusters.Work, error) {
 	found := map[string]clusters.Work{}
 	live, err := c.live.OnClusters(ctx)
 	if err != nil {
@@ -66,6 +68,6 @@ func (c clusterWork) Work(ctx context.Context) (map[string]clusters.Work, error)
 }
 
 // placed counts the apps that are not stopped.
-func (c clusterWork) placed(ctx context.Context) (map[string]int, error) {
+func (c Counter) placed(ctx context.Context) (map[string]int, error) {
 	return c.apps.OnClusters(ctx, int16(app.Spec_DESIRED_STATE_STOPPED))
 }
