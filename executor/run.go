@@ -126,10 +126,15 @@ func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []pl
 	store := reconciler.Waiting(s.deps.Store)
 	plugins, err := s.config.Plugins.registry(s.presence.definitions, definitions, missing, plugin.Deps{
 		Cache: mgr.GetClient(), Seen: seenBy(mgr.GetCache()), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store,
-		Secrets: s.deps.Secrets, Tokens: s.deps.Tokens, Clock: s.deps.Clock,
+		Secrets: s.deps.Secrets, Tokens: s.deps.Tokens, Clock: s.deps.Clock, Installation: s.deps.Installation, Namespaces: s.config.Namespaces,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if shard == ident.AllShards || shard == 0 {
+		if err := s.addRunners(mgr, plugins); err != nil {
+			return nil, err
+		}
 	}
 	deps := reconciler.Deps{
 		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(),
@@ -145,6 +150,21 @@ func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []pl
 		deps.Sealer = logs.NewSealer(s.config.Logs, s.clientset.CoreV1(), s.deps.Store)
 	}
 	return reconciler.New(s.config.Reconciler, deps)
+}
+
+// addRunners makes the manager do what plugins do besides the attempts.
+func (s *Service) addRunners(mgr manager.Manager, plugins *plugin.Registry) error {
+	for _, one := range plugins.All() {
+		runner, ok := one.(plugin.Runner)
+		if !ok {
+			continue
+		}
+		log := s.deps.Logger.With().Str("plugin", one.Name()).Logger()
+		if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return runner.Run(log.WithContext(ctx)) })); err != nil {
+			return fmt.Errorf("plugin %s: %w", one.Name(), err)
+		}
+	}
+	return nil
 }
 
 // logr passes warnings and errors of the Kubernetes libraries to the service's logger.

@@ -46,6 +46,9 @@ func (h *Holder) prefix() string {
 	return h.Name + "-" + h.Role
 }
 
+// HolderOf is the holder of an attempt's secrets.
+func HolderOf(attempt *plugin.Attempt) *Holder { return holderOf(attempt, "") }
+
 func holderOf(attempt *plugin.Attempt, role string) *Holder {
 	return &Holder{
 		Project: attempt.Task.Spec.Project, Domain: attempt.Task.Spec.Domain, Namespace: attempt.Task.Namespace,

@@ -39,6 +39,11 @@ func wantedOf(secrets []*core.Secret) ([]Wanted, error) {
 	return result, nil
 }
 
+// IsFile reports whether a secret becomes a file, not a variable.
+func IsFile(secret *core.Secret) bool {
+	return secret.GetMountRequirement() == core.Secret_FILE || secret.GetMountRequirement() == core.Secret_ANY && secret.GetEnvVar() == ""
+}
+
 // wanted reads one secret. A key with a group is the secret GROUP_KEY, as its default variable says, too; its file is
 // GROUP/KEY.
 func wanted(secret *core.Secret) (Wanted, error) {
@@ -50,8 +55,7 @@ func wanted(secret *core.Secret) (Wanted, error) {
 	if !ident.IsSecretName(key) || !ident.IsSecretName(one.Name) {
 		return Wanted{}, failure.New(failure.BadTaskSpecification, "%q cannot name a secret: a name %s", one.Name, ident.SecretNameRule)
 	}
-	asFile := secret.GetMountRequirement() == core.Secret_FILE || secret.GetMountRequirement() == core.Secret_ANY && one.Variable == ""
-	if asFile {
+	if IsFile(secret) {
 		one.File = path.Join(group, key)
 	} else if one.Variable == "" {
 		one.Variable = strings.ToUpper(strings.ReplaceAll(one.Name, "-", "_"))

@@ -39,6 +39,12 @@ type Log struct {
 	Previous bool
 }
 
+// Runner is a plugin that has work besides the attempts, such as to end what several of them share. One process does it at a time.
+type Runner interface {
+	// Run works until the context ends.
+	Run(ctx context.Context) error
+}
+
 // Rememberer is a plugin that keeps state in memory for live attempts, which a leak test can count.
 type Rememberer interface {
 	// Live is how many attempts the plugin remembers.

@@ -80,6 +80,10 @@ type Deps struct {
 	Secrets Secrets
 	// Tokens issues the tokens by which tasks call the server; nil means that they need none.
 	Tokens Tokens
+	// Installation is the id of this installation, whose objects alone count; empty means that all do.
+	Installation string
+	// Namespaces are those that the executor may look into; empty means all.
+	Namespaces []string
 	// Clock tells the time.
 	Clock clock.Clock
 }

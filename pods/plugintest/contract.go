@@ -58,7 +58,7 @@ type contract struct {
 	cluster    *kubetest.Cluster
 }
 
-func (c *contract) start() *process { return startProcess(c.t, c.cluster, c.definition) }
+func (c *contract) start() *process { return startProcess(c.t, c.cluster, c.definition, nil) }
 
 // attempt creates a TaskAction and returns its first attempt.
 func (c *contract) attempt() *plugin.Attempt {

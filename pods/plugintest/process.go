@@ -23,8 +23,15 @@ type process struct {
 	writer *writer
 }
 
+// Start creates a plugin in a process of its own, which stops with the test. The API server refuses fields that it does not know. Change
+// completes what the plugin gets; nil for nothing.
+func Start(t *testing.T, cluster *kubetest.Cluster, definition plugin.Definition, change func(*plugin.Deps)) plugin.Plugin {
+	t.Helper()
+	return startProcess(t, cluster, definition, change).Plugin
+}
+
 // startProcess creates the plugin in a process that stops with the test.
-func startProcess(t *testing.T, cluster *kubetest.Cluster, definition plugin.Definition) *process {
+func startProcess(t *testing.T, cluster *kubetest.Cluster, definition plugin.Definition, change func(*plugin.Deps)) *process {
 	t.Helper()
 	scheme := schemeOf(t, definition)
 	objects := map[client.Object]cache.ByObject{}
@@ -55,7 +62,11 @@ func startProcess(t *testing.T, cluster *kubetest.Cluster, definition plugin.Def
 	require.NoError(t, err)
 	// A field that the API server would drop is an error.
 	p := &process{writer: &writer{Client: client.WithFieldValidation(live, metav1.FieldValidationStrict)}}
-	p.Plugin, err = definition.New(plugin.Deps{Cache: cached, Live: live, Writer: p.writer, Store: &Blobs{}, Clock: clock.System{}})
+	deps := plugin.Deps{Cache: cached, Live: live, Writer: p.writer, Store: &Blobs{}, Clock: clock.System{}}
+	if change != nil {
+		change(&deps)
+	}
+	p.Plugin, err = definition.New(deps)
 	require.NoError(t, err)
 	return p
 }

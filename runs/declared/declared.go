@@ -48,22 +48,13 @@ func Task(spec *task.TaskSpec, types tasktype.Set) ([]protomap.Note, *Refusal) {
 	if words := types.Note(taskType); words != "" {
 		notes = append(notes, protomap.Note{Reason: reasonAlone, Message: words})
 	} else if taskType == tasktype.Ray {
-		notes = ofRay(notes)
+		notes = slices.DeleteFunc(notes, IsReuse) // its attempts share a Ray cluster
 	}
 	return notes, refusal
 }
 
-// ofRay says of the cluster of a Ray task what the notes say of its process.
-func ofRay(notes []protomap.Note) []protomap.Note {
-	for i := range notes {
-		if field, ok := strings.CutSuffix(notes[i].Message, ": "+noReuse); ok {
-			notes[i].Message = field + ": " + noSharedCluster
-		}
-	}
-	return notes
-}
-
-// IsReuse reports whether a note says that processes are not reused. It does not hold for an action that a worker runs.
+// IsReuse reports whether a note says that processes are not reused. It does not hold for an action that a worker runs, nor for one that
+// shares a Ray cluster.
 func IsReuse(note protomap.Note) bool { return strings.HasSuffix(note.Message, ": "+noReuse) }
 
 // Run judges the spec of a run.

@@ -167,11 +167,11 @@ func TestWhatAWorkerKindAsksFor(t *testing.T) {
 	require.True(t, IsReuse(notes[0]) && IsReuse(notes[1]), "a task that a worker runs has neither note")
 }
 
-// TestAReusableRayTask: its note spoke of a process.
+// TestAReusableRayTask shares a cluster, which its attempt says.
 func TestAReusableRayTask(t *testing.T) {
 	reusable := &task.TaskSpec{TaskTemplate: &core.TaskTemplate{Type: tasktype.Ray, ReusePolicy: &core.ReusePolicy{}}}
 	notes, _ := Task(reusable, tasktype.NewSet(map[string]string{tasktype.Ray: "ray"}, map[string]string{tasktype.Ray: "ray"}))
-	require.Equal(t, []string{"task_template.reuse_policy: " + noSharedCluster}, messages(notes))
+	require.Empty(t, notes)
 	notes, _ = Task(reusable, tasktype.NewSet(map[string]string{tasktype.Ray: "pod"}, map[string]string{tasktype.Ray: "ray"}))
 	require.Contains(t, messages(notes), "task_template.reuse_policy: "+noReuse, "it runs in a plain pod")
 }

@@ -13,8 +13,6 @@ var decisions = func() map[protoreflect.FullName]map[protoreflect.Name]*ruling {
 
 const (
 	noArtifacts = "artifacts are not found by declarations; pass a version as an input, or return flyte.artifacts.new(...)"
-	// noSharedCluster takes the place of noReuse in a Ray task.
-	noSharedCluster = "every attempt gets a Ray cluster of its own, which ends with it: this server keeps no cluster for later tasks"
 
 	noReuse    = "every attempt gets a process of its own: this server runs no workers of reusable environments"
 	noSandbox  = "this server has no sandboxed workers"

@@ -13,7 +13,9 @@ mkdir -p "$new"
 cd "$here"
 dir() { go mod download -json "$1${2:+@$2}" | sed -n 's/^	"Dir": "\(.*\)",$/\1/p'; }
 cp "$(dir sigs.k8s.io/jobset)"/config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml "$new"
-cp "$(dir github.com/ray-project/kuberay/ray-operator)"/config/crd/bases/ray.io_rayjobs.yaml "$new"
+for kind in job cluster; do
+	cp "$(dir github.com/ray-project/kuberay/ray-operator)/config/crd/bases/ray.io_ray${kind}s.yaml" "$new"
+done
 for kind in mpi pytorch tf; do
 	cp "$(dir github.com/kubeflow/training-operator)/manifests/base/crds/kubeflow.org_${kind}jobs.yaml" "$new"
 done

@@ -45,6 +45,8 @@ kinds that only a plugin or a kind of route uses follow the configuration.
 {{- end }}
 {{- if has "ray" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
 - {apiGroups: [ray.io], resources: [rayjobs], verbs: [get, list, watch, create, patch, delete]}
+# The clusters that the attempts of an environment share.
+- {apiGroups: [ray.io], resources: [rayclusters], verbs: [get, list, create, patch, delete]}
 {{- end }}
 {{- if has "spark" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
 - {apiGroups: [sparkoperator.k8s.io], resources: [sparkapplications], verbs: [get, list, watch, create, patch, delete]}

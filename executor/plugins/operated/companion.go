@@ -15,6 +15,21 @@ import (
 // companionField is where an object that is not created yet has the specification of its companion.
 const companionField = "companion"
 
+// firstField is where it has what Draft.First is.
+const firstField = "first"
+
+// first creates what the object of an attempt refers to.
+func (p *Plugin) first(ctx context.Context, attempt *plugin.Attempt, object *unstructured.Unstructured) error {
+	do, ok := object.Object[firstField].(func(context.Context, *unstructured.Unstructured) error)
+	delete(object.Object, firstField)
+	if ok {
+		if err := do(ctx, object); err != nil {
+			return err
+		}
+	}
+	return p.createCompanion(ctx, attempt, object)
+}
+
 // createCompanion creates the second object of an attempt. One that a deleted TaskAction of the same name left is waited for: the
 // garbage collector deletes it.
 func (p *Plugin) createCompanion(ctx context.Context, attempt *plugin.Attempt, object *unstructured.Unstructured) error {

@@ -2,9 +2,11 @@ package operated_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/dask"
@@ -36,6 +38,12 @@ func task(t *testing.T, taskType string, version int32, custom string) *core.Tas
 	return template
 }
 
+// reusable gives a task the policy of an environment that keeps its cluster.
+func reusable(task *core.TaskTemplate) *core.TaskTemplate {
+	task.ReusePolicy = &core.ReusePolicy{MinReplicas: 1, MaxReplicas: 1, Concurrency: 1, IdleTtl: durationpb.New(time.Minute)}
+	return task
+}
+
 // TestContract runs the suite of all plugins with the real definitions of the operators' kinds. The API server refuses
 // what their schemas do not allow, and fields that they do not know.
 func TestContract(t *testing.T) {
@@ -63,12 +71,16 @@ func TestContract(t *testing.T) {
 			"workerGroupSpec": [{"groupName": "w", "replicas": 2, "maxReplicas": 4}],
 			"enableAutoscaling": true, "autoscalerOptions": {"idleTimeoutSeconds": 5, "upscalingMode": "UPSCALING_MODE_DEFAULT"}},
 			"runtimeEnvYaml": "pip: [x]", "shutdownAfterJobFinishes": true}`)},
+		"ray, shared": {ray.Definition, "ray.io_rayjobs.yaml", reusable(task(t, "ray", 0, `{"rayCluster": {"workerGroupSpec": [{"groupName": "w", "replicas": 1}]}}`))},
 		"spark": {spark.Definition, "sparkoperator.k8s.io_sparkapplications.yaml", task(t, "spark", 0,
 			`{"sparkConf": {"spark.executor.instances": "2"}, "mainApplicationFile": "local:///runtime.py", "executorPath": "/usr/bin/python3"}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := kubetest.New(t)
 			kubetest.Install(t, cluster, tc.crd)
+			if name == "ray, shared" {
+				kubetest.Install(t, cluster, "ray.io_rayclusters.yaml")
+			}
 			if name == "trainjob" {
 				kubetest.Install(t, cluster, "trainer.kubeflow.org_trainingruntimes.yaml")
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
@@ -26,6 +27,10 @@ type Draft struct {
 	Name string
 	// Companion is the specification of the second object, where the kind has one.
 	Companion map[string]any
+	// First creates what the object refers to and outlives it, before it; nil for nothing. It may change the object.
+	First func(context.Context, *unstructured.Unstructured) error
+	// NoQueue means that no queue admits the object: something else of the attempt waits for it.
+	NoQueue bool
 
 	kind        Kind
 	specs       *podspec.Builder
@@ -64,7 +69,7 @@ func (d *Draft) Pods(ctx context.Context, role podspec.Role, change func(*corev1
 		delete(d.labels, podspec.LabelTaskAction)
 		delete(d.labels, podspec.LabelRole)
 	}
-	own := d.primary(template)
+	own := Primary(template, d.Template)
 	if d.kind.Container != "" {
 		own.Name = d.kind.Container
 	}
@@ -79,10 +84,10 @@ func (d *Draft) Role(name string, different podspec.Different) podspec.Role {
 	return podspec.RoleOf(d.Template, name, different)
 }
 
-// primary returns the container of the task in a template.
-func (d *Draft) primary(template *corev1.PodTemplateSpec) *corev1.Container {
+// Primary returns the container of a task in the template of its pod.
+func Primary(template *corev1.PodTemplateSpec, task *core.TaskTemplate) *corev1.Container {
 	for i := range template.Spec.Containers {
-		if template.Spec.Containers[i].Name == podspec.PrimaryName(d.Template) {
+		if template.Spec.Containers[i].Name == podspec.PrimaryName(task) {
 			return &template.Spec.Containers[i]
 		}
 	}
@@ -123,7 +128,9 @@ func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*unstructu
 		return nil, err
 	}
 	labels := draft.labels
-	if queue := p.own.Queues.Of(p.kind.Name, labels, p.own.Queue); queue != "" {
+	if draft.NoQueue {
+		delete(labels, kueue.LabelQueue)
+	} else if queue := p.own.Queues.Of(p.kind.Name, labels, p.own.Queue); queue != "" {
 		labels[kueue.LabelQueue] = queue
 	}
 	object := p.kind.Blank()
@@ -135,6 +142,9 @@ func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*unstructu
 	object.Object["spec"] = spec
 	if p.kind.Companion != nil {
 		object.Object[companionField] = draft.Companion
+	}
+	if draft.First != nil {
+		object.Object[firstField] = draft.First
 	}
 	return object, nil
 }

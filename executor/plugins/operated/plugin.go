@@ -69,7 +69,7 @@ func New(kind Kind, config podspec.Config, own Config, deps plugin.Deps) (*Plugi
 		ObjectName: func(attempt *plugin.Attempt) string { return attemptobject.ShortName(attempt, kind.MaxName) },
 		Blank:      kind.Blank,
 		Build:      p.build,
-		First:      p.createCompanion,
+		First:      p.first,
 		Observe:    p.observe,
 		DeleteOptions: func(*plugin.Attempt, *unstructured.Unstructured) []client.DeleteOption {
 			return []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}

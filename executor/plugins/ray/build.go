@@ -9,17 +9,34 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
-// spec returns the specification of the RayJob.
-func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
+// podMaker returns the template of the pods of a role, after change has completed it.
+type podMaker func(ctx context.Context, role podspec.Role, change func(*corev1.PodTemplateSpec, *corev1.Container)) (map[string]any, error)
+
+// spec returns the specification of the RayJob. An attempt whose environment keeps a cluster gets that one, and the others one of their own.
+func (r *ray) spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 	wanted := &plugins.RayJob{}
 	if err := draft.Custom(wanted); err != nil {
 		return nil, err
 	}
-	cluster, err := clusterOf(ctx, draft, wanted.GetRayCluster())
+	env, err := runtimeEnv(wanted)
+	if err != nil {
+		return nil, err
+	}
+	if draft.Template.GetReusePolicy() != nil {
+		served, err := r.sharing.Served(ctx, draft.Task.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if served {
+			return r.sharedSpec(ctx, draft, wanted.GetRayCluster(), env)
+		}
+	}
+	cluster, err := clusterOf(ctx, draft.Template, draft.Pods, wanted.GetRayCluster())
 	if err != nil {
 		return nil, err
 	}
@@ -27,28 +44,33 @@ func spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
 	submits, err := draft.Pods(ctx, draft.Role(submitter, podspec.Different{}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
 		entrypoint = command(append(append([]string{}, own.Command...), own.Args...))
 		own.Command, own.Args = nil, nil // KubeRay sets them
-		own.Resources = corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("200Mi")},
-			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")},
-		}
+		own.Resources = submitterResources()
 	})
 	if err != nil {
 		return nil, err
 	}
-	result := map[string]any{
-		"entrypoint": entrypoint, "submissionMode": "K8sJobMode", "backoffLimit": int64(0),
-		"submitterPodTemplate": submits, "rayClusterSpec": cluster,
-		// The executor deletes the job, and its cluster with it, after it has read the pods and their logs.
-		"shutdownAfterJobFinishes": false,
-	}
-	env, err := runtimeEnv(wanted)
-	if err != nil {
-		return nil, err
-	}
+	result := jobSpec(entrypoint, submits)
+	result["rayClusterSpec"] = cluster
 	if env != "" {
 		result["runtimeEnvYAML"] = env
 	}
 	return result, nil
+}
+
+// jobSpec is what the RayJobs of all attempts have.
+func jobSpec(entrypoint string, submits map[string]any) map[string]any {
+	return map[string]any{
+		"entrypoint": entrypoint, "submissionMode": "K8sJobMode", "backoffLimit": int64(0), "submitterPodTemplate": submits,
+		// The executor deletes the job, and its own cluster with it, after it has read the pods and their logs.
+		"shutdownAfterJobFinishes": false,
+	}
+}
+
+func submitterResources() corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("200Mi")},
+		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")},
+	}
 }
 
 // runtimeEnv is the environment of the job. Older clients send JSON in base64 only, which is YAML too.
@@ -63,8 +85,8 @@ func runtimeEnv(wanted *plugins.RayJob) (string, error) {
 	return string(decoded), nil
 }
 
-func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCluster) (map[string]any, error) {
-	headPod, err := draft.Pods(ctx, draft.Role(head, podspec.Different{
+func clusterOf(ctx context.Context, task *core.TaskTemplate, pods podMaker, wanted *plugins.RayCluster) (map[string]any, error) {
+	headPod, err := pods(ctx, podspec.RoleOf(task, head, podspec.Different{
 		Pod: wanted.GetHeadGroupSpec().GetK8SPod(), Container: "ray-head", Extended: wanted.GetHeadGroupSpec().GetExtendedResources(), NoProgram: true,
 	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
 		own.Ports = append(own.Ports, []corev1.ContainerPort{
@@ -77,7 +99,7 @@ func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCl
 	}
 	var groups []any
 	for i, group := range wanted.GetWorkerGroupSpec() {
-		one, err := groupOf(ctx, draft, group)
+		one, err := groupOf(ctx, task, pods, group)
 		if err != nil {
 			return nil, err
 		}
@@ -104,8 +126,8 @@ func clusterOf(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCl
 	return result, nil
 }
 
-func groupOf(ctx context.Context, draft *operated.Draft, group *plugins.WorkerGroupSpec) (map[string]any, error) {
-	pod, err := draft.Pods(ctx, draft.Role(worker, podspec.Different{
+func groupOf(ctx context.Context, task *core.TaskTemplate, pods podMaker, group *plugins.WorkerGroupSpec) (map[string]any, error) {
+	pod, err := pods(ctx, podspec.RoleOf(task, worker, podspec.Different{
 		Pod: group.GetK8SPod(), Container: "ray-worker", Extended: group.GetExtendedResources(), NoProgram: true,
 	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) { node(own) })
 	if err != nil {

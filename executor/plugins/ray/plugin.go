@@ -2,11 +2,13 @@ package ray
 
 import (
 	"cmp"
+	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/sharing"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
@@ -27,14 +29,50 @@ const (
 
 // Definition describes the plugin to the executor.
 func Definition(pods podspec.Config, own operated.Config) plugin.Definition {
-	return operated.Definition(operated.Kind{
+	definition := operated.Definition(kind(nil), pods, own)
+	definition.New = func(deps plugin.Deps) (plugin.Plugin, error) { return newRay(pods, own, deps) }
+	definition.Rights = append(definition.Rights, sharing.Rights()...)
+	return definition
+}
+
+// kind describes RayJobs with the given specification.
+func kind(spec func(context.Context, *operated.Draft) (map[string]any, error)) operated.Kind {
+	return operated.Kind{
 		Name: Name, Types: []string{Name}, Install: "the KubeRay operator",
 		Object:   schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayJob"},
 		Resource: "rayjobs", MaxName: maxName,
 		Spec: spec, Read: read, Primary: operated.HasRole(submitter),
 		// It fails when it loses the head.
 		Followers: []string{submitter},
-	}, pods, own)
+	}
+}
+
+// ray is the plugin of RayJobs, with the clusters that attempts share.
+type ray struct {
+	*operated.Plugin
+
+	own     operated.Config
+	deps    plugin.Deps
+	specs   *podspec.Builder // of the pods of shared clusters
+	sharing *sharing.Keeper
+}
+
+var (
+	_ plugin.Plugin     = (*ray)(nil)
+	_ plugin.Watcher    = (*ray)(nil)
+	_ plugin.Logged     = (*ray)(nil)
+	_ plugin.Rememberer = (*ray)(nil)
+	_ plugin.Runner     = (*ray)(nil)
+)
+
+func newRay(pods podspec.Config, own operated.Config, deps plugin.Deps) (*ray, error) {
+	specs, err := podspec.New(pods, podspec.Deps{Live: deps.Live, Store: deps.Store, Clock: deps.Clock})
+	if err != nil {
+		return nil, err
+	}
+	r := &ray{own: own, deps: deps, specs: specs, sharing: sharing.New(deps)}
+	r.Plugin, err = operated.New(kind(r.spec), pods, own, deps)
+	return r, err
 }
 
 // read says what the status of a RayJob means.

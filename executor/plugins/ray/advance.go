@@ -1,0 +1,96 @@
+package ray
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/sharing"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
+)
+
+// look is how often an attempt in a shared cluster looks whether the cluster still exists.
+const look = 10 * time.Second
+
+// Run implements plugin.Runner: it ends shared clusters that no one uses.
+func (r *ray) Run(ctx context.Context) error { return r.sharing.Run(ctx) }
+
+// Advance implements plugin.Plugin.
+func (r *ray) Advance(ctx context.Context, attempt *plugin.Attempt) (plugin.State, error) {
+	state, err := r.Plugin.Advance(ctx, attempt)
+	if err != nil || attempt.Template.GetReusePolicy() == nil || state.Phase >= common.ActionPhase_ACTION_PHASE_SUCCEEDED {
+		return state, err
+	}
+	object, found, err := r.Find(ctx, attempt)
+	if err != nil || !found {
+		return state, err
+	}
+	return r.inCluster(ctx, state, object)
+}
+
+// inCluster adds to the state of a live attempt what it should know of the cluster that it shares. KubeRay waits for ever for one that
+// is gone.
+func (r *ray) inCluster(ctx context.Context, state plugin.State, object *unstructured.Unstructured) (plugin.State, error) {
+	name, uid := used(object)
+	if name.Name == "" {
+		if state.Message == "" {
+			state.Reason, state.Message = "OwnRayCluster", "every attempt gets a Ray cluster of its own: this cluster does not know the kind RayCluster"
+		}
+		return state, nil
+	}
+	cluster, err := r.sharing.Look(ctx, name)
+	if err != nil {
+		return state, err
+	}
+	if cluster.UID != uid || cluster.Ending {
+		state.Fail(failure.New(failure.DeletedExternally, "the shared RayCluster %s, in which the task ran, is gone", name.Name))
+		state.StillRuns = true
+		return state, nil
+	}
+	if state.Recheck == 0 || state.Recheck > look {
+		state.Recheck = look
+	}
+	if state.Message != "" && !state.Expected {
+		return state, nil
+	}
+	state.Reason = "SharedRayCluster"
+	switch {
+	case state.Phase >= common.ActionPhase_ACTION_PHASE_RUNNING:
+		state.Message = "shares the Ray cluster " + name.Name + " with other attempts"
+	case cluster.Suspended:
+		state.Phase, state.Expected = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, true
+		state.Message = "the shared Ray cluster " + name.Name + " is suspended until its queue admits it"
+	case !cluster.Ready:
+		state.Expected = true
+		state.Message = "the shared Ray cluster " + name.Name + " is being created"
+	default:
+		state.Expected = true
+		state.Message = "waits for the shared Ray cluster " + name.Name + " to take the task"
+	}
+	return state, nil
+}
+
+// used is the shared cluster that a RayJob uses; without a name if it has one of its own.
+func used(object *unstructured.Unstructured) (types.NamespacedName, types.UID) {
+	labels := object.GetLabels()
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: labels[sharing.LabelCluster]}, types.UID(labels[sharing.LabelUID])
+}
+
+// Remove implements plugin.Plugin. KubeRay stops the job of a RayJob that is deleted before its end. The cluster stays.
+func (r *ray) Remove(ctx context.Context, attempt *plugin.Attempt) error {
+	var name types.NamespacedName
+	var uid types.UID
+	object, found, err := r.Find(ctx, attempt)
+	if found {
+		name, uid = used(object)
+	}
+	if err = errors.Join(err, r.Plugin.Remove(ctx, attempt)); err != nil || name.Name == "" {
+		return err
+	}
+	return r.sharing.Release(ctx, name, uid)
+}

@@ -1,0 +1,184 @@
+// Package sharing keeps the RayClusters that attempts share: it creates one where there is none, notes when it was used last, and
+// deletes it when no attempt has used it for its time. All of its memory is in the cluster, so that any number of processes may do
+// this at once, and each may stop at any time.
+package sharing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/pods/plugin"
+)
+
+const (
+	// LabelCluster is the name of the shared cluster, on the cluster, its pods and the RayJobs that use it.
+	LabelCluster = v1.Group + "/shared-ray-cluster"
+	// LabelUID is the uid of the shared cluster that a RayJob was created for.
+	LabelUID = v1.Group + "/shared-ray-cluster-uid"
+	// labelScope is the run whose attempts share the cluster; absent if those of all runs do.
+	labelScope = v1.Group + "/shared-by-run"
+	// annotationUsed is when an attempt used the cluster last, in RFC 3339.
+	annotationUsed = v1.Group + "/last-used"
+	// annotationTTL is how long the cluster is kept without attempts, in seconds.
+	annotationTTL = v1.Group + "/idle-ttl-seconds"
+)
+
+var (
+	clusterKind = schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayCluster"}
+	jobKind     = schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayJob"}
+)
+
+// Rights are what a Keeper asks the API server for, besides the Secrets of pods and the list of TaskActions.
+func Rights() []plugin.Right {
+	return []plugin.Right{{Group: clusterKind.Group, Resource: "rayclusters", Verbs: []string{"get", "list", "create", "patch", "delete"}}}
+}
+
+// Wanted is a cluster that an attempt uses.
+type Wanted struct {
+	// Name and Namespace are those of the cluster. Clusters that differ in anything else have different names.
+	Name, Namespace string
+	// Labels are for finding the cluster.
+	Labels map[string]string
+	// Run is the only run whose attempts use the cluster; empty for all runs.
+	Run string
+	// Idle is how long the cluster is kept without attempts.
+	Idle time.Duration
+	// Spec is the specification of the cluster.
+	Spec map[string]any
+	// Secrets are those that its pods refer to. They end with it.
+	Secrets []*corev1.Secret
+}
+
+// Keeper keeps shared clusters. It is safe for concurrent use.
+type Keeper struct {
+	deps  plugin.Deps
+	known known
+}
+
+// New returns a keeper.
+func New(deps plugin.Deps) *Keeper {
+	return &Keeper{deps: deps, known: known{states: map[types.NamespacedName]seen{}}}
+}
+
+// Served reports whether the cluster knows RayClusters.
+func (k *Keeper) Served(ctx context.Context, namespace string) (bool, error) {
+	_, err := k.list(ctx, clusterKind, client.InNamespace(namespace), client.Limit(1))
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// errEnding is the error for a cluster that is being deleted: the next try creates another one.
+var errEnding = errors.New("the shared Ray cluster of this name is being deleted; waiting until it is gone")
+
+// tries is how often Ensure begins again because another process did something at the same time.
+const tries = 3
+
+// Ensure makes the cluster exist, notes its use, and returns its uid. Where several processes create it at once, one does. It may be
+// called any number of times.
+func (k *Keeper) Ensure(ctx context.Context, wanted *Wanted) (types.UID, error) {
+	key := types.NamespacedName{Namespace: wanted.Namespace, Name: wanted.Name}
+	for range tries {
+		found, err := k.get(ctx, key)
+		switch {
+		case apierrors.IsNotFound(err):
+			found, err = k.create(ctx, wanted)
+			if apierrors.IsAlreadyExists(err) {
+				continue
+			}
+		case err == nil && found.GetDeletionTimestamp() != nil:
+			return "", errEnding
+		case err == nil && found.GetLabels()[LabelCluster] != wanted.Name:
+			return "", fmt.Errorf("RayCluster %s is not one of this installation", wanted.Name)
+		case err == nil:
+			err = k.touch(ctx, found)
+			if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+				continue
+			}
+		}
+		if err != nil {
+			return "", fmt.Errorf("create RayCluster %s: %w", wanted.Name, err)
+		}
+		k.known.forget(key)
+		return found.GetUID(), k.secrets(ctx, wanted, found)
+	}
+	return "", errEnding
+}
+
+func (k *Keeper) get(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	found := &metav1.PartialObjectMetadata{}
+	found.SetGroupVersionKind(clusterKind)
+	return found, k.deps.Live.Get(ctx, key, found)
+}
+
+func (k *Keeper) create(ctx context.Context, wanted *Wanted) (*metav1.PartialObjectMetadata, error) {
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": wanted.Spec}}
+	object.SetGroupVersionKind(clusterKind)
+	object.SetNamespace(wanted.Namespace)
+	object.SetName(wanted.Name)
+	labels := map[string]string{LabelCluster: wanted.Name}
+	for name, value := range wanted.Labels {
+		labels[name] = value
+	}
+	if wanted.Run != "" {
+		labels[labelScope] = v1.LabelValue(wanted.Run)
+	}
+	object.SetLabels(labels)
+	object.SetAnnotations(map[string]string{
+		annotationUsed: k.now(), annotationTTL: strconv.FormatInt(int64(wanted.Idle/time.Second), 10),
+	})
+	if err := k.deps.Writer.Create(ctx, object); err != nil {
+		return nil, err
+	}
+	result := &metav1.PartialObjectMetadata{}
+	result.SetUID(object.GetUID())
+	return result, nil
+}
+
+func (k *Keeper) now() string { return k.deps.Clock.Now().UTC().Format(time.RFC3339) }
+
+// touch notes that the cluster is used now. It changes the version of the cluster, so that a process which has just found it idle does
+// not delete it.
+func (k *Keeper) touch(ctx context.Context, found *metav1.PartialObjectMetadata) error {
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"annotations":{%q:%q}}}`, found.GetUID(), annotationUsed, k.now())
+	return k.deps.Writer.Patch(ctx, found, client.RawPatch(types.MergePatchType, []byte(patch)))
+}
+
+// secrets creates what the pods of a cluster refer to. Until then they wait.
+func (k *Keeper) secrets(ctx context.Context, wanted *Wanted, of *metav1.PartialObjectMetadata) error {
+	for _, secret := range wanted.Secrets {
+		secret = secret.DeepCopy()
+		secret.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: clusterKind.GroupVersion().String(), Kind: clusterKind.Kind, Name: wanted.Name, UID: of.GetUID(),
+		}}
+		err := k.deps.Writer.Create(ctx, secret)
+		if err == nil {
+			continue
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create Secret %s: %w", secret.Name, err)
+		}
+		existing := &corev1.Secret{}
+		if err := k.deps.Live.Get(ctx, client.ObjectKeyFromObject(secret), existing); err != nil {
+			return fmt.Errorf("read Secret %s: %w", secret.Name, err)
+		}
+		if len(existing.OwnerReferences) != 1 || existing.OwnerReferences[0].UID != of.GetUID() {
+			return fmt.Errorf("secret %s belongs to an earlier Ray cluster; waiting until it is gone", secret.Name)
+		}
+	}
+	return nil
+}

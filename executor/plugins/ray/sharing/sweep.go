@@ -1,0 +1,152 @@
+package sharing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/rs/zerolog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+)
+
+const (
+	// sweepPause is the pause between two sweeps.
+	sweepPause = 10 * time.Second
+	// noted is how old the note of the last use of a cluster in use becomes: so much earlier a cluster may end whose last attempt
+	// ended while no process watched.
+	noted = 15 * time.Second
+	// LeastIdle and LongestIdle bound how long a cluster is kept without attempts, as they do for other reusable environments.
+	LeastIdle, LongestIdle = 30 * time.Second, 30 * 24 * time.Hour
+)
+
+// Run ends idle clusters until the context ends.
+func (k *Keeper) Run(ctx context.Context) error {
+	for {
+		if err := k.Sweep(ctx); err != nil && ctx.Err() == nil {
+			zerolog.Ctx(ctx).Warn().Err(err).Msg("cannot look for idle Ray clusters; trying again")
+		}
+		if clock.Sleep(ctx, k.deps.Clock, sweepPause) != nil {
+			return nil
+		}
+	}
+}
+
+// Sweep deletes the shared clusters of this installation that no attempt has used for their time, and those of runs that have ended. It
+// notes the use of the others.
+func (k *Keeper) Sweep(ctx context.Context) error {
+	namespaces := k.deps.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	var failed error
+	for _, namespace := range namespaces {
+		marks := client.MatchingLabels{v1.LabelManaged: v1.ManagedValue}
+		if k.deps.Installation != "" {
+			marks[v1.LabelInstallation] = k.deps.Installation
+		}
+		clusters, err := k.list(ctx, clusterKind, client.InNamespace(namespace), marks, client.HasLabels{LabelCluster})
+		if meta.IsNoMatchError(err) {
+			return nil // KubeRay is not installed
+		}
+		failed = errors.Join(failed, err)
+		for i := range clusters {
+			if clusters[i].DeletionTimestamp == nil {
+				failed = errors.Join(failed, k.judge(ctx, &clusters[i]))
+			}
+		}
+	}
+	return failed
+}
+
+func (k *Keeper) list(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) ([]metav1.PartialObjectMetadata, error) {
+	found := &metav1.PartialObjectMetadataList{}
+	found.SetGroupVersionKind(schema.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind + "List"})
+	if err := k.deps.Live.List(ctx, found, options...); err != nil {
+		return nil, fmt.Errorf("list %ss: %w", kind.Kind, err)
+	}
+	return found.Items, nil
+}
+
+// judge notes that a cluster is in use, or deletes one that is not. The order matters: an attempt notes its use before it creates its
+// RayJob. So whoever comes after the list of RayJobs has changed the version of the cluster, and the deletion fails.
+func (k *Keeper) judge(ctx context.Context, cluster *metav1.PartialObjectMetadata) error {
+	jobs, err := k.list(ctx, jobKind, client.InNamespace(cluster.Namespace), client.MatchingLabels{LabelCluster: cluster.Name}, client.Limit(1))
+	if err != nil {
+		return err
+	}
+	used, err := time.Parse(time.RFC3339, cluster.Annotations[annotationUsed])
+	idle := k.deps.Clock.Now().Sub(used)
+	// A note of the future is from before the clock was put back. Without a note it is not known how long the cluster has been idle.
+	unknown := err != nil || idle < -noted
+	if unknown || (len(jobs) > 0 && idle > noted) {
+		return ignoreChanges(k.touch(ctx, cluster))
+	}
+	if len(jobs) > 0 {
+		return nil
+	}
+	over, err := k.over(ctx, cluster)
+	if err != nil || (!over && idle < ttlOf(cluster)) {
+		return err
+	}
+	return k.end(ctx, cluster)
+}
+
+// over reports whether the run has ended whose attempts alone use the cluster. A run has the TaskAction of its first action until its
+// end.
+func (k *Keeper) over(ctx context.Context, cluster *metav1.PartialObjectMetadata) (bool, error) {
+	run := cluster.Labels[labelScope]
+	if run == "" {
+		return false, nil
+	}
+	marks := client.MatchingLabels{v1.LabelRun: run}
+	for _, name := range []string{v1.LabelProject, v1.LabelDomain} {
+		marks[name] = cluster.Labels[name]
+	}
+	live, err := k.list(ctx, v1.GroupVersion.WithKind(v1.Kind), client.InNamespace(cluster.Namespace), marks, client.Limit(1))
+	return len(live) == 0, err
+}
+
+func ttlOf(cluster *metav1.PartialObjectMetadata) time.Duration {
+	seconds, err := strconv.ParseInt(cluster.Annotations[annotationTTL], 10, 32)
+	if err != nil {
+		return LeastIdle
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// end deletes a cluster that has not changed since it was read.
+func (k *Keeper) end(ctx context.Context, cluster *metav1.PartialObjectMetadata) error {
+	only := client.Preconditions{UID: &cluster.UID, ResourceVersion: &cluster.ResourceVersion}
+	err := k.deps.Writer.Delete(ctx, cluster, only, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err == nil {
+		zerolog.Ctx(ctx).Info().Str("cluster", cluster.Namespace+"/"+cluster.Name).Msg("ended an idle Ray cluster")
+	}
+	k.known.forget(client.ObjectKeyFromObject(cluster))
+	return ignoreChanges(err)
+}
+
+// Release notes that an attempt no longer uses a cluster.
+func (k *Keeper) Release(ctx context.Context, key types.NamespacedName, uid types.UID) error {
+	cluster := &metav1.PartialObjectMetadata{}
+	cluster.SetGroupVersionKind(clusterKind)
+	cluster.Namespace, cluster.Name, cluster.UID = key.Namespace, key.Name, uid
+	return ignoreChanges(k.touch(ctx, cluster))
+}
+
+// ignoreChanges ignores that a cluster is gone or has changed.
+func ignoreChanges(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
