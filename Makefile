@@ -335,7 +335,7 @@ operators-python:
 	@tools/python-env.sh .cache/operators-python -r tests/e2e/requirements.txt -r tests/e2e/requirements-operators.txt
 
 operators-test: operators build-demo ## Run the plugins of operators with the operators themselves; ARGS='-k JobSet' selects tests
-	.cache/operators-python/bin/python -m pytest tests/e2e/test_operators.py tests/e2e/test_kueue.py $(ARGS)
+	.cache/operators-python/bin/python -m pytest tests/e2e/test_operators.py tests/e2e/test_kueue.py tests/e2e/test_shared_ray.py $(ARGS)
 
 .PHONY: promtool
 promtool:

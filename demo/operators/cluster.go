@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/podnet"
 )
@@ -25,6 +27,9 @@ type cluster struct {
 	pods      []*corev1.Pod
 	base      netip.Addr // before the addresses of its members
 	now       time.Time
+
+	// find reads another object of its namespace.
+	find func(ctx context.Context, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error)
 
 	members []member // all that it has when it is complete
 }

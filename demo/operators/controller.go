@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
@@ -28,6 +29,9 @@ type operator struct {
 	plural        string
 	// plan says what a cluster should be. It looks at the whole each time, and what it has asked for may not be visible yet.
 	plan func(context.Context, *cluster) (plan, error)
+	// finishes reports whether finish is called before an object is deleted; nil for none.
+	finishes func(*unstructured.Unstructured) bool
+	finish   func(context.Context, *cluster)
 	// refuse is the status of an object that asks for what cannot be done.
 	refuse func(c *cluster, why string) map[string]any
 }
@@ -70,6 +74,11 @@ func (c *controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := c.client.Get(ctx, request.NamespacedName, object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if c.operator.finishes != nil && c.operator.finishes(object) {
+		if done, err := c.finish(ctx, object); err != nil || done {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+	}
 	if object.GetDeletionTimestamp() != nil {
 		return ctrl.Result{}, nil // The garbage collector deletes the pods.
 	}
@@ -81,7 +90,7 @@ func (c *controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	all := &cluster{object: object, insteadOf: c.operator.instead, pods: pods, base: base, now: c.clk.Now()}
+	all := &cluster{object: object, insteadOf: c.operator.instead, pods: pods, base: base, now: c.clk.Now(), find: c.finder(object)}
 	next, err := c.operator.plan(ctx, all)
 	var refused *refusedError
 	if errors.As(err, &refused) {
@@ -91,6 +100,34 @@ func (c *controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("%s %s: %w", object.GetKind(), request, err)
 	}
 	return ctrl.Result{RequeueAfter: next.again}, c.apply(ctx, object, next)
+}
+
+// finalizer keeps an object until finish was called for it.
+const finalizer = "operators.flyte.org/finish"
+
+// finish makes sure that finish is called before the object is deleted. Done means that the object is being deleted.
+func (c *controller) finish(ctx context.Context, object *unstructured.Unstructured) (done bool, err error) {
+	old := object.DeepCopy()
+	switch {
+	case object.GetDeletionTimestamp() == nil && !controllerutil.AddFinalizer(object, finalizer):
+		return false, nil
+	case object.GetDeletionTimestamp() != nil:
+		if !controllerutil.ContainsFinalizer(object, finalizer) {
+			return true, nil
+		}
+		c.operator.finish(ctx, &cluster{object: object, now: c.clk.Now(), find: c.finder(object)})
+		controllerutil.RemoveFinalizer(object, finalizer)
+		done = true
+	}
+	return done, c.client.Patch(ctx, object, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
+}
+
+func (c *controller) finder(object *unstructured.Unstructured) func(context.Context, schema.GroupVersionKind, string) (*unstructured.Unstructured, error) {
+	return func(ctx context.Context, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
+		found := &unstructured.Unstructured{}
+		found.SetGroupVersionKind(kind)
+		return found, c.client.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: name}, found)
+	}
 }
 
 // pods are those of an object, by name.

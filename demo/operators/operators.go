@@ -45,12 +45,12 @@ func Names() []string {
 		names = append(names, one.name)
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names) // one may keep several kinds
 }
 
 // all describes every operator.
 func all(config Config, network network) []operator {
-	return []operator{jobSets(), rayJobs(network, config), daskJobs(network), pyTorchJobs()}
+	return []operator{jobSets(), rayClusters(network, config), rayJobs(network, config), daskJobs(network), pyTorchJobs()}
 }
 
 // Operators runs the chosen operators between its start and its stop.
@@ -135,7 +135,7 @@ func (o *Operators) once(ctx context.Context, chosen []operator) error {
 
 func attach(mgr manager.Manager, one operator, by *controller) error {
 	unchecked := true // a manager that is replaced registers the same names again
-	err := builder.ControllerManagedBy(mgr).Named(one.name).For(one.blank()).Owns(&corev1.Pod{}).
+	err := builder.ControllerManagedBy(mgr).Named(one.plural).For(one.blank()).Owns(&corev1.Pod{}).
 		WithOptions(controlled.Options{SkipNameValidation: &unchecked}).Complete(by)
 	if err != nil {
 		return fmt.Errorf("operator %s: %w", one.name, err)
@@ -149,6 +149,8 @@ type network interface {
 	Listens(ctx context.Context, address string) bool
 	// Get returns what a program answers to a request; false if it does not.
 	Get(ctx context.Context, url string) ([]byte, bool)
+	// Post asks a program to do something, and does not wait for it.
+	Post(ctx context.Context, url string)
 }
 
 // machine is the network of this machine.
@@ -173,9 +175,16 @@ func (machine) Listens(ctx context.Context, address string) bool {
 
 // Get implements network.
 func (machine) Get(ctx context.Context, url string) ([]byte, bool) {
+	return ask(ctx, http.MethodGet, url)
+}
+
+// Post implements network.
+func (machine) Post(ctx context.Context, url string) { _, _ = ask(ctx, http.MethodPost, url) }
+
+func ask(ctx context.Context, method, url string) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return nil, false
 	}

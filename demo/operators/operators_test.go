@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -32,6 +33,14 @@ type programs struct {
 	mu      sync.Mutex
 	listens bool
 	answers map[string]string // GUARDED_BY(mu): by path
+	posted  []string          // GUARDED_BY(mu): paths
+}
+
+func (p *programs) Post(_ context.Context, url string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	p.posted = append(p.posted, "/"+path)
 }
 
 func (p *programs) start(answers map[string]string) {
@@ -353,6 +362,55 @@ func TestARayJob(t *testing.T) {
 	require.Equal(t, address(worker), address(again))
 	b.end(0, "r-submitter")
 	b.status("r", "jobDeploymentStatus", "Complete")
+}
+
+const (
+	rayCluster = `{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: c}, spec: {
+  headGroupSpec: {rayStartParams: {dashboard-host: 0.0.0.0}, template: {spec: {containers: [{name: ray-head, image: i}]}}},
+  workerGroupSpecs: [{groupName: w, replicas: 1, template: {spec: {containers: [{name: ray-worker, image: i}]}}}]}}`
+	selectingJob = `{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: %s}, spec: {clusterSelector: {ray.io/cluster: c},
+  submitterPodTemplate: {spec: {containers: [{name: s, image: i, command: [submit]}]}}}}`
+)
+
+// TestARayJobInAClusterThatLasts: the cluster is another object, and outlives the job.
+func TestARayJobInAClusterThatLasts(t *testing.T) {
+	b := newBench(t, "ray")
+	b.create(fmt.Sprintf(selectingJob, "r"))
+	b.status("r", "jobDeploymentStatus", "Initializing")
+	jobs := b.objects
+	client, err := dynamic.NewForConfig(b.Config)
+	require.NoError(t, err)
+	clusters := client.Resource(rayClusterKind.GroupVersion().WithResource("rayclusters")).Namespace(b.Namespace)
+	b.objects = clusters
+	b.create(rayCluster)
+	b.pods("c-head")
+	b.programs.start(up("SUCCEEDED"))
+	b.status("c", "state", "ready")
+	pods := b.pods("c-head", "c-w-worker-0", "r-submitter")
+	submits := pods["r-submitter"]
+	require.Equal(t, address(pods["c-head"])+":8265", variable(submits, "RAY_DASHBOARD_ADDRESS"))
+	require.Equal(t, "r", variable(submits, "RAY_JOB_SUBMISSION_ID"))
+	require.Equal(t, []string{"submit"}, submits.Spec.Containers[0].Command)
+
+	b.objects = jobs
+	b.end(0, "r-submitter")
+	b.status("r", "jobDeploymentStatus", "Complete")
+	require.NoError(t, jobs.Delete(t.Context(), "r", metav1.DeleteOptions{}))
+	b.create(fmt.Sprintf(selectingJob, "other"))
+	b.status("other", "jobDeploymentStatus", "Running")
+	require.NoError(t, jobs.Delete(t.Context(), "other", metav1.DeleteOptions{}))
+	b.eventually("the job of a deleted object is stopped", func() bool {
+		b.programs.mu.Lock()
+		defer b.programs.mu.Unlock()
+		return slices.Equal(b.programs.posted, []string{"/api/jobs/other/stop"})
+	})
+	b.eventually("the object is gone", func() bool {
+		_, err := jobs.Get(t.Context(), "other", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	found, err := clusters.Get(t.Context(), "c", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "ready", text(found.Object, "status", "state"))
 }
 
 func TestAHeadThatIsNeverUpFailsTheJob(t *testing.T) {

@@ -51,9 +51,15 @@ func rayJobs(network network, config Config) operator {
 	return operator{
 		name: "ray", instead: "KubeRay", object: schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayJob"}, plural: "rayjobs",
 		plan: func(ctx context.Context, c *cluster) (plan, error) {
-			return (&rayPlan{cluster: c, network: network, privateFiles: config.PrivateFiles, longPaths: config.LongPaths}).plan(ctx)
+			r := newRayPlan(c, network, config, field(c.object.Object, "spec", "rayClusterSpec"))
+			if selected(c.object) != "" {
+				return r.inOther(ctx)
+			}
+			return r.plan(ctx)
 		},
-		refuse: func(_ *cluster, why string) map[string]any { return rayStatus("ValidationFailed", "", "Refused", why) },
+		finishes: func(object *unstructured.Unstructured) bool { return selected(object) != "" },
+		finish:   func(ctx context.Context, c *cluster) { stopJob(ctx, c, network) },
+		refuse:   func(_ *cluster, why string) map[string]any { return rayStatus("ValidationFailed", "", "Refused", why) },
 	}
 }
 
@@ -68,8 +74,14 @@ type rayPlan struct {
 	network      network
 	privateFiles bool
 	longPaths    bool
+	spec         map[string]any // of the Ray cluster
+	headAt       string         // the address of the head, if it is another object's
 	head         int
 	submitter    int
+}
+
+func newRayPlan(c *cluster, network network, config Config, spec map[string]any) *rayPlan {
+	return &rayPlan{cluster: c, network: network, privateFiles: config.PrivateFiles, longPaths: config.LongPaths, spec: spec}
 }
 
 func (r *rayPlan) plan(ctx context.Context) (plan, error) {
@@ -94,12 +106,12 @@ func (r *rayPlan) plan(ctx context.Context) (plan, error) {
 	case pause > 0:
 		return plan{again: pause, status: rayStatus("Initializing", "", "", "")}, nil
 	}
-	head, err := r.node(r.head, place, field(spec, "rayClusterSpec", "headGroupSpec"), "head")
+	head, err := r.node(r.head, place, field(r.spec, "headGroupSpec"), "head")
 	if err != nil {
 		return plan{}, err
 	}
 	wanted, next := []*corev1.Pod{head}, plan{status: rayStatus("Initializing", "", "", "")}
-	workers, again, err := r.workers(spec)
+	workers, again, err := r.workers()
 	if err != nil {
 		return plan{}, err
 	}
@@ -124,7 +136,7 @@ func (r *rayPlan) plan(ctx context.Context) (plan, error) {
 
 // up reports whether the head takes nodes and jobs.
 func (r *rayPlan) up(ctx context.Context) bool {
-	clients := cmp.Or(text(r.object.Object, "spec", "rayClusterSpec", "headGroupSpec", "rayStartParams", "ray-client-server-port"), clientPort)
+	clients := cmp.Or(text(r.spec, "headGroupSpec", "rayStartParams", "ray-client-server-port"), clientPort)
 	for _, port := range []string{gcsPort, clients} { // the server of clients is the last that may end the head because it is slow
 		if !r.network.Listens(ctx, net.JoinHostPort(r.address(r.head), port)) {
 			return false
@@ -138,7 +150,10 @@ func (r *rayPlan) up(ctx context.Context) bool {
 }
 
 func (r *rayPlan) dashboard() string {
-	return "http://" + net.JoinHostPort(r.address(r.head), dashboardPort)
+	if r.headAt != "" {
+		return dashboardOf(r.headAt)
+	}
+	return dashboardOf(r.address(r.head))
 }
 
 // ended says how the job ended, once the pod that submitted it has.
@@ -166,8 +181,8 @@ func (r *rayPlan) ended(ctx context.Context, submits *corev1.Pod) plan {
 const submitterGrace = 10 * time.Second
 
 // workers are the pods of all groups. One that ended is replaced, after a pause that grows.
-func (r *rayPlan) workers(spec map[string]any) (pods []*corev1.Pod, again time.Duration, failure error) {
-	groups, _, _ := unstructured.NestedSlice(spec, "rayClusterSpec", "workerGroupSpecs")
+func (r *rayPlan) workers() (pods []*corev1.Pod, again time.Duration, failure error) {
+	groups, _, _ := unstructured.NestedSlice(r.spec, "workerGroupSpecs")
 	for _, one := range groups {
 		group, _ := one.(map[string]any)
 		for i := range int(number(group, 0, "replicas")) {

@@ -3,6 +3,7 @@
 import pathlib
 import signal
 import os
+import time
 
 import flyte
 import flyte.remote as remote
@@ -63,12 +64,21 @@ def test_a_task_uses_the_cluster_of_another(machine: Server, tmp_path: pathlib.P
     assert phase_of(holder) == "succeeded"
 
 
-def test_a_reuse_policy_is_noted(machine: Server):
-    handle = flyte.run(clusters.on_reusable_ray)
-    handle.wait(quiet=True)
-    assert phase_of(handle) == "succeeded"
-    notes = [event["message"] for event in details_of(machine, handle.name)["clusterEvents"]]
-    assert any("reuse_policy: every attempt gets a Ray cluster of its own" in note for note in notes), notes
+def test_a_shared_ray_cluster(machine: Server):
+    """Attempts of an environment with a reuse policy run on one head, with variables of their own."""
+    heads, odd = [], "it's $HOME ${X}"
+    for _ in range(2):
+        began = time.monotonic()
+        handle = flyte.with_runcontext(env_vars={"GIVEN": odd}).run(clusters.on_reusable_ray)
+        handle.wait(quiet=True)
+        assert phase_of(handle) == "succeeded", machine.tail()
+        head, run, given = handle.outputs()[0]
+        assert (run, given) == (handle.name, odd)
+        heads.append(head)
+        print(f"\n{time.monotonic() - began:.1f} s")
+        messages = [e["message"] for e in details_of(machine, handle.name)["clusterEvents"]]
+        assert any("shares the Ray cluster ray-" in message for message in messages), messages
+    assert heads[0] == heads[1]
 
 
 def test_two_clusters_of_ray_run_at_the_same_time(machine: Server):

@@ -43,7 +43,7 @@ func (r *ray) inCluster(ctx context.Context, state plugin.State, object *unstruc
 		}
 		return state, nil
 	}
-	cluster, err := r.sharing.Look(ctx, name)
+	cluster, err := r.sharing.Look(ctx, name, uid)
 	if err != nil {
 		return state, err
 	}
@@ -61,7 +61,8 @@ func (r *ray) inCluster(ctx context.Context, state plugin.State, object *unstruc
 	state.Reason = "SharedRayCluster"
 	switch {
 	case state.Phase >= common.ActionPhase_ACTION_PHASE_RUNNING:
-		state.Message = "shares the Ray cluster " + name.Name + " with other attempts"
+		state.Expected = true
+		state.Message = "shares the Ray cluster " + name.Name + " with other attempts of its environment"
 	case cluster.Suspended:
 		state.Phase, state.Expected = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, true
 		state.Message = "the shared Ray cluster " + name.Name + " is suspended until its queue admits it"

@@ -115,7 +115,9 @@ func clusterOf(ctx context.Context, task *core.TaskTemplate, pods podMaker, want
 				"include-dashboard": "true", "dashboard-host": "0.0.0.0",
 			}),
 		},
-		"workerGroupSpecs": groups,
+	}
+	if len(groups) > 0 {
+		result["workerGroupSpecs"] = groups
 	}
 	if wanted.GetEnableAutoscaling() {
 		result["enableInTreeAutoscaling"] = true

@@ -132,7 +132,7 @@ func (b *bench) launch(p plugin.Plugin, attempt *plugin.Attempt) *unstructured.U
 	state, err := p.Advance(b.t.Context(), attempt)
 	require.NoError(b.t, err)
 	require.Nil(b.t, state.Failure)
-	require.NotEmpty(b.t, state.Object)
+	require.NotEmpty(b.t, state.Object, "%v", state)
 	return b.job(p, attempt)
 }
 

@@ -11,7 +11,7 @@ plain = {name: value for name, value in own.items() if "$" not in value}
 env["env_vars"] = {**plain, **env.get("env_vars", {})}
 given = base64.b64encode(json.dumps([words, exact]).encode()).decode()
 entrypoint = shlex.join(["python3", "-c", start, given])
-for left in reversed(range(6)):
+for left in reversed(range(24)):  # the head may take a while on a busy machine
     try:
         client = JobSubmissionClient(address)
         try:

@@ -57,13 +57,18 @@ existing_env = flyte.TaskEnvironment(
     resources=small,
 )
 reusable_env = flyte.TaskEnvironment(
-    name="on_reusable_ray", plugin_config=RayJobConfig(worker_node_config=[]), resources=small, reusable=flyte.ReusePolicy(replicas=1, idle_ttl=300),
+    name="on_reusable_ray", plugin_config=RayJobConfig(worker_node_config=[]), resources=small, reusable=flyte.ReusePolicy(replicas=1, idle_ttl=30),
 )
 
 
 @ray.remote(num_cpus=0)
 def where() -> str:
     return ray.util.get_node_ip_address()
+
+
+@ray.remote(num_cpus=0)
+def run_of() -> str:
+    return os.environ["RUN_NAME"]
 
 
 @existing_env.task
@@ -73,8 +78,9 @@ async def on_existing_ray() -> list[str]:
 
 
 @reusable_env.task
-async def on_reusable_ray() -> str:
-    return ray.get(where.remote())
+async def on_reusable_ray() -> list[str]:
+    """The head that it runs on, and what a worker knows of the run."""
+    return [ray.get_runtime_context().get_node_id(), ray.get(run_of.remote()), os.environ["GIVEN"]]
 
 
 @ray_env.task

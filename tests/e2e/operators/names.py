@@ -24,7 +24,7 @@ SERVICE = re.compile(r"\b([a-z0-9](?:[a-z0-9-]|\.(?!svc\b))*)\.([a-z0-9-]+)\.svc
 # What the training operators give their pods is the bare name of a service, with a port or without.
 BARE = ("PET_RDZV_ENDPOINT", "MASTER_ADDR", "PET_MASTER_ADDR")
 # Pods with one of these labels belong to an operator's object.
-MEMBERS = ("flyte.org/task-action", "dask.org/component")
+MEMBERS = ("flyte.org/task-action", "flyte.org/shared-ray-cluster", "dask.org/component")
 # The services that do not have the name of a pod: the label of their pods, and the label with the beginning of their name.
 SERVICES = {("ray.io/node-type", "head"): ("ray.io/cluster", "-head-svc"), ("dask.org/component", "scheduler"): ("dask.org/cluster-name", "-scheduler")}
 

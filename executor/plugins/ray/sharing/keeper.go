@@ -165,20 +165,39 @@ func (k *Keeper) secrets(ctx context.Context, wanted *Wanted, of *metav1.Partial
 		secret.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: clusterKind.GroupVersion().String(), Kind: clusterKind.Kind, Name: wanted.Name, UID: of.GetUID(),
 		}}
-		err := k.deps.Writer.Create(ctx, secret)
-		if err == nil {
-			continue
-		}
-		if !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create Secret %s: %w", secret.Name, err)
-		}
-		existing := &corev1.Secret{}
-		if err := k.deps.Live.Get(ctx, client.ObjectKeyFromObject(secret), existing); err != nil {
-			return fmt.Errorf("read Secret %s: %w", secret.Name, err)
-		}
-		if len(existing.OwnerReferences) != 1 || existing.OwnerReferences[0].UID != of.GetUID() {
-			return fmt.Errorf("secret %s belongs to an earlier Ray cluster; waiting until it is gone", secret.Name)
+		if err := k.secret(ctx, secret); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// secret creates a Secret once. One of an earlier cluster of the same name is deleted: the garbage collector would do that later.
+func (k *Keeper) secret(ctx context.Context, wanted *corev1.Secret) error {
+	for range tries {
+		err := k.deps.Writer.Create(ctx, wanted.DeepCopy())
+		if !apierrors.IsAlreadyExists(err) {
+			if err != nil {
+				return fmt.Errorf("create Secret %s: %w", wanted.Name, err)
+			}
+			return nil
+		}
+		existing := &corev1.Secret{}
+		if err := k.deps.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("read Secret %s: %w", wanted.Name, err)
+		}
+		owners := existing.OwnerReferences
+		switch {
+		case len(owners) == 1 && owners[0].UID == wanted.OwnerReferences[0].UID:
+			return nil
+		case existing.Name == "": // it is gone by now
+			continue
+		case len(owners) != 1 || owners[0].Kind != clusterKind.Kind:
+			return fmt.Errorf("secret %s does not belong to a Ray cluster", wanted.Name)
+		}
+		if err := k.deps.Writer.Delete(ctx, existing, client.Preconditions{UID: &existing.UID}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete Secret %s of an earlier Ray cluster: %w", wanted.Name, err)
+		}
+	}
+	return errEnding
 }

@@ -63,10 +63,11 @@ func (k *known) forget(key types.NamespacedName) {
 	delete(k.states, key)
 }
 
-// Look returns a cluster as it was at most five seconds ago.
-func (k *Keeper) Look(ctx context.Context, key types.NamespacedName) (Cluster, error) {
+// Look returns the cluster that an attempt uses as it was at most five seconds ago. Another one of the same name is always as it is now:
+// what was read before may be about its predecessor.
+func (k *Keeper) Look(ctx context.Context, key types.NamespacedName, uid types.UID) (Cluster, error) {
 	now := k.deps.Clock.Now()
-	if found, ok := k.known.get(key, now); ok {
+	if found, ok := k.known.get(key, now); ok && found.UID == uid && !found.Ending {
 		return found, nil
 	}
 	object := &unstructured.Unstructured{}
