@@ -38,10 +38,7 @@ func (r *ray) Advance(ctx context.Context, attempt *plugin.Attempt) (plugin.Stat
 func (r *ray) inCluster(ctx context.Context, state plugin.State, object *unstructured.Unstructured) (plugin.State, error) {
 	name, uid := used(object)
 	if name.Name == "" {
-		if state.Message == "" {
-			state.Reason, state.Message = "OwnRayCluster", "every attempt gets a Ray cluster of its own: this cluster does not know the kind RayCluster"
-		}
-		return state, nil
+		return state, nil // it began before this version
 	}
 	cluster, err := r.sharing.Look(ctx, name, uid)
 	if err != nil {

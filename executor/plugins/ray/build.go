@@ -28,13 +28,7 @@ func (r *ray) spec(ctx context.Context, draft *operated.Draft) (map[string]any, 
 		return nil, err
 	}
 	if draft.Template.GetReusePolicy() != nil {
-		served, err := r.sharing.Served(ctx, draft.Task.Namespace)
-		if err != nil {
-			return nil, err
-		}
-		if served {
-			return r.sharedSpec(ctx, draft, wanted.GetRayCluster(), env)
-		}
+		return r.sharedSpec(ctx, draft, wanted.GetRayCluster(), env)
 	}
 	cluster, err := clusterOf(ctx, draft.Template, draft.Pods, wanted.GetRayCluster())
 	if err != nil {

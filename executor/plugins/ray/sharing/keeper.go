@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -71,15 +70,6 @@ type Keeper struct {
 // New returns a keeper.
 func New(deps plugin.Deps) *Keeper {
 	return &Keeper{deps: deps, known: known{states: map[types.NamespacedName]seen{}}}
-}
-
-// Served reports whether the cluster knows RayClusters.
-func (k *Keeper) Served(ctx context.Context, namespace string) (bool, error) {
-	_, err := k.list(ctx, clusterKind, client.InNamespace(namespace), client.Limit(1))
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // errEnding is the error for a cluster that is being deleted: the next try creates another one.
