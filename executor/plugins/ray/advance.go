@@ -33,8 +33,8 @@ func (r *ray) Advance(ctx context.Context, attempt *plugin.Attempt) (plugin.Stat
 	return r.inCluster(ctx, state, object)
 }
 
-// inCluster adds to the state of a live attempt what it should know of the cluster that it shares. KubeRay waits for ever for one that
-// is gone.
+// inCluster adds to the state of a live attempt what it should know of the cluster that it shares. KubeRay waits without a limit for one
+// that is gone.
 func (r *ray) inCluster(ctx context.Context, state plugin.State, object *unstructured.Unstructured) (plugin.State, error) {
 	name, uid := used(object)
 	if name.Name == "" {

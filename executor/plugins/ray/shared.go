@@ -55,7 +55,7 @@ func (r *ray) sharedSpec(ctx context.Context, draft *operated.Draft, wanted *plu
 }
 
 // shared returns the cluster that an attempt shares. Its name is a digest of all that it consists of and of who may use it, so attempts
-// of different projects, service accounts, secrets or definitions never share one. A new version of the code is no new definition: each
+// of different projects, service accounts, secrets or definitions never share one. A new version of the code keeps the cluster: each
 // job is a process of its own.
 func (r *ray) shared(ctx context.Context, attempt *plugin.Attempt, wanted *plugins.RayCluster) (*sharing.Wanted, error) {
 	policy, spec := attempt.Template.GetReusePolicy(), &attempt.Task.Spec

@@ -78,7 +78,7 @@ func (k *Keeper) list(ctx context.Context, kind schema.GroupVersionKind, options
 }
 
 // judge notes that a cluster is in use, or deletes one that is not. The order matters: an attempt notes its use before it creates its
-// RayJob. So whoever comes after the list of RayJobs has changed the version of the cluster, and the deletion fails.
+// RayJob. So an attempt that comes after the list of RayJobs has changed the version of the cluster, and the deletion fails.
 func (k *Keeper) judge(ctx context.Context, cluster *metav1.PartialObjectMetadata) error {
 	jobs, err := k.list(ctx, jobKind, client.InNamespace(cluster.Namespace), client.MatchingLabels{LabelCluster: cluster.Name}, client.Limit(1))
 	if err != nil {
