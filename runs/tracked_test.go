@@ -313,6 +313,18 @@ func TestABadReportFailsAlone(t *testing.T) {
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 }
 
+// TestATrackedRunNamesNoPod: no pod runs it, so one that a report names belongs to someone else.
+func TestATrackedRunNamesNoPod(t *testing.T) {
+	f := newTrackedFixture(t)
+	f.create("local-1")
+	update := f.update("local-1", "a0", 1, 0, running)
+	update.Event.LogContext = &core.LogContext{PrimaryPodName: "pod", Pods: []*core.PodLogContext{{Namespace: "theirs-development", PodName: "pod"}}}
+	require.Equal(t, []connect.Code{connect.CodeInvalidArgument}, f.send("local-1", update))
+
+	require.Equal(t, []connect.Code{0}, f.send("local-1", f.update("local-1", "a0", 1, 0, running)))
+	require.Nil(t, f.details("local-1", "a0").GetAttempts()[0].GetLogContext())
+}
+
 func TestAbortOfATrackedRun(t *testing.T) {
 	f := newTrackedFixture(t)
 	f.create("local-1")

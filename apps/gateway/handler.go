@@ -59,12 +59,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	if found.app == nil {
-		err := errUnknown
-		if routes == nil {
-			err = errNotLoaded
-		}
-		refuse(w, r, err)
+	switch {
+	case found.app == nil && routes == nil:
+		refuse(w, r, errNotLoaded)
+		return
+	case found.app == nil:
+		h.missing(w, r, found)
 		return
 	}
 	x := &exchange{place: found, host: r.Host, route: found.app.route.Load(), client: h.networks.of(r), began: uptime()}
@@ -75,7 +75,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, err := h.admit(r, x)
 	if err != nil {
 		if !h.visitors.leads(w, r, x, err) {
-			refuse(w, r, err)
+			refuse(w, r, x.unnamed(err))
 		}
 		return
 	}

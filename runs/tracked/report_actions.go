@@ -106,6 +106,9 @@ func (r *Reporter) report(run ident.Run, update *workflow.TrackedActionUpdate) (
 	case event.GetVersion() > maxVersion:
 		return store.Reported{}, rpc.InvalidArgument("event.version", "must be at most %d, got %d", maxVersion, event.GetVersion())
 	}
+	if event.GetLogContext() != nil {
+		return store.Reported{}, rpc.InvalidArgument("event.log_context", "must be empty: the client runs the action, so no pod has its log")
+	}
 	transition, err := dispatch.Transition(event, nil)
 	if err != nil {
 		return store.Reported{}, err
