@@ -11,7 +11,7 @@ import (
 )
 
 // missing answers a request for an app that does not exist. Who may not call apps there gets the same answer as for one that exists, so
-// that nobody learns which apps others have.
+// that no one learns which apps others have.
 func (h *handler) missing(w http.ResponseWriter, r *http.Request, at place) {
 	id := at.names()
 	if id == nil {
