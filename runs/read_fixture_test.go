@@ -127,6 +127,20 @@ func refused(t *testing.T, err error, code connect.Code, text string) {
 	require.ErrorContains(t, err, text)
 }
 
+// Measure answers one page.
+func (m *memoryBlobs) Measure(_ context.Context, uri, _ string, _ int, visit func(blobstore.Page) error) error {
+	m.mu.Lock()
+	var page blobstore.Page
+	for name, body := range m.objects {
+		if strings.HasPrefix(name, strings.TrimRight(uri, "/")+"/") {
+			page.Objects++
+			page.Bytes += int64(len(body))
+		}
+	}
+	m.mu.Unlock()
+	return visit(page)
+}
+
 func (m *memoryBlobs) DeletePrefix(_ context.Context, uri string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

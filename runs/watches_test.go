@@ -81,6 +81,10 @@ func (noBlobs) Stat(context.Context, string) (blobstore.Info, error) {
 
 func (noBlobs) WriteAll(context.Context, string, []byte) error { return nil }
 
+func (noBlobs) Measure(_ context.Context, _, _ string, _ int, visit func(blobstore.Page) error) error {
+	return visit(blobstore.Page{})
+}
+
 func (noBlobs) DeletePrefix(context.Context, string) error { return nil }
 
 var watched = ident.Run{Project: "flytesnacks", Domain: "development", Name: "r1"}
