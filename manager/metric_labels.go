@@ -4,7 +4,7 @@ import "github.com/flyte-binary/flyte-binary/internal/obs"
 
 // metricLabels are the labels that metrics may have. Each has few values, whatever users do: results, states and kinds of
 // this program; procedures of the contract; queues, sinks and clusters of the configuration. The label app is bounded by
-// gateway.metricApps, and project by runs.stored.metricProjects. Names of runs, actions and people are not labels: logs and traces have them.
+// gateway.metricApps. Names of runs, actions and people are not labels: logs and traces have them.
 func metricLabels() obs.Labels {
 	return obs.Labels{
 		"flyte.apps.count":                   {"cluster", "status"},
@@ -52,7 +52,6 @@ func metricLabels() obs.Labels {
 		"flyte.secrets.calls":                {"backend", "operation", "outcome"},
 		"flyte.stored.projects":              {"state"},
 		"flyte.stored.refused":               {"what"},
-		"flyte.stored.size":                  {"project"},
 		"flyte.tracked.reports":              {"outcome"},
 		"flyte.triggers.slots":               {"result"},
 		"flyte.uploads.refused":              {"limit"},

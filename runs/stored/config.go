@@ -25,9 +25,6 @@ type Config struct {
 	NearInterval time.Duration `config:"nearInterval"`
 	// RequestsPerSecond is how many requests are sent to the object store. Each lists at most 1,000 objects. Default 10.
 	RequestsPerSecond int `config:"requestsPerSecond"`
-	// MetricProjects is how many projects have a metric of their own, the largest ones; the others are counted together, as
-	// other. Defaults to 20.
-	MetricProjects int `config:"metricProjects"`
 	// Lease is how long the one replica that measures may be silent before another takes over. Default 30s.
 	Lease time.Duration `config:"lease"`
 }
@@ -57,7 +54,7 @@ func (p *Project) UnmarshalText(text []byte) error {
 
 // DefaultConfig limits nothing and measures nothing.
 func DefaultConfig() Config {
-	return Config{Interval: 6 * time.Hour, NearInterval: 15 * time.Minute, RequestsPerSecond: 10, MetricProjects: 20, Lease: 30 * time.Second}
+	return Config{Interval: 6 * time.Hour, NearInterval: 15 * time.Minute, RequestsPerSecond: 10, Lease: 30 * time.Second}
 }
 
 // Validate lists the fields that are wrong.
@@ -74,7 +71,6 @@ func (c Config) Validate() error {
 	found.If(c.Interval < time.Second, "interval: must be at least 1s, got %s", c.Interval)
 	found.If(c.NearInterval < time.Second || c.NearInterval > c.Interval, "nearInterval: must be from 1s to interval, got %s", c.NearInterval)
 	found.If(c.RequestsPerSecond < 1 || c.RequestsPerSecond > 1000, "requestsPerSecond: must be from 1 to 1000, got %d", c.RequestsPerSecond)
-	found.If(c.MetricProjects < 0 || c.MetricProjects > 1000, "metricProjects: must be from 0 to 1000, got %d", c.MetricProjects)
 	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
 	return found.Err()
 }

@@ -1,7 +1,6 @@
 package stored
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,9 +12,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/store/measured"
 )
-
-// otherProjects is the label of all projects together that have no metric of their own. No project has such a name.
-const otherProjects = "(other)"
 
 // gauges are read when they are scraped.
 type gauges struct {
@@ -39,7 +35,7 @@ func RegisterGauges(config Config, rows Lister, clk clock.Clock, meter metric.Me
 	g := &gauges{config: config, rows: rows, clock: clk}
 	var err error
 	if g.bytes, err = meter.Int64ObservableGauge("flyte.stored.size", metric.WithUnit("By"),
-		metric.WithDescription("what projects have in the object store by their last measurement and uploads since, by project for the largest ones")); err != nil {
+		metric.WithDescription("what all measured projects have in the object store, by their last measurements and uploads since")); err != nil {
 		return fmt.Errorf("make metric flyte.stored.size: %w", err)
 	}
 	if g.projects, err = meter.Int64ObservableGauge("flyte.stored.projects",
@@ -64,11 +60,8 @@ func (g *gauges) observe(ctx context.Context, o metric.Observer) error {
 		return err
 	}
 	rows = slices.DeleteFunc(rows, func(r measured.Row) bool { return !g.config.measures(r.Project) })
-	slices.SortFunc(rows, func(a, b measured.Row) int {
-		return cmp.Or(cmp.Compare(b.Bytes+b.Added, a.Bytes+a.Added), cmp.Compare(a.Project, b.Project))
-	})
 	states := map[state]int64{below: 0, isNear: 0, above: 0, old: 0, missing: 0}
-	var other int64
+	var total int64
 	var oldest time.Duration
 	now := g.clock.Now()
 	for i := range rows {
@@ -78,13 +71,9 @@ func (g *gauges) observe(ctx context.Context, o metric.Observer) error {
 			continue
 		}
 		oldest = max(oldest, now.Sub(use.MeasuredAt))
-		if i < g.config.MetricProjects {
-			o.ObserveInt64(g.bytes, use.Used, metric.WithAttributes(attribute.String("project", use.Project)))
-		} else {
-			other += use.Used
-		}
+		total += use.Used
 	}
-	o.ObserveInt64(g.bytes, other, metric.WithAttributes(attribute.String("project", otherProjects)))
+	o.ObserveInt64(g.bytes, total)
 	for state, count := range states {
 		o.ObserveInt64(g.projects, count, metric.WithAttributes(attribute.String("state", string(state))))
 	}
