@@ -68,6 +68,11 @@ beforeEach(() => {
         { things: "request bytes", setting: "access.limits.requestBytes", most: 1024n, each: true },
         { things: "streams", setting: "access.limits.streams", most: 2n, burst: 2n },
         { things: "unfinished actions", setting: "runs.backlog.callerActions", most: 9n, burst: 9n, left: 4n },
+        {
+          things: "stored bytes", project: "p", setting: "runs.stored.projectBytes", most: 10n * 1024n ** 3n, burst: 10n * 1024n ** 3n, left: 4n * 1024n ** 3n,
+          used: 6n * 1024n ** 3n, measuredAt: { seconds: 1n },
+        },
+        { things: "stored bytes", project: "q", setting: "runs.stored.projects", most: 1024n, burst: 1024n, left: 1024n },
         { things: "runs", project: "p", setting: "access.limits.projectRunsPerMinute", per: { seconds: 60n } },
       ],
     }),
@@ -163,6 +168,8 @@ it("says what the limits are, and what is left of them", async () => {
   expect((await row("access.limits.requestBytes"))?.endsWith("You1,024 in each")).toBe(true);
   expect(await row("access.limits.streams")).toContain("2 at the same timeNone");
   expect(await row("access.limits.projectRunsPerMinute")).toContain("All callers in pNo limit");
+  expect(await row("runs.stored.projectBytes")).toMatch(/All callers in p10 GiB4\.0 GiB6\.0 GiB stored, measured \d+ \w+ ago$/);
+  expect(await row("runs.stored.projects")).toContain("1.0 KiBNot measured yet");
   expect(server.getLimits.mock.calls[0]?.[0]).toEqual({ project: "p" });
 });
 

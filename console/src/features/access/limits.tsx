@@ -2,9 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { AccessService, type Limit } from "@gen/flytebinary/access/v1/access_pb.js";
 import { client } from "@/api/transport";
 import { useHere } from "@/app/places";
+import { bytes, dateOf } from "@/design/format";
 import { List } from "@/design/list";
 import { Empty } from "@/design/notice";
 import { Note } from "@/design/table";
+import { When } from "@/design/time";
 import { leftWords, limitWords } from "./words";
 import css from "@/design/page.module.css";
 
@@ -28,7 +30,7 @@ export function Limits() {
       <h2 id="limits">Limits</h2>
       <p className={css["muted"]}>
         Calls over a limit are refused with the time after which to try again. Each process of the server counts by itself, and this is
-        the one that answered. Unfinished actions and waiting runs are those of all processes.
+        the one that answered. Unfinished actions, waiting runs and stored bytes are those of all processes.
       </p>
       <List<Limit>
         what="limits"
@@ -50,7 +52,19 @@ export function Limits() {
           },
           { label: "Of", cell: ({ project: of }) => (of === "" ? "You" : `All callers in ${of}`) },
           { label: "Limit", cell: limitWords },
-          { label: "Left now", cell: leftWords },
+          {
+            label: "Left now",
+            cell: (limit) => (
+              <>
+                {leftWords(limit)}
+                {limit.measuredAt && (
+                  <Note>
+                    {bytes(Number(limit.used))} stored, measured <When at={dateOf(limit.measuredAt)} relative />
+                  </Note>
+                )}
+              </>
+            ),
+          },
         ]}
       />
     </section>

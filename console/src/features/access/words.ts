@@ -1,5 +1,5 @@
 import { MemberKind, type Account, type AuditEvent, type Key, type Limit, type Member, type Role } from "@gen/flytebinary/access/v1/access_pb.js";
-import { msOf } from "@/design/format";
+import { bytes, msOf } from "@/design/format";
 import { isForPeople, permissionGroups, permissionWords } from "@/entities/access/permissions";
 import { gives } from "@/entities/access/rights";
 
@@ -40,9 +40,13 @@ export const groupsOf = (text: string): string[] => [...new Set(text.split(",").
 const count = (n: bigint): string => n.toLocaleString("en-US");
 const units: Readonly<Record<string, string>> = { "1": "a second", "60": "a minute", "3600": "an hour", "86400": "a day" };
 
+/** What a project has in the object store; measured at times, in bytes. */
+export const storedBytes = "stored bytes";
+
 /** A limit in words. */
-export function limitWords({ most, per, burst, each }: Pick<Limit, "most" | "per" | "burst" | "each">): string {
+export function limitWords({ things, most, per, burst, each }: Pick<Limit, "things" | "most" | "per" | "burst" | "each">): string {
   if (most === 0n) return "No limit";
+  if (things === storedBytes) return bytes(Number(most));
   if (each) return `${count(most)} in each`;
   if (!per) return `${count(most)} at the same time`;
   const words = `${count(most)} ${units[per.seconds.toString()] ?? `in ${per.seconds} s`}`;
@@ -50,8 +54,12 @@ export function limitWords({ most, per, burst, each }: Pick<Limit, "most" | "per
 }
 
 /** What is left of a limit, in words. */
-export const leftWords = ({ most, burst, left, each }: Pick<Limit, "most" | "burst" | "left" | "each">): string =>
-  most === 0n || each ? "" : left <= 0n ? "None" : `${count(left)} of ${count(burst)}`;
+export function leftWords({ things, most, burst, left, each, measuredAt }: Pick<Limit, "things" | "most" | "burst" | "left" | "each" | "measuredAt">): string {
+  if (most === 0n || each) return "";
+  if (things === storedBytes && !measuredAt) return "Not measured yet";
+  if (left <= 0n) return "None";
+  return things === storedBytes ? bytes(Number(left)) : `${count(left)} of ${count(burst)}`;
+}
 
 /** What a role may do, in words, by group. Permissions that are not for people are shown as they are. */
 export function abilities(role: Pick<Role, "permissions">): readonly (readonly [group: string, words: readonly string[]])[] {
