@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
@@ -33,6 +34,11 @@ type Queue interface {
 // Admitter makes queued actions live, as long as this replica holds the lease; store.Writer is one.
 type Admitter interface {
 	Admit(ctx context.Context, lease string, queued []store.Queued) (int, error)
+}
+
+// Asks reads what actions ask of clusters; asks.Reader does.
+type Asks interface {
+	Of(ctx context.Context, ids []int64) (map[int64]*placement.Request, error)
 }
 
 // Gate is how many actions writers may admit without the loop; store.Gate is one.
@@ -62,6 +68,9 @@ type Deps struct {
 	Several bool
 	Leases  leased.Leases
 	Signals Signals
+	// Places has the clusters; nil means that queues alone name them. Asks reads what actions ask of clusters; required with Places.
+	Places *placement.Book
+	Asks   Asks
 	// Pace lowers the limit of live actions while the cluster is slow; nil means that it always keeps up.
 	Pace   Pace
 	Clock  clock.Clock

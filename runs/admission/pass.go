@@ -74,8 +74,30 @@ func (l *Loop) admit(ctx context.Context, lease string, picks []pick) (chosen in
 			queued = append(queued, store.Queued{RunID: run, ID: id})
 		}
 	}
+	if err := l.ask(ctx, queued); err != nil {
+		return 0, err
+	}
 	_, err = l.deps.Admit.Admit(ctx, lease, queued)
 	return len(queued), err
+}
+
+// ask adds what actions ask of clusters, if there is more than one to choose from.
+func (l *Loop) ask(ctx context.Context, queued []store.Queued) error {
+	if l.deps.Places == nil {
+		return nil
+	}
+	if _, sole := l.deps.Places.Sole(); sole {
+		return nil
+	}
+	ids := make([]int64, len(queued))
+	for i := range queued {
+		ids[i] = queued[i].ID
+	}
+	asked, err := l.deps.Asks.Of(ctx, ids)
+	for i := range queued {
+		queued[i].Asks = asked[queued[i].ID]
+	}
+	return err
 }
 
 // choose reads the oldest of each group that has room, and picks a batch.

@@ -18,11 +18,18 @@ const (
 // others in units.
 type Amounts map[string]int64
 
-// add adds n times the amounts of another, within the range of the type.
-func (a Amounts) add(other Amounts, n int64) {
+// Add adds n times the amounts of another, within the range of the type.
+func (a Amounts) Add(other Amounts, n int64) {
 	for name, amount := range other {
-		a[name] = sum(a[name], n*amount)
+		a[name] = sum(a[name], product(n, amount))
 	}
+}
+
+func product(a, b int64) int64 {
+	if a != 0 && (a*b/a != b) {
+		return math.MaxInt64
+	}
+	return a * b
 }
 
 func sum(a, b int64) int64 {

@@ -92,7 +92,7 @@ func (b *Book) count(one booking, n int) {
 		if one.beyond {
 			s.Beyond += n
 		} else {
-			s.Booked.add(one.asked, int64(n))
+			s.Booked.Add(one.asked, int64(n))
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (b *Book) Begin() *Round {
 	round := &Round{book: b, seats: slices.Clone(b.seats)}
 	for i := range round.seats {
 		booked := make(Amounts, len(round.seats[i].Booked))
-		booked.add(round.seats[i].Booked, 1)
+		booked.Add(round.seats[i].Booked, 1)
 		round.seats[i].Booked = booked
 	}
 	return round
@@ -178,7 +178,7 @@ func (r *Round) Choose(id int64, request *Request) Choice {
 		if s.Count++; choice.Beyond {
 			s.Beyond++
 		} else {
-			s.Booked.add(one.asked, 1)
+			s.Booked.Add(one.asked, 1)
 		}
 	}
 	r.took = append(r.took, one)

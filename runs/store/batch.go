@@ -7,6 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
@@ -53,6 +54,9 @@ type batch struct {
 	open       int64         // how many actions may be admitted at once
 	silence    time.Duration // after which a run of RunnerClient has not reported for too long; 0 for never
 	queues     *queues.Set
+	sole       string           // the only cluster that is known; empty for none
+	places     *placement.Round // decides among clusters; nil if there is nothing to decide
+	placed     []placed
 	depths     map[*queues.Queue]int // how many wait, of the queues with a limit that are added to
 	leased     bool                  // this process holds the lease
 	ids        []int64
@@ -185,7 +189,7 @@ func (b *batch) create(r *row) {
 	r.ID = b.ids[0]
 	b.ids = b.ids[1:]
 	r.isNew = true
-	r.Cluster = b.queues.Of(r.Queue).RunsIn()
+	r.Cluster = b.recordedIn(r)
 	if r.ParentName == nil {
 		r.RunID = r.ID
 		run := newRun(r)
@@ -279,17 +283,19 @@ func (b *batch) admit(r *row) {
 	if !r.queued() || !b.direct(r, r.run.root) {
 		return
 	}
-	if r.Runner.OnCluster() {
+	if b.makeLive(r) && r.Runner.OnCluster() {
 		b.open--
 	}
-	b.makeLive(r)
 }
 
-// makeLive admits an action and chooses the cluster that runs it: its queue's, which may not be the one that the queue had
-// when the action was recorded. Only this sets admitted_at; its callers have asked the limits.
-func (b *batch) makeLive(r *row) {
+// makeLive admits an action and chooses the cluster that runs it. It reports whether a cluster takes the action. Only this sets
+// admitted_at; its callers have asked the limits.
+func (b *batch) makeLive(r *row) bool {
+	if !b.place(r) {
+		return false
+	}
 	r.AdmittedAt = &b.now
-	r.Cluster = b.queues.Of(r.Queue).RunsIn()
+	return true
 }
 
 // unfinished lists what is not finished below an action, parents first.
@@ -337,7 +343,7 @@ func (b *batch) liveChange() LiveChange {
 				change.Due = *at
 			}
 		}
-		if slices.ContainsFunc(run.changed, func(r *row) bool { return r.Hold != schema.HoldNone && r.Hold != r.wasHold }) {
+		if slices.ContainsFunc(run.changed, func(r *row) bool { return r.Hold.OfCache() && r.Hold != r.wasHold }) {
 			change.Held = append(change.Held, run.root.ID)
 		}
 		if slices.ContainsFunc(run.changed, (*row).queued) || run.root.MaxConcurrency > 0 {

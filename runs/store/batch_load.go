@@ -107,6 +107,7 @@ func (w *Writer) load(ctx context.Context, tx *pgxpool.Conn, requests []*request
 		byID:       make(map[int64]*run, len(p.runs)),
 		going:      map[ident.Run]struct{}{},
 	}
+	b.openPlaces(w.deps.Places)
 	if b.open > 0 && w.deps.GateLease != "" {
 		p.lease = w.deps.GateLease
 	}

@@ -91,6 +91,7 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 			sqltext.Column(b.webhooks, func(*row) *time.Time { return atOnce() }))
 		statements.Queue(notices.Notify, notices.ChannelLists, notices.ListWebhooks)
 	}
+	b.savePlacements(&statements)
 	b.saveArtifacts(&statements)
 	if found := b.occurrences(w.deps.Notify); len(found) > 0 {
 		statements.Queue(insertOccurrences, occurrenceArguments(found)...)

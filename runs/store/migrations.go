@@ -1,8 +1,12 @@
 package store
 
 import (
+	"context"
 	"embed"
+	"fmt"
 	"io/fs"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
@@ -23,3 +27,13 @@ func TrackedSchema() pgdb.Schema {
 
 // Migrations are the goose files of the schema.
 func Migrations() fs.FS { return migrations }
+
+// Installation reads the id of the installation that owns a database: twelve hexadecimal digits, generated when the
+// database was created.
+func Installation(ctx context.Context, pool *pgxpool.Pool) (string, error) {
+	var id string
+	if err := pool.QueryRow(ctx, `SELECT id FROM installation`).Scan(&id); err != nil {
+		return "", fmt.Errorf("read the id of the installation: %w", err)
+	}
+	return id, nil
+}

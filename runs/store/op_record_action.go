@@ -134,6 +134,11 @@ func (op *recordAction) insert(b *batch, parent *row) error {
 		b.reads = append(b.reads, r)
 	}
 	if r.ActionType == schema.ActionTask {
+		if r.Asks != nil {
+			asks := *r.Asks
+			asks.Parent = parent.Cluster
+			r.Asks = &asks
+		}
 		b.admit(r)
 	}
 	b.createTraces(r, op.Traces)

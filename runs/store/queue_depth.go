@@ -78,8 +78,8 @@ func (b *batch) enter(r, root *row) error {
 }
 
 // direct reports whether the transaction that records a new action may admit it: the gate is open, and no limit of
-// its run or queue applies. An action that the runs service runs itself takes no place of the installation.
+// its run or queue applies. Where clusters are chosen, it must be known what the action asks for. An action that the runs service runs itself takes no place of the installation.
 func (b *batch) direct(r, root *row) bool {
 	return r.ActionType == schema.ActionTask && r.Hold == schema.HoldNone && root.MaxConcurrency == 0 &&
-		(b.open > 0 || r.Runner.InProcess()) && b.queues.Of(r.Queue).Direct(r.ParentName == nil)
+		(b.open > 0 || r.Runner.InProcess()) && (b.places == nil || r.Asks != nil || !r.Runner.OnCluster()) && b.queues.Of(r.Queue).Direct(r.ParentName == nil)
 }

@@ -13,6 +13,7 @@ import (
 	groupcommit "github.com/flyte-binary/flyte-binary/internal/work/batch"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store/notices"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
@@ -57,6 +58,8 @@ type WriterDeps struct {
 	Records Records
 	// Queues are the queues of the installation; nil means the default queue alone.
 	Queues *queues.Set
+	// Places chooses among the clusters that are known; nil means that only queues name clusters.
+	Places *placement.Book
 	// Notify has a bit for each phase that the installation's own notification rules name: 1<<phase.
 	Notify int32
 	// EventSinks are the names of the sinks to which events are published; none costs nothing.

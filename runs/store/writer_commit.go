@@ -141,6 +141,7 @@ func (w *Writer) committed(b *batch) {
 		w.deps.Records.Committed(b.changing)
 	}
 	change := b.liveChange()
+	b.settlePlaces(w.deps.Places, change)
 	w.gate.add(b.placesFreed())
 	if ids := b.changedRuns(); len(ids) > 0 && w.deps.Waker != nil {
 		w.deps.Waker.Wake(ids...)

@@ -35,6 +35,9 @@ var containers = []string{
 	"sandboxed-python", // functions that the SDK runs in its sandbox
 }
 
+// IsContainer reports whether the tasks of a type are one container or pod each, which every cluster runs.
+func IsContainer(taskType string) bool { return taskType == "" || slices.Contains(containers, taskType) }
+
 // Ray is the type of functions that are the driver of a Ray cluster.
 const Ray = "ray"
 

@@ -1,6 +1,10 @@
 package schema
 
-import "time"
+import (
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/runs/placement"
+)
 
 // Action is a row of the actions table, without the columns that only a root has; see Root. Field names follow
 // the columns; the schema says what each means.
@@ -34,7 +38,7 @@ type Action struct {
 	ReportURI        string     `db:"report_uri"`
 	CacheKey         string     `db:"cache_key"`
 	Queue            string     `db:"queue"`
-	Cluster          string     `db:"cluster"` // set by the writer from the queue; empty while an attempt waits that was taken from a cluster
+	Cluster          string     `db:"cluster"` // set by the writer at admission; before that empty, or what the queue names
 	AvoidCluster     string     `db:"avoid_cluster"`
 	Produces         bool       `db:"produces"`
 	Priority         int32      `db:"priority"`
@@ -64,6 +68,8 @@ type Action struct {
 	TriggerAutomation []byte `db:"trigger_automation"`
 	Relation          []byte `db:"relation"`
 
+	// Asks is what it asks of a cluster; nil if that is to be read from its specs. It is read only.
+	Asks *placement.Request `db:"-"`
 	// Limits become times when the action is recorded.
 	Limits Limits `db:"-"`
 	// Notes is the encoded workflow.ActionEvent that its first event has; nil for none.
@@ -94,7 +100,11 @@ const (
 	HoldNone        Hold = 0
 	HoldCache       Hold = 1 // its key must be looked up in the cache
 	HoldReservation Hold = 2 // another action computes the same key
+	HoldPlacement   Hold = 3 // no cluster has room for it, or takes it
 )
+
+// OfCache reports whether the cache resolves the hold.
+func (h Hold) OfCache() bool { return h == HoldCache || h == HoldReservation }
 
 // Event is a row of the action_events table.
 type Event struct {
