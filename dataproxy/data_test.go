@@ -270,6 +270,58 @@ func TestSelectClusterSendsEverythingHere(t *testing.T) {
 	refused(t, err, "operation")
 }
 
+// TestSelectClusterNamesTheCluster: that of an action, the only one of a pool, one that exists; a name says nothing about the endpoint.
+func TestSelectClusterNamesTheCluster(t *testing.T) {
+	f := newFixture(t)
+	f.state.clusters = []dataproxy.Cluster{{Name: "east", Pools: []string{"gpu", "cheap"}}, {Name: "west", Pools: []string{"cheap"}}}
+	f.state.storage = map[string]*enginev1.GetActionStorageResponse{"runs": {Cluster: "west"}, "waits": {}}
+	ask := func(change func(*cluster.SelectClusterRequest)) (string, error) {
+		r := &cluster.SelectClusterRequest{Operation: cluster.SelectClusterRequest_OPERATION_TAIL_LOGS}
+		change(r)
+		got, err := f.cluster.SelectCluster(t.Context(), r)
+		require.Empty(t, got.GetClusterEndpoint())
+		return got.GetCluster(), err
+	}
+	action := func(name string) func(*cluster.SelectClusterRequest) {
+		return func(r *cluster.SelectClusterRequest) {
+			r.Resource = &cluster.SelectClusterRequest_ActionId{ActionId: id(name)}
+		}
+	}
+	pool := func(name string) func(*cluster.SelectClusterRequest) {
+		return func(r *cluster.SelectClusterRequest) {
+			r.Resource = &cluster.SelectClusterRequest_ClusterPoolId{ClusterPoolId: &common.ClusterPoolIdentifier{Name: name}}
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(*cluster.SelectClusterRequest)
+		want   string
+	}{
+		"an action":      {action("runs"), "west"},
+		"one that waits": {action("waits"), ""},
+		"no action":      {action("none"), ""},
+		"an attempt": {func(r *cluster.SelectClusterRequest) {
+			r.Resource = &cluster.SelectClusterRequest_ActionAttemptId{ActionAttemptId: &common.ActionAttemptIdentifier{ActionId: id("runs"), Attempt: 1}}
+		}, "west"},
+		"the pool of one": {pool("gpu"), "east"},
+		"a pool of two":   {pool("cheap"), ""},
+		"the pool of all": {pool("default"), ""},
+		"a cluster": {func(r *cluster.SelectClusterRequest) {
+			r.Resource = &cluster.SelectClusterRequest_ClusterId{ClusterId: &common.ClusterIdentifier{Name: "west"}}
+		}, "west"},
+	} {
+		got, err := ask(test.change)
+		require.NoError(t, err, name)
+		require.Equal(t, test.want, got, name)
+	}
+	_, err := ask(pool("tpu"))
+	refused(t, err, "cluster_pool_id.name")
+	require.ErrorContains(t, err, "there is no pool tpu of clusters; pools: cheap, default, gpu")
+	_, err = ask(func(r *cluster.SelectClusterRequest) {
+		r.Resource = &cluster.SelectClusterRequest_ClusterId{ClusterId: &common.ClusterIdentifier{Name: "north"}}
+	})
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
+}
+
 func TestTranslator(t *testing.T) {
 	f := newFixture(t)
 	variables := &core.VariableMap{Variables: []*core.VariableEntry{{Key: "x", Value: &core.Variable{

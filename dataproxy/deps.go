@@ -84,6 +84,8 @@ type Deps struct {
 	PodLogs func(cluster string) PodLogs
 	// Jobs has the logs of jobs of connectors; nil means that only stored ones are read.
 	Jobs Jobs
+	// Clusters says which clusters there are; nil means that none is known by name.
+	Clusters Clusters
 	// Settings may be nil: then inputs go where the client or the store says.
 	Settings Settings
 	// Triggers may be nil: calls that need a trigger then return Unimplemented, and clients work without it.

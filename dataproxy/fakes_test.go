@@ -55,11 +55,14 @@ type state struct {
 	tracked  map[string]*enginev1.GetActionStorageResponse // of tracked runs, by run and action
 	tasks    map[string]*task.TaskSpec
 	triggers map[string]*trigger.TriggerSpec
-	raw      string                  // the raw data prefix of the run
+	raw      string // the raw data prefix of the run
+	clusters []dataproxy.Cluster
 	cluster  string                  // that runs the actions; empty means c
 	base     *settings.StringSetting // the setting run.run_base_dir of the project
 	admit    func(*enginev1.AdmitUploadRequest) (*enginev1.AdmitUploadResponse, error)
 }
+
+func (s *state) Clusters(context.Context) ([]dataproxy.Cluster, error) { return s.clusters, nil }
 
 func (s *state) GetSettings(_ context.Context, r *settings.GetSettingsRequest) (*settings.GetSettingsResponse, error) {
 	if r.GetKey().GetProject() != run.Project || r.GetKey().GetDomain() != run.Domain {
@@ -220,7 +223,7 @@ func (f *fixture) serve(change ...func(*dataproxy.Config)) *fixture {
 	upstream.Handle(enginev1connect.NewConnectorRegistryServiceHandler(f.jobs, upstream.Options()...))
 	service, err := dataproxy.New(config, dataproxy.Deps{
 		Jobs:  enginev1connect.NewConnectorRegistryServiceClient(rpc.InProcess(upstream), rpc.InProcessURL),
-		Store: f.store, Runs: f.state, Tasks: f.state, Projects: f.state, Engine: f.state, Triggers: f.state, Settings: f.state,
+		Store: f.store, Runs: f.state, Tasks: f.state, Projects: f.state, Engine: f.state, Triggers: f.state, Settings: f.state, Clusters: f.state,
 		PodLogs: func(cluster string) dataproxy.PodLogs {
 			if cluster != "c" {
 				return unlinked{}

@@ -60,7 +60,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	options := r.Options()
 	r.Handle(dataproxyconnect.NewDataProxyServiceHandler(s, options...))
 	r.Handle(workflowconnect.NewRunLogsServiceHandler(&runLogsHandler{s}, options...))
-	r.Handle(clusterconnect.NewClusterServiceHandler(clusterHandler{}, options...))
+	r.Handle(clusterconnect.NewClusterServiceHandler(clusterHandler{clusters: s.deps.Clusters, engine: s.deps.Engine}, options...))
 	r.Handle(workflowconnect.NewTranslatorServiceHandler(&translatorHandler{s}, options...))
 	r.Handle(insightv1connect.NewCodeServiceHandler(&codeHandler{s}, options...))
 	r.Handle(insightv1connect.NewFileServiceHandler(&filesHandler{s}, options...))

@@ -22,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 	"github.com/flyte-binary/flyte-binary/runs/store/usages"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
 	"github.com/flyte-binary/flyte-binary/runs/usage"
@@ -36,7 +37,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	written := catalog.NewSettings(deps.Pool)
 	resolver := settings.NewResolver(written, deps.Clock)
 	calls := precedence.New(deps.Clock, precedence.NewScheduler(deps.Clock), runtime.GOMAXPROCS(0))
-	types := declared.Types{Set: deps.Launch.TaskTypes}
+	types := declared.Types{Set: deps.Launch.TaskTypes, Reported: l.places.Offered}
 	if deps.Peers.Connectors != nil {
 		types.Connectors = deps.Peers.Connectors
 	}
@@ -49,10 +50,12 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Stored:        l.stored,
 		Triggers:      deps.Peers.Triggers,
 		Pools:         deps.Launch.WorkerPools,
+		Clusters:      l.places,
+		Asks:          &deps.Launch.Asks,
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
-	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: deps.Peers.Workers, Connectors: deps.Peers.Connectors}
+	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: deps.Peers.Workers, Connectors: deps.Peers.Connectors, Places: l.places, Asks: l.asks}
 	details := &read.Details{Rows: l.rows, Waits: waits}
 	streams := watch.NewStreams(config.Watch, watch.Deps{
 		Hub: l.hub, Reader: watches.NewReader(deps.Pool), Details: details, Clock: deps.Clock,
@@ -83,7 +86,8 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{
 				Reader: l.lists, Tracked: l.trackedIndex(), Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs,
-				Keeper: l.retention, Clock: deps.Clock,
+				Placements: worklists.NewPlacementReader(deps.Pool),
+				Keeper:     l.retention, Clock: deps.Clock,
 			}),
 			Viewer:    &usage.Viewer{Store: used},
 			Previewer: launched.Previewer,

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/reclaim"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
@@ -41,6 +42,8 @@ type Config struct {
 	// too. In the environment and in overrides a queue is one line, as in "gpu maxActions=4 priority=10". queues.md
 	// describes the fields.
 	Queues []queues.Queue `config:"queues"`
+	// Placement says which clusters run which actions.
+	Placement placement.Config `config:"placement"`
 	// Assignments configures the stream of assignments.
 	Assignments dispatch.Config `config:"assignments"`
 	// Timers tunes the loop that enforces timeouts and starts built-in actions.
@@ -78,6 +81,7 @@ func DefaultConfig() Config {
 		Admission:       admission.DefaultConfig(),
 		Backlog:         backlog.DefaultConfig(),
 		Stored:          stored.DefaultConfig(),
+		Placement:       placement.DefaultConfig(),
 		Assignments:     dispatch.DefaultConfig(),
 		Timers:          timers.DefaultConfig(),
 		Webhooks:        webhook.DefaultConfig(),
@@ -115,6 +119,7 @@ func (c Config) Validate() error {
 	found.Section("backlog", c.Backlog.Validate())
 	found.Section("stored", c.Stored.Validate())
 	found.Section("queues", queues.Validate(c.Queues))
+	found.Section("placement", c.Placement.Validate())
 	found.Section("assignments", c.Assignments.Validate())
 	found.Section("timers", c.Timers.Validate())
 	found.Section("clusters", c.Clusters.Validate())

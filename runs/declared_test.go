@@ -75,7 +75,7 @@ func TestWhatIsNotHonouredIsNotedOnTheAction(t *testing.T) {
 	}
 	want := []string{
 		"task_template.metadata.deprecated_error_message: the author of the task says here why it should no longer be used",
-		"cluster_pool: this server has no pools of clusters; the queue decides where actions run",
+		"cluster_pool: no cluster of this server is in a pool",
 	}
 	require.Equal(t, want, messages(c.details("r", "a0").GetAttempts()[0].GetClusterEvents()))
 	require.Equal(t, common.ActionPhase_ACTION_PHASE_QUEUED, c.phase("r", "a0"))

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
+	"github.com/flyte-binary/flyte-binary/runs/asks"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
@@ -68,6 +69,8 @@ type Deps struct {
 	// Pace lowers the limit of live actions while the cluster is slow; nil means that it always keeps up, or that this process
 	// does not know.
 	Pace admission.Pace
+	// Clusters says which clusters there are; nil means that only queues name them.
+	Clusters admission.Clusters
 	// Images knows the images that exist; nil means those that runs of the configured builder have built.
 	Images    images.Catalog
 	Peers     Peers
@@ -109,6 +112,8 @@ type Launch struct {
 	Notifications launch.Notifications
 	// TaskTypes are those that executors and this service run. The zero value has those that need no configuration.
 	TaskTypes tasktype.Set
+	// Asks says what tasks ask of clusters that ask for nothing themselves.
+	Asks asks.Rules
 	// WorkerPools says that workers run the tasks of reusable environments. Otherwise executors do, each attempt in a pod of its
 	// own.
 	WorkerPools bool

@@ -321,6 +321,7 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 		"built_images.action_id",                                      // stays: the image outlives the run that built it
 		"event_backlog.run_id",                                        // deleted when the events are published, or counted as a gap
 		"notification_outbox.action_id", "notification_outbox.run_id", // deleted when their deliveries are stored
+		"placements.action_id",                                  // deleted by the database with their action
 		"produced_outputs.action_id", "produced_outputs.run_id", // they keep the run
 		"reserved_keys.action_id", "reserved_keys.run_id", // deleted by runs/cachelink after their action
 		"run_deletions.run_id", "tasks.spec_digest",

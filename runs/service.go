@@ -13,11 +13,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/asks"
 	"github.com/flyte-binary/flyte-binary/runs/builtin"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/reclaim"
@@ -86,6 +88,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		{Name: "image builder", Part: images.Seeder{Builder: config.Images.Builder, Tasks: catalog.NewTaskWriter(deps.Pool), Clock: deps.Clock}},
 		{Name: "writer", Part: l.writer},
 		{Name: "notifications", Part: l.listener},
+		{Name: "clusters", Part: l.placer},
 		{Name: "admission", Part: l.admission},
 		{Name: "cache", Part: l.cache},
 		{Name: "timers", Part: l.timers},
@@ -129,6 +132,9 @@ type loops struct {
 	feed      *dispatch.Feed
 	listener  lifecycle.Part
 	admission *admission.Loop
+	places    *placement.Book
+	asks      *asks.Reader
+	placer    lifecycle.Part
 	cache     *cachelink.Cache
 	timers    *timers.Loop
 	reclaim   *reclaim.Loop // may be nil
@@ -162,15 +168,23 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	if deps.Several {
 		gateLease = admission.LeaseName
 	}
+	l.places = placement.NewBook(placement.New(config.Placement))
+	l.asks = asks.NewReader(&deps.Launch.Asks, l.queues, worklists.NewPlacementReader(deps.Pool), l.live)
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
 		Notify: deps.Outbox.NotifyPhases, EventSinks: deps.Outbox.EventSinks, GateLease: gateLease,
-		Records: deps.Records,
+		Records: deps.Records, Places: l.places,
 	})
 	l.admission = admission.New(config.Admission, admission.Deps{
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},
-		Several: deps.Several, Leases: leases, Pace: deps.Pace, Clock: deps.Clock, Logger: logger,
+		Several: deps.Several, Leases: leases, Pace: deps.Pace, Clock: deps.Clock, Logger: logger, Places: l.places, Asks: l.asks,
 	})
+	l.placer = lifecycle.Idle{}
+	if deps.Clusters != nil {
+		l.placer = admission.NewPlaces(admission.PlacesDeps{
+			Book: l.places, Clusters: deps.Clusters, Held: l.asks, Writer: l.writer, Admits: l.admission.Admits, Clock: deps.Clock, Logger: logger,
+		})
+	}
 	caching := config.Cache
 	caching.Shared = caching.Shared || !deps.Tenants
 	l.cache = cachelink.New(caching, cachelink.Deps{

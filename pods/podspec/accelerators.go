@@ -56,9 +56,11 @@ func acceleratorOf(subject *Subject, requested bool) *core.GPUAccelerator {
 }
 
 // known returns the configuration of an accelerator; the zero value when there is none.
-func (b *Builder) known(given *core.GPUAccelerator) Accelerator {
+func (b *Builder) known(given *core.GPUAccelerator) Accelerator { return b.config.known(given) }
+
+func (c Config) known(given *core.GPUAccelerator) Accelerator {
 	device := accelerator.Name(given)
-	for _, one := range b.config.Accelerators {
+	for _, one := range c.Accelerators {
 		if device != "" && strings.EqualFold(one.Device, device) {
 			return one
 		}
@@ -68,8 +70,13 @@ func (b *Builder) known(given *core.GPUAccelerator) Accelerator {
 
 // acceleratorResource returns the extended resource of an accelerator's devices.
 func (b *Builder) acceleratorResource(accelerator *core.GPUAccelerator) corev1.ResourceName {
-	if own := b.known(accelerator).Resource; own != "" {
-		return corev1.ResourceName(own)
+	return corev1.ResourceName(DeviceOf(b.config, accelerator))
+}
+
+// DeviceOf returns the extended resource that a task's resource "gpu" means, for an accelerator or none.
+func DeviceOf(c Config, accelerator *core.GPUAccelerator) string {
+	if own := c.known(accelerator).Resource; own != "" {
+		return own
 	}
 	switch accelerator.GetDeviceClass() {
 	case core.GPUAccelerator_GOOGLE_TPU:
@@ -81,7 +88,7 @@ func (b *Builder) acceleratorResource(accelerator *core.GPUAccelerator) corev1.R
 	case core.GPUAccelerator_HABANA_GAUDI:
 		return "habana.ai/gaudi"
 	default:
-		return corev1.ResourceName(b.config.GPUResource)
+		return c.GPUResource
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -30,6 +31,7 @@ type fixture struct {
 	queue *worklists.QueueReader
 	loop  *admission.Loop
 	set   *queues.Set
+	book  *placement.Book // nil: only queues name clusters
 }
 
 func newFixture(t testing.TB, maxLive, batch int, configured ...queues.Queue) *fixture {
@@ -50,7 +52,7 @@ func (f *fixture) configure(maxLive, batch int, configured ...queues.Queue) {
 	require.NoError(f.t, queues.Validate(configured))
 	f.set = queues.New(configured)
 	writer := store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{
-		Pool: f.pool, Clock: clock.System{}, Queues: f.set, Logger: zerolog.Nop(), Replica: "test",
+		Pool: f.pool, Clock: clock.System{}, Queues: f.set, Logger: zerolog.Nop(), Replica: "test", Places: f.book,
 	})
 	require.NoError(f.t, writer.Start(f.t.Context()))
 	f.t.Cleanup(func() {
@@ -69,6 +71,7 @@ func (f *fixture) reconfigure(maxLive, batch int, configured ...queues.Queue) {
 	config.MaxLive, config.Batch = maxLive, batch
 	f.loop = admission.New(config, admission.Deps{
 		Queue: f.queue, Queues: f.set, Admit: f.Writer, Gate: f.Gate(), Clock: clock.System{}, Logger: zerolog.Nop(),
+		Places: f.book, Asks: f.asks(),
 	})
 }
 

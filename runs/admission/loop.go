@@ -198,6 +198,9 @@ func (l *Loop) awaitReason(ctx context.Context) bool {
 	}) == nil
 }
 
+// Admits reports whether this replica admits.
+func (l *Loop) Admits() bool { return l.passed.Load() != 0 }
+
 // Silence is the time since a pass last succeeded. It is false unless this replica admits.
 func (l *Loop) Silence() (time.Duration, bool) {
 	at := l.passed.Load()

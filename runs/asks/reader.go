@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
@@ -31,6 +32,7 @@ const maxKnown = 8192
 // concurrent use.
 type Reader struct {
 	rules   *Rules
+	queues  *queues.Set
 	actions Actions
 	specs   Specs
 	tasks   *lru.Cache[string, placement.Request]
@@ -43,7 +45,7 @@ type ofRun struct {
 }
 
 // NewReader returns a reader that knows no specs.
-func NewReader(rules *Rules, actions Actions, specs Specs) *Reader {
+func NewReader(rules *Rules, set *queues.Set, actions Actions, specs Specs) *Reader {
 	tasks, err := lru.New[string, placement.Request](maxKnown)
 	if err != nil {
 		panic(err) // only a size that is not positive is refused
@@ -52,7 +54,7 @@ func NewReader(rules *Rules, actions Actions, specs Specs) *Reader {
 	if err != nil {
 		panic(err)
 	}
-	return &Reader{rules: rules, actions: actions, specs: specs, tasks: tasks, runs: runs}
+	return &Reader{rules: rules, queues: set, actions: actions, specs: specs, tasks: tasks, runs: runs}
 }
 
 // Asked is an action with what it asks for.
@@ -96,7 +98,8 @@ func (r *Reader) ask(ctx context.Context, rows []worklists.Placeable) ([]Asked, 
 		row := &rows[i]
 		request, _ := r.tasks.Get(string(row.SpecDigest)) // nothing, if the cache is too small
 		run, _ := r.runs.Get(string(row.RunSpecDigest))
-		request.Project, request.Domain, request.Queue, request.Parent = row.Project, row.Domain, row.Queue, row.Parent
+		queue := r.queues.Of(row.Queue)
+		request.Project, request.Domain, request.Queue, request.Pin, request.Parent = row.Project, row.Domain, queue.Name, queue.Cluster, row.Parent
 		request.Pool, request.Labels = run.pool, run.labels
 		Shared(&request, row.Runner, row.Environment)
 		asked[i] = Asked{RunID: row.RunID, ID: row.ID, Request: &request}

@@ -94,7 +94,6 @@ func TestWhatARunDeclares(t *testing.T) {
 	})
 	require.Nil(t, refusal)
 	require.ElementsMatch(t, []string{
-		"cluster_pool: this server has no pools of clusters; the queue decides where actions run",
 		"security_context.secrets: tasks get only the secrets that they ask for themselves",
 	}, messages(notes))
 

@@ -24,12 +24,9 @@ const (
 // not honored; tests compare the two, and fail for a field without a decision.
 var table = map[protoreflect.FullName]decision{
 	"flyteidl2.task.RunSpec": {
-		honoured: "labels annotations envs interruptible overwrite_cache queue raw_data_storage security_context cache_config run_start_time " +
+		honoured: "labels annotations envs interruptible overwrite_cache queue cluster_pool raw_data_storage security_context cache_config run_start_time " +
 			"max_action_concurrency run_base_dir related_to relation recover default_settings notification_rule_name notification_rules",
 		shown: "task_spec_source",
-		noted: map[protoreflect.Name]string{
-			"cluster_pool": "this server has no pools of clusters; the queue decides where actions run",
-		},
 	},
 	"flyteidl2.task.InlineRuleList":                  {honoured: "rules"},
 	"flyteidl2.task.InlineRule":                      {honoured: "on_phases delivery_config_name delivery_template"},

@@ -19,18 +19,26 @@ type Types struct {
 	Set tasktype.Set
 	// Connectors is asked about all other types; nil means that there are no connectors.
 	Connectors Connectors
+	// Reported are the types that clusters say that they run, and whether these are all; nil means that clusters say nothing.
+	Reported func() (types []string, only bool)
 }
 
 // Of returns the types that are served in a project and domain, as far as they concern this task.
 func (t Types) Of(ctx context.Context, project, domain string, template *core.TaskTemplate) (tasktype.Set, error) {
-	if t.Connectors == nil || !t.Set.Asks(template) {
-		return t.Set, nil
+	set := t.Set
+	if t.Reported != nil {
+		if types, only := t.Reported(); only || set.Asks(template) {
+			set = set.Reported(types, only)
+		}
+	}
+	if t.Connectors == nil || !set.Asks(template) {
+		return set, nil
 	}
 	answer, err := t.Connectors.FindConnector(ctx, &enginev1.FindConnectorRequest{
 		TaskType: template.GetType(), TaskTypeVersion: template.GetTaskTypeVersion(), Project: project, Domain: domain,
 	})
 	if err != nil {
-		return t.Set, err
+		return set, err
 	}
-	return t.Set.With(tasktype.Connected{Connector: answer.GetConnector(), Types: answer.GetTaskTypes(), Silent: answer.GetSilent()}), nil
+	return set.With(tasktype.Connected{Connector: answer.GetConnector(), Types: answer.GetTaskTypes(), Silent: answer.GetSilent()}), nil
 }

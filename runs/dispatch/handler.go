@@ -96,5 +96,6 @@ func (h *Handler) GetActionStorage(ctx context.Context, request *enginev1.GetAct
 		Attempts:      uint32(at.Attempt), //nolint:gosec // counts from 1
 		Finished:      state.Terminal(at.Phase),
 		Phase:         common.ActionPhase(at.Phase),
+		Cluster:       at.Cluster,
 	}, nil
 }

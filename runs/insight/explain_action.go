@@ -15,10 +15,16 @@ type StandingReader interface {
 	Standing(ctx context.Context, id ident.Action) (*lists.Standing, error)
 }
 
-// Explainer explains why an action waits.
+// Placements reads why actions run on their clusters; worklists.PlacementReader does.
+type Placements interface {
+	Placement(ctx context.Context, id int64) (reason string, err error)
+}
+
+// Explainer explains why an action waits, and why it runs where it runs.
 type Explainer struct {
-	Actions StandingReader
-	Waits   *Waits
+	Actions    StandingReader
+	Placements Placements
+	Waits      *Waits
 }
 
 // ExplainAction implements insightv1connect.InsightServiceHandler.
@@ -32,6 +38,13 @@ func (e *Explainer) ExplainAction(ctx context.Context, request *insightv1.Explai
 		response.Cache = &insightv1.CacheOutcome{
 			Status: core.CatalogCacheStatus(standing.CacheStatus), Key: standing.CacheKey, Reason: standing.CacheReason,
 		}
+	}
+	if standing.AdmittedAt != nil && standing.Runner.OnCluster() {
+		reason, err := e.Placements.Placement(ctx, standing.ID)
+		if err != nil {
+			return nil, err
+		}
+		response.Placement = &insightv1.Placement{Cluster: standing.Cluster, Reason: reason}
 	}
 	response.Wait, err = e.Waits.Of(ctx, standing)
 	return response, err

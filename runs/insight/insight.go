@@ -28,9 +28,11 @@ type Deps struct {
 	Queue   LoadReader
 	Queues  *queues.Set
 	Waits   *Waits
-	Objects actiondata.Objects
-	Keeper  Keeper
-	Clock   clock.Clock
+	// Placements reads why actions run on their clusters.
+	Placements Placements
+	Objects    actiondata.Objects
+	Keeper     Keeper
+	Clock      clock.Clock
 }
 
 // Questions has the methods of InsightService, apart from its watch and its preview of a recovery.
@@ -50,7 +52,7 @@ type Questions struct {
 // New puts the questions together.
 func New(deps Deps) *Questions {
 	return &Questions{
-		Explainer:   &Explainer{Actions: deps.Reader, Waits: deps.Waits},
+		Explainer:   &Explainer{Actions: deps.Reader, Placements: deps.Placements, Waits: deps.Waits},
 		Activities:  &Activities{Runs: deps.Reader, Clock: deps.Clock},
 		Histories:   &Histories{Tasks: deps.Reader, Clock: deps.Clock},
 		Errors:      &Errors{Failures: deps.Reader},

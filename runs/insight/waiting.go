@@ -48,6 +48,9 @@ type Waits struct {
 	Pools Pools
 	// Connectors says why actions that connectors run wait; nil says nothing.
 	Connectors Connectors
+	// Places decides among clusters, and Asks reads what actions ask of them.
+	Places Places
+	Asks   Asks
 }
 
 // Connectors explains the wait for a connector; enginev1connect.ConnectorRegistryServiceClient does.
@@ -103,6 +106,8 @@ func (s *Waits) Of(ctx context.Context, a *lists.Standing) (*insightv1.Wait, err
 			w.Behind = owner.Proto()
 		}
 		return w, err
+	case a.Hold == schema.HoldPlacement:
+		return w, s.placementWait(ctx, w, a)
 	default:
 		return w, s.queueWait(ctx, w, a)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/runs/asks"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 )
 
@@ -66,6 +67,9 @@ type Deps struct {
 	Stored Stored
 	// Pools says that workers run the tasks of reusable environments.
 	Pools bool
+	// Clusters are those that may run actions, and Asks reads what tasks ask of them; nil means that there is nothing to choose.
+	Clusters Clusters
+	Asks     *asks.Rules
 }
 
 // Parts are the use cases. They share a planner.
@@ -81,6 +85,7 @@ func New(config Config, deps Deps) Parts {
 	code := codeAccess{access: deps.Access, tasks: deps.Tasks, specs: deps.Reader}
 	planner := &Planner{
 		Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries, Clock: deps.Clock, Pools: deps.Pools,
+		Clusters: deps.Clusters, Asks: deps.Asks,
 		judgements: newJudgements(deps.Types),
 	}
 	return Parts{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/runs/asks"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
@@ -25,7 +26,7 @@ type Cache interface {
 	WishOf(spec *task.TaskSpec, run *task.RunSpec) cachelink.Wish
 }
 
-// Planner decides, once per action, what happens to it after it is recorded. All fields but Pools are required.
+// Planner decides, once per action, what happens to it after it is recorded. All fields but Pools and Clusters are required.
 type Planner struct {
 	Queues     Queues
 	Cache      Cache
@@ -33,6 +34,9 @@ type Planner struct {
 	Clock      clock.Clock
 	// Pools says that workers run the tasks of reusable environments.
 	Pools bool
+	// Clusters are those that may run actions, and Asks reads what tasks ask of them; nil means that there is nothing to choose.
+	Clusters Clusters
+	Asks     *asks.Rules
 
 	judgements *judgements
 }
@@ -55,6 +59,7 @@ func (p *Planner) decide(ctx context.Context, a *schema.Action, planned *planned
 		p.planRunner,
 		p.planTimeouts,
 		p.planQueue,
+		p.planPlace,
 		p.planCache,
 	}
 	for _, step := range steps {
@@ -71,5 +76,8 @@ func (p *Planner) decide(ctx context.Context, a *schema.Action, planned *planned
 // check returns the error with which plan would refuse a root action, as far as that can be known before its inputs are
 // stored. It changes nothing.
 func (p *Planner) check(a schema.Action, run *runContext) error {
+	if err := p.knownPool(run); err != nil {
+		return err
+	}
 	return p.planQueue(context.Background(), &a, nil, run)
 }

@@ -14,9 +14,12 @@ type Book struct {
 	mu       sync.Mutex
 	clusters []Cluster            // GUARDED_BY(mu): in the order of their names
 	seen     map[string]time.Time // GUARDED_BY(mu)
-	seats    []Seat               // GUARDED_BY(mu): of the clusters
-	booked   map[int64]booking    // GUARDED_BY(mu): by action
-	order    []int64              // GUARDED_BY(mu): of the bookings, oldest first; some may have ended
+	// offered are the types of tasks that clusters run; offeredAll says that they are all.
+	offered    []string          // GUARDED_BY(mu)
+	offeredAll bool              // GUARDED_BY(mu)
+	seats      []Seat            // GUARDED_BY(mu): of the clusters
+	booked     map[int64]booking // GUARDED_BY(mu): by action
+	order      []int64           // GUARDED_BY(mu): of the bookings, oldest first; some may have ended
 }
 
 type booking struct {
@@ -53,6 +56,7 @@ func (b *Book) Report(now time.Time, clusters []Cluster, seen map[string]time.Ti
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.clusters, b.seen = clusters, seen
+	b.offer()
 	b.seats = make([]Seat, len(clusters))
 	for i := range clusters {
 		b.seats[i] = Seat{Cluster: &b.clusters[i], Booked: Amounts{}}
@@ -104,6 +108,31 @@ func (b *Book) Clusters() []Cluster {
 	return b.clusters
 }
 
+// Offered are the types of tasks that clusters say that they run. only means that there are several clusters, and that all have said so.
+func (b *Book) Offered() (types []string, only bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.offered, b.offeredAll
+}
+
+// offer collects what clusters offer.
+func (b *Book) offer() {
+	b.offered, b.offeredAll = nil, true
+	heard := 0
+	for i := range b.clusters {
+		c := &b.clusters[i]
+		if c.Unseen {
+			continue
+		}
+		heard++
+		b.offeredAll = b.offeredAll && c.TaskTypes != nil
+		b.offered = append(b.offered, c.TaskTypes...)
+	}
+	b.offeredAll = b.offeredAll && heard > 1
+	slices.Sort(b.offered)
+	b.offered = slices.Compact(b.offered)
+}
+
 // Sole reports whether there is nothing to choose: no cluster is known, or one that takes work. It returns its name, which is empty
 // if none is known.
 func (b *Book) Sole() (cluster string, sole bool) {
@@ -112,7 +141,7 @@ func (b *Book) Sole() (cluster string, sole bool) {
 	switch {
 	case len(b.clusters) == 0:
 		return "", true
-	case len(b.clusters) == 1 && b.clusters[0].Closed == "":
+	case len(b.clusters) == 1 && (b.clusters[0].Closed == "" || b.clusters[0].Away):
 		return b.clusters[0].Name, true
 	}
 	return "", false

@@ -78,6 +78,7 @@ func TestOneClusterIsNoChoice(t *testing.T) {
 		{nil, "", true},
 		{[]placement.Cluster{{Name: "east"}}, "east", true},
 		{[]placement.Cluster{{Name: "east", Closed: "is cordoned"}}, "", false},
+		{[]placement.Cluster{{Name: "east", Closed: "is away", Away: true}}, "east", true},
 		{[]placement.Cluster{{Name: "east"}, {Name: "west", Closed: "is away"}}, "", false},
 	} {
 		book.Report(noon, test.clusters, nil)

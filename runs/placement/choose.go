@@ -23,13 +23,16 @@ type Choice struct {
 // the cluster of the parent, else the one with the largest free share, times its weight. When none has room, a cluster gets a few
 // actions that wait there, and all others wait for whichever cluster has room first.
 func (p *Policy) Choose(r *Request, seats []Seat) Choice {
-	wish := p.wish(r)
+	wish := p.wish(r, seats)
 	matching := wish.matching(seats)
 	if len(matching) == 0 {
 		if wish.cluster != "" {
 			return Choice{Cluster: wish.cluster, Words: wish.from + "; it has not connected yet"}
 		}
 		return Choice{Words: "no cluster" + wish.words() + " is known"}
+	}
+	if wish.cluster != "" && matching[0].Unseen && matching[0].Closed == "" {
+		return Choice{Cluster: wish.cluster, Words: wish.from + "; it has not connected yet"}
 	}
 	able := openFor(r, matching)
 	switch {
@@ -50,7 +53,7 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 
 func openFor(r *Request, of []*Seat) (able []*Seat) {
 	for _, s := range of {
-		if s.Closed == "" && s.lacks(r) == "" {
+		if s.Closed == "" && !s.Unseen && s.lacks(r) == "" {
 			able = append(able, s)
 		}
 	}
@@ -151,9 +154,12 @@ func (p *Policy) crowded(r *Request, wish wish, able []*Seat) Choice {
 func unable(r *Request, wish wish, matching []*Seat) string {
 	var why []string
 	for _, s := range matching {
-		if s.Closed != "" {
+		switch {
+		case s.Closed != "":
 			why = append(why, s.Name+" "+s.Closed)
-		} else {
+		case s.Unseen:
+			why = append(why, s.Name+" has not connected yet")
+		default:
 			why = append(why, s.Name+" does not offer "+s.lacks(r))
 		}
 	}

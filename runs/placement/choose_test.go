@@ -89,8 +89,8 @@ func TestChoose(t *testing.T) {
 		"an accelerator": {
 			request: placement.Request{Accelerator: "nvidia-h100"},
 			clusters: []placement.Cluster{
-				with(west, func(c *placement.Cluster) { c.Accelerators = []string{"nvidia-tesla-t4"} }),
-				with(east, func(c *placement.Cluster) { c.Accelerators = []string{"nvidia-h100"} }),
+				with(west, func(c *placement.Cluster) { c.Accelerators = []string{"Tesla-T4"} }),
+				with(east, func(c *placement.Cluster) { c.Accelerators = []string{"NVIDIA-H100-80GB-HBM3"} }),
 			},
 			want: placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it"},
 		},
@@ -191,6 +191,18 @@ func TestChoose(t *testing.T) {
 			request:  placement.Request{Resources: cores(4), Pod: cores(4)},
 			clusters: []placement.Cluster{east, with(west, func(c *placement.Cluster) { c.Largest = cores(3) })},
 			want:     placement.Choice{Cluster: "east", Words: "1 of 2 clusters could take it"},
+		},
+		"a cluster that never reported": {
+			request: placement.Request{}, clusters: []placement.Cluster{with(east, func(c *placement.Cluster) { c.Unseen = true })},
+			want: placement.Choice{Words: "no cluster takes it: east has not connected yet"},
+		},
+		"a cluster that never reported, by its queue": {
+			request: placement.Request{Queue: "q", Pin: "east"}, clusters: []placement.Cluster{with(east, func(c *placement.Cluster) { c.Unseen = true }), west},
+			want: placement.Choice{Cluster: "east", Words: "queue q names it; it has not connected yet"},
+		},
+		"a pool where no cluster is in one": {
+			request: placement.Request{Pool: "tpu", Resources: cores(1)}, clusters: []placement.Cluster{east, west},
+			want: placement.Choice{Cluster: "west", Words: "2 of 2 clusters could take it, west had the most free cpu"},
 		},
 		"clusters that report no capacity": {
 			request: placement.Request{Resources: cores(4)}, clusters: []placement.Cluster{{Name: "b", Weight: 1}, {Name: "a", Weight: 1}},

@@ -1,12 +1,20 @@
 package placement
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // Cluster is a cluster, as it reported itself.
 type Cluster struct {
 	Name string
 	// Closed says why the cluster takes no new work, as in "is cordoned"; empty if it does.
 	Closed string
+	// Away says that it is closed because it has not been heard from. If it is the only cluster, work waits there for its return.
+	Away bool
+	// Unseen says that its controller never reported. Only queues and rules that name it choose it.
+	Unseen bool
 	// Weight multiplies the share of the cluster in new work. With 0 it gets only what names it or one of its pools.
 	Weight int
 	// Pools are the names by which requests choose among clusters.
@@ -29,8 +37,24 @@ func (c *Cluster) lacks(r *Request) string {
 	switch {
 	case r.Type != "" && c.TaskTypes != nil && !slices.Contains(c.TaskTypes, r.Type):
 		return "tasks of type " + r.Type
-	case r.Accelerator != "" && c.Accelerators != nil && !slices.Contains(c.Accelerators, r.Accelerator):
+	case r.Accelerator != "" && c.Accelerators != nil && !slices.ContainsFunc(c.Accelerators, func(one string) bool { return sameModel(one, r.Accelerator) }):
 		return "accelerator " + r.Accelerator
+	}
+	return ""
+}
+
+// sameModel compares the names of two devices. Clusters and programs write them in several ways: nvidia-tesla-a100, nvidia-a100-80gb and
+// NVIDIA-A100-SXM4-80GB have the same model.
+func sameModel(a, b string) bool {
+	return strings.EqualFold(a, b) || model(a) != "" && model(a) == model(b)
+}
+
+// model is the first part of a name that has both letters and digits, and is not an amount of memory.
+func model(name string) string {
+	for part := range strings.FieldsFuncSeq(strings.ToLower(name), func(c rune) bool { return c == '-' || c == '_' || c == ' ' }) {
+		if strings.ContainsAny(part, "0123456789") && strings.ContainsFunc(part, unicode.IsLetter) && !strings.HasSuffix(part, "gb") {
+			return part
+		}
 	}
 	return ""
 }

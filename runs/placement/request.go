@@ -31,20 +31,16 @@ type Request struct {
 // anyPool is the name of the pool that clients send when no pool was chosen.
 const anyPool = "default"
 
-// InPool reports whether a cluster is in a pool. All are in the pool named default, unless one of them says that it is.
-func InPool(clusters []Cluster, at int, pool string) bool {
-	if slices.Contains(clusters[at].Pools, pool) {
-		return true
-	}
-	return pool == anyPool && !slices.ContainsFunc(clusters, func(c Cluster) bool { return slices.Contains(c.Pools, anyPool) })
-}
-
-// Pools are the names of all pools, in order.
+// Pools are the names of all pools, in order; none if no cluster is in one.
 func Pools(clusters []Cluster) []string {
-	pools := []string{anyPool}
+	var pools []string
 	for i := range clusters {
 		pools = append(pools, clusters[i].Pools...)
 	}
+	if len(pools) == 0 {
+		return nil
+	}
+	pools = append(pools, anyPool)
 	slices.Sort(pools)
 	return slices.Compact(pools)
 }
@@ -55,14 +51,14 @@ func (p *Policy) Refusal(r *Request, clusters []Cluster) (words string, pool boo
 	if len(clusters) == 0 {
 		return "", false
 	}
-	if pools := Pools(clusters); r.Pool != "" && !slices.Contains(pools, r.Pool) {
+	if pools := Pools(clusters); r.Pool != "" && len(pools) > 0 && !slices.Contains(pools, r.Pool) {
 		return "there is no pool " + r.Pool + " of clusters; pools: " + strings.Join(pools, ", "), true
 	}
 	seats := make([]Seat, len(clusters))
 	for i := range clusters {
 		seats[i].Cluster = &clusters[i]
 	}
-	wish := p.wish(r)
+	wish := p.wish(r, seats)
 	lacked := ""
 	for _, s := range wish.matching(seats) {
 		if lacked = s.lacks(r); lacked == "" {

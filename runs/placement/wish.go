@@ -18,12 +18,13 @@ type wish struct {
 	from          string
 }
 
-// wish is the queue's cluster, else the run's pool, else that of the first rule that matches.
-func (p *Policy) wish(r *Request) wish {
+// wish is the queue's cluster, else the run's pool, else that of the first rule that matches. As long as no cluster is in a pool, the
+// pools of runs are only labels, so that programs written for another installation run.
+func (p *Policy) wish(r *Request, seats []Seat) wish {
 	switch {
 	case r.Pin != "":
 		return wish{cluster: r.Pin, from: "queue " + r.Queue + " names it"}
-	case r.Pool != "":
+	case r.Pool != "" && slices.ContainsFunc(seats, func(s Seat) bool { return len(s.Pools) > 0 }):
 		return wish{pool: r.Pool, from: "pool " + r.Pool}
 	}
 	for i := range p.config.Rules {

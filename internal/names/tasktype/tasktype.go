@@ -36,7 +36,9 @@ var containers = []string{
 }
 
 // IsContainer reports whether the tasks of a type are one container or pod each, which every cluster runs.
-func IsContainer(taskType string) bool { return taskType == "" || slices.Contains(containers, taskType) }
+func IsContainer(taskType string) bool {
+	return taskType == "" || slices.Contains(containers, taskType)
+}
 
 // Ray is the type of functions that are the driver of a Ray cluster.
 const Ray = "ray"
@@ -82,6 +84,27 @@ func NewSet(configured, made map[string]string) Set { return Set{configured: con
 // With returns the set for one task, about whose type connectors were asked.
 func (s Set) With(c Connected) Set {
 	s.connected = c
+	return s
+}
+
+// Reported returns the set with the types that clusters say that they run. If only is set, these are all that clusters run, whatever
+// the configuration of this process says.
+func (s Set) Reported(types []string, only bool) Set {
+	if len(types) == 0 && !only {
+		return s
+	}
+	made := map[string]string{}
+	if only {
+		s.configured = nil
+	} else {
+		maps.Copy(made, s.made)
+	}
+	for _, one := range types {
+		if made[one] == "" {
+			made[one] = "cluster"
+		}
+	}
+	s.made = made
 	return s
 }
 

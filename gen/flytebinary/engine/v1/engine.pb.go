@@ -1907,7 +1907,9 @@ type GetActionStorageResponse struct {
 	// The phase of the action.
 	Phase common.ActionPhase `protobuf:"varint,5,opt,name=phase,proto3,enum=flyteidl2.common.ActionPhase" json:"phase,omitempty"`
 	// The outputs of a tracked action that succeeded; empty for all others.
-	OutputUri     string `protobuf:"bytes,6,opt,name=output_uri,json=outputUri,proto3" json:"output_uri,omitempty"`
+	OutputUri string `protobuf:"bytes,6,opt,name=output_uri,json=outputUri,proto3" json:"output_uri,omitempty"`
+	// The cluster that runs it or ran it; empty before that is decided, and for what no cluster runs.
+	Cluster       string `protobuf:"bytes,7,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1980,6 +1982,13 @@ func (x *GetActionStorageResponse) GetPhase() common.ActionPhase {
 func (x *GetActionStorageResponse) GetOutputUri() string {
 	if x != nil {
 		return x.OutputUri
+	}
+	return ""
+}
+
+func (x *GetActionStorageResponse) GetCluster() string {
+	if x != nil {
+		return x.Cluster
 	}
 	return ""
 }
@@ -2228,7 +2237,7 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x17GetActionStorageRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12<\n" +
 	"\n" +
-	"run_source\x18\x02 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"\xeb\x01\n" +
+	"run_source\x18\x02 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"\x85\x02\n" +
 	"\x18GetActionStorageResponse\x12\x1b\n" +
 	"\tinput_uri\x18\x01 \x01(\tR\binputUri\x12&\n" +
 	"\x0frun_output_base\x18\x02 \x01(\tR\rrunOutputBase\x12\x1a\n" +
@@ -2236,7 +2245,8 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\bfinished\x18\x04 \x01(\bR\bfinished\x123\n" +
 	"\x05phase\x18\x05 \x01(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x05phase\x12\x1d\n" +
 	"\n" +
-	"output_uri\x18\x06 \x01(\tR\toutputUri\"\xad\x01\n" +
+	"output_uri\x18\x06 \x01(\tR\toutputUri\x12\x18\n" +
+	"\acluster\x18\a \x01(\tR\acluster\"\xad\x01\n" +
 	"\x14TailContainerRequest\x12%\n" +
 	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\tnamespace\x12\x19\n" +
 	"\x03pod\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x03pod\x12\x1c\n" +

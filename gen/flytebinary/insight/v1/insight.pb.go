@@ -64,6 +64,8 @@ const (
 	WaitCause_WAIT_CAUSE_WORKER_PROBLEM WaitCause = 13
 	// A connector has not started its job in the other system yet.
 	WaitCause_WAIT_CAUSE_CONNECTOR WaitCause = 14
+	// No cluster that may run it has room for it, or takes new work.
+	WaitCause_WAIT_CAUSE_PLACEMENT WaitCause = 15
 )
 
 // Enum value maps for WaitCause.
@@ -84,6 +86,7 @@ var (
 		12: "WAIT_CAUSE_WORKER_START",
 		13: "WAIT_CAUSE_WORKER_PROBLEM",
 		14: "WAIT_CAUSE_CONNECTOR",
+		15: "WAIT_CAUSE_PLACEMENT",
 	}
 	WaitCause_value = map[string]int32{
 		"WAIT_CAUSE_UNSPECIFIED":       0,
@@ -101,6 +104,7 @@ var (
 		"WAIT_CAUSE_WORKER_START":      12,
 		"WAIT_CAUSE_WORKER_PROBLEM":    13,
 		"WAIT_CAUSE_CONNECTOR":         14,
+		"WAIT_CAUSE_PLACEMENT":         15,
 	}
 )
 
@@ -185,7 +189,9 @@ type ExplainActionResponse struct {
 	// What it waits for; unspecified when it does not wait.
 	Wait *Wait `protobuf:"bytes,2,opt,name=wait,proto3" json:"wait,omitempty"`
 	// What the cache did; unset when the task does not use it.
-	Cache         *CacheOutcome `protobuf:"bytes,3,opt,name=cache,proto3" json:"cache,omitempty"`
+	Cache *CacheOutcome `protobuf:"bytes,3,opt,name=cache,proto3" json:"cache,omitempty"`
+	// Where it runs or ran; unset before its admission, and where nothing runs it on a cluster.
+	Placement     *Placement `protobuf:"bytes,4,opt,name=placement,proto3" json:"placement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -241,6 +247,68 @@ func (x *ExplainActionResponse) GetCache() *CacheOutcome {
 	return nil
 }
 
+func (x *ExplainActionResponse) GetPlacement() *Placement {
+	if x != nil {
+		return x.Placement
+	}
+	return nil
+}
+
+// Placement is the cluster of an action.
+type Placement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the cluster.
+	Cluster string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// Why it runs there, in words; empty if there was nothing to choose.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Placement) Reset() {
+	*x = Placement{}
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Placement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Placement) ProtoMessage() {}
+
+func (x *Placement) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Placement.ProtoReflect.Descriptor instead.
+func (*Placement) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Placement) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *Placement) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // Wait is one sentence for people, and the numbers behind it.
 type Wait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -259,14 +327,16 @@ type Wait struct {
 	// Since when it waits.
 	Since *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
 	// The action that it waits for, where there is one.
-	Behind        *common.ActionIdentifier `protobuf:"bytes,8,opt,name=behind,proto3" json:"behind,omitempty"`
+	Behind *common.ActionIdentifier `protobuf:"bytes,8,opt,name=behind,proto3" json:"behind,omitempty"`
+	// The resource that no cluster has enough of, where it waits for one; its name in Kubernetes.
+	Resource      string `protobuf:"bytes,9,opt,name=resource,proto3" json:"resource,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[2]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -278,7 +348,7 @@ func (x *Wait) String() string {
 func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[2]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -291,7 +361,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{2}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Wait) GetCause() WaitCause {
@@ -350,6 +420,13 @@ func (x *Wait) GetBehind() *common.ActionIdentifier {
 	return nil
 }
 
+func (x *Wait) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
 // CacheOutcome is what the cache did for an action.
 type CacheOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -365,7 +442,7 @@ type CacheOutcome struct {
 
 func (x *CacheOutcome) Reset() {
 	*x = CacheOutcome{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[3]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -377,7 +454,7 @@ func (x *CacheOutcome) String() string {
 func (*CacheOutcome) ProtoMessage() {}
 
 func (x *CacheOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[3]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -390,7 +467,7 @@ func (x *CacheOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheOutcome.ProtoReflect.Descriptor instead.
 func (*CacheOutcome) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{3}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CacheOutcome) GetStatus() core.CatalogCacheStatus {
@@ -423,7 +500,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[4]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -435,7 +512,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[4]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -448,7 +525,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{4}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{5}
 }
 
 // ListQueuesResponse has the queues by name.
@@ -461,7 +538,7 @@ type ListQueuesResponse struct {
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[5]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -473,7 +550,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[5]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -486,7 +563,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*Queue {
@@ -525,7 +602,7 @@ type Queue struct {
 
 func (x *Queue) Reset() {
 	*x = Queue{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[6]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -537,7 +614,7 @@ func (x *Queue) String() string {
 func (*Queue) ProtoMessage() {}
 
 func (x *Queue) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[6]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -550,7 +627,7 @@ func (x *Queue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Queue.ProtoReflect.Descriptor instead.
 func (*Queue) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Queue) GetName() string {
@@ -640,7 +717,7 @@ type PreviewRecoveryRequest struct {
 
 func (x *PreviewRecoveryRequest) Reset() {
 	*x = PreviewRecoveryRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[7]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -652,7 +729,7 @@ func (x *PreviewRecoveryRequest) String() string {
 func (*PreviewRecoveryRequest) ProtoMessage() {}
 
 func (x *PreviewRecoveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[7]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -665,7 +742,7 @@ func (x *PreviewRecoveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRecoveryRequest.ProtoReflect.Descriptor instead.
 func (*PreviewRecoveryRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PreviewRecoveryRequest) GetRunId() *common.RunIdentifier {
@@ -713,7 +790,7 @@ type PreviewRecoveryResponse struct {
 
 func (x *PreviewRecoveryResponse) Reset() {
 	*x = PreviewRecoveryResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +802,7 @@ func (x *PreviewRecoveryResponse) String() string {
 func (*PreviewRecoveryResponse) ProtoMessage() {}
 
 func (x *PreviewRecoveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +815,7 @@ func (x *PreviewRecoveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRecoveryResponse.ProtoReflect.Descriptor instead.
 func (*PreviewRecoveryResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PreviewRecoveryResponse) GetActions() []*PlannedAction {
@@ -786,7 +863,7 @@ type PlannedAction struct {
 
 func (x *PlannedAction) Reset() {
 	*x = PlannedAction{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -798,7 +875,7 @@ func (x *PlannedAction) String() string {
 func (*PlannedAction) ProtoMessage() {}
 
 func (x *PlannedAction) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -811,7 +888,7 @@ func (x *PlannedAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedAction.ProtoReflect.Descriptor instead.
 func (*PlannedAction) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PlannedAction) GetName() string {
@@ -853,7 +930,7 @@ type PreviewRetentionRequest struct {
 
 func (x *PreviewRetentionRequest) Reset() {
 	*x = PreviewRetentionRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -865,7 +942,7 @@ func (x *PreviewRetentionRequest) String() string {
 func (*PreviewRetentionRequest) ProtoMessage() {}
 
 func (x *PreviewRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -878,7 +955,7 @@ func (x *PreviewRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRetentionRequest.ProtoReflect.Descriptor instead.
 func (*PreviewRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PreviewRetentionRequest) GetLimit() uint32 {
@@ -905,7 +982,7 @@ type PreviewRetentionResponse struct {
 
 func (x *PreviewRetentionResponse) Reset() {
 	*x = PreviewRetentionResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -917,7 +994,7 @@ func (x *PreviewRetentionResponse) String() string {
 func (*PreviewRetentionResponse) ProtoMessage() {}
 
 func (x *PreviewRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -930,7 +1007,7 @@ func (x *PreviewRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRetentionResponse.ProtoReflect.Descriptor instead.
 func (*PreviewRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PreviewRetentionResponse) GetRuns() []*ExpiredRun {
@@ -978,7 +1055,7 @@ type ExpiredRun struct {
 
 func (x *ExpiredRun) Reset() {
 	*x = ExpiredRun{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1067,7 @@ func (x *ExpiredRun) String() string {
 func (*ExpiredRun) ProtoMessage() {}
 
 func (x *ExpiredRun) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +1080,7 @@ func (x *ExpiredRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpiredRun.ProtoReflect.Descriptor instead.
 func (*ExpiredRun) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{12}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ExpiredRun) GetRunId() *common.RunIdentifier {
@@ -1040,11 +1117,15 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\n" +
 	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a\"flytebinary/insight/v1/usage.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
 	"\x14ExplainActionRequest\x12G\n" +
-	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\xba\x01\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\xfb\x01\n" +
 	"\x15ExplainActionResponse\x123\n" +
 	"\x05phase\x18\x01 \x01(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x05phase\x120\n" +
 	"\x04wait\x18\x02 \x01(\v2\x1c.flytebinary.insight.v1.WaitR\x04wait\x12:\n" +
-	"\x05cache\x18\x03 \x01(\v2$.flytebinary.insight.v1.CacheOutcomeR\x05cache\"\x9d\x02\n" +
+	"\x05cache\x18\x03 \x01(\v2$.flytebinary.insight.v1.CacheOutcomeR\x05cache\x12?\n" +
+	"\tplacement\x18\x04 \x01(\v2!.flytebinary.insight.v1.PlacementR\tplacement\"=\n" +
+	"\tPlacement\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xb9\x02\n" +
 	"\x04Wait\x127\n" +
 	"\x05cause\x18\x01 \x01(\x0e2!.flytebinary.insight.v1.WaitCauseR\x05cause\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
@@ -1053,7 +1134,8 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x04used\x18\x05 \x01(\x03R\x04used\x12\x14\n" +
 	"\x05ahead\x18\x06 \x01(\x03R\x05ahead\x120\n" +
 	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12:\n" +
-	"\x06behind\x18\b \x01(\v2\".flyteidl2.common.ActionIdentifierR\x06behind\"t\n" +
+	"\x06behind\x18\b \x01(\v2\".flyteidl2.common.ActionIdentifierR\x06behind\x12\x1a\n" +
+	"\bresource\x18\t \x01(\tR\bresource\"t\n" +
 	"\fCacheOutcome\x12:\n" +
 	"\x06status\x18\x01 \x01(\x0e2\".flyteidl2.core.CatalogCacheStatusR\x06status\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
@@ -1103,7 +1185,7 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\bended_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12<\n" +
 	"\n" +
-	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource*\xa6\x03\n" +
+	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource*\xc0\x03\n" +
 	"\tWaitCause\x12\x1a\n" +
 	"\x16WAIT_CAUSE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WAIT_CAUSE_PENDING\x10\x01\x12\x1e\n" +
@@ -1120,7 +1202,8 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x17WAIT_CAUSE_WORKER_SLOTS\x10\v\x12\x1b\n" +
 	"\x17WAIT_CAUSE_WORKER_START\x10\f\x12\x1d\n" +
 	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r\x12\x18\n" +
-	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e2\xe0\f\n" +
+	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e\x12\x18\n" +
+	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\xe0\f\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
@@ -1152,100 +1235,102 @@ func file_flytebinary_insight_v1_insight_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_insight_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_flytebinary_insight_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(WaitCause)(0),                    // 0: flytebinary.insight.v1.WaitCause
 	(*ExplainActionRequest)(nil),      // 1: flytebinary.insight.v1.ExplainActionRequest
 	(*ExplainActionResponse)(nil),     // 2: flytebinary.insight.v1.ExplainActionResponse
-	(*Wait)(nil),                      // 3: flytebinary.insight.v1.Wait
-	(*CacheOutcome)(nil),              // 4: flytebinary.insight.v1.CacheOutcome
-	(*ListQueuesRequest)(nil),         // 5: flytebinary.insight.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),        // 6: flytebinary.insight.v1.ListQueuesResponse
-	(*Queue)(nil),                     // 7: flytebinary.insight.v1.Queue
-	(*PreviewRecoveryRequest)(nil),    // 8: flytebinary.insight.v1.PreviewRecoveryRequest
-	(*PreviewRecoveryResponse)(nil),   // 9: flytebinary.insight.v1.PreviewRecoveryResponse
-	(*PlannedAction)(nil),             // 10: flytebinary.insight.v1.PlannedAction
-	(*PreviewRetentionRequest)(nil),   // 11: flytebinary.insight.v1.PreviewRetentionRequest
-	(*PreviewRetentionResponse)(nil),  // 12: flytebinary.insight.v1.PreviewRetentionResponse
-	(*ExpiredRun)(nil),                // 13: flytebinary.insight.v1.ExpiredRun
-	(*common.ActionIdentifier)(nil),   // 14: flyteidl2.common.ActionIdentifier
-	(common.ActionPhase)(0),           // 15: flyteidl2.common.ActionPhase
-	(*timestamppb.Timestamp)(nil),     // 16: google.protobuf.Timestamp
-	(core.CatalogCacheStatus)(0),      // 17: flyteidl2.core.CatalogCacheStatus
-	(*common.RunIdentifier)(nil),      // 18: flyteidl2.common.RunIdentifier
-	(workflow.RunSource)(0),           // 19: flyteidl2.workflow.RunSource
-	(*WatchRunActionsRequest)(nil),    // 20: flytebinary.insight.v1.WatchRunActionsRequest
-	(*ListTransitionsRequest)(nil),    // 21: flytebinary.insight.v1.ListTransitionsRequest
-	(*ListErrorsRequest)(nil),         // 22: flytebinary.insight.v1.ListErrorsRequest
-	(*ListDataFlowRequest)(nil),       // 23: flytebinary.insight.v1.ListDataFlowRequest
-	(*ListPausedActionsRequest)(nil),  // 24: flytebinary.insight.v1.ListPausedActionsRequest
-	(*GetTaskHistoryRequest)(nil),     // 25: flytebinary.insight.v1.GetTaskHistoryRequest
-	(*GetActivityRequest)(nil),        // 26: flytebinary.insight.v1.GetActivityRequest
-	(*GetAttemptUsageRequest)(nil),    // 27: flytebinary.insight.v1.GetAttemptUsageRequest
-	(*SuggestResourcesRequest)(nil),   // 28: flytebinary.insight.v1.SuggestResourcesRequest
-	(*SearchRequest)(nil),             // 29: flytebinary.insight.v1.SearchRequest
-	(*WatchRunActionsResponse)(nil),   // 30: flytebinary.insight.v1.WatchRunActionsResponse
-	(*ListTransitionsResponse)(nil),   // 31: flytebinary.insight.v1.ListTransitionsResponse
-	(*ListErrorsResponse)(nil),        // 32: flytebinary.insight.v1.ListErrorsResponse
-	(*ListDataFlowResponse)(nil),      // 33: flytebinary.insight.v1.ListDataFlowResponse
-	(*ListPausedActionsResponse)(nil), // 34: flytebinary.insight.v1.ListPausedActionsResponse
-	(*GetTaskHistoryResponse)(nil),    // 35: flytebinary.insight.v1.GetTaskHistoryResponse
-	(*GetActivityResponse)(nil),       // 36: flytebinary.insight.v1.GetActivityResponse
-	(*GetAttemptUsageResponse)(nil),   // 37: flytebinary.insight.v1.GetAttemptUsageResponse
-	(*SuggestResourcesResponse)(nil),  // 38: flytebinary.insight.v1.SuggestResourcesResponse
-	(*SearchResponse)(nil),            // 39: flytebinary.insight.v1.SearchResponse
+	(*Placement)(nil),                 // 3: flytebinary.insight.v1.Placement
+	(*Wait)(nil),                      // 4: flytebinary.insight.v1.Wait
+	(*CacheOutcome)(nil),              // 5: flytebinary.insight.v1.CacheOutcome
+	(*ListQueuesRequest)(nil),         // 6: flytebinary.insight.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),        // 7: flytebinary.insight.v1.ListQueuesResponse
+	(*Queue)(nil),                     // 8: flytebinary.insight.v1.Queue
+	(*PreviewRecoveryRequest)(nil),    // 9: flytebinary.insight.v1.PreviewRecoveryRequest
+	(*PreviewRecoveryResponse)(nil),   // 10: flytebinary.insight.v1.PreviewRecoveryResponse
+	(*PlannedAction)(nil),             // 11: flytebinary.insight.v1.PlannedAction
+	(*PreviewRetentionRequest)(nil),   // 12: flytebinary.insight.v1.PreviewRetentionRequest
+	(*PreviewRetentionResponse)(nil),  // 13: flytebinary.insight.v1.PreviewRetentionResponse
+	(*ExpiredRun)(nil),                // 14: flytebinary.insight.v1.ExpiredRun
+	(*common.ActionIdentifier)(nil),   // 15: flyteidl2.common.ActionIdentifier
+	(common.ActionPhase)(0),           // 16: flyteidl2.common.ActionPhase
+	(*timestamppb.Timestamp)(nil),     // 17: google.protobuf.Timestamp
+	(core.CatalogCacheStatus)(0),      // 18: flyteidl2.core.CatalogCacheStatus
+	(*common.RunIdentifier)(nil),      // 19: flyteidl2.common.RunIdentifier
+	(workflow.RunSource)(0),           // 20: flyteidl2.workflow.RunSource
+	(*WatchRunActionsRequest)(nil),    // 21: flytebinary.insight.v1.WatchRunActionsRequest
+	(*ListTransitionsRequest)(nil),    // 22: flytebinary.insight.v1.ListTransitionsRequest
+	(*ListErrorsRequest)(nil),         // 23: flytebinary.insight.v1.ListErrorsRequest
+	(*ListDataFlowRequest)(nil),       // 24: flytebinary.insight.v1.ListDataFlowRequest
+	(*ListPausedActionsRequest)(nil),  // 25: flytebinary.insight.v1.ListPausedActionsRequest
+	(*GetTaskHistoryRequest)(nil),     // 26: flytebinary.insight.v1.GetTaskHistoryRequest
+	(*GetActivityRequest)(nil),        // 27: flytebinary.insight.v1.GetActivityRequest
+	(*GetAttemptUsageRequest)(nil),    // 28: flytebinary.insight.v1.GetAttemptUsageRequest
+	(*SuggestResourcesRequest)(nil),   // 29: flytebinary.insight.v1.SuggestResourcesRequest
+	(*SearchRequest)(nil),             // 30: flytebinary.insight.v1.SearchRequest
+	(*WatchRunActionsResponse)(nil),   // 31: flytebinary.insight.v1.WatchRunActionsResponse
+	(*ListTransitionsResponse)(nil),   // 32: flytebinary.insight.v1.ListTransitionsResponse
+	(*ListErrorsResponse)(nil),        // 33: flytebinary.insight.v1.ListErrorsResponse
+	(*ListDataFlowResponse)(nil),      // 34: flytebinary.insight.v1.ListDataFlowResponse
+	(*ListPausedActionsResponse)(nil), // 35: flytebinary.insight.v1.ListPausedActionsResponse
+	(*GetTaskHistoryResponse)(nil),    // 36: flytebinary.insight.v1.GetTaskHistoryResponse
+	(*GetActivityResponse)(nil),       // 37: flytebinary.insight.v1.GetActivityResponse
+	(*GetAttemptUsageResponse)(nil),   // 38: flytebinary.insight.v1.GetAttemptUsageResponse
+	(*SuggestResourcesResponse)(nil),  // 39: flytebinary.insight.v1.SuggestResourcesResponse
+	(*SearchResponse)(nil),            // 40: flytebinary.insight.v1.SearchResponse
 }
 var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
-	14, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	15, // 1: flytebinary.insight.v1.ExplainActionResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	3,  // 2: flytebinary.insight.v1.ExplainActionResponse.wait:type_name -> flytebinary.insight.v1.Wait
-	4,  // 3: flytebinary.insight.v1.ExplainActionResponse.cache:type_name -> flytebinary.insight.v1.CacheOutcome
-	0,  // 4: flytebinary.insight.v1.Wait.cause:type_name -> flytebinary.insight.v1.WaitCause
-	16, // 5: flytebinary.insight.v1.Wait.since:type_name -> google.protobuf.Timestamp
-	14, // 6: flytebinary.insight.v1.Wait.behind:type_name -> flyteidl2.common.ActionIdentifier
-	17, // 7: flytebinary.insight.v1.CacheOutcome.status:type_name -> flyteidl2.core.CatalogCacheStatus
-	7,  // 8: flytebinary.insight.v1.ListQueuesResponse.queues:type_name -> flytebinary.insight.v1.Queue
-	16, // 9: flytebinary.insight.v1.Queue.oldest_waiting:type_name -> google.protobuf.Timestamp
-	18, // 10: flytebinary.insight.v1.PreviewRecoveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	10, // 11: flytebinary.insight.v1.PreviewRecoveryResponse.actions:type_name -> flytebinary.insight.v1.PlannedAction
-	15, // 12: flytebinary.insight.v1.PlannedAction.phase:type_name -> flyteidl2.common.ActionPhase
-	13, // 13: flytebinary.insight.v1.PreviewRetentionResponse.runs:type_name -> flytebinary.insight.v1.ExpiredRun
-	18, // 14: flytebinary.insight.v1.ExpiredRun.run_id:type_name -> flyteidl2.common.RunIdentifier
-	16, // 15: flytebinary.insight.v1.ExpiredRun.ended_at:type_name -> google.protobuf.Timestamp
-	19, // 16: flytebinary.insight.v1.ExpiredRun.run_source:type_name -> flyteidl2.workflow.RunSource
-	1,  // 17: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
-	5,  // 18: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
-	8,  // 19: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
-	11, // 20: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
-	20, // 21: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
-	21, // 22: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
-	22, // 23: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
-	23, // 24: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
-	24, // 25: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
-	25, // 26: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
-	26, // 27: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
-	27, // 28: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
-	28, // 29: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
-	29, // 30: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
-	2,  // 31: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
-	6,  // 32: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
-	9,  // 33: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
-	12, // 34: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
-	30, // 35: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
-	31, // 36: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
-	32, // 37: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
-	33, // 38: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
-	34, // 39: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
-	35, // 40: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
-	36, // 41: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
-	37, // 42: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
-	38, // 43: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
-	39, // 44: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
-	31, // [31:45] is the sub-list for method output_type
-	17, // [17:31] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	15, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	16, // 1: flytebinary.insight.v1.ExplainActionResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	4,  // 2: flytebinary.insight.v1.ExplainActionResponse.wait:type_name -> flytebinary.insight.v1.Wait
+	5,  // 3: flytebinary.insight.v1.ExplainActionResponse.cache:type_name -> flytebinary.insight.v1.CacheOutcome
+	3,  // 4: flytebinary.insight.v1.ExplainActionResponse.placement:type_name -> flytebinary.insight.v1.Placement
+	0,  // 5: flytebinary.insight.v1.Wait.cause:type_name -> flytebinary.insight.v1.WaitCause
+	17, // 6: flytebinary.insight.v1.Wait.since:type_name -> google.protobuf.Timestamp
+	15, // 7: flytebinary.insight.v1.Wait.behind:type_name -> flyteidl2.common.ActionIdentifier
+	18, // 8: flytebinary.insight.v1.CacheOutcome.status:type_name -> flyteidl2.core.CatalogCacheStatus
+	8,  // 9: flytebinary.insight.v1.ListQueuesResponse.queues:type_name -> flytebinary.insight.v1.Queue
+	17, // 10: flytebinary.insight.v1.Queue.oldest_waiting:type_name -> google.protobuf.Timestamp
+	19, // 11: flytebinary.insight.v1.PreviewRecoveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	11, // 12: flytebinary.insight.v1.PreviewRecoveryResponse.actions:type_name -> flytebinary.insight.v1.PlannedAction
+	16, // 13: flytebinary.insight.v1.PlannedAction.phase:type_name -> flyteidl2.common.ActionPhase
+	14, // 14: flytebinary.insight.v1.PreviewRetentionResponse.runs:type_name -> flytebinary.insight.v1.ExpiredRun
+	19, // 15: flytebinary.insight.v1.ExpiredRun.run_id:type_name -> flyteidl2.common.RunIdentifier
+	17, // 16: flytebinary.insight.v1.ExpiredRun.ended_at:type_name -> google.protobuf.Timestamp
+	20, // 17: flytebinary.insight.v1.ExpiredRun.run_source:type_name -> flyteidl2.workflow.RunSource
+	1,  // 18: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
+	6,  // 19: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
+	9,  // 20: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
+	12, // 21: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
+	21, // 22: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
+	22, // 23: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
+	23, // 24: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
+	24, // 25: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
+	25, // 26: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
+	26, // 27: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
+	27, // 28: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
+	28, // 29: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
+	29, // 30: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
+	30, // 31: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
+	2,  // 32: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
+	7,  // 33: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
+	10, // 34: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
+	13, // 35: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
+	31, // 36: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
+	32, // 37: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
+	33, // 38: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
+	34, // 39: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
+	35, // 40: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
+	36, // 41: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
+	37, // 42: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
+	38, // 43: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
+	39, // 44: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
+	40, // 45: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
+	32, // [32:46] is the sub-list for method output_type
+	18, // [18:32] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_insight_proto_init() }
@@ -1262,7 +1347,7 @@ func file_flytebinary_insight_v1_insight_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_insight_proto_rawDesc), len(file_flytebinary_insight_v1_insight_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -60,6 +60,7 @@ const titles: Record<WaitCause, string> = {
   [WaitCause.WORKER_START]: "Waiting for a worker to start",
   [WaitCause.WORKER_PROBLEM]: "No worker can start",
   [WaitCause.CONNECTOR]: "Waiting for the connector",
+  [WaitCause.PLACEMENT]: "Waiting for a cluster",
 };
 
 /** The advice for a limit. */

@@ -31,7 +31,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/insight.proto.
  */
 export const file_flytebinary_insight_v1_insight: GenFile = /*@__PURE__*/
-  fileDesc("CiRmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2luc2lnaHQucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiVQoURXhwbGFpbkFjdGlvblJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEipgEKFUV4cGxhaW5BY3Rpb25SZXNwb25zZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USKgoEd2FpdBgCIAEoCzIcLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdBIzCgVjYWNoZRgDIAEoCzIkLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FjaGVPdXRjb21lIuMBCgRXYWl0EjAKBWNhdXNlGAEgASgOMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYWl0Q2F1c2USDwoHbWVzc2FnZRgCIAEoCRINCgVxdWV1ZRgDIAEoCRINCgVsaW1pdBgEIAEoAxIMCgR1c2VkGAUgASgDEg0KBWFoZWFkGAYgASgDEikKBXNpbmNlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCgZiZWhpbmQYCCABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXIiXwoMQ2FjaGVPdXRjb21lEjIKBnN0YXR1cxgBIAEoDjIiLmZseXRlaWRsMi5jb3JlLkNhdGFsb2dDYWNoZVN0YXR1cxILCgNrZXkYAiABKAkSDgoGcmVhc29uGAMgASgJIhMKEUxpc3RRdWV1ZXNSZXF1ZXN0IkMKEkxpc3RRdWV1ZXNSZXNwb25zZRItCgZxdWV1ZXMYASADKAsyHS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlF1ZXVlItQBCgVRdWV1ZRIMCgRuYW1lGAEgASgJEhMKC21heF9hY3Rpb25zGAIgASgDEhAKCG1heF9ydW5zGAMgASgDEhEKCW1heF9kZXB0aBgEIAEoAxIPCgdhY3Rpb25zGAUgASgDEgwKBHJ1bnMYBiABKAMSDQoFZGVwdGgYByABKAMSEAoIcHJpb3JpdHkYCCABKAUSMgoOb2xkZXN0X3dhaXRpbmcYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NsdXN0ZXIYCiABKAkipAEKFlByZXZpZXdSZWNvdmVyeVJlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESKQoTZm9yY2VfcmVydW5fYWN0aW9ucxgCIAMoCUIMukgJkgEGIgRyAhABEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoBxINCgV0b2tlbhgEIAEoCSJ/ChdQcmV2aWV3UmVjb3ZlcnlSZXNwb25zZRI2CgdhY3Rpb25zGAEgAygLMiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5QbGFubmVkQWN0aW9uEg0KBXRva2VuGAIgASgJEg4KBnJldXNlZBgDIAEoAxINCgVyZXJ1bhgEIAEoAyJrCg1QbGFubmVkQWN0aW9uEgwKBG5hbWUYASABKAkSLAoFcGhhc2UYAiABKA4yHS5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvblBoYXNlEg4KBnJldXNlZBgDIAEoCBIOCgZyZWFzb24YBCABKAkiMgoXUHJldmlld1JldGVudGlvblJlcXVlc3QSFwoFbGltaXQYASABKA1CCLpIBSoDGOgHIogBChhQcmV2aWV3UmV0ZW50aW9uUmVzcG9uc2USMAoEcnVucxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRXhwaXJlZFJ1bhISCgp0b3RhbF9ydW5zGAIgASgDEhUKDXRvdGFsX2FjdGlvbnMYAyABKAMSDwoHZW5hYmxlZBgEIAEoCCKuAQoKRXhwaXJlZFJ1bhIvCgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXISLAoIZW5kZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRIxCgpydW5fc291cmNlGAQgASgOMh0uZmx5dGVpZGwyLndvcmtmbG93LlJ1blNvdXJjZSqmAwoJV2FpdENhdXNlEhoKFldBSVRfQ0FVU0VfVU5TUEVDSUZJRUQQABIWChJXQUlUX0NBVVNFX1BFTkRJTkcQARIeChpXQUlUX0NBVVNFX1JVTl9DT05DVVJSRU5DWRACEhwKGFdBSVRfQ0FVU0VfUVVFVUVfQUNUSU9OUxADEhkKFVdBSVRfQ0FVU0VfUVVFVUVfUlVOUxAEEhsKF1dBSVRfQ0FVU0VfSU5TVEFMTEFUSU9OEAUSIAocV0FJVF9DQVVTRV9DQUNIRV9SRVNFUlZBVElPThAGEhYKEldBSVRfQ0FVU0VfQkFDS09GRhAHEhYKEldBSVRfQ0FVU0VfQ0xVU1RFUhAIEhUKEVdBSVRfQ0FVU0VfU0lHTkFMEAkSEwoPV0FJVF9DQVVTRV9UVVJOEAoSGwoXV0FJVF9DQVVTRV9XT1JLRVJfU0xPVFMQCxIbChdXQUlUX0NBVVNFX1dPUktFUl9TVEFSVBAMEh0KGVdBSVRfQ0FVU0VfV09SS0VSX1BST0JMRU0QDRIYChRXQUlUX0NBVVNFX0NPTk5FQ1RPUhAOMuAMCg5JbnNpZ2h0U2VydmljZRJxCg1FeHBsYWluQWN0aW9uEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluQWN0aW9uUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRXhwbGFpbkFjdGlvblJlc3BvbnNlIgOQAgESaAoKTGlzdFF1ZXVlcxIpLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFF1ZXVlc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RRdWV1ZXNSZXNwb25zZSIDkAIBEncKD1ByZXZpZXdSZWNvdmVyeRIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVzcG9uc2UiA5ACARJ6ChBQcmV2aWV3UmV0ZW50aW9uEi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmV0ZW50aW9uUmVxdWVzdBowLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JldGVudGlvblJlc3BvbnNlIgOQAgESdAoPV2F0Y2hSdW5BY3Rpb25zEi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXNwb25zZTABEncKD0xpc3RUcmFuc2l0aW9ucxIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVzcG9uc2UiA5ACARJoCgpMaXN0RXJyb3JzEikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RXJyb3JzUmVxdWVzdBoqLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEVycm9yc1Jlc3BvbnNlIgOQAgESbgoMTGlzdERhdGFGbG93EisuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGF0YUZsb3dSZXF1ZXN0GiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGF0YUZsb3dSZXNwb25zZSIDkAIBEn0KEUxpc3RQYXVzZWRBY3Rpb25zEjAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UGF1c2VkQWN0aW9uc1JlcXVlc3QaMS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RQYXVzZWRBY3Rpb25zUmVzcG9uc2UiA5ACARJ0Cg5HZXRUYXNrSGlzdG9yeRItLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0VGFza0hpc3RvcnlSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRUYXNrSGlzdG9yeVJlc3BvbnNlIgOQAgESawoLR2V0QWN0aXZpdHkSKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldEFjdGl2aXR5UmVxdWVzdBorLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QWN0aXZpdHlSZXNwb25zZSIDkAIBEncKD0dldEF0dGVtcHRVc2FnZRIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QXR0ZW1wdFVzYWdlUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QXR0ZW1wdFVzYWdlUmVzcG9uc2UiA5ACARJ6ChBTdWdnZXN0UmVzb3VyY2VzEi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdWdnZXN0UmVzb3VyY2VzUmVxdWVzdBowLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3VnZ2VzdFJlc291cmNlc1Jlc3BvbnNlIgOQAgESXAoGU2VhcmNoEiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXF1ZXN0GiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flytebinary_insight_v1_overview, file_flytebinary_insight_v1_run_actions, file_flytebinary_insight_v1_usage, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_catalog, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
+  fileDesc("CiRmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2luc2lnaHQucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiVQoURXhwbGFpbkFjdGlvblJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEi3AEKFUV4cGxhaW5BY3Rpb25SZXNwb25zZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USKgoEd2FpdBgCIAEoCzIcLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdBIzCgVjYWNoZRgDIAEoCzIkLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FjaGVPdXRjb21lEjQKCXBsYWNlbWVudBgEIAEoCzIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGxhY2VtZW50IiwKCVBsYWNlbWVudBIPCgdjbHVzdGVyGAEgASgJEg4KBnJlYXNvbhgCIAEoCSL1AQoEV2FpdBIwCgVjYXVzZRgBIAEoDjIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdENhdXNlEg8KB21lc3NhZ2UYAiABKAkSDQoFcXVldWUYAyABKAkSDQoFbGltaXQYBCABKAMSDAoEdXNlZBgFIAEoAxINCgVhaGVhZBgGIAEoAxIpCgVzaW5jZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoGYmVoaW5kGAggASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEhAKCHJlc291cmNlGAkgASgJIl8KDENhY2hlT3V0Y29tZRIyCgZzdGF0dXMYASABKA4yIi5mbHl0ZWlkbDIuY29yZS5DYXRhbG9nQ2FjaGVTdGF0dXMSCwoDa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSITChFMaXN0UXVldWVzUmVxdWVzdCJDChJMaXN0UXVldWVzUmVzcG9uc2USLQoGcXVldWVzGAEgAygLMh0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5RdWV1ZSLUAQoFUXVldWUSDAoEbmFtZRgBIAEoCRITCgttYXhfYWN0aW9ucxgCIAEoAxIQCghtYXhfcnVucxgDIAEoAxIRCgltYXhfZGVwdGgYBCABKAMSDwoHYWN0aW9ucxgFIAEoAxIMCgRydW5zGAYgASgDEg0KBWRlcHRoGAcgASgDEhAKCHByaW9yaXR5GAggASgFEjIKDm9sZGVzdF93YWl0aW5nGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdjbHVzdGVyGAogASgJIqQBChZQcmV2aWV3UmVjb3ZlcnlSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEikKE2ZvcmNlX3JlcnVuX2FjdGlvbnMYAiADKAlCDLpICZIBBiIEcgIQARIXCgVsaW1pdBgDIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YBCABKAkifwoXUHJldmlld1JlY292ZXJ5UmVzcG9uc2USNgoHYWN0aW9ucxgBIAMoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGxhbm5lZEFjdGlvbhINCgV0b2tlbhgCIAEoCRIOCgZyZXVzZWQYAyABKAMSDQoFcmVydW4YBCABKAMiawoNUGxhbm5lZEFjdGlvbhIMCgRuYW1lGAEgASgJEiwKBXBoYXNlGAIgASgOMh0uZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25QaGFzZRIOCgZyZXVzZWQYAyABKAgSDgoGcmVhc29uGAQgASgJIjIKF1ByZXZpZXdSZXRlbnRpb25SZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjoByKIAQoYUHJldmlld1JldGVudGlvblJlc3BvbnNlEjAKBHJ1bnMYASADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGlyZWRSdW4SEgoKdG90YWxfcnVucxgCIAEoAxIVCg10b3RhbF9hY3Rpb25zGAMgASgDEg8KB2VuYWJsZWQYBCABKAgirgEKCkV4cGlyZWRSdW4SLwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyEiwKCGVuZGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAyABKAkSMQoKcnVuX3NvdXJjZRgEIAEoDjIdLmZseXRlaWRsMi53b3JrZmxvdy5SdW5Tb3VyY2UqwAMKCVdhaXRDYXVzZRIaChZXQUlUX0NBVVNFX1VOU1BFQ0lGSUVEEAASFgoSV0FJVF9DQVVTRV9QRU5ESU5HEAESHgoaV0FJVF9DQVVTRV9SVU5fQ09OQ1VSUkVOQ1kQAhIcChhXQUlUX0NBVVNFX1FVRVVFX0FDVElPTlMQAxIZChVXQUlUX0NBVVNFX1FVRVVFX1JVTlMQBBIbChdXQUlUX0NBVVNFX0lOU1RBTExBVElPThAFEiAKHFdBSVRfQ0FVU0VfQ0FDSEVfUkVTRVJWQVRJT04QBhIWChJXQUlUX0NBVVNFX0JBQ0tPRkYQBxIWChJXQUlUX0NBVVNFX0NMVVNURVIQCBIVChFXQUlUX0NBVVNFX1NJR05BTBAJEhMKD1dBSVRfQ0FVU0VfVFVSThAKEhsKF1dBSVRfQ0FVU0VfV09SS0VSX1NMT1RTEAsSGwoXV0FJVF9DQVVTRV9XT1JLRVJfU1RBUlQQDBIdChlXQUlUX0NBVVNFX1dPUktFUl9QUk9CTEVNEA0SGAoUV0FJVF9DQVVTRV9DT05ORUNUT1IQDhIYChRXQUlUX0NBVVNFX1BMQUNFTUVOVBAPMuAMCg5JbnNpZ2h0U2VydmljZRJxCg1FeHBsYWluQWN0aW9uEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluQWN0aW9uUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRXhwbGFpbkFjdGlvblJlc3BvbnNlIgOQAgESaAoKTGlzdFF1ZXVlcxIpLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFF1ZXVlc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RRdWV1ZXNSZXNwb25zZSIDkAIBEncKD1ByZXZpZXdSZWNvdmVyeRIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVzcG9uc2UiA5ACARJ6ChBQcmV2aWV3UmV0ZW50aW9uEi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmV0ZW50aW9uUmVxdWVzdBowLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JldGVudGlvblJlc3BvbnNlIgOQAgESdAoPV2F0Y2hSdW5BY3Rpb25zEi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXNwb25zZTABEncKD0xpc3RUcmFuc2l0aW9ucxIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVzcG9uc2UiA5ACARJoCgpMaXN0RXJyb3JzEikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RXJyb3JzUmVxdWVzdBoqLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEVycm9yc1Jlc3BvbnNlIgOQAgESbgoMTGlzdERhdGFGbG93EisuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGF0YUZsb3dSZXF1ZXN0GiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGF0YUZsb3dSZXNwb25zZSIDkAIBEn0KEUxpc3RQYXVzZWRBY3Rpb25zEjAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UGF1c2VkQWN0aW9uc1JlcXVlc3QaMS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RQYXVzZWRBY3Rpb25zUmVzcG9uc2UiA5ACARJ0Cg5HZXRUYXNrSGlzdG9yeRItLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0VGFza0hpc3RvcnlSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRUYXNrSGlzdG9yeVJlc3BvbnNlIgOQAgESawoLR2V0QWN0aXZpdHkSKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldEFjdGl2aXR5UmVxdWVzdBorLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QWN0aXZpdHlSZXNwb25zZSIDkAIBEncKD0dldEF0dGVtcHRVc2FnZRIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QXR0ZW1wdFVzYWdlUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QXR0ZW1wdFVzYWdlUmVzcG9uc2UiA5ACARJ6ChBTdWdnZXN0UmVzb3VyY2VzEi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdWdnZXN0UmVzb3VyY2VzUmVxdWVzdBowLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3VnZ2VzdFJlc291cmNlc1Jlc3BvbnNlIgOQAgESXAoGU2VhcmNoEiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXF1ZXN0GiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flytebinary_insight_v1_overview, file_flytebinary_insight_v1_run_actions, file_flytebinary_insight_v1_usage, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_catalog, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
 
 /**
  * ExplainActionRequest names an action.
@@ -80,6 +80,13 @@ export type ExplainActionResponse = Message<"flytebinary.insight.v1.ExplainActio
    * @generated from field: flytebinary.insight.v1.CacheOutcome cache = 3;
    */
   cache?: CacheOutcome | undefined;
+
+  /**
+   * Where it runs or ran; unset before its admission, and where nothing runs it on a cluster.
+   *
+   * @generated from field: flytebinary.insight.v1.Placement placement = 4;
+   */
+  placement?: Placement | undefined;
 };
 
 /**
@@ -88,6 +95,34 @@ export type ExplainActionResponse = Message<"flytebinary.insight.v1.ExplainActio
  */
 export const ExplainActionResponseSchema: GenMessage<ExplainActionResponse> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_insight, 1);
+
+/**
+ * Placement is the cluster of an action.
+ *
+ * @generated from message flytebinary.insight.v1.Placement
+ */
+export type Placement = Message<"flytebinary.insight.v1.Placement"> & {
+  /**
+   * The name of the cluster.
+   *
+   * @generated from field: string cluster = 1;
+   */
+  cluster: string;
+
+  /**
+   * Why it runs there, in words; empty if there was nothing to choose.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.Placement.
+ * Use `create(PlacementSchema)` to create a new message.
+ */
+export const PlacementSchema: GenMessage<Placement> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_insight, 2);
 
 /**
  * Wait is one sentence for people, and the numbers behind it.
@@ -150,6 +185,13 @@ export type Wait = Message<"flytebinary.insight.v1.Wait"> & {
    * @generated from field: flyteidl2.common.ActionIdentifier behind = 8;
    */
   behind?: ActionIdentifier | undefined;
+
+  /**
+   * The resource that no cluster has enough of, where it waits for one; its name in Kubernetes.
+   *
+   * @generated from field: string resource = 9;
+   */
+  resource: string;
 };
 
 /**
@@ -157,7 +199,7 @@ export type Wait = Message<"flytebinary.insight.v1.Wait"> & {
  * Use `create(WaitSchema)` to create a new message.
  */
 export const WaitSchema: GenMessage<Wait> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 2);
+  messageDesc(file_flytebinary_insight_v1_insight, 3);
 
 /**
  * CacheOutcome is what the cache did for an action.
@@ -192,7 +234,7 @@ export type CacheOutcome = Message<"flytebinary.insight.v1.CacheOutcome"> & {
  * Use `create(CacheOutcomeSchema)` to create a new message.
  */
 export const CacheOutcomeSchema: GenMessage<CacheOutcome> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 3);
+  messageDesc(file_flytebinary_insight_v1_insight, 4);
 
 /**
  * ListQueuesRequest asks for all queues; there are few.
@@ -207,7 +249,7 @@ export type ListQueuesRequest = Message<"flytebinary.insight.v1.ListQueuesReques
  * Use `create(ListQueuesRequestSchema)` to create a new message.
  */
 export const ListQueuesRequestSchema: GenMessage<ListQueuesRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 4);
+  messageDesc(file_flytebinary_insight_v1_insight, 5);
 
 /**
  * ListQueuesResponse has the queues by name.
@@ -226,7 +268,7 @@ export type ListQueuesResponse = Message<"flytebinary.insight.v1.ListQueuesRespo
  * Use `create(ListQueuesResponseSchema)` to create a new message.
  */
 export const ListQueuesResponseSchema: GenMessage<ListQueuesResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 5);
+  messageDesc(file_flytebinary_insight_v1_insight, 6);
 
 /**
  * Queue is a queue with its limits and its load. A limit of 0 is none.
@@ -310,7 +352,7 @@ export type Queue = Message<"flytebinary.insight.v1.Queue"> & {
  * Use `create(QueueSchema)` to create a new message.
  */
 export const QueueSchema: GenMessage<Queue> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 6);
+  messageDesc(file_flytebinary_insight_v1_insight, 7);
 
 /**
  * PreviewRecoveryRequest names the run that would be recovered.
@@ -352,7 +394,7 @@ export type PreviewRecoveryRequest = Message<"flytebinary.insight.v1.PreviewReco
  * Use `create(PreviewRecoveryRequestSchema)` to create a new message.
  */
 export const PreviewRecoveryRequestSchema: GenMessage<PreviewRecoveryRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 7);
+  messageDesc(file_flytebinary_insight_v1_insight, 8);
 
 /**
  * PreviewRecoveryResponse is a page of the run's actions and the totals of all of them.
@@ -394,7 +436,7 @@ export type PreviewRecoveryResponse = Message<"flytebinary.insight.v1.PreviewRec
  * Use `create(PreviewRecoveryResponseSchema)` to create a new message.
  */
 export const PreviewRecoveryResponseSchema: GenMessage<PreviewRecoveryResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 8);
+  messageDesc(file_flytebinary_insight_v1_insight, 9);
 
 /**
  * PlannedAction is what a recovery would do with an action.
@@ -436,7 +478,7 @@ export type PlannedAction = Message<"flytebinary.insight.v1.PlannedAction"> & {
  * Use `create(PlannedActionSchema)` to create a new message.
  */
 export const PlannedActionSchema: GenMessage<PlannedAction> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 9);
+  messageDesc(file_flytebinary_insight_v1_insight, 10);
 
 /**
  * PreviewRetentionRequest asks what would go now.
@@ -457,7 +499,7 @@ export type PreviewRetentionRequest = Message<"flytebinary.insight.v1.PreviewRet
  * Use `create(PreviewRetentionRequestSchema)` to create a new message.
  */
 export const PreviewRetentionRequestSchema: GenMessage<PreviewRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 10);
+  messageDesc(file_flytebinary_insight_v1_insight, 11);
 
 /**
  * PreviewRetentionResponse has the runs that retention would delete, oldest first.
@@ -499,7 +541,7 @@ export type PreviewRetentionResponse = Message<"flytebinary.insight.v1.PreviewRe
  * Use `create(PreviewRetentionResponseSchema)` to create a new message.
  */
 export const PreviewRetentionResponseSchema: GenMessage<PreviewRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 11);
+  messageDesc(file_flytebinary_insight_v1_insight, 12);
 
 /**
  * ExpiredRun is a run that retention would delete.
@@ -541,7 +583,7 @@ export type ExpiredRun = Message<"flytebinary.insight.v1.ExpiredRun"> & {
  * Use `create(ExpiredRunSchema)` to create a new message.
  */
 export const ExpiredRunSchema: GenMessage<ExpiredRun> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 12);
+  messageDesc(file_flytebinary_insight_v1_insight, 13);
 
 /**
  * What an action that has not started waits for.
@@ -653,6 +695,13 @@ export enum WaitCause {
    * @generated from enum value: WAIT_CAUSE_CONNECTOR = 14;
    */
   CONNECTOR = 14,
+
+  /**
+   * No cluster that may run it has room for it, or takes new work.
+   *
+   * @generated from enum value: WAIT_CAUSE_PLACEMENT = 15;
+   */
+  PLACEMENT = 15,
 }
 
 /**

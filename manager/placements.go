@@ -1,0 +1,84 @@
+package manager
+
+import (
+	"context"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/clusters/states"
+	"github.com/flyte-binary/flyte-binary/dataproxy"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
+	"github.com/flyte-binary/flyte-binary/runs/asks"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
+)
+
+// knownClusters says to the runs service which clusters the registry knows.
+type knownClusters struct {
+	states *states.Reader
+	clock  clock.Clock
+}
+
+// Clusters implements admission.Clusters. As long as no controller has reported, and no operator has closed a cluster, nothing is
+// known, and only queues name clusters: controllers of earlier versions do not report.
+func (k knownClusters) Clusters(ctx context.Context) ([]placement.Cluster, map[string]time.Time, error) {
+	all, err := k.states.All(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, reported := k.clock.Now(), false
+	known, seen := make([]placement.Cluster, 0, len(all)), make(map[string]time.Time, len(all))
+	for i := range all {
+		known = append(known, placeable(&all[i], now))
+		seen[all[i].Name] = all[i].SeenAt
+		reported = reported || all[i].Known() || all[i].State != states.Ready
+	}
+	if !reported {
+		return nil, nil, nil
+	}
+	return known, seen, nil
+}
+
+// placeable is a cluster for placement.
+func placeable(s *states.State, now time.Time) placement.Cluster {
+	c := placement.Cluster{
+		Name: s.Name, Unseen: !s.Known(), Away: s.Away(now), Weight: s.Weight, Pools: s.Pools, Labels: s.Labels,
+		Capacity: placement.Amounts(s.Capacity), Free: placement.Amounts(s.Free), Largest: placement.Amounts(s.Largest),
+	}
+	switch {
+	case s.State == states.Cordoned:
+		c.Closed, c.Away = "is cordoned", false
+	case s.State == states.Draining:
+		c.Closed, c.Away = "is draining", false
+	case c.Away:
+		c.Closed = "is away"
+	}
+	if s.Known() {
+		c.TaskTypes = append([]string{}, s.TaskTypes...)
+	}
+	if s.Capacity != nil {
+		c.Accelerators = s.Accelerators
+	}
+	return c
+}
+
+// asked says what tasks get of the cluster that ask for nothing, as far as the configuration of this process tells.
+func asked(pods podspec.Config) asks.Rules {
+	return asks.Rules{
+		CPU: pods.DefaultCPU, Memory: pods.DefaultMemory,
+		Device: func(given *core.GPUAccelerator) string { return podspec.DeviceOf(pods, given) },
+	}
+}
+
+// namedClusters says to the data proxy which clusters the registry knows.
+type namedClusters struct{ states *states.Reader }
+
+// Clusters implements dataproxy.Clusters.
+func (n namedClusters) Clusters(ctx context.Context) ([]dataproxy.Cluster, error) {
+	all, err := n.states.All(ctx)
+	clusters := make([]dataproxy.Cluster, len(all))
+	for i := range all {
+		clusters[i] = dataproxy.Cluster{Name: all[i].Name, Pools: all[i].Pools}
+	}
+	return clusters, err
+}
