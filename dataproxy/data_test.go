@@ -273,7 +273,8 @@ func TestSelectClusterSendsEverythingHere(t *testing.T) {
 // TestSelectClusterNamesTheCluster: that of an action, the only one of a pool, one that exists; a name says nothing about the endpoint.
 func TestSelectClusterNamesTheCluster(t *testing.T) {
 	f := newFixture(t)
-	f.state.clusters = []dataproxy.Cluster{{Name: "east", Pools: []string{"gpu", "cheap"}}, {Name: "west", Pools: []string{"cheap"}}}
+	f.state.pools("east", "gpu", "cheap")
+	f.state.pools("west", "cheap")
 	f.state.storage = map[string]*enginev1.GetActionStorageResponse{"runs": {Cluster: "west"}, "waits": {}}
 	ask := func(change func(*cluster.SelectClusterRequest)) (string, error) {
 		r := &cluster.SelectClusterRequest{Operation: cluster.SelectClusterRequest_OPERATION_TAIL_LOGS}

@@ -64,6 +64,11 @@ type state struct {
 
 func (s *state) Clusters(context.Context) ([]dataproxy.Cluster, error) { return s.clusters, nil }
 
+// pools adds a cluster that is in pools.
+func (s *state) pools(cluster string, pools ...string) {
+	s.clusters = append(s.clusters, dataproxy.Cluster{Name: cluster, Pools: pools})
+}
+
 func (s *state) GetSettings(_ context.Context, r *settings.GetSettingsRequest) (*settings.GetSettingsResponse, error) {
 	if r.GetKey().GetProject() != run.Project || r.GetKey().GetDomain() != run.Domain {
 		return nil, rpc.NotFound("no project %s", r.GetKey().GetProject())

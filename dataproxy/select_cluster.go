@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"connectrpc.com/connect"
-
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster/clusterconnect"
@@ -79,8 +77,7 @@ func (h clusterHandler) ofAction(ctx context.Context, id *common.ActionIdentifie
 		return "", nil
 	}
 	at, err := h.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: id})
-	switch connect.CodeOf(err) {
-	case connect.CodeNotFound, connect.CodeInvalidArgument:
+	if rpc.IsNotFound(err) {
 		return "", nil
 	}
 	return at.GetCluster(), err

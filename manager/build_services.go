@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/clusterview"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/system"
 	"github.com/flyte-binary/flyte-binary/notifications"
@@ -62,14 +63,14 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 	service, err := runs.New(p.config.Runs, runs.Deps{
 		Pool: p.pool, Tenants: closed(p.config, p.options), Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Listener: p.notices, Blobs: p.blobs,
 		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer, Pace: p.clusterPace(), Images: p.options.Images,
-		Clusters: knownClusters{p.clusters.States(), p.clock},
+		Clusters: clusterview.Placeable{States: p.clusters.States(), Clock: p.clock},
 		Peers: runs.Peers{
 			Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Artifacts: p.peers.artifactRegistry(), Workers: p.peers.workerPools(), Connectors: p.peers.connectors(),
 			Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
 		},
 		Launch: runs.Launch{
 			Pods: podspec.NewReviewer(p.config.Executor.Pod), Notifications: reviewer, TaskTypes: p.config.Executor.Plugins.Served(),
-			WorkerPools: workersRun(p.config), Asks: asked(p.config.Executor.Pod),
+			WorkerPools: workersRun(p.config), Asks: clusterview.Asked(p.config.Executor.Pod),
 		},
 		Outbox:    runs.Outbox{NotifyPhases: reviewer.Everywhere(), EventSinks: p.config.EventStream.Names()},
 		Retention: runs.Retention{Namespace: namespace, InUse: inUse(namespace), RunDeleted: p.options.runDeleted},
@@ -141,7 +142,7 @@ func buildConnectors(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildDataProxy(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := dataproxy.New(p.config.DataProxy, dataproxy.Deps{
 		Store: p.blobs, Runs: p.peers.runs(), Tasks: p.peers.tasks(), Projects: p.peers.projects(), Engine: p.peers.engine(), Jobs: p.peers.connectors(),
-		PodLogs: podLogs(p.peers, p.config, func(c podLogReader) dataproxy.PodLogs { return c }), Settings: p.peers.settings(), Triggers: p.peers.triggers(), Clusters: namedClusters{p.clusters.States()}, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		PodLogs: podLogs(p.peers, p.config, func(c podLogReader) dataproxy.PodLogs { return c }), Settings: p.peers.settings(), Triggers: p.peers.triggers(), Clusters: clusterview.Named{States: p.clusters.States()}, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

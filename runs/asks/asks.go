@@ -124,7 +124,7 @@ func set(amounts placement.Amounts, name, text string) {
 	if name == placement.CPU {
 		amount = new(big.Rat).Mul(amount, big.NewRat(1000, 1))
 	}
-	// Rounded up: whoever asks for half a byte gets one.
+	// Rounded up: a task that asks for half a byte gets one.
 	whole := new(big.Int).Quo(new(big.Int).Add(amount.Num(), new(big.Int).Sub(amount.Denom(), big.NewInt(1))), amount.Denom())
 	amounts[name] = math.MaxInt64
 	if whole.IsInt64() {

@@ -1,4 +1,5 @@
-package manager
+// Package clusterview shows the registry of clusters to the services that ask about clusters.
+package clusterview
 
 import (
 	"context"
@@ -13,20 +14,20 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/placement"
 )
 
-// knownClusters says to the runs service which clusters the registry knows.
-type knownClusters struct {
-	states *states.Reader
-	clock  clock.Clock
+// Placeable says to the runs service which clusters the registry knows.
+type Placeable struct {
+	States *states.Reader
+	Clock  clock.Clock
 }
 
 // Clusters implements admission.Clusters. As long as no controller has reported, and no operator has closed a cluster, nothing is
 // known, and only queues name clusters: controllers of earlier versions do not report.
-func (k knownClusters) Clusters(ctx context.Context) ([]placement.Cluster, map[string]time.Time, error) {
-	all, err := k.states.All(ctx)
+func (p Placeable) Clusters(ctx context.Context) ([]placement.Cluster, map[string]time.Time, error) {
+	all, err := p.States.All(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	now, reported := k.clock.Now(), false
+	now, reported := p.Clock.Now(), false
 	known, seen := make([]placement.Cluster, 0, len(all)), make(map[string]time.Time, len(all))
 	for i := range all {
 		known = append(known, placeable(&all[i], now))
@@ -62,20 +63,20 @@ func placeable(s *states.State, now time.Time) placement.Cluster {
 	return c
 }
 
-// asked says what tasks get of the cluster that ask for nothing, as far as the configuration of this process tells.
-func asked(pods podspec.Config) asks.Rules {
+// Asked says what tasks get of the cluster that ask for nothing, as far as the configuration of this process tells.
+func Asked(pods podspec.Config) asks.Rules {
 	return asks.Rules{
 		CPU: pods.DefaultCPU, Memory: pods.DefaultMemory,
 		Device: func(given *core.GPUAccelerator) string { return podspec.DeviceOf(pods, given) },
 	}
 }
 
-// namedClusters says to the data proxy which clusters the registry knows.
-type namedClusters struct{ states *states.Reader }
+// Named says to the data proxy which clusters the registry knows.
+type Named struct{ States *states.Reader }
 
 // Clusters implements dataproxy.Clusters.
-func (n namedClusters) Clusters(ctx context.Context) ([]dataproxy.Cluster, error) {
-	all, err := n.states.All(ctx)
+func (n Named) Clusters(ctx context.Context) ([]dataproxy.Cluster, error) {
+	all, err := n.States.All(ctx)
 	clusters := make([]dataproxy.Cluster, len(all))
 	for i := range all {
 		clusters[i] = dataproxy.Cluster{Name: all[i].Name, Pools: all[i].Pools}
