@@ -164,7 +164,7 @@ func TestWhereTheClusterIsDecided(t *testing.T) {
 			p.ask("r1", "", 4)
 			p.ask("r2", "pinned", 1)
 			if gate == 0 {
-				require.Equal(t, "", p.value(`SELECT cluster FROM actions WHERE run_name = 'r1'`))
+				require.Empty(t, p.value(`SELECT cluster FROM actions WHERE run_name = 'r1'`))
 				require.Equal(t, "west", p.value(`SELECT cluster FROM actions WHERE run_name = 'r2'`))
 				p.settle()
 			}

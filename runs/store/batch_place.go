@@ -26,8 +26,9 @@ func (b *batch) openPlaces(book *placement.Book) {
 	if book == nil {
 		return
 	}
-	sole := false
-	if b.sole, sole = book.Sole(); !sole {
+	cluster, sole := book.Sole()
+	b.sole = cluster
+	if !sole {
 		b.places = book.Begin()
 	}
 }
