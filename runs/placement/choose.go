@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,9 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 		return Choice{Cluster: wish.cluster, Words: wish.from + "; it has not connected yet"}
 	}
 	able := openFor(r, matching)
+	if elsewhere := slices.DeleteFunc(slices.Clone(able), func(s *Seat) bool { return s.Name == r.Avoid }); len(elsewhere) > 0 {
+		able = elsewhere
+	}
 	switch {
 	case len(able) == 0:
 		return Choice{Words: unable(r, wish, matching)}

@@ -24,6 +24,8 @@ type Request struct {
 	Accelerator string
 	// Parent is the cluster that runs its parent; empty for a root.
 	Parent string
+	// Avoid is the cluster that its last attempt was taken from; it is chosen only if no other may run the action.
+	Avoid string
 	// Group is set for an action that shares workers with others of the same group, which must not be spread over clusters.
 	Group string
 }

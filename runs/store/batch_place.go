@@ -59,7 +59,7 @@ func (b *batch) place(r *row) bool {
 	if r.Asks != nil {
 		request = *r.Asks
 	}
-	request.Queue, request.Pin = q.Name, q.Cluster
+	request.Queue, request.Pin, request.Avoid = q.Name, q.Cluster, r.AvoidCluster
 	choice := b.places.Choose(r.ID, &request)
 	if choice.Cluster == "" {
 		r.Hold = schema.HoldPlacement
