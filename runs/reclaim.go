@@ -14,7 +14,7 @@ func newReclaim(config Config, deps Deps, l *loops, leases leased.Leases, logger
 		return nil
 	}
 	return reclaim.New(config.Clusters, reclaim.Deps{
-		Clusters: deps.Lost.Clusters, Reader: l.live, Writer: l.writer, MaxSystemFailures: deps.Lost.MaxSystemFailures,
+		Clusters: deps.Lost.Clusters, Reader: l.live, Writer: l.writer, Queues: l.queues, MaxSystemFailures: deps.Lost.MaxSystemFailures,
 		// Not those of executors: what is read to be taken back is not measured as handed out.
 		Assignments: dispatch.NewAssignments(config.Assignments, dispatch.Deps{Reader: l.live, Clock: deps.Clock, Logger: logger}),
 		Leases:      leases, Clock: deps.Clock, Logger: logger,

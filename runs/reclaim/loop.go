@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
@@ -52,6 +53,8 @@ type Deps struct {
 	Reader      Reader
 	Assignments Assignments
 	Writer      Writer
+	// Queues say which actions only one cluster may run: those wait for it.
+	Queues *queues.Set
 	// MaxSystemFailures is how many attempts the system may lose of one action, in addition to the task's own retries.
 	MaxSystemFailures int32
 	Leases            leased.Leases
@@ -119,28 +122,28 @@ func (l *Loop) takeBack(ctx context.Context, from states.State, seen *watch, now
 	lastSeen := "it was last seen " + verdict.Round(now.Sub(from.SeenAt).Round(time.Second)) + " ago"
 	switch {
 	case seen.isLost(from.Name, l.config.LostAfter):
-		return l.all(ctx, from.Name, false, failure.New(failure.ClusterLost, "cluster %s: %s", from.Name, lastSeen))
+		return l.all(ctx, from, false, failure.New(failure.ClusterLost, "cluster %s: %s", from.Name, lastSeen))
 	case seen.isAway(from.Name):
-		return l.all(ctx, from.Name, true, failure.New(failure.ClusterLost, "cluster %s: %s, and the attempt had not begun there", from.Name, lastSeen))
+		return l.all(ctx, from, true, failure.New(failure.ClusterLost, "cluster %s: %s, and the attempt had not begun there", from.Name, lastSeen))
 	case from.State == states.Removed:
-		return l.all(ctx, from.Name, false, failure.New(failure.ClusterLost, "cluster %s was removed", from.Name))
+		return l.all(ctx, from, false, failure.New(failure.ClusterLost, "cluster %s was removed", from.Name))
 	case from.State == states.Draining && !from.Until.IsZero() && now.After(from.Until):
-		return l.all(ctx, from.Name, false, failure.New(failure.ClusterDrained, "cluster %s was to be empty by %s", from.Name, from.Until.UTC().Format(time.RFC3339)))
+		return l.all(ctx, from, false, failure.New(failure.ClusterDrained, "cluster %s was to be empty by %s", from.Name, from.Until.UTC().Format(time.RFC3339)))
 	}
 	return nil
 }
 
 // all takes back all attempts on a cluster, or those that have not begun there.
-func (l *Loop) all(ctx context.Context, cluster string, waiting bool, why *failure.Failure) error {
+func (l *Loop) all(ctx context.Context, from states.State, waiting bool, why *failure.Failure) error {
 	total := 0
 	for after := (schema.Ref{}); ; {
-		refs, err := l.deps.Reader.OnCluster(ctx, cluster, waiting, after, l.config.Batch)
+		refs, err := l.deps.Reader.OnCluster(ctx, from.Name, waiting, after, l.config.Batch)
 		if err != nil || len(refs) == 0 {
-			l.say(cluster, why, total)
+			l.say(from.Name, why, total)
 			return err //nolint:wrapcheck // it says what it could not read
 		}
 		after = refs[len(refs)-1]
-		ended, err := l.some(ctx, cluster, waiting, refs, why)
+		ended, err := l.some(ctx, from, waiting, refs, why)
 		if err != nil {
 			return err
 		}
@@ -155,18 +158,21 @@ func (l *Loop) say(cluster string, why *failure.Failure, total int) {
 	}
 }
 
-func (l *Loop) some(ctx context.Context, cluster string, waiting bool, refs []schema.Ref, why *failure.Failure) (int, error) {
+func (l *Loop) some(ctx context.Context, from states.State, waiting bool, refs []schema.Ref, why *failure.Failure) (int, error) {
 	ids := make([]int64, len(refs))
 	byID := make(map[int64]schema.Ref, len(refs))
 	for i, ref := range refs {
 		ids[i], byID[ref.ID] = ref.ID, ref
 	}
-	assigned, err := l.deps.Assignments.Get(ctx, cluster, ids, false)
+	assigned, err := l.deps.Assignments.Get(ctx, from.Name, ids, false)
 	if err != nil {
 		return 0, err //nolint:wrapcheck // it says what it could not read
 	}
 	lost := make([]store.Reclaim, 0, len(assigned))
 	for _, one := range assigned {
+		if from.State != states.Draining && from.State != states.Removed && l.deps.Queues.Of(one.GetTask().GetQueue()).Cluster == from.Name {
+			continue
+		}
 		reclaim, err := l.reclaim(byID[one.GetRef().GetUid()], one, waiting, why)
 		if err != nil {
 			return 0, err
