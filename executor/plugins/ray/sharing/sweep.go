@@ -31,14 +31,13 @@ const (
 
 // Run ends idle clusters until the context ends.
 func (k *Keeper) Run(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		if err := k.Sweep(ctx); err != nil && ctx.Err() == nil {
 			zerolog.Ctx(ctx).Warn().Err(err).Msg("cannot look for idle Ray clusters; trying again")
 		}
-		if clock.Sleep(ctx, k.deps.Clock, sweepPause) != nil {
-			return nil
-		}
+		_ = clock.Sleep(ctx, k.deps.Clock, sweepPause)
 	}
+	return nil
 }
 
 // Sweep deletes the shared clusters of this installation that no attempt has used for their time, and those of runs that have ended. It
