@@ -6,7 +6,7 @@ import { client } from "./client";
 import { Demo } from "./demo";
 import { drawn, expect, expectAccessible, panel, place, test } from "./test";
 
-// Jobs of a connector. The demo is one of its own, since its connector goes away.
+// Tasks that are not one pod: jobs of a connector, and members of one attempt. The demo is one of its own, since its connector goes away.
 
 let demo: Demo;
 let batch: Batch;
@@ -42,7 +42,7 @@ async function picture(name: string): Promise<void> {
 }
 
 test.beforeAll(async ({ browser }) => {
-  demo = await Demo.make();
+  demo = await Demo.make([], ["--with", "jobset"]);
   batch = await Batch.make(join(demo.folder, "batch"));
   demo.configure(batch.endpoint);
   await batch.start();
@@ -112,4 +112,38 @@ test("a job that fails, and a connector that is away", async () => {
   await page.goto(`${place}/runs/${name}`);
   await expect(panel(page).getByTestId("failure")).toContainText("in the directory");
   await picture("job-failed");
+});
+
+test("the members of an attempt and their logs", async () => {
+  const name = await launch({ of: "members", task: "talk", inputs: { word: "hello" }, wait: true });
+  await page.goto(`${place}/runs/${name}?action=a0&tab=pod`);
+  const pods = panel(page).locator("[data-tab=pod]");
+  await expect(pods.getByRole("listitem").filter({ hasText: "kubectl describe pod" })).toHaveCount(2);
+  await expect(pods.locator("span").getByText("primary", { exact: true })).toHaveCount(1); // a container has that name, too, as code
+  await picture("members");
+  await panel(page).getByRole("tab", { name: "Logs" }).click();
+  const log = panel(page).getByRole("log");
+  await expect(log).toContainText("member 0 of 2 says hello");
+  const source = panel(page).getByLabel("Containers");
+  await source.selectOption({ index: 3 });
+  await expect(log).toContainText("member 1 of 2 says hello");
+  await expect(log).not.toContainText("member 0 of 2");
+  await picture("member-log");
+  await source.selectOption("all");
+  for (const rank of [0, 1]) await expect(log).toContainText(`member ${rank} of 2 says hello`);
+  await picture("members-logs");
+});
+
+test("what an attempt uses over time, its peak and a suggestion", async () => {
+  const busy = { of: "usage", task: "busy", inputs: { seconds: 4, mebibytes: 200 }, wait: true };
+  const first = await launch(busy);
+  await page.goto(`${place}/runs/${first}?action=a0&tab=resources`);
+  await expect(panel(page).getByTestId("resources")).toContainText("needs three attempts that were measured");
+  const name = await launch(busy, busy);
+  await page.goto(`${place}/runs/${name}?action=a0&tab=resources`);
+  const resources = panel(page).getByTestId("resources");
+  await expect(resources.getByRole("img", { name: /^CPU/ })).toBeVisible();
+  await expect(resources.getByTestId("resource-peaks").getByRole("row", { name: /^Memory/ })).toContainText("128 MiB");
+  await expect(resources.getByTestId("suggestion")).toContainText("flyte.Resources(");
+  await picture("usage");
 });
