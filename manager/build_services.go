@@ -72,6 +72,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 			Pods: podspec.NewReviewer(p.config.Executor.Pod), Notifications: reviewer, TaskTypes: p.config.Executor.Plugins.Served(),
 			WorkerPools: workersRun(p.config), Asks: clusterview.Asked(p.config.Executor.Pod),
 		},
+		Lost:      runs.Lost{Clusters: p.clusters.States(), MaxSystemFailures: p.config.Executor.Reconciler.MaxSystemFailures},
 		Outbox:    runs.Outbox{NotifyPhases: reviewer.Everywhere(), EventSinks: p.config.EventStream.Names()},
 		Retention: runs.Retention{Namespace: namespace, InUse: inUse(namespace), RunDeleted: p.options.runDeleted},
 		Records:   p.access.Records(),

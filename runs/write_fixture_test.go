@@ -45,6 +45,11 @@ func newWriteFixture(t testing.TB, change func(*runs.Config)) *writeFixture {
 
 func writeFixtureOn(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config)) *writeFixture {
 	t.Helper()
+	return writeFixtureWith(t, pool, change, func(*runs.Deps) {})
+}
+
+func writeFixtureWith(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config), more func(*runs.Deps)) *writeFixture {
+	t.Helper()
 	config := runs.DefaultConfig()
 	if change != nil {
 		change(&config)
@@ -56,7 +61,9 @@ func writeFixtureOn(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config))
 	c.blobs, err = blobstore.Open(t.Context(), blobs)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.blobs.Close()) })
-	c.service, err = runs.New(config, runs.Deps{Pool: c.pool, Blobs: c.blobs, Launch: runs.Launch{WorkerPools: true}, Logger: zerolog.Nop()})
+	deps := runs.Deps{Pool: c.pool, Blobs: c.blobs, Launch: runs.Launch{WorkerPools: true}, Logger: zerolog.Nop()}
+	more(&deps)
+	c.service, err = runs.New(config, deps)
 	require.NoError(t, err)
 	require.NoError(t, c.service.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, c.service.Stop(context.WithoutCancel(t.Context()))) })

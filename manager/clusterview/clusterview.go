@@ -51,6 +51,8 @@ func placeable(s *states.State, now time.Time) placement.Cluster {
 		c.Closed, c.Away = "is cordoned", false
 	case s.State == states.Draining:
 		c.Closed, c.Away = "is draining", false
+	case s.State == states.Removed:
+		c.Closed, c.Away = "was removed", false
 	case c.Away:
 		c.Closed = "is away"
 	}

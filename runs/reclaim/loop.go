@@ -127,7 +127,7 @@ func (l *Loop) takeBack(ctx context.Context, from states.State, seen *watch, now
 		return l.all(ctx, from, true, failure.New(failure.ClusterLost, "cluster %s: %s, and the attempt had not begun there", from.Name, lastSeen))
 	case from.State == states.Removed:
 		return l.all(ctx, from, false, failure.New(failure.ClusterLost, "cluster %s was removed", from.Name))
-	case from.State == states.Draining && !from.Until.IsZero() && now.After(from.Until):
+	case from.State == states.Draining && !from.Until.IsZero() && now.After(from.Until.Add(lag)):
 		return l.all(ctx, from, false, failure.New(failure.ClusterDrained, "cluster %s was to be empty by %s", from.Name, from.Until.UTC().Format(time.RFC3339)))
 	}
 	return nil

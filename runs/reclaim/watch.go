@@ -9,6 +9,10 @@ import (
 // slack is how much faster than this process the age of a cluster's last word may grow before the clock of the database counts as set.
 const slack = 5 * time.Second
 
+// lag is how much later than the loop others may see how the clusters are: before it is over, placement could choose a cluster again
+// from which an attempt was taken.
+const lag = 3 * time.Second
+
 // watch remembers what one holder of the lease has seen of each cluster. It trusts no single reading of a clock: a cluster is away if it
 // was so at each look for a while, and lost if it was away for the policy's time by two clocks.
 type watch struct {
@@ -57,7 +61,10 @@ func (w *watch) look(all []states.State, now time.Time) {
 func (w *watch) settled() bool { return w.last.Sub(w.begun) >= w.settle }
 
 // isAway reports whether a cluster is away, as far as this process can tell.
-func (w *watch) isAway(name string) bool { _, away := w.away[name]; return away && w.settled() }
+func (w *watch) isAway(name string) bool {
+	seen, away := w.away[name]
+	return away && seen.observed >= lag && w.settled()
+}
 
 // isLost reports whether a cluster has been away for a time. What the database says counts, for the holder of the lease may have changed
 // meanwhile, unless its clock was set.

@@ -41,7 +41,7 @@ const lostAfter = 10 * time.Minute
 
 func TestAClusterIsAwayThenLost(t *testing.T) {
 	s := newScene()
-	s.pass(10*time.Second, true)
+	s.pass(13*time.Second, true)
 	require.False(t, s.watch.isAway("east"))
 	s.pass(time.Second, true)
 	require.True(t, s.watch.isAway("east"))
@@ -64,7 +64,7 @@ func TestTheNextHolderGoesOn(t *testing.T) {
 	s.watch = newWatch(DefaultConfig())
 	s.pass(15*time.Second, true)
 	require.False(t, s.watch.isAway("east"), "it has not watched for long enough")
-	s.pass(10*time.Second, true)
+	s.pass(15*time.Second, true)
 	require.True(t, s.watch.isLost("east", lostAfter))
 }
 
