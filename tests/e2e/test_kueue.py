@@ -39,6 +39,7 @@ class Bed:
     def __init__(self, folder: pathlib.Path):
         self.server = Server(folder, "--warm", "off", "--cpus", "16", *(word for p in PLUGINS for word in ("--set", f"executor.{p}")))
         self.running: list[operators.Operator] = []
+        self.cluster: operators.Cluster | None = None
 
     def start(self) -> None:
         self.server.start()
@@ -51,7 +52,8 @@ class Bed:
         for operator in self.running:
             operator.stop()
         self.server.stop()
-        self.cluster.names.stop()
+        if self.cluster is not None:
+            self.cluster.names.stop()
 
     @property
     def kueue(self) -> operators.Operator:
@@ -107,9 +109,11 @@ class Action:
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory: pytest.TempPathFactory, home):
     made = Bed(tmp_path_factory.mktemp("kueue"))
-    made.start()
-    yield made
-    made.stop()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
 
 
 @pytest.fixture(autouse=True)

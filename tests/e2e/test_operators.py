@@ -100,6 +100,7 @@ class Bed:
         self.server = Server(folder, "--warm", "off", "--cpus", "16", "--set",
                              f"executor.plugins.enabled=pod,{framework.plugins}", "--set", "executor.plugins.probe=2s")
         self.running: list[operators.Operator] = []
+        self.cluster: operators.Cluster | None = None
 
     def start(self) -> None:
         self.server.start()
@@ -111,7 +112,8 @@ class Bed:
         for operator in self.running:
             operator.stop()
         self.server.stop()
-        self.cluster.names.stop()
+        if self.cluster is not None:
+            self.cluster.names.stop()
 
     @property
     def operator(self) -> operators.Operator:
@@ -128,9 +130,11 @@ def bed(request, tmp_path_factory: pytest.TempPathFactory, home):
     if request.param == "Spark" and not shutil.which("java"):
         pytest.skip("Spark needs Java 17, such as the package default-jre-headless")
     made = Bed(tmp_path_factory.mktemp("operators"), FRAMEWORKS[request.param])
-    made.start()
-    yield made
-    made.stop()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
 
 
 @pytest.fixture(autouse=True)
