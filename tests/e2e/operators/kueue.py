@@ -18,7 +18,7 @@ WORKLOADS = (GROUP, VERSION, "workloads")
 CONVERTED = ("localqueues", "clusterqueues", "cohorts", "workloads", "multikueueclusters")
 # The kinds that Kueue's webhooks see, with the integration of each; its own kinds have none.
 FRAMEWORKS = {
-    "jobs": "batch/job", "jobsets": "jobset.x-k8s.io/jobset", "pytorchjobs": "kubeflow.org/pytorchjob",
+    "jobs": "batch/job", "jobsets": "jobset.x-k8s.io/jobset", "tfjobs": "kubeflow.org/tfjob", "pytorchjobs": "kubeflow.org/pytorchjob",
     "clusterqueues": "", "resourceflavors": "", "workloads": "", "cohorts": "",
 }
 
