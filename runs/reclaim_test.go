@@ -75,7 +75,7 @@ func onTwoClusters(t *testing.T) (*writeFixture, *twoClusters) {
 	return c, clusters
 }
 
-// event is the next message that is no heartbeat.
+// event is the next message other than a heartbeat.
 func event(of *assignments) string {
 	for {
 		if next := of.next(); next != "sentinel" {

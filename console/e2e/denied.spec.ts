@@ -113,7 +113,7 @@ async function visitAll(page: Page, closed: Closed): Promise<{ readonly found: r
 const unseen = new Set([
   "flytebinary.access.v1.AccessService/DeleteBinding", // a row of the members
   ...["EndSessions", "RemoveAccount", "SetPassword", "UnlockAccount", "UpdateAccount"].map((name) => `flytebinary.access.v1.AccountService/${name}`), // rows of accounts
-  ...["IssueCredential", "RemoveCluster", "RevokeCredential"].map((name) => `flytebinary.clusters.v1.ClusterRegistryService/${name}`), // rows of clusters
+  ...["CordonCluster", "DrainCluster", "IssueCredential", "RemoveCluster", "RevokeCredential", "UncordonCluster", "UpdateCluster"].map((name) => `flytebinary.clusters.v1.ClusterRegistryService/${name}`), // rows of clusters
   "flytebinary.insight.v1.NotificationService/RetryDelivery", // a notification that was not delivered
   "flytebinary.insight.v1.TriggerInsightService/CancelBackfill", // a backfill that is running
   ...["DeleteSecret", "UpdateSecret"].map((name) => `flyteidl2.secret.SecretService/${name}`), // rows of secrets
