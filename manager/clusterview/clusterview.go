@@ -59,7 +59,7 @@ func placeable(s *states.State, now time.Time) placement.Cluster {
 	if s.Known() {
 		c.TaskTypes = append([]string{}, s.TaskTypes...)
 	}
-	if s.Capacity != nil {
+	if len(s.Accelerators) > 0 { // without any, an autoscaler may add the first
 		c.Accelerators = s.Accelerators
 	}
 	return c

@@ -61,9 +61,10 @@ func (p *Policy) Refusal(r *Request, clusters []Cluster) (words string, pool boo
 		seats[i].Cluster = &clusters[i]
 	}
 	wish := p.wish(r, seats)
-	lacked := ""
+	lacked, asked := "", *r
+	asked.Accelerator = "" // an autoscaler may add a machine that has it
 	for _, s := range wish.matching(seats) {
-		if lacked = s.lacks(r); lacked == "" {
+		if lacked = s.lacks(&asked); lacked == "" {
 			return "", false
 		}
 	}
