@@ -12,7 +12,7 @@ import css from "@/design/page.module.css";
 /** What is done to the clusters. */
 export type ClusterChange =
   | { readonly kind: "add" }
-  | { readonly kind: "issue" | "remove"; readonly name: string }
+  | { readonly kind: "issue" | "remove" | "cordon" | "uncordon" | "drain"; readonly name: string }
   | { readonly kind: "revoke"; readonly credential: Credential };
 
 interface Issued {
@@ -27,7 +27,13 @@ const title = (change: ClusterChange): readonly [title: string, description: str
     case "issue":
       return [`Issue a credential for ${change.name}`, "The others stay valid. Revoke the old one once the controller uses the new one."];
     case "remove":
-      return [`Remove ${change.name}`, "All its credentials end at once. Work that is there is not moved."];
+      return [`Remove ${change.name}`, "All its credentials end at once. This is refused while work is there."];
+    case "cordon":
+      return [`Cordon ${change.name}`, "It gets no new work. What runs there continues."];
+    case "uncordon":
+      return [`Uncordon ${change.name}`, "It gets new work again."];
+    case "drain":
+      return [`Drain ${change.name}`, "It gets no new work, and what runs there is to end."];
     case "revoke":
       return [`Revoke ${change.credential.id}`, "A controller that uses it is refused at once. This cannot be undone."];
   }
@@ -75,6 +81,18 @@ function Form({ change, onCancel, onChanged, onIssued }: FormProps) {
     case "remove": {
       const { name } = change;
       return <Confirm label="Remove" danger {...props} send={() => registry.removeCluster({ name })} done={`Cluster ${name} removed`} />;
+    }
+    case "cordon": {
+      const { name } = change;
+      return <Confirm label="Cordon" {...props} send={() => registry.cordonCluster({ name })} done={`Cluster ${name} cordoned`} />;
+    }
+    case "uncordon": {
+      const { name } = change;
+      return <Confirm label="Uncordon" {...props} send={() => registry.uncordonCluster({ name })} done={`Cluster ${name} uncordoned`} />;
+    }
+    case "drain": {
+      const { name } = change;
+      return <Confirm label="Drain" {...props} send={() => registry.drainCluster({ name })} done={`Cluster ${name} is draining`} />;
     }
     case "revoke": {
       const { id } = change.credential;

@@ -1,9 +1,10 @@
 import { useState } from "react";
-import { ClusterRegistryService, type Cluster } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import { ClusterHealth, ClusterRegistryService, ClusterState, type Cluster } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
+import { Tag } from "@/design/facts";
 import { dateOf } from "@/design/format";
 import { ListPage } from "@/design/list-page";
 import { Empty } from "@/design/notice";
@@ -15,14 +16,19 @@ import { Credentials } from "./credentials";
 import { ClusterDialogs, type ClusterChange } from "./dialogs";
 import css from "@/design/page.module.css";
 
+const closed: Readonly<Partial<Record<ClusterState, string>>> = { [ClusterState.CORDONED]: "cordoned", [ClusterState.DRAINING]: "draining" };
+
 /** The registered clusters and the credentials of their controllers, for operators. */
 export function ClustersPage() {
   const [change, setChange] = useState<ClusterChange>();
-  const { listClusters, addCluster, issueCredential, removeCluster } = ClusterRegistryService.method;
+  const { listClusters, addCluster, issueCredential, removeCluster, cordonCluster, drainCluster, uncordonCluster } = ClusterRegistryService.method;
   const noView = useDenied(listClusters, everywhere);
   const noAdd = useDenied(addCluster, everywhere);
   const noIssue = useDenied(issueCredential, everywhere);
   const noRemove = useDenied(removeCluster, everywhere);
+  const noCordon = useDenied(cordonCluster, everywhere);
+  const noDrain = useDenied(drainCluster, everywhere);
+  const noUncordon = useDenied(uncordonCluster, everywhere);
   useTitle("Clusters");
   const { answer, rows } = usePages(
     ["clusters"],
@@ -33,9 +39,17 @@ export function ClustersPage() {
   const columns: readonly Column<Cluster>[] = [
     {
       label: "Name",
-      cell: ({ name, createdBy, createdAt }) => (
+      cell: ({ name, createdBy, createdAt, state, health, seenAt, work }) => (
         <>
-          {name}
+          {name} {closed[state] && <Tag>{closed[state]}</Tag>} {health === ClusterHealth.AWAY && <Tag>away</Tag>}
+          <Note>
+            {work?.actions ?? 0} actions, {work?.workers ?? 0} workers, {work?.apps ?? 0} apps
+            {seenAt && (
+              <>
+                , seen <When at={dateOf(seenAt)} relative />
+              </>
+            )}
+          </Note>
           <Note>
             Added by {createdBy} <When at={dateOf(createdAt)} relative />
           </Note>
@@ -46,8 +60,20 @@ export function ClustersPage() {
     {
       label: "Actions",
       hideLabel: true,
-      cell: ({ name }) => (
+      cell: ({ name, state }) => (
         <div className={css["inline"]}>
+          {closed[state] ? (
+            <Button small denied={noUncordon} onClick={() => setChange({ kind: "uncordon", name })} aria-label={`Uncordon ${name}`}>
+              Uncordon
+            </Button>
+          ) : (
+            <Button small denied={noCordon} onClick={() => setChange({ kind: "cordon", name })} aria-label={`Cordon ${name}`}>
+              Cordon
+            </Button>
+          )}
+          <Button small denied={noDrain} onClick={() => setChange({ kind: "drain", name })} aria-label={`Drain ${name}`}>
+            Drain
+          </Button>
           <Button small denied={noIssue} onClick={() => setChange({ kind: "issue", name })} aria-label={`Issue a credential for ${name}`}>
             Issue credential
           </Button>
