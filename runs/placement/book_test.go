@@ -170,3 +170,27 @@ func TestChooseProperties(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkFiftyClusters is the cost of one decision with its booking, in batches as large as the writer's.
+func BenchmarkFiftyClusters(b *testing.B) {
+	var clusters []placement.Cluster
+	for i := range 50 {
+		clusters = append(clusters, machine(fmt.Sprintf("c%02d", i), 1<<40, 1<<40, 0, 0))
+	}
+	book := placement.NewBook(placement.New(placement.DefaultConfig()))
+	book.Report(noon, clusters, seenAt(noon, clusters...))
+	request := &placement.Request{Resources: cores(1)}
+	for id := int64(0); b.Loop(); {
+		round := book.Begin()
+		for range 250 {
+			if round.Choose(id, request).Cluster == "" {
+				b.Fatal("no cluster has room")
+			}
+			id++
+		}
+		round.Commit(noon)
+		if id%5000 == 0 {
+			book.Report(noon.Add(time.Minute), clusters, seenAt(noon.Add(time.Minute), clusters...))
+		}
+	}
+}
