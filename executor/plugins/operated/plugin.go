@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/attemptobject"
@@ -116,6 +118,10 @@ func (p *Plugin) read(ctx context.Context, attempt *plugin.Attempt, pods []corev
 			return nil, err
 		}
 		one.Primary = p.kind.Primary(&pods[i])
+		if why := one.State.Failure; why != nil && why.Reason == failure.PrimaryContainerNotFound && !one.Primary {
+			// Pods of other roles may have no such container, as Spark's executors; this one has ended by itself.
+			one.State.Failure, one.State.Phase = nil, common.ActionPhase_ACTION_PHASE_SUCCEEDED
+		}
 		all = append(all, one)
 	}
 	return all, nil
