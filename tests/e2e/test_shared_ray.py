@@ -87,9 +87,6 @@ def test_one_after_the_other_and_at_once(bed: Bed, folder: pathlib.Path):
     (folder / "hold").touch()
     runs = [start(task, folder) for task in (shared_ray.first, shared_ray.second)]
     pids = [pid(folder, run) for run in runs]
-    bed.server.stop()  # a new process of the server finds both attempts and the cluster again
-    bed.server.start()
-    connect(bed.server)
     runs[0].abort()
     assert ended(runs[0]) == "aborted"
     eventually(lambda: not alive(pids[0]), timeout=120, what="the program of the aborted run ends")
