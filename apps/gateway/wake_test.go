@@ -100,6 +100,7 @@ func TestTheReasonEndsTheWait(t *testing.T) {
 	require.Zero(t, a.wakes("uid-one"), "it does not sleep")
 
 	a.set(asleep("one"))
+	f.settle(t)
 	go func() {
 		status, _, body := f.get(t, "/apps/p/d/one/", nil)
 		waiting <- fmt.Sprint(status, " ", body)
