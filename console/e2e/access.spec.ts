@@ -328,7 +328,7 @@ test("an operator adds a cluster, replaces its credential and removes it", async
   await dialog.getByRole("button", { name: "Done" }).click();
   const row = page.getByTestId("cluster-row").filter({ hasText: "far-east" });
   await expect(row).toContainText("never used");
-  await row.getByRole("button", { name: "Issue a credential for far-east" }).click();
+  await row.getByRole("button", { name: "Issue credential for far-east" }).click();
   await dialog.getByRole("button", { name: "Issue" }).click();
   await dialog.getByRole("button", { name: "Done" }).click();
   await expect(row.getByRole("listitem")).toHaveCount(2);

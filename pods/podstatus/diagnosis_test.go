@@ -129,6 +129,7 @@ func elsewhere() []failure.Reason {
 		failure.DeadlineExceeded, failure.QueuedTooLong, failure.PodNotAllowed,
 		failure.SecretMissing, failure.SecretUnusable, failure.NoRoom, failure.NotListening, failure.WorkerLost, failure.WorkerOOM, failure.OperatorMissing,
 		failure.OperatorFailed, failure.GangFailed, failure.JobNotStarted, failure.JobFailed, failure.JobAborted, failure.JobLost,
+		failure.ClusterLost, failure.ClusterDrained,
 	}
 }
 

@@ -29,13 +29,13 @@ var textKinds = kindsByName(map[textKind]string{
 	textPlace: "domain id project",
 	textTitle: "artifact_name display_name environment first_name friendly_name last_name name short_name task_name task_version title " +
 		"version",
-	textProse: "deprecated_error_message description group long_description message prompt query reason " +
+	textProse: "deprecated_error_message description group long_description message note prompt query reason " +
 		"short_description",
 	textSymbol: "address assigned_cluster cache_ignore_input_vars client_id cluster cluster_pool cname container_name " +
 		"cron_expression delivery_config_name delivery_id deployed_by deployment_id device discovery_version email " +
 		"env_var execution_identity expression field flavor format groups iam_role image input_arg ip " +
 		"inputs_hash k8s_service_account key kickoff_time_input_arg labels last_assigned_cluster mount_name " +
-		"namespace notification_rule_name outcome partition_input_args partition_key partition_keys partition_size " +
+		"names namespace notification_rule_name outcome partition_input_args partition_key partition_keys partition_size " +
 		"partitions permission permissions pod_name pod_name_prefix pod_name_prefixes pod_template_name primary_container_name " +
 		"primary_pod_name quantity_value queue role size_limit static_value subdomain subject tag tags task_type " +
 		"template_id timezone transform type user_handle user_metadata var",

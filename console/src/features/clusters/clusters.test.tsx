@@ -83,7 +83,7 @@ it("adds a cluster and shows its secret once", async () => {
 
 it("issues, revokes and removes", async () => {
   open();
-  fireEvent.click(await screen.findByRole("button", { name: "Issue a credential for east" }));
+  fireEvent.click(await screen.findByRole("button", { name: "Issue credential for east" }));
   press("Issue");
   expect((await screen.findByLabelText<HTMLInputElement>("Secret")).value).toBe("fbc_second");
   press("Done");
@@ -105,7 +105,7 @@ it("says what one may not do", async () => {
   server.getMe.mockResolvedValue(meWith(["cluster.view"]));
   open();
   await screen.findByRole("rowheader", { name: /east/ });
-  for (const name of ["Add cluster", "Issue a credential for east", "Revoke cred-new", "Remove east"]) {
+  for (const name of ["Add cluster", "Issue credential for east", "Revoke cred-new", "Remove east"]) {
     await waitFor(() => expect(screen.getByRole("button", { name }).getAttribute("aria-disabled")).toBe("true"));
   }
 });

@@ -21,14 +21,13 @@ const closed: Readonly<Partial<Record<ClusterState, string>>> = { [ClusterState.
 /** The registered clusters and the credentials of their controllers, for operators. */
 export function ClustersPage() {
   const [change, setChange] = useState<ClusterChange>();
-  const { listClusters, addCluster, issueCredential, removeCluster, cordonCluster, drainCluster, uncordonCluster } = ClusterRegistryService.method;
-  const noView = useDenied(listClusters, everywhere);
-  const noAdd = useDenied(addCluster, everywhere);
-  const noIssue = useDenied(issueCredential, everywhere);
-  const noRemove = useDenied(removeCluster, everywhere);
-  const noCordon = useDenied(cordonCluster, everywhere);
-  const noDrain = useDenied(drainCluster, everywhere);
-  const noUncordon = useDenied(uncordonCluster, everywhere);
+  const noView = useDenied(ClusterRegistryService.method.listClusters, everywhere);
+  const noAdd = useDenied(ClusterRegistryService.method.addCluster, everywhere);
+  const noIssue = useDenied(ClusterRegistryService.method.issueCredential, everywhere);
+  const noRemove = useDenied(ClusterRegistryService.method.removeCluster, everywhere);
+  const noCordon = useDenied(ClusterRegistryService.method.cordonCluster, everywhere);
+  const noDrain = useDenied(ClusterRegistryService.method.drainCluster, everywhere);
+  const noUncordon = useDenied(ClusterRegistryService.method.uncordonCluster, everywhere);
   useTitle("Clusters");
   const { answer, rows } = usePages(
     ["clusters"],
@@ -74,7 +73,7 @@ export function ClustersPage() {
           <Button small denied={noDrain} onClick={() => setChange({ kind: "drain", name })} aria-label={`Drain ${name}`}>
             Drain
           </Button>
-          <Button small denied={noIssue} onClick={() => setChange({ kind: "issue", name })} aria-label={`Issue a credential for ${name}`}>
+          <Button small denied={noIssue} onClick={() => setChange({ kind: "issue", name })} aria-label={`Issue credential for ${name}`}>
             Issue credential
           </Button>
           <Button small denied={noRemove} onClick={() => setChange({ kind: "remove", name })} aria-label={`Remove ${name}`}>
