@@ -35,7 +35,7 @@ func (a *arrivals) add(p pending) {
 	}
 }
 
-// take removes the uploads to look for now.
+// take removes and returns the uploads that are due.
 func (a *arrivals) take() arrivals {
 	taken := slices.Clone((*a)[:min(maxSettled, len(*a))])
 	*a = (*a)[len(taken):]

@@ -37,7 +37,7 @@ CREATE UNLOGGED TABLE cluster_tail_batches (
 -- What operators say about a cluster. created_by is empty for one that registered itself.
 ALTER TABLE clusters
     ADD COLUMN state      text        NOT NULL DEFAULT 'ready', -- ready, cordoned or draining
-    ADD COLUMN state_by   text        NOT NULL DEFAULT '', -- who set the state; empty if nobody has
+    ADD COLUMN state_by   text        NOT NULL DEFAULT '', -- the subject that set the state; empty for the default
     ADD COLUMN state_at   timestamptz,
     ADD COLUMN state_note text        NOT NULL DEFAULT '',
     ADD COLUMN weight     integer     NOT NULL DEFAULT 1,
