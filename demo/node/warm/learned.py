@@ -241,7 +241,9 @@ class Learned:
                 self.restore_all(other)
             for key, module in unit.modules.items():
                 self.index.pop(key, None)
-                if key != missing:
+                if key == "__mp_main__":  # multiprocessing's other name of the program, which is not the parent's
+                    sys.modules[key] = sys.modules["__main__"]
+                elif key != missing:
                     sys.modules.setdefault(key, module)
             unit.effects.repeat()
             self.shown.append(unit)

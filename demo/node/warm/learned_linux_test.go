@@ -116,6 +116,16 @@ spec.loader.exec_module(tool)
 	f.until("imported here False True\n", "imported before False True\n")
 }
 
+func TestTheProgramKeepsItsNameWhenMultiprocessingIsLearned(t *testing.T) {
+	f, packages := newEnvironment(t, age+`
+if __name__ == "__main__":
+    import tool
+    print(mine(tool), sys.modules["__mp_main__"] is sys.modules["__main__"], sys.modules["__main__"].__dict__ is globals())
+`)
+	f.write(packages+"/tool.py", "import multiprocessing, os\nprocess = os.getpid()")
+	f.until("imported here True True\n", "imported before True True\n")
+}
+
 func TestAPackageThatAForkWouldBreakIsLeftOut(t *testing.T) {
 	bad := map[string]string{
 		"thread":    "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
