@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions/taskactions"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/clusterview"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
 	"github.com/flyte-binary/flyte-binary/pods/namespaces"
@@ -22,7 +23,7 @@ func workersRun(c configuration.Config) bool {
 func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := pools.New(p.config.Workers, pools.Deps{
 		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Tokens: p.peers.taskTokens(), Clock: p.clock, Logger: p.log,
-		Meter: p.telemetry.Meter, LegacyEnv: p.config.Executor.Pod.LegacyEnv,
+		Clusters: clusterview.Closed{States: p.clusters.States(), Clock: p.clock}, Meter: p.telemetry.Meter, LegacyEnv: p.config.Executor.Pod.LegacyEnv,
 	})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func (h *handler) end(ctx context.Context, a *store.Action, lost *failure.Failur
 	if a.Stop == store.Released {
 		return h.writer.Done(ctx, a, claim) // the action has ended otherwise
 	}
-	assigned, err := h.assignment(ctx, a.UID)
+	assigned, err := h.assignment(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,13 @@ func (h *handler) ExplainWorkerWait(ctx context.Context, r *enginev1.ExplainWork
 	}
 	waiter := size.Waiter{Ahead: a.Ahead, NotBefore: orZero(a.NotBefore)}
 	w := size.Explain(a.Sized.Pool, waiter, a.Trouble, a.Now)
+	closed, err := h.closed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if why, is := closed[a.Sized.Cluster]; is && w.Cause == size.Starts {
+		w = size.Wait{Cause: size.Problem, Message: "no worker starts: cluster " + a.Sized.Cluster + " " + why.Words}
+	}
 	return &enginev1.ExplainWorkerWaitResponse{
 		Cause: causes[w.Cause], Message: w.Message, Limit: int64(w.Limit), Used: int64(w.Used), Ahead: int64(a.Ahead),
 	}, nil

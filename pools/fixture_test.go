@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/flyte-binary/flyte-binary/clusters/states"
 	"github.com/flyte-binary/flyte-binary/events"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
@@ -36,6 +37,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/memhttp"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/manager/clusterview"
 	"github.com/flyte-binary/flyte-binary/pools"
 	"github.com/flyte-binary/flyte-binary/pools/store"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -68,9 +70,15 @@ type fixture struct {
 	work    workerv1connect.WorkerServiceClient
 	outside memhttp.Client // as a client from the network
 	stop    func()         // the workers service
+	closed  pools.Clusters // nil for one cluster
 }
 
 func newFixture(t testing.TB, change func(*pools.Config)) *fixture {
+	return newFixtureOn(t, nil, change)
+}
+
+// newFixtureOn has two clusters, or one if clusters is nil.
+func newFixtureOn(t testing.TB, clusters *clusters, change func(*pools.Config)) *fixture {
 	t.Helper()
 	f := &fixture{
 		t: t, db: pgtest.Schemas(t, runstore.Schema(), store.Schema()), config: pools.DefaultConfig(), reader: metric.NewManualReader(), waits: &waits{},
@@ -85,7 +93,14 @@ func newFixture(t testing.TB, change func(*pools.Config)) *fixture {
 	f.blobs, err = blobstore.Open(t.Context(), blobs)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.blobs.Close()) })
-	service, err := runs.New(runs.DefaultConfig(), runs.Deps{Pool: f.db, Blobs: f.blobs, Launch: runs.Launch{WorkerPools: true}, Peers: runs.Peers{Workers: f.waits}, Logger: zerolog.Nop()})
+	about, deps := runs.DefaultConfig(), runs.Deps{Pool: f.db, Blobs: f.blobs, Launch: runs.Launch{WorkerPools: true}, Peers: runs.Peers{Workers: f.waits}, Logger: zerolog.Nop()}
+	if clusters != nil {
+		about.Clusters.Poll, about.Clusters.Settle = 100*time.Millisecond, 0
+		reader := states.NewReader(clusters, time.Now)
+		deps.Clusters, deps.Lost = clusterview.Placeable{States: reader, Clock: clock.System{}}, runs.Lost{Clusters: reader, MaxSystemFailures: 3}
+		f.closed = clusterview.Closed{States: reader, Clock: clock.System{}}
+	}
+	service, err := runs.New(about, deps)
 	require.NoError(t, err)
 	require.NoError(t, service.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, service.Stop(context.WithoutCancel(t.Context()))) })
@@ -122,7 +137,7 @@ func (f *fixture) replicaAt(c clock.Clock) (mux http.Handler, stop func()) {
 		reader = metric.NewManualReader()
 	}
 	service, err := pools.New(f.config, pools.Deps{
-		Pool: f.db, Engine: f.engine, Sink: f.sink, Store: f.blobs, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		Pool: f.db, Engine: f.engine, Clusters: f.closed, Sink: f.sink, Store: f.blobs, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 		Meter: metric.NewMeterProvider(metric.WithReader(reader)), Clock: c,
 	})
 	require.NoError(f.t, err)
@@ -266,11 +281,13 @@ func (f *fixture) count(query string, args ...any) (n int) {
 }
 
 // desired are the ids of the workers that should run.
-func (f *fixture) desired() []string {
+func (f *fixture) desired() []string { return f.desiredOn("") }
+
+func (f *fixture) desiredOn(cluster string) []string {
 	f.t.Helper()
 	ctx, cancel := context.WithCancel(f.t.Context())
 	defer cancel()
-	stream, err := f.fleet.WatchWorkers(ctx, &enginev1.WatchWorkersRequest{})
+	stream, err := f.fleet.WatchWorkers(ctx, &enginev1.WatchWorkersRequest{Cluster: cluster})
 	require.NoError(f.t, err)
 	defer func() { _ = stream.Close() }()
 	var ids []string

@@ -130,7 +130,7 @@ func (s *session) follow(a *attempt, send bool) {
 
 // once is follow without repetition.
 func (s *session) once(a *attempt, send bool) error {
-	assigned, err := s.assignment(s.ctx, a.row.UID)
+	assigned, err := s.assignment(s.ctx, &a.row)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (k *keeper) work(ctx context.Context) error {
 func (k *keeper) pass(ctx context.Context) (time.Duration, error) {
 	// Leases first, then the attempts of the workers whose lease is over. Sizes come last: they depend on what still
 	// runs.
-	for _, step := range []func(context.Context) error{k.expire, k.store.Overrun, k.store.Announce, k.orphans} {
+	for _, step := range []func(context.Context) error{k.expire, k.abandon, k.store.Overrun, k.store.Announce, k.orphans} {
 		if err := step(ctx); err != nil {
 			return 0, err
 		}
@@ -100,6 +100,32 @@ func (k *keeper) expire(ctx context.Context) error {
 	return err
 }
 
+// closed are the clusters that take no new work, by name.
+func (h *handler) closed(ctx context.Context) (map[string]Closed, error) {
+	if h.deps.Clusters == nil {
+		return nil, nil
+	}
+	return h.deps.Clusters.Closed(ctx) //nolint:wrapcheck // it says what it could not read
+}
+
+// abandon gives up the workers of clusters that were removed.
+func (k *keeper) abandon(ctx context.Context) error {
+	closed, err := k.closed(ctx)
+	if err != nil {
+		return err
+	}
+	var removed []string
+	for name, one := range closed {
+		if one.Removed {
+			removed = append(removed, name)
+		}
+	}
+	if len(removed) == 0 {
+		return nil
+	}
+	return k.store.Abandon(ctx, removed)
+}
+
 // reserve returns the workers that should be in reserve; nil if nothing changes.
 func (k *keeper) reserve(p *size.Pool, d *size.Decision) []string {
 	changed := false
@@ -118,10 +144,17 @@ func (k *keeper) resize(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	closed, err := k.closed(ctx)
+	if err != nil {
+		return 0, err
+	}
 	next := k.config.Poll
 	for i := range sizes {
 		pool := &sizes[i]
 		d := size.Decide(pool.Pool, pool.Now)
+		if why, is := closed[pool.Cluster]; is {
+			d = size.Close(pool.Pool, d, why.Empties)
+		}
 		// Workers failed to start, and the next one is not due yet.
 		if pool.RetryAt.After(pool.Now) {
 			d.Create = 0

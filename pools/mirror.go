@@ -57,7 +57,9 @@ func (k *keeper) Offer(ctx context.Context, assigned []*enginev1.Assignment) err
 			Key: size.KeyOf(a.GetCluster(), a), Policy: size.PolicyOf(a.GetTask().GetSpec().GetTaskTemplate()), Begun: a.GetBegun(),
 			Action: attemptOf(&row, verdict.CountOf(a)),
 		}
-		if k.known.Len() < maxKnown { // the oldest are next
+		offers[i].Cluster = offers[i].Key.Cluster
+		// What was known of one that has moved is no longer true. Otherwise, the oldest are next.
+		if k.known.Contains(offers[i].UID) || k.known.Len() < maxKnown {
 			k.known.Add(offers[i].UID, a)
 		}
 	}

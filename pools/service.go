@@ -42,12 +42,30 @@ type Tokens interface {
 	IssueTaskToken(ctx context.Context, r *enginev1.IssueTaskTokenRequest) (*enginev1.IssueTaskTokenResponse, error)
 }
 
-// Deps are the dependencies of the service. It does not close the pool. All but Tokens, Clock and Meter are required.
+// Clusters says which clusters take no new work; clusterview.Closed does.
+type Clusters interface {
+	// Closed returns them by name.
+	Closed(ctx context.Context) (map[string]Closed, error)
+}
+
+// Closed is a cluster that takes no new work.
+type Closed struct {
+	// Words say why, as in "is cordoned".
+	Words string
+	// Empties says that workers without work are to end at once.
+	Empties bool
+	// Removed says that the cluster was given up, with all workers.
+	Removed bool
+}
+
+// Deps are the dependencies of the service. It does not close the pool. All but Clusters, Tokens, Clock and Meter are required.
 type Deps struct {
 	Pool   *pgxpool.Pool
 	Engine Engine
-	Sink   attempts.Sink
-	Store  verdict.Store
+	// Clusters says where no workers start; nil means that they start everywhere.
+	Clusters Clusters
+	Sink     attempts.Sink
+	Store    verdict.Store
 	// Tokens issues tokens for attempts; nil means that they need none.
 	Tokens Tokens
 	// LegacyEnv gives tasks the variables of Flyte 1, as executor.pod.legacyEnv does in pods.
@@ -144,18 +162,20 @@ func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
 // Stop ends it. What it had to do, the next holder of its lease does.
 func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }
 
-// assignment returns what is to run for an action; nil if the action is no longer live.
-func (h *handler) assignment(ctx context.Context, uid int64) (*enginev1.Assignment, error) {
-	if known, ok := h.known.Get(uid); ok {
+// assignment returns what is to run for an action; nil if the action is no longer live, or was moved to another cluster.
+func (h *handler) assignment(ctx context.Context, a *store.Action) (*enginev1.Assignment, error) {
+	if known, ok := h.known.Get(a.UID); ok && known.GetCluster() == a.Cluster {
 		return known, nil
 	}
-	answer, err := h.deps.Engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{uid}})
+	answer, err := h.deps.Engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{a.UID}})
 	if err != nil {
 		return nil, fmt.Errorf("read an assignment: %w", err)
 	}
-	for _, a := range answer.GetAssignments() {
-		h.known.Add(uid, a)
-		return a, nil
+	for _, found := range answer.GetAssignments() {
+		if found.GetCluster() == a.Cluster {
+			h.known.Add(a.UID, found)
+			return found, nil
+		}
 	}
 	return nil, nil //nolint:nilnil // documented
 }

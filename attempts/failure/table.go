@@ -148,7 +148,7 @@ func Table() map[Reason]Row {
 		NoRoom:                    {System, true, "no node has room for the pod now"},
 		NotListening:              {User, true, "the process runs, but nothing accepts connections on the port of the app; check the port and that the app listens"},
 		ClusterLost:               {System, true, "the cluster that ran the attempt is away, and the attempt was given up there"},
-		ClusterDrained:            {System, true, "the cluster that ran the attempt is drained, and the attempt did not end in time"},
+		ClusterDrained:            {System, true, "the cluster of the attempt is drained or takes no new work, and the attempt did not end or begin there in time"},
 		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},
 	}
 }

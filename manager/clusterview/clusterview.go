@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
+	"github.com/flyte-binary/flyte-binary/pools"
 	"github.com/flyte-binary/flyte-binary/runs/asks"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
 )
@@ -63,6 +64,29 @@ func placeable(s *states.State, now time.Time) placement.Cluster {
 		c.Accelerators = s.Accelerators
 	}
 	return c
+}
+
+// Closed says to the pools of workers which clusters take no new work.
+type Closed struct {
+	States *states.Reader
+	Clock  clock.Clock
+}
+
+// Closed implements pools.Clusters.
+func (c Closed) Closed(ctx context.Context) (map[string]pools.Closed, error) {
+	all, err := c.States.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	closed, now := map[string]pools.Closed{}, c.Clock.Now()
+	for i := range all {
+		if one := placeable(&all[i], now); one.Closed != "" {
+			closed[one.Name] = pools.Closed{
+				Words: one.Closed, Empties: all[i].State == states.Draining, Removed: all[i].State == states.Removed,
+			}
+		}
+	}
+	return closed, nil
 }
 
 // Asked says what tasks get of the cluster that ask for nothing, as far as the configuration of this process tells.

@@ -94,6 +94,22 @@ func Decide(p Pool, now time.Time) Decision {
 	return d
 }
 
+// Close changes the decision about a pool whose cluster takes no new work: nothing is created, and workers without work end as they
+// would otherwise, or all at once if the cluster is to become empty.
+func Close(p Pool, d Decision, empties bool) Decision {
+	d.Create = 0
+	if !empties {
+		return d
+	}
+	d.Drain, d.Reserve = nil, nil
+	for _, w := range p.Workers {
+		if w.Busy == 0 {
+			d.Drain = append(d.Drain, w.ID)
+		}
+	}
+	return d
+}
+
 // shrink drains workers that were idle for ScaledownTTL, down to the minimum. Idle workers beyond the limit are kept in reserve
 // meanwhile: a parent that calls one child after the other needs the same extra worker for each. What has not started goes at once.
 func (d *Decision) shrink(p Pool, over int, now time.Time) {

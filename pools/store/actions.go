@@ -14,12 +14,16 @@ import (
 )
 
 // Offer adds actions, and their pools if these are new. It reports which actions are new: an action that is stored stays as it
-// is, since the rest of the system only knows how it began. It sets the pools of the offers. template encodes the assignment of an offer for the pods of its pool.
+// is, since the rest of the system only knows how it began, unless it is offered to another cluster now. It sets the pools of the
+// offers. template encodes the assignment of an offer for the pods of its pool.
 func (s *Store) Offer(ctx context.Context, offers []Offered, template func(at int) ([]byte, error)) (added []bool, err error) {
 	added = make([]bool, len(offers))
 	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
 		ids, err := poolIDs(ctx, tx, offers, template)
 		if err != nil {
+			return err
+		}
+		if err := move(ctx, tx, offers, ids); err != nil {
 			return err
 		}
 		statements := &pgx.Batch{}

@@ -15,7 +15,8 @@ import (
 
 // Sized is a pool as pool.Decide takes it.
 type Sized struct {
-	ID int64
+	ID      int64
+	Cluster string
 	size.Pool
 	// Now is the time at which it was so.
 	Now time.Time
@@ -29,7 +30,7 @@ func (s *Store) Sizes(ctx context.Context) ([]Sized, error) { return s.sizes(ctx
 // sizes reads the pools p for which a condition holds.
 func (s *Store) sizes(ctx context.Context, which string, args ...any) ([]Sized, error) {
 	rows, err := s.db.Query(ctx, `
-		SELECT p.id, p.min_replicas, p.max_replicas, p.concurrency, p.idle_ttl, p.scaledown_ttl, p.worked_at, clock_timestamp(), coalesce(p.retry_at, 'epoch'),
+		SELECT p.id, p.cluster, p.min_replicas, p.max_replicas, p.concurrency, p.idle_ttl, p.scaledown_ttl, p.worked_at, clock_timestamp(), coalesce(p.retry_at, 'epoch'),
 			(SELECT count(*) FROM pool_actions a WHERE a.pool_id = p.id AND a.worker_id IS NULL AND (a.not_before IS NULL OR a.not_before <= clock_timestamp()))
 		FROM worker_pools p WHERE `+which+` ORDER BY p.id`, args...)
 	if err != nil {
@@ -37,7 +38,7 @@ func (s *Store) sizes(ctx context.Context, which string, args ...any) ([]Sized, 
 	}
 	sizes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Sized, error) {
 		var z Sized
-		return z, row.Scan(&z.ID, &z.Policy.Min, &z.Policy.Max, &z.Policy.Concurrency, &z.Policy.IdleTTL, &z.Policy.ScaledownTTL, &z.LastWork, &z.Now, &z.RetryAt, &z.Waiting)
+		return z, row.Scan(&z.ID, &z.Cluster, &z.Policy.Min, &z.Policy.Max, &z.Policy.Concurrency, &z.Policy.IdleTTL, &z.Policy.ScaledownTTL, &z.LastWork, &z.Now, &z.RetryAt, &z.Waiting)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read pools: %w", err)

@@ -115,6 +115,17 @@ func (s *Store) Expire(ctx context.Context) (expired int, err error) {
 	return expired, err
 }
 
+// Abandon records the end of all workers of clusters that were given up. Their sessions end, and they get no others.
+func (s *Store) Abandon(ctx context.Context, clusters []string) error {
+	return s.inTx(ctx, "give up the workers of clusters", func(tx pgx.Tx) ([]Change, error) {
+		const there = `w.state <> ` + sqlGone + ` AND EXISTS (SELECT FROM worker_pools p WHERE p.id = w.pool_id AND p.cluster = ANY($%d))`
+		if ids, err := lockOf(ctx, tx, `SELECT w.pool_id FROM pool_workers w WHERE `+fmt.Sprintf(there, 1), clusters); err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		return gone(ctx, tx, "its cluster was removed", fmt.Sprintf(there, 2), clusters)
+	})
+}
+
 // gone records the end of workers, of which a transaction has locked the pools. One with attempts, or without a session so far, is
 // a loss.
 func gone(ctx context.Context, tx pgx.Tx, reason, which string, args ...any) ([]Change, error) {

@@ -127,8 +127,10 @@ const (
 
 // Action is a row of pool_actions.
 type Action struct {
-	UID            int64
-	Pool           int64
+	UID  int64
+	Pool int64
+	// Cluster is that of the pool.
+	Cluster        string
 	Action         ident.Action
 	Ancestors      []string
 	Nested         bool
@@ -148,7 +150,8 @@ type Action struct {
 }
 
 const actionColumns = `a.uid, a.pool_id, a.project, a.domain, a.run, a.name, a.ancestors, a.nested, a.priority, a.queued_at, a.attempt,
-	a.user_failures, a.system_failures, a.not_before, coalesce(a.worker_id, ''), coalesce(a.offered_at, a.queued_at), a.claimed_at, a.begun_at, a.warm, a.stop`
+	a.user_failures, a.system_failures, a.not_before, coalesce(a.worker_id, ''), coalesce(a.offered_at, a.queued_at), a.claimed_at, a.begun_at, a.warm, a.stop,
+	(SELECT c.cluster FROM worker_pools c WHERE c.id = a.pool_id)`
 
 func scanAction(row pgx.CollectableRow) (Action, error) {
 	var a Action
@@ -159,7 +162,7 @@ func scanAction(row pgx.CollectableRow) (Action, error) {
 func (a *Action) targets() []any {
 	return []any{
 		&a.UID, &a.Pool, &a.Action.Run.Project, &a.Action.Run.Domain, &a.Action.Run.Name, &a.Action.Name, &a.Ancestors,
-		&a.Nested, &a.Priority, &a.QueuedAt, &a.Attempt, &a.UserFailures, &a.SystemFailures, &a.NotBefore, &a.Worker, &a.Offered, &a.Claimed, &a.BegunAt, &a.Warm, &a.Stop,
+		&a.Nested, &a.Priority, &a.QueuedAt, &a.Attempt, &a.UserFailures, &a.SystemFailures, &a.NotBefore, &a.Worker, &a.Offered, &a.Claimed, &a.BegunAt, &a.Warm, &a.Stop, &a.Cluster,
 	}
 }
 

@@ -93,20 +93,18 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 	var admitted []schema.Ref
 	for _, id := range sortedIDs(changes.Live) {
 		ref := changes.Live[id]
-		_, known := w.known[id]
+		before, known := w.known[id]
+		if known && (!ref.Live || before.Cluster != ref.Cluster) { // it has ended, or moved to another cluster
+			if err := w.release(before); err != nil {
+				return err
+			}
+			known = false
+		}
 		switch {
-		case known && ref.Live && !w.of.Has(ref.Ref): // it has moved to another cluster since
-			if err := w.release(ref.Ref); err != nil {
-				return err
-			}
-		case !known && !w.of.Has(ref.Ref):
-		case ref.Live && !known:
+		case known || !w.of.Has(ref.Ref):
+		case ref.Live:
 			admitted = append(admitted, ref.Ref)
-		case !ref.Live && known:
-			if err := w.release(ref.Ref); err != nil {
-				return err
-			}
-		case !ref.Live:
+		default:
 			w.delayed.drop(id)
 		}
 	}
@@ -154,7 +152,7 @@ func (w *watcher) compare(
 		return err
 	}
 	for id, ref := range w.known {
-		if _, ok := live[id]; !ok && within(ref) {
+		if now, ok := live[id]; ok && now.Cluster != ref.Cluster || !ok && within(ref) {
 			if err := w.release(ref); err != nil {
 				return err
 			}
@@ -197,7 +195,9 @@ func (w *watcher) assign(ctx context.Context, refs []schema.Ref) error {
 		named := byID(part)
 		for _, assignment := range assignments {
 			uid := assignment.GetRef().GetUid()
-			w.known[uid] = named[uid]
+			ref := named[uid]
+			ref.Cluster = assignment.GetCluster()
+			w.known[uid] = ref
 			message := &enginev1.WatchAssignmentsResponse_Assignment{Assignment: assignment}
 			if err := w.send(&enginev1.WatchAssignmentsResponse{Message: message}); err != nil {
 				return err

@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // LeaseName is the lease of the loop.
@@ -33,8 +34,8 @@ type Clusters interface {
 
 // Reader finds the attempts on a cluster; worklists.LiveReader does.
 type Reader interface {
-	// OnCluster reads live actions of executors on a cluster, after one of them. If waiting, it leaves out those that have begun.
-	OnCluster(ctx context.Context, cluster string, waiting bool, after schema.Ref, limit int) ([]schema.Ref, error)
+	// OnCluster reads live actions that run on a cluster, after one of them.
+	OnCluster(ctx context.Context, of worklists.Placed, after schema.Ref, limit int) ([]schema.Ref, error)
 }
 
 // Assignments reads the assignments of actions; dispatch.Assignments does.
@@ -119,31 +120,37 @@ func othersTake(all []states.State, name string, now time.Time) bool {
 }
 
 func (l *Loop) takeBack(ctx context.Context, from states.State, seen *watch, now time.Time) error {
+	everything := worklists.Placed{Cluster: from.Name}
+	waiting := worklists.Placed{Cluster: from.Name, Waiting: true}
 	lastSeen := "it was last seen " + verdict.Round(now.Sub(from.SeenAt).Round(time.Second)) + " ago"
 	switch {
 	case seen.isLost(from.Name, l.config.LostAfter):
-		return l.all(ctx, from, false, failure.New(failure.ClusterLost, "cluster %s: %s", from.Name, lastSeen))
+		return l.all(ctx, from, everything, failure.New(failure.ClusterLost, "cluster %s: %s", from.Name, lastSeen))
 	case seen.isAway(from.Name):
-		return l.all(ctx, from, true, failure.New(failure.ClusterLost, "cluster %s: %s, and the attempt had not begun there", from.Name, lastSeen))
+		return l.all(ctx, from, waiting, failure.New(failure.ClusterLost, "cluster %s: %s, and the attempt had not begun there", from.Name, lastSeen))
 	case from.State == states.Removed:
-		return l.all(ctx, from, false, failure.New(failure.ClusterLost, "cluster %s was removed", from.Name))
+		return l.all(ctx, from, everything, failure.New(failure.ClusterLost, "cluster %s was removed", from.Name))
 	case from.State == states.Draining && !from.Until.IsZero() && now.After(from.Until.Add(lag)):
-		return l.all(ctx, from, false, failure.New(failure.ClusterDrained, "cluster %s was to be empty by %s", from.Name, from.Until.UTC().Format(time.RFC3339)))
+		return l.all(ctx, from, everything, failure.New(failure.ClusterDrained, "cluster %s was to be empty by %s", from.Name, from.Until.UTC().Format(time.RFC3339)))
+	case from.State != states.Ready && now.After(from.At.Add(lag)):
+		// No more workers start there, so what waits for one would wait for those that are left.
+		waiting.Pooled = true
+		return l.all(ctx, from, waiting, failure.New(failure.ClusterDrained, "cluster %s takes no new work, and no worker there had begun the attempt", from.Name))
 	}
 	return nil
 }
 
-// all takes back all attempts on a cluster, or those that have not begun there.
-func (l *Loop) all(ctx context.Context, from states.State, waiting bool, why *failure.Failure) error {
+// all takes back attempts on a cluster.
+func (l *Loop) all(ctx context.Context, from states.State, which worklists.Placed, why *failure.Failure) error {
 	total := 0
 	for after := (schema.Ref{}); ; {
-		refs, err := l.deps.Reader.OnCluster(ctx, from.Name, waiting, after, l.config.Batch)
+		refs, err := l.deps.Reader.OnCluster(ctx, which, after, l.config.Batch)
 		if err != nil || len(refs) == 0 {
 			l.say(from.Name, why, total)
 			return err //nolint:wrapcheck // it says what it could not read
 		}
 		after = refs[len(refs)-1]
-		ended, err := l.some(ctx, from, waiting, refs, why)
+		ended, err := l.some(ctx, from, which.Waiting, refs, why)
 		if err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func (op *reclaim) apply(b *batch) error {
 
 func (o *Reclaim) apply(b *batch) bool {
 	r := b.find(o.Ident())
-	if r == nil || r.ID != o.ID || !r.live() || !r.Runner.HasObject() || r.Cluster != o.Cluster || r.Attempt != o.Attempt {
+	if r == nil || r.ID != o.ID || !r.live() || !r.Runner.OnCluster() || r.Cluster != o.Cluster || r.Attempt != o.Attempt {
 		return false
 	}
 	if o.Waiting && !r.waits() {

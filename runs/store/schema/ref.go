@@ -7,7 +7,7 @@ type Ref struct {
 	ID, RunID                      int64
 	Project, Domain, RunName, Name string
 	Runner                         Runner `db:"-"` // in changes only
-	Cluster                        string `db:"-"` // in changes only
+	Cluster                        string `db:"-"` // in changes and in lists of what is live
 }
 
 // Ident is the public name of the action.

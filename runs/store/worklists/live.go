@@ -22,7 +22,7 @@ type LiveReader struct{ pool *pgxpool.Pool }
 // NewLiveReader returns a reader on a pool that the caller owns.
 func NewLiveReader(pool *pgxpool.Pool) *LiveReader { return &LiveReader{pool: pool} }
 
-const refColumns = `id, run_id, project, domain, run_name, name`
+const refColumns = `id, run_id, project, domain, run_name, name, cluster`
 
 // Selection is a part of the live set.
 type Selection struct {
@@ -67,7 +67,10 @@ func (l *LiveReader) refs(ctx context.Context, query string, args ...any) ([]sch
 	if err != nil {
 		return nil, fmt.Errorf("read live actions: %w", err)
 	}
-	refs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[schema.Ref])
+	refs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.Ref, error) {
+		var ref schema.Ref
+		return ref, row.Scan(&ref.ID, &ref.RunID, &ref.Project, &ref.Domain, &ref.RunName, &ref.Name, &ref.Cluster)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read live actions: %w", err)
 	}
