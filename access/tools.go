@@ -27,6 +27,7 @@ type Tools struct {
 	keys   *keys.Keys
 	people *accounts.Accounts
 	clock  clock.Clock
+	log    zerolog.Logger
 }
 
 // CommandLine is the subject under which changes by the command line are recorded.
@@ -37,7 +38,7 @@ func NewTools(config Config, pool *pgxpool.Pool, log zerolog.Logger) (*Tools, er
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("access: %w", err)
 	}
-	t := &Tools{config: config, store: store.New(pool, clock.System{}), clock: clock.System{}}
+	t := &Tools{config: config, store: store.New(pool, clock.System{}), clock: clock.System{}, log: log}
 	t.keys = keys.New(t.store, t.clock, log)
 	t.people = accounts.New(t.store, config.localPrefix())
 	t.policy = policy.New(config.policy(), policy.Deps{Source: t.store, Changed: func() {}, Clock: t.clock, Logger: log})
@@ -59,7 +60,7 @@ func (t *Tools) Verify(ctx context.Context) (audit.Verified, error) {
 
 // ExportAudit calls each for the audit events that pass a filter, oldest first. That they are read is recorded before the first call.
 func (t *Tools) ExportAudit(ctx context.Context, filter store.AuditFilter, each func(store.AuditEvent) error) error {
-	if err := t.record(ctx, "audit.view"); err != nil {
+	if err := t.store.AppendAudit(ctx, []store.AuditEnd{{Event: t.event("audit.view", nil)}}, audit.Seal); err != nil {
 		return err
 	}
 	return audit.Export(ctx, t.store, filter, each)
@@ -89,11 +90,14 @@ func (t *Tools) CreateKey(ctx context.Context, key store.Key, roleName string, p
 		}
 		bindings = append(bindings, store.Binding{Role: roleName, Project: place.Project, Domain: place.Domain})
 	}
-	made, err = t.keys.Create(ctx, key, lifetime, bindings, func(string) bool { return role.BuiltIn || role.Configured })
+	err = t.Change(ctx, "key.create", nil, func(ctx context.Context) ([]string, error) {
+		made, err = t.keys.Create(ctx, key, lifetime, bindings, func(string) bool { return role.BuiltIn || role.Configured })
+		return []string{made.Key.ID}, err
+	})
 	if err != nil {
 		return keys.Made{}, "", err
 	}
-	return made, rights.FlyteAPIKey(t.config.PublicURL, made.Key.ID, made.Secret), t.record(ctx, "key.create", made.Key.ID)
+	return made, rights.FlyteAPIKey(t.config.PublicURL, made.Key.ID, made.Secret), nil
 }
 
 // ListKeys are the newest keys, with those that have ended if ended is set.
@@ -106,21 +110,7 @@ func (t *Tools) RevokeKey(ctx context.Context, id string) error {
 	if _, err := t.store.Key(ctx, id); err != nil {
 		return fmt.Errorf("key %s: %w", id, err)
 	}
-	if err := t.store.RevokeKey(ctx, id); err != nil {
-		return err
-	}
-	return t.record(ctx, "key.revoke", id)
-}
-
-// Record writes an event of the command line, for what other tools change.
-func (t *Tools) Record(ctx context.Context, permission string, resources ...string) error {
-	return t.record(ctx, permission, resources...)
-}
-
-// record writes an event of the command line.
-func (t *Tools) record(ctx context.Context, permission string, resources ...string) error {
-	return t.store.AppendAudit(ctx, []store.AuditEnd{{Event: store.AuditEvent{
-		At: t.clock.Now(), Kind: authz.Service.String(), Subject: CommandLine, Procedure: "flyte-binary", Permission: permission,
-		Resources: resources, Outcome: authz.Succeeded.String(),
-	}}}, audit.Seal)
+	return t.Change(ctx, "key.revoke", []string{id}, func(ctx context.Context) ([]string, error) {
+		return nil, t.store.RevokeKey(ctx, id)
+	})
 }

@@ -41,6 +41,9 @@ func clustersCommand() *cobra.Command {
 	return command
 }
 
+// aboutCluster are the resources of a record about a cluster.
+func aboutCluster(name string) []string { return []string{"cluster " + name} }
+
 func printIssued(out io.Writer, issued clusters.Issued) {
 	fmt.Fprintf(out, "cluster     %s\ncredential  %s\nsecret      %s\n", issued.Credential.Cluster, issued.Credential.ID, issued.Secret)
 }
@@ -56,12 +59,15 @@ controlPlane.credential or controlPlane.credentialFile, with cluster.id set to N
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
-				_, issued, err := tools.Registry.Add(ctx, args[0], osUser())
-				if err != nil {
-					return err
+				var issued clusters.Issued
+				err := tools.Access.Change(ctx, "cluster.create", aboutCluster(args[0]), func(ctx context.Context) (made []string, err error) {
+					_, issued, err = tools.Registry.Add(ctx, args[0], osUser())
+					return nil, err
+				})
+				if err == nil {
+					printIssued(command.OutOrStdout(), issued)
 				}
-				printIssued(command.OutOrStdout(), issued)
-				return tools.Access.Record(ctx, "cluster.create", "cluster "+args[0])
+				return err
 			})
 		},
 	}
@@ -118,12 +124,15 @@ func clustersIssue() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
-				issued, err := tools.Registry.Issue(ctx, args[0], osUser())
-				if err != nil {
-					return err
+				var issued clusters.Issued
+				err := tools.Access.Change(ctx, "cluster.update", aboutCluster(args[0]), func(ctx context.Context) (made []string, err error) {
+					issued, err = tools.Registry.Issue(ctx, args[0], osUser())
+					return []string{"credential " + issued.Credential.ID}, err
+				})
+				if err == nil {
+					printIssued(command.OutOrStdout(), issued)
 				}
-				printIssued(command.OutOrStdout(), issued)
-				return tools.Access.Record(ctx, "cluster.update", "cluster "+args[0], "credential "+issued.Credential.ID)
+				return err
 			})
 		},
 	}
@@ -141,12 +150,13 @@ func clustersRevoke() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
-				ended, err := tools.Registry.Revoke(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(command.OutOrStdout(), "revoked %s of cluster %s\n", ended.ID, ended.Cluster)
-				return tools.Access.Record(ctx, "cluster.update", "cluster "+ended.Cluster, "credential "+ended.ID)
+				return tools.Access.Change(ctx, "cluster.update", []string{"credential " + args[0]}, func(ctx context.Context) ([]string, error) {
+					ended, err := tools.Registry.Revoke(ctx, args[0])
+					if err == nil {
+						fmt.Fprintf(command.OutOrStdout(), "revoked %s of cluster %s\n", ended.ID, ended.Cluster)
+					}
+					return aboutCluster(ended.Cluster), err
+				})
 			})
 		},
 	}
@@ -166,11 +176,13 @@ given up, and runs again on other clusters.` + readMore(clustersPage),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
-				if err := tools.Registry.Remove(ctx, args[0], force); err != nil {
-					return err
-				}
-				fmt.Fprintf(command.OutOrStdout(), "removed cluster %s\n", args[0])
-				return tools.Access.Record(ctx, "cluster.delete", "cluster "+args[0])
+				return tools.Access.Change(ctx, "cluster.delete", aboutCluster(args[0]), func(ctx context.Context) ([]string, error) {
+					err := tools.Registry.Remove(ctx, args[0], force)
+					if err == nil {
+						fmt.Fprintf(command.OutOrStdout(), "removed cluster %s\n", args[0])
+					}
+					return nil, err
+				})
 			})
 		},
 	}

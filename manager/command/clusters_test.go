@@ -76,7 +76,7 @@ func TestClustersOnTheCommandLine(t *testing.T) {
 	events, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"cluster.create cluster east", "cluster.update cluster east, credential " + second, "cluster.update cluster east, credential " + first,
+		"cluster.create cluster east", "cluster.update cluster east, credential " + second, "cluster.update credential " + first + ", cluster east",
 		"cluster.update cluster east", "cluster.update cluster east", "cluster.update cluster east", "cluster.update cluster east",
 		"cluster.delete cluster east",
 	}, events)

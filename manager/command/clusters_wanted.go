@@ -57,13 +57,13 @@ func clustersState(state string, note *string, deadline *time.Duration) *cobra.C
 				if deadline != nil && *deadline > 0 {
 					limit = deadline
 				}
-				if err := tools.Registry.SetState(ctx, args[0], state, osUser(), *note, limit); err != nil {
+				err := tools.Access.Change(ctx, "cluster.update", aboutCluster(args[0]), func(ctx context.Context) ([]string, error) {
+					return nil, tools.Registry.SetState(ctx, args[0], state, osUser(), *note, limit)
+				})
+				if err != nil {
 					return err
 				}
-				if err := printWork(ctx, command.OutOrStdout(), tools, args[0], state); err != nil {
-					return err
-				}
-				return tools.Access.Record(ctx, "cluster.update", "cluster "+args[0])
+				return printWork(ctx, command.OutOrStdout(), tools, args[0], state)
 			})
 		},
 	}
@@ -97,11 +97,13 @@ operators win over those that the controller reports. A cluster of weight 0 gets
 				return err
 			}
 			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
-				if err := tools.Registry.Update(ctx, args[0], change); err != nil {
-					return err
-				}
-				fmt.Fprintf(command.OutOrStdout(), "changed cluster %s\n", args[0])
-				return tools.Access.Record(ctx, "cluster.update", "cluster "+args[0])
+				return tools.Access.Change(ctx, "cluster.update", aboutCluster(args[0]), func(ctx context.Context) ([]string, error) {
+					err := tools.Registry.Update(ctx, args[0], change)
+					if err == nil {
+						fmt.Fprintf(command.OutOrStdout(), "changed cluster %s\n", args[0])
+					}
+					return nil, err
+				})
 			})
 		},
 	}
