@@ -218,6 +218,12 @@ func (s *Service) Retains(shard int, object types.NamespacedName, uid types.UID)
 	return one == nil || one.Retains(object, uid)
 }
 
+// HoldsPods reports whether there are pods of an action in a shard.
+func (s *Service) HoldsPods(shard int, uid int64) bool {
+	one := s.current.of(shard)
+	return one == nil || one.HoldsPods(uid)
+}
+
 // AwaitRoom returns when a shard has room for new TaskActions: when no more ended actions wait for their cleanup than a burst may
 // delay, or when none of these ends. It returns early when ctx ends.
 func (s *Service) AwaitRoom(ctx context.Context, shard int) {

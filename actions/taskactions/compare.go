@@ -13,6 +13,9 @@ func (s *session) compare(ctx context.Context) {
 		if live, _ := s.desired.isLive(uid); !live {
 			s.extra.Store(uid, !s.compared.Load())
 			s.removals.Add(uid)
+			if s.fence.isUp() {
+				s.given = append(s.given, uid)
+			}
 		}
 	}
 	var missing []int64
@@ -26,4 +29,7 @@ func (s *session) compare(ctx context.Context) {
 		s.creations.Add(uid)
 	}
 	s.compared.Store(true)
+	if s.fence.isUp() {
+		s.clear(ctx)
+	}
 }

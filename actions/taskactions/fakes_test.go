@@ -172,6 +172,7 @@ type executor struct {
 	finished func(*v1.TaskAction)
 	retained map[string]bool // GUARDED_BY(mu): by name of the object
 	asks     map[string]int  // GUARDED_BY(mu)
+	pods     map[int64]bool  // GUARDED_BY(mu): by id of the action
 	full     chan struct{}   // GUARDED_BY(mu): closed when there is room again; nil when there is room
 }
 
@@ -210,6 +211,23 @@ func (e *executor) Retains(_ int, object types.NamespacedName, _ types.UID) bool
 	}
 	e.asks[object.Name]++
 	return e.retained[object.Name]
+}
+
+// HoldsPods implements Executor: an action has pods for as long as they are noted.
+func (e *executor) HoldsPods(_ int, uid int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.pods[uid]
+}
+
+// setPods notes whether an action has pods.
+func (e *executor) setPods(uid int64, has bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.pods == nil {
+		e.pods = map[int64]bool{}
+	}
+	e.pods[uid] = has
 }
 
 func (e *executor) NotifyFinished(finished func(*v1.TaskAction)) { e.finished = finished }

@@ -34,6 +34,8 @@ type Executor interface {
 	// Retains reports whether the object of a finished action is still required: the logs of its last attempt are
 	// being sealed, or the executor has not processed it yet. The shard is that of the object, or ident.AllShards.
 	Retains(shard int, object types.NamespacedName, uid types.UID) bool
+	// HoldsPods reports whether there are pods of an action in a shard.
+	HoldsPods(shard int, uid int64) bool
 	// AwaitRoom returns when a shard has room for new objects, or when ctx ends: the executor still has to clean up after ended
 	// actions, and more objects would make that slower.
 	AwaitRoom(ctx context.Context, shard int)

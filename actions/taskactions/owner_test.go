@@ -107,6 +107,24 @@ func TestNewObjectsWaitForTheDeletionOfOthers(t *testing.T) {
 	f.eventually("next")
 }
 
+// While the API could not be reached, it gave an action to another cluster. Its pod ends before anything new begins here.
+func TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway(t *testing.T) {
+	f := newFixture(t)
+	taken, next := assignment(1, "taken"), assignment(2, "next")
+	f.engine.assign(taken, true)
+	f.start()
+	f.eventually("taken")
+	f.executor.setPods(1, true)
+	f.engine.breakStreams(true)
+	f.engine.release(taken, false)
+	f.engine.assign(next, false)
+	f.engine.breakStreams(false)
+	f.eventually("")
+	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
+	f.executor.setPods(1, false)
+	f.eventually("next")
+}
+
 // The executor may have finished an object in a process that died before the deletion: the next owner asks again.
 func TestAnObjectIsDeletedWithoutANotice(t *testing.T) {
 	f := newFixture(t)

@@ -32,6 +32,10 @@ type session struct {
 	done    sync.Map // by id of action: the object with which the executor is done
 	deleted sync.Map // UIDs of objects that were deleted and are still in the cache
 
+	fence  *fence
+	failed atomic.Bool // the last stream failed
+	given  []int64     // actions that this cluster no longer runs, whose pods may run; those of the comparison, one at a time
+
 	fetching sync.Mutex // held while assignments are fetched
 
 	// creations are actions that may lack their object, removals those that may have one too many. Each has workers of its own, so that
@@ -48,6 +52,7 @@ func newSession(o *Owner, shard int) *session {
 		shard:     shard,
 		desired:   newDesired(o.config.MaxPending),
 		journal:   drift.NewJournal(o.clock, o.logger),
+		fence:     newFence(),
 		creations: newQueue(o.config),
 		removals:  newQueue(o.config),
 	}
@@ -152,8 +157,9 @@ func (s *session) work(ctx context.Context, from queue, room func(context.Contex
 	}
 }
 
-// awaitRoom waits until the executor has room for new objects.
+// awaitRoom waits until new objects may be created and the executor has room for them.
 func (s *session) awaitRoom(ctx context.Context) {
+	s.fence.await(ctx)
 	if s.executor != nil {
 		s.executor.AwaitRoom(ctx, s.shard)
 	}

@@ -26,6 +26,7 @@ func (s *session) subscribe(ctx context.Context) {
 		},
 		MaxSilence: s.config.MaxSilence, MaxAge: s.config.Resync, Backoff: s.config.Backoff, Clock: s.clock,
 		Failed: func(err error, pause time.Duration) {
+			s.failed.Store(true)
 			s.logger.Warn().Err(err).Dur("pause", pause).Msg("assignment stream failed; subscribing again")
 		},
 	}
@@ -36,6 +37,9 @@ func (s *session) subscribe(ctx context.Context) {
 func (s *session) follow(ctx context.Context, assignments *stream.Stream[enginev1.WatchAssignmentsResponse]) error {
 	var comparing sync.WaitGroup
 	defer comparing.Wait()
+	if s.failed.Swap(false) {
+		s.fence.raise()
+	}
 	next, gathering := map[int64]struct{}{}, true
 	for message := range assignments.All() {
 		if message.GetSentinel() == nil {

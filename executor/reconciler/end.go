@@ -2,7 +2,10 @@ package reconciler
 
 import (
 	"context"
+	"slices"
+	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -96,6 +99,15 @@ func (r *Reconciler) Cleanups() int { return r.cleanups.size() }
 // sealed. The owner asks again, or is notified by Deps.Finished.
 func (r *Reconciler) Retains(key types.NamespacedName, uid types.UID) bool {
 	return !r.synced.Load() || r.memory.retains(key, uid)
+}
+
+// HoldsPods reports whether there are pods of an action that have not ended.
+func (r *Reconciler) HoldsPods(uid int64) bool {
+	pods := &corev1.PodList{}
+	err := r.deps.Cache.List(r.lifetime, pods, client.MatchingLabels{v1.LabelUID: strconv.FormatInt(uid, 10)})
+	return err != nil || slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {
+		return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	})
 }
 
 // taskDeleted removes what an action left whose TaskAction was deleted, as happens on an abort. What this process never
