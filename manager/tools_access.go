@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager/clusterwork"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
+	runstore "github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // OpenAccess opens the tools of access control, which use the database alone and are safe alongside running servers. close must be
@@ -33,6 +34,8 @@ type ClusterTools struct {
 	Registry *clusters.Registry
 	States   *states.Reader
 	Access   *access.Tools
+	// Installation is the id of the installation, which its controllers have in replicas.installation.
+	Installation string
 }
 
 // OpenClusters opens the registry of clusters, in the same way.
@@ -41,9 +44,17 @@ func OpenClusters(ctx context.Context, c configuration.Config, log zerolog.Logge
 	if err != nil {
 		return ClusterTools{}, nil, err
 	}
+	installation := c.Replicas.Installation
+	if installation == "" {
+		if installation, err = runstore.Installation(ctx, pool); err != nil {
+			pool.Close()
+			return ClusterTools{}, nil, err
+		}
+	}
 	rows := clusterstore.New(pool)
 	return ClusterTools{
-		Registry: clusters.NewRegistry(rows, clusterwork.New(pool), clock.System{}), States: states.NewReader(rows, clock.System{}.Now), Access: recorded,
+		Installation: installation,
+		Registry:     clusters.NewRegistry(rows, clusterwork.New(pool), clock.System{}), States: states.NewReader(rows, clock.System{}.Now), Access: recorded,
 	}, pool.Close, nil
 }
 

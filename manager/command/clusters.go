@@ -44,8 +44,9 @@ func clustersCommand() *cobra.Command {
 // aboutCluster are the resources of a record about a cluster.
 func aboutCluster(name string) []string { return []string{"cluster " + name} }
 
-func printIssued(out io.Writer, issued clusters.Issued) {
-	fmt.Fprintf(out, "cluster     %s\ncredential  %s\nsecret      %s\n", issued.Credential.Cluster, issued.Credential.ID, issued.Secret)
+func printIssued(out io.Writer, tools manager.ClusterTools, issued clusters.Issued) {
+	fmt.Fprintf(out, "cluster       %s\ninstallation  %s\ncredential    %s\nsecret        %s\n",
+		issued.Credential.Cluster, tools.Installation, issued.Credential.ID, issued.Secret)
 }
 
 func clustersAdd() *cobra.Command {
@@ -54,7 +55,7 @@ func clustersAdd() *cobra.Command {
 		Use:   "add NAME",
 		Short: "Register a cluster, and print the credential of its controller",
 		Long: `Registers a cluster and prints its first credential. The secret is printed once and cannot be read again. The controller presents it in
-controlPlane.credential or controlPlane.credentialFile, with cluster.id set to NAME.` + readMore(clustersPage),
+controlPlane.credential or controlPlane.credentialFile, with cluster.id set to NAME and replicas.installation to the printed id.` + readMore(clustersPage),
 		Example: "  flyte-binary clusters add east --config flyte.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -65,7 +66,7 @@ controlPlane.credential or controlPlane.credentialFile, with cluster.id set to N
 					return nil, err
 				})
 				if err == nil {
-					printIssued(command.OutOrStdout(), issued)
+					printIssued(command.OutOrStdout(), tools, issued)
 				}
 				return err
 			})
@@ -130,7 +131,7 @@ func clustersIssue() *cobra.Command {
 					return []string{"credential " + issued.Credential.ID}, err
 				})
 				if err == nil {
-					printIssued(command.OutOrStdout(), issued)
+					printIssued(command.OutOrStdout(), tools, issued)
 				}
 				return err
 			})

@@ -27,7 +27,7 @@ func TestClustersOnTheCommandLine(t *testing.T) {
 	}
 	text, err := run("add", "east")
 	require.NoError(t, err)
-	require.Regexp(t, `^cluster +east\ncredential +cred-\w{16}\nsecret +fbc_\w{42}\n$`, text)
+	require.Regexp(t, `^cluster +east\ninstallation +\w+\ncredential +cred-\w{16}\nsecret +fbc_\w{42}\n$`, text)
 	first := regexp.MustCompile(`cred-\w+`).FindString(text)
 	_, err = run("add", "east")
 	require.ErrorContains(t, err, "cluster east already exists")

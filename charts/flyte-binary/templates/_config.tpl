@@ -18,7 +18,8 @@ Deployment hands them over in the environment or as files.
 {{- $server := dict "listen" "0.0.0.0:8090" }}
 {{- if $hosts }}{{ $_ := set $server "allowedHosts" $hosts }}{{ end }}
 {{- if $v.tls.existingSecret }}{{ $_ := set $server "tls" (dict "certFile" "/etc/flyte-secrets/tls/tls.crt" "keyFile" "/etc/flyte-secrets/tls/tls.key") }}{{ end }}
-{{- $c := dict "target" $v.target "server" $server "logging" (dict "format" "json") }}
+{{- $mode := include "flyte-binary.mode" . }}
+{{- $c := dict "target" $mode "server" $server "logging" (dict "format" "json") }}
 {{- $storage := dict "url" $v.storage.url }}
 {{- $s3 := dict }}
 {{- range $key, $value := $v.storage.s3 }}{{ if $value }}{{ $_ := set $s3 $key $value }}{{ end }}{{ end }}
@@ -95,6 +96,7 @@ passwordFile: /etc/flyte-secrets/database/password
 {{/* Values that contradict each other, in words that say what to set. */}}
 {{- define "flyte-binary.check" -}}
 {{- $v := .Values }}
+{{- $mode := include "flyte-binary.mode" . }}
 {{- if not $v.trial }}
 {{- if and (include "flyte-binary.serves" .) (not $v.database.url) (not $v.database.urlKey) }}
 {{- fail "database.url is required: postgres://USER@HOST:5432/NAME, with the password in database.existingSecret. To try it with a database of its own: --set trial=true" }}
@@ -105,18 +107,20 @@ passwordFile: /etc/flyte-secrets/database/password
 {{- if not $v.storage.url }}
 {{- fail "storage.url is required: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX. To try it with a store of its own: --set trial=true" }}
 {{- end }}
-{{- else if ne $v.target "all" }}
-{{- fail (printf "trial: a trial runs everything in one release; target %q does not" $v.target) }}
+{{- else if ne $mode "all" }}
+{{- fail (printf "trial: a trial runs everything in one release; mode %q does not" $mode) }}
 {{- end }}
 {{- if and (include "flyte-binary.serves" .) (not $v.trial) (not (dig "access" (dict) $v.config)) (not $v.proxy.caSecret) }}
 {{- fail "config.access is required: who may use the installation. Name an identity provider in config.access.issuers, or enable local accounts in config.access.local. With config.access.open=true, everybody who reaches the port can read and change everything" }}
 {{- end }}
-{{- if eq $v.target "controller" }}
-{{- if not $v.controlPlane.url }}{{ fail "controlPlane.url is required with target controller: where this cluster reaches the API, as in https://flyte.example.com" }}{{ end }}
-{{- if not $v.installation }}{{ fail "installation is required with target controller: the same id as in the release of the API" }}{{ end }}
-{{- if not (or $v.controlPlane.credentialSecret $v.auth.existingSecret) }}{{ fail "controlPlane.credentialSecret is required with target controller: the Secret with the credential that flyte-binary clusters add prints" }}{{ end }}
+{{- if eq $mode "controller" }}
+{{- if or $v.ingress.enabled $v.httpRoute.enabled }}{{ fail "ingress.enabled and httpRoute.enabled are not possible with mode controller: a controller connects to controlPlane.url, and nothing connects to it" }}{{ end }}
+{{- if $v.cluster.remotes }}{{ fail "cluster.remotes is not possible with mode controller: it belongs to the release of the API" }}{{ end }}
+{{- if not $v.controlPlane.url }}{{ fail "controlPlane.url is required with mode controller: where this cluster reaches the API, as in https://flyte.example.com" }}{{ end }}
+{{- if not $v.installation }}{{ fail "installation is required with mode controller: the id that flyte-binary clusters add prints" }}{{ end }}
+{{- if not (or $v.controlPlane.credentialSecret $v.auth.existingSecret) }}{{ fail "controlPlane.credentialSecret is required with mode controller: the Secret with the credential that flyte-binary clusters add prints" }}{{ end }}
 {{- end }}
-{{- if and (eq $v.target "api") (has "kubernetes" (dig "secrets" "backends" (list "kubernetes") $v.config)) }}
+{{- if and (eq $mode "api") (has "kubernetes" (dig "secrets" "backends" (list "kubernetes") $v.config)) }}
 {{- fail "config.secrets.backends: an API without a cluster cannot store secrets in Kubernetes; name vault, aws, gcp or azure" }}
 {{- end }}
 {{- if and $v.cluster.remotes (not $v.auth.existingSecret) }}{{ fail "auth.existingSecret is required with cluster.remotes: the Secret with the token by which the logs of these clusters are read" }}{{ end }}
@@ -130,7 +134,7 @@ passwordFile: /etc/flyte-secrets/database/password
 {{- if .password }}{{ fail "config.access.local.accounts: a ConfigMap is not a place for a password; mount a Secret with extraVolumes, and name a file of it in passwordFile" }}{{ end }}
 {{- end }}
 {{- if and $v.auth.tls.existingSecret (not $v.auth.existingSecret) }}{{ fail "auth.existingSecret is required with auth.tls.existingSecret: a certificate alone opens nothing" }}{{ end }}
-{{- if and $v.auth.tls.existingSecret (include "flyte-binary.serves" .) (ne $v.target "all") (not $v.tls.existingSecret) }}{{ fail "tls.existingSecret is required with auth.tls.existingSecret: controllers present their certificate in a TLS connection" }}{{ end }}
+{{- if and $v.auth.tls.existingSecret (include "flyte-binary.serves" .) (ne $mode "all") (not $v.tls.existingSecret) }}{{ fail "tls.existingSecret is required with auth.tls.existingSecret: controllers present their certificate in a TLS connection" }}{{ end }}
 {{- if and $v.proxy.caSecret (not $v.tls.existingSecret) }}{{ fail "tls.existingSecret is required with proxy.caSecret: the proxy presents its certificate in a TLS connection" }}{{ end }}
 {{- if and $v.proxy.caSecret (not $v.proxy.clientNames) }}{{ fail "proxy.clientNames is required with proxy.caSecret: the names in the certificate of the proxy" }}{{ end }}
 {{- $config := $v.config }}

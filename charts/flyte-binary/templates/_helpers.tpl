@@ -49,8 +49,17 @@ app.kubernetes.io/component: server
 {{- end }}
 
 {{/* The part with a cluster and the part with a database; empty means no. */}}
-{{- define "flyte-binary.controls" -}}{{ if ne .Values.target "api" }}yes{{ end }}{{- end }}
-{{- define "flyte-binary.serves" -}}{{ if ne .Values.target "controller" }}yes{{ end }}{{- end }}
+{{- define "flyte-binary.mode" -}}{{ default .Values.target .Values.mode }}{{- end }}
+{{- define "flyte-binary.controls" -}}{{ if ne (include "flyte-binary.mode" .) "api" }}yes{{ end }}{{- end }}
+{{- define "flyte-binary.serves" -}}{{ if ne (include "flyte-binary.mode" .) "controller" }}yes{{ end }}{{- end }}
+
+{{/* Others of the installation call this release: clients, or an API that reads logs with the internal token. */}}
+{{- define "flyte-binary.called" -}}{{ if or (include "flyte-binary.serves" .) .Values.auth.existingSecret }}yes{{ end }}{{- end }}
+
+{{/* Prometheus' operator is there and finds this release. */}}
+{{- define "flyte-binary.monitored" -}}
+{{- if and .Values.monitoring.serviceMonitor.enabled (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1/ServiceMonitor") }}yes{{ end }}
+{{- end }}
 
 {{/* Callers must say who they are; empty means no. */}}
 {{- define "flyte-binary.accessControl" -}}

@@ -3,12 +3,14 @@ The rights of the server: exactly what it asks the API server for, which a test 
 kinds that only a plugin or a kind of route uses follow the configuration.
 */}}
 {{- define "flyte-binary.ownRules" -}}
-# The values of SecretService, with the backend kubernetes.
-- {apiGroups: [""], resources: [secrets], verbs: [get, list, create, patch, delete]}
 # The Lease by which replicas divide the work.
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
 - {apiGroups: [""], resources: [namespaces], verbs: [get]}
 - {apiGroups: [""], resources: [podtemplates], verbs: [get]}
+{{- if include "flyte-binary.serves" . }}
+# The values of SecretService, with the backend kubernetes.
+- {apiGroups: [""], resources: [secrets], verbs: [get, list, create, patch, delete]}
+{{- end }}
 {{- end }}
 
 {{- define "flyte-binary.taskRules" -}}

@@ -41,7 +41,30 @@ func New(t testing.TB) *Cluster {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
+	return namespaceOn(t, running)
+}
+
+// Another starts an API server of the test's own, with its store, and creates a namespace. It is for tests of installations with several
+// clusters, whose objects of the same name must not be the same object. Both programs end with the test.
+func Another(t testing.TB) *Cluster {
+	t.Helper()
+	running, err := startServers()
+	if errors.Is(err, errMissing) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		for _, pipe := range running.pipes {
+			require.NoError(t, pipe.Close())
+		}
+	})
+	return namespaceOn(t, running)
+}
+
+func namespaceOn(t testing.TB, running *server) *Cluster {
+	t.Helper()
 	cluster := &Cluster{Config: rest.CopyConfig(running.config)}
+	var err error
 	cluster.Clientset, err = kubernetes.NewForConfig(cluster.Config)
 	require.NoError(t, err)
 	cluster.Client, err = client.New(cluster.Config, client.Options{Scheme: Scheme(t)})

@@ -35,16 +35,12 @@ var shared = sync.OnceValues(startServers)
 // server is a running API server with its store.
 type server struct {
 	config *rest.Config
+	pipes  []io.WriteCloser // of its programs, which end when they close
 }
 
 // supervise runs a program until the pipe on its standard input closes, which happens at the latest when this process
 // ends, however it ends. The first argument is what to remove then.
 const supervise = `dir=$1; shift; "$@" </dev/null & child=$!; read -r _; kill -9 $child; wait $child; rm -rf "$dir"`
-
-// keep holds the pipes open as long as the process lives.
-type keep struct{ pipes []io.WriteCloser }
-
-var kept keep // Never read: it only keeps the pipes from being collected.
 
 func startServers() (*server, error) {
 	etcd, apiserver, err := binaries()
@@ -60,8 +56,9 @@ func startServers() (*server, error) {
 	if err := writeCredentials(dir); err != nil {
 		return nil, err
 	}
+	running := &server{}
 	socket := "unix://" + filepath.Join(dir, "c.sock")
-	if err := spawn(dir, dir, etcd,
+	if err := running.spawn(dir, dir, etcd,
 		"--name=default", "--data-dir="+filepath.Join(dir, "etcd"), "--log-level=error", "--unsafe-no-fsync",
 		"--heartbeat-interval=10", "--election-timeout=100", "--quota-backend-bytes=2147483648",
 		"--listen-client-urls="+socket, "--advertise-client-urls=http://127.0.0.1:1",
@@ -74,7 +71,7 @@ func startServers() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := spawn(dir, filepath.Join(dir, "apiserver.log"), apiserver,
+	if err := running.spawn(dir, filepath.Join(dir, "apiserver.log"), apiserver,
 		"--etcd-servers="+socket, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port),
 		"--cert-dir="+filepath.Join(dir, "certificates"), "--token-auth-file="+filepath.Join(dir, "tokens"),
 		"--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
@@ -96,7 +93,8 @@ func startServers() (*server, error) {
 	if err := v1.EnsureCRD(ctx, config); err != nil {
 		return nil, err
 	}
-	return &server{config: config}, nil
+	running.config = config
+	return running, nil
 }
 
 const token = "kubetest"
@@ -115,7 +113,7 @@ func writeCredentials(dir string) error {
 	)
 }
 
-func spawn(dir, remove, program string, args ...string) error {
+func (s *server) spawn(dir, remove, program string, args ...string) error {
 	out, err := os.Create(filepath.Join(dir, filepath.Base(program)+".log"))
 	if err != nil {
 		return err
@@ -130,7 +128,7 @@ func spawn(dir, remove, program string, args ...string) error {
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", program, err)
 	}
-	kept.pipes = append(kept.pipes, pipe)
+	s.pipes = append(s.pipes, pipe)
 	return nil
 }
 
