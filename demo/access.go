@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,6 +60,19 @@ func (d *demo) configureAccess(config *configuration.Config) error {
 		config.Access.Bindings = append(config.Access.Bindings, access.BindingConfig{User: person.name, Role: person.role})
 	}
 	return nil
+}
+
+// keepCertificate replaces the certificate of the port before it expires, until the context ends. The port reads it again by itself.
+// Clients need nothing new: they know the authority, which stays.
+func (d *demo) keepCertificate(ctx context.Context) {
+	if !d.opts.Access {
+		return
+	}
+	pki.Renew(ctx, d.tls(), d.host, d.clock, func(_ pki.Certificates, err error) {
+		if err != nil {
+			d.log.Error().Err(err).Msg("cannot renew the certificate of the port; retrying later")
+		}
+	})
 }
 
 // clientAccess is how the command line reaches and trusts the port.

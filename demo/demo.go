@@ -94,6 +94,7 @@ func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
 	if opts.sample != "" {
 		d.runSample(ctx)
 	}
+	d.keepCertificate(ctx)
 	<-ctx.Done()
 	return nil
 }

@@ -80,20 +80,16 @@ func (s *server) load(certificates pki.Certificates) error {
 	return nil
 }
 
-// renewalInterval is how often the certificates are looked at.
-const renewalInterval = 12 * time.Hour
-
 // renew replaces certificates before they expire, until the node ends. The API server reads its own again by itself.
 func (s *server) renew() {
-	for s.n.after(renewalInterval) {
-		certificates, err := pki.EnsureCertificates(s.n.cfg.Certificates, s.n.cfg.Address, s.n.clk)
+	pki.Renew(s.n.ctx, s.n.cfg.Certificates, s.n.cfg.Address, s.n.clk, func(certificates pki.Certificates, err error) {
 		if err == nil {
 			err = s.load(certificates)
 		}
 		if err != nil {
 			s.n.log.Error().Err(err).Msg("cannot renew the node's certificates; retrying later")
 		}
-	}
+	})
 }
 
 func (s *server) stop() { _ = s.http.Close() }
