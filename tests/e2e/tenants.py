@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import pathlib
+import struct
 import urllib.error
 import urllib.request
 import uuid
@@ -87,6 +89,23 @@ class Tenant:
             assert now == f"ACTION_PHASE_{phase}" or now not in ENDED, details
             return details if now == f"ACTION_PHASE_{phase}" else None
         return eventually(found, what=f"{phase} of {run['name']}/{action}")
+
+    def log(self, run: dict) -> str:
+        """What the first attempt of a run has printed so far, as its log is followed; or the error of the call."""
+        body = json.dumps({"actionId": {"run": run, "name": "a0"}, "attempt": 1, "primaryPod": True}).encode()
+        request = urllib.request.Request(
+            f"{self.server.url}/{PROXY}/TailLogs", data=b"\0" + struct.pack(">I", len(body)) + body,
+            headers={"Content-Type": "application/connect+json", "Authorization": f"Bearer {self.token}"})
+        text = ""
+        with contextlib.suppress(TimeoutError), urllib.request.urlopen(request, timeout=5) as answer:
+            while True:
+                flag, length = struct.unpack(">BI", answer.read(5))
+                part = answer.read(length).decode()
+                text += part
+                if flag & 2:
+                    break
+        self.sees(text)
+        return text
 
     def condition(self, run: dict, name: str, **fields: object) -> dict:
         """What Enqueue takes for a condition below the first action of a run."""

@@ -358,6 +358,19 @@ def test_11_a_project_named_like_a_namespace_of_others_runs_nothing_there(server
     assert "flyte.org/managed" not in kubernetes(server, f"api/v1/namespaces/{name}")["metadata"].get("labels", {})
 
 
+def test_12_a_server_that_was_killed_continues_for_both(server: Server, attacker: Tenant, victim: Victim):
+    """A demo gave up when its parts took long to start. They have the actions of the attacker's storm to read."""
+    runs = {tenant: tenant.run() for tenant in (attacker, victim)}
+    for tenant, run in runs.items():
+        tenant.done(f"{RUNS}/CreateRun", {"runId": run, "taskSpec": tenant.spec("true")})
+    server.kill()
+    server.start()
+    for tenant, run in runs.items():
+        tenant.reaches(run, "SUCCEEDED")
+    status = attacker.details(attacker.root)["status"]
+    assert (status["phase"], status["attempts"]) == ("ACTION_PHASE_RUNNING", 1), status
+
+
 def test_13_readiness_tells_that_no_ones_changes_are_stored(server: Server, attacker: Tenant, victim: Victim):
     """Postgres stands still while both tenants start runs: readiness said ok. Afterwards the runs of both end."""
     postmaster = int((server.data / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
@@ -568,3 +581,14 @@ def test_21_no_one_fills_the_store(server: Server, admin: Browser, victim: Victi
     hoarder.refused(f"{RUNS}/CreateRun", {"runId": hoarder.run(), "taskSpec": hoarder.spec("true")}, "resource_exhausted", "project hoard has")
     status, location = victim.upload(more, filename="after.bin")
     assert status == 200 and put(location, more) == 200, location
+
+
+def test_22_the_node_shows_a_log_to_its_own_tenant_alone(attacker: Tenant, victim: Victim):
+    """The logs of both come over the certificates of one node. That they are renewed while it runs is a test of the node, with a clock."""
+    run = attacker.start("echo of the attacker; sleep 3600")
+    attacker.reaches(run, "RUNNING")
+    eventually(lambda: "of the attacker" in attacker.log(run), what="the attacker's own log")
+    eventually(lambda: victim.mark in victim.log(victim.standing), what="the victim's own log")
+    assert '"not_found"' in attacker.log(victim.standing)
+    assert '"not_found"' in victim.log(run)
+    attacker.done(f"{RUNS}/AbortRun", {"runId": run})
