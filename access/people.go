@@ -58,7 +58,7 @@ var (
 	_ authz.Lasting       = (*signIn)(nil)
 )
 
-func newSignIn(config Config, s *store.Store, keys authserver.Keys, auditor authz.Auditor, clk clock.Clock, log zerolog.Logger) (*signIn, error) {
+func newSignIn(config Config, s *store.Store, keys authserver.Keys, auditor authz.Beginning, clk clock.Clock, log zerolog.Logger) (*signIn, error) {
 	url := strings.TrimSuffix(config.PublicURL, "/")
 	made := &signIn{config: config, clock: clk, log: log}
 	var err error

@@ -46,7 +46,7 @@ func newFixture(t testing.TB) *fixture {
 	})
 	require.NoError(t, err)
 	f.handler = f.Handler()
-	f.session, f.refresh, err = all.Begin(t.Context(), authserver.CommandLine, sessions.Person{Subject: "ada"})
+	f.session, f.refresh, err = all.Begin(t.Context(), sessions.NewID(), authserver.CommandLine, sessions.Person{Subject: "ada"})
 	require.NoError(t, err)
 	return f
 }

@@ -69,10 +69,13 @@ func New(s *store.Store, clk clock.Clock, lifetimes Lifetimes) (*Sessions, error
 	return &Sessions{store: s, clock: clk, lifetimes: lifetimes, cache: cache}, nil
 }
 
-// Begin signs a person in at a client. The token is not stored and cannot be read again. It fails with store.ErrNone if the local account of
+// NewID is an id for a session that is about to begin.
+func NewID() string { return idPrefix + random()[:16] }
+
+// Begin signs a person in at a client, in a session with an id of NewID. The token is not stored and cannot be read again. It fails with store.ErrNone if the local account of
 // the person was removed, or has got another password.
-func (s *Sessions) Begin(ctx context.Context, client string, person Person) (session Session, token string, err error) {
-	return s.begin(ctx, client, person, "")
+func (s *Sessions) Begin(ctx context.Context, id, client string, person Person) (session Session, token string, err error) {
+	return s.begin(ctx, id, client, person, "")
 }
 
 // BeginApproved is Begin for a client that a person let in from a browser. The session ends with that of the browser, whose id is approver: when
@@ -81,11 +84,11 @@ func (s *Sessions) BeginApproved(ctx context.Context, client string, person Pers
 	if approver == "" {
 		return Session{}, "", store.ErrEnded
 	}
-	return s.begin(ctx, client, person, approver)
+	return s.begin(ctx, NewID(), client, person, approver)
 }
 
-func (s *Sessions) begin(ctx context.Context, client string, person Person, approver string) (Session, string, error) {
-	row, token, err := s.row(idPrefix+random()[:16], client, person)
+func (s *Sessions) begin(ctx context.Context, id, client string, person Person, approver string) (Session, string, error) {
+	row, token, err := s.row(id, client, person)
 	if err != nil {
 		return Session{}, "", err
 	}

@@ -33,7 +33,7 @@ func TestASessionEnds(t *testing.T) {
 	one, other, now := replicas(t)
 	ada := sessions.Person{Subject: "ada", Name: "Ada", Groups: []string{"engineers"}}
 	begin := func() (sessions.Session, string) {
-		session, token, err := one.Begin(t.Context(), "console", ada)
+		session, token, err := one.Begin(t.Context(), sessions.NewID(), "console", ada)
 		require.NoError(t, err)
 		return session, token
 	}

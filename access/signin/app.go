@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,13 +31,15 @@ func (p *Pages) app(w http.ResponseWriter, r *http.Request) {
 	}
 	to := ""
 	if err == nil {
-		to, err = p.Visitors.Admit(r.Context(), visit, session.ID)
+		err = p.change(r, session, visitors.Page, func(ctx context.Context) (err error) {
+			to, err = p.Visitors.Admit(ctx, visit, session.ID)
+			return err
+		})
 	}
 	if err != nil {
 		p.broken(w, r, err)
 		return
 	}
-	p.record(r, session, visitors.Page)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // to the host of an app, which a gateway has named in the ticket

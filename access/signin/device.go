@@ -1,6 +1,8 @@
 package signin
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -50,17 +52,19 @@ func (p *Pages) answerDevice(w http.ResponseWriter, r *http.Request) {
 	if !allow {
 		answer = "Refused"
 	}
-	found, err := p.Server.AnswerDevice(r.Context(), code, session, allow)
+	err = p.change(r, session, DevicePage, func(ctx context.Context) error {
+		found, err := p.Server.AnswerDevice(ctx, code, session, allow)
+		return errors.Join(err, goneUnless(found || err != nil))
+	})
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, errGone):
 		p.broken(w, r, err)
-	case !found:
+	case err != nil:
 		shown := &page{status: http.StatusNotFound, title: "Let a device sign in"}
 		shown.alert("No device waits under this code. Codes are valid for ten minutes.")
 		p.deviceForm(shown, "")
 		shown.write(w)
 	default:
-		p.record(r, session, DevicePage)
 		p.Log.Info().Str("subject", session.Person.Subject).Str("peer", r.RemoteAddr).Bool("allowed", allow).Msg("a device asked to sign in")
 		shown := &page{title: answer}
 		shown.add(`<p>You can close this page.</p>`)

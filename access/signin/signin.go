@@ -69,7 +69,7 @@ type Deps struct {
 	// Lifetime is how long browsers keep the cookie of a session.
 	Lifetime time.Duration
 	// Auditor records who signed in and out; nil records nothing.
-	Auditor authz.Auditor
+	Auditor authz.Beginning
 	Clock   clock.Clock
 	Log     zerolog.Logger
 }
@@ -153,17 +153,30 @@ func (d destination) query() string {
 
 // begin begins the session of a person in the browser. A person who is signed in there already keeps the session, with another token: the
 // command line may ask twice at once, and the second sign-in must not end what the first has approved. Another person's session ends.
-func (p *Pages) begin(r *http.Request, person sessions.Person) (sessions.Session, string, error) {
+func (p *Pages) begin(r *http.Request, person sessions.Person) (session sessions.Session, token string, err error) {
 	before, found, err := p.session(r)
 	if err == nil && found && before.Person.Subject == person.Subject {
-		session, token, err := p.Sessions.Renew(r.Context(), before, person)
+		err = p.change(r, sessions.Session{ID: before.ID, Person: person}, Page, func(ctx context.Context) error {
+			if session, token, err = p.Sessions.Renew(ctx, before, person); err != nil {
+				return err
+			}
+			return p.Store.OwnerSignedIn(ctx, person.Subject, person.Groups)
+		})
 		if !errors.Is(err, store.ErrEnded) {
 			return session, token, err
 		}
 	} else if err == nil && found {
-		_ = p.Sessions.End(r.Context(), before.ID) // it expires if it cannot be ended now
+		// It expires if it cannot be ended now.
+		_ = p.change(r, before, SignOutPath, func(ctx context.Context) error { return p.Sessions.End(ctx, before.ID) })
 	}
-	return p.Sessions.Begin(r.Context(), Console, person)
+	id := sessions.NewID()
+	err = p.change(r, sessions.Session{ID: id, Person: person}, Page, func(ctx context.Context) error {
+		if session, token, err = p.Sessions.Begin(ctx, id, Console, person); err != nil {
+			return err
+		}
+		return p.Store.OwnerSignedIn(ctx, person.Subject, person.Groups)
+	})
+	return session, token, err
 }
 
 // enter begins the session of a person in the browser, in place of one that is there, and leads to the destination.
@@ -177,12 +190,7 @@ func (p *Pages) enter(w http.ResponseWriter, r *http.Request, person sessions.Pe
 		p.broken(w, r, err)
 		return
 	}
-	if err := p.Store.OwnerSignedIn(r.Context(), person.Subject, person.Groups); err != nil {
-		p.broken(w, r, err)
-		return
-	}
 	p.Log.Info().Str("subject", person.Subject).Str("issuer", person.Issuer).Str("session", session.ID).Str("peer", r.RemoteAddr).Msg("signed in")
-	p.record(r, session, Page)
 	p.cookies.set(w, sessionCookie, token, p.Lifetime)
 	if to.Request != "" {
 		p.answerRequest(w, r, to.Request, session)
@@ -193,8 +201,17 @@ func (p *Pages) enter(w http.ResponseWriter, r *http.Request, person sessions.Pe
 
 // answerRequest gives the client that waits its code.
 func (p *Pages) answerRequest(w http.ResponseWriter, r *http.Request, request string, by sessions.Session) {
-	redirect, found, err := p.Server.Approve(r.Context(), request, by)
-	p.toClient(w, r, redirect, found, err)
+	var redirect string
+	err := p.change(r, by, approvePath, func(ctx context.Context) error {
+		to, found, err := p.Server.Approve(ctx, request, by)
+		redirect = to
+		return errors.Join(err, goneUnless(found || err != nil))
+	})
+	if errors.Is(err, errGone) {
+		p.gone(w)
+		return
+	}
+	p.toClient(w, r, redirect, true, err)
 }
 
 // toClient leads back to the client that waits, with the answer to its request; found says whether the request still waits.
@@ -326,7 +343,6 @@ func (p *Pages) approve(w http.ResponseWriter, r *http.Request) {
 	case !signedIn:
 		http.Redirect(w, r, Page+"?"+destination{Request: request}.query(), http.StatusSeeOther)
 	case r.PostFormValue("answer") == "allow":
-		p.record(r, session, approvePath)
 		p.answerRequest(w, r, request, session)
 	default:
 		redirect, found, err := p.Server.Deny(r.Context(), request)
@@ -339,14 +355,11 @@ func (p *Pages) approve(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 	session, signedIn, err := p.session(r)
 	if err == nil && signedIn {
-		err = p.Sessions.End(r.Context(), session.ID)
+		err = p.change(r, session, SignOutPath, func(ctx context.Context) error { return p.Sessions.End(ctx, session.ID) })
 	}
 	if err != nil {
 		p.broken(w, r, err)
 		return
-	}
-	if signedIn {
-		p.record(r, session, SignOutPath)
 	}
 	p.cookies.set(w, sessionCookie, "", -time.Second)
 	to := leftPath
@@ -371,6 +384,16 @@ func (p *Pages) left(w http.ResponseWriter, _ *http.Request) {
 	shown := &page{title: "You have signed out"}
 	shown.add(`<a class="button main" href="`, Page, `">Sign in again</a>`)
 	shown.write(w)
+}
+
+// errGone says that nobody waits for the answer of a person.
+var errGone = errors.New("nothing waits for this answer")
+
+func goneUnless(found bool) error {
+	if found {
+		return nil
+	}
+	return errGone
 }
 
 // gone answers for a request that waits no more.

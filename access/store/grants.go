@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
 
 // GrantKind is what a grant is.
@@ -39,7 +41,11 @@ func (s *Store) PutGrant(ctx context.Context, kind GrantKind, value string, data
 	}
 	const put = `INSERT INTO access_grants (kind, id, data, expires_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (kind, id) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at`
-	if _, err := s.pool.Exec(ctx, put, kind, hashed(value), body, s.clock.Now().Add(lifetime)); err != nil {
+	err = pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, put, kind, hashed(value), body, s.clock.Now().Add(lifetime))
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("store a %s: %w", kind, err)
 	}
 	return nil
@@ -53,7 +59,11 @@ func (s *Store) ChangeGrant(ctx context.Context, kind GrantKind, value string, d
 		return fmt.Errorf("encode a %s: %w", kind, err)
 	}
 	const change = `UPDATE access_grants SET data = $3, peer = '' WHERE kind = $1 AND id = $2 AND expires_at > $4`
-	if _, err := s.pool.Exec(ctx, change, kind, hashed(value), body, s.clock.Now()); err != nil {
+	err = pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, change, kind, hashed(value), body, s.clock.Now())
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("change a %s: %w", kind, err)
 	}
 	return nil

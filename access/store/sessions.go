@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
 )
 
 // Session is a row of access_sessions.
@@ -38,7 +40,7 @@ var ErrEnded = errors.New("the session has ended")
 // this session too.
 func (s *Store) AddSession(ctx context.Context, session Session) (expires time.Time, err error) {
 	expires = session.ExpiresAt
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := holdAccount(ctx, tx, session); err != nil {
 			return err
 		}
@@ -70,7 +72,7 @@ func (s *Store) AddSession(ctx context.Context, session Session) (expires time.T
 // approved stays. It fails with ErrNone if the account of the person was removed, and with ErrEnded if the session has ended, or is that of
 // another person.
 func (s *Store) RenewSession(ctx context.Context, session Session) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := holdAccount(ctx, tx, session); err != nil {
 			return err
 		}
@@ -138,7 +140,7 @@ func (s *Store) SeeSession(ctx context.Context, id string) error {
 
 // EndSession deletes a session and those that it approved. One that does not exist has ended already.
 func (s *Store) EndSession(ctx context.Context, id string) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := pgdb.Change(ctx, s.pool, func(tx pgx.Tx) error {
 		// Two statements: the first waits for what the session approves now, and the second sees it.
 		if _, err := tx.Exec(ctx, `DELETE FROM access_sessions WHERE id = $1`, id); err != nil {
 			return err
