@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -33,9 +34,11 @@ type Deps struct {
 	// Version is the version of this program; empty for one that was built without.
 	Version string
 	// Work counts what clusters have to do; nil means that it is not known.
-	Work   Counter
-	Clock  clock.Clock
-	Logger zerolog.Logger
+	Work Counter
+	// LostAfter is how long a cluster is away before its work is given up; 0 for never. It is for metrics.
+	LostAfter time.Duration
+	Clock     clock.Clock
+	Logger    zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }
@@ -73,7 +76,7 @@ func New(deps Deps) (*Service, error) {
 		}),
 		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock},
 	}
-	if err := s.links.Observe(deps.Meter); err != nil {
+	if err := s.links.Observe(deps.Meter, links.Observed{LostAfter: deps.LostAfter, Actions: actionsOf(deps.Work)}); err != nil {
 		return nil, fmt.Errorf("clusters: %w", err)
 	}
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger, map[string]func(pgdb.Notification){

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/flyte-binary/flyte-binary/clusters/links"
 	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
 )
 
@@ -29,6 +30,24 @@ type Work struct {
 type ProjectWork struct {
 	Project string
 	Actions int
+}
+
+// actionsOf counts the actions of clusters for metrics; nil if no one counts.
+func actionsOf(work Counter) func(ctx context.Context) (map[string]links.Actions, error) {
+	if work == nil {
+		return nil
+	}
+	return func(ctx context.Context) (map[string]links.Actions, error) {
+		counted, err := work.Work(ctx)
+		if err != nil {
+			return nil, err
+		}
+		actions := make(map[string]links.Actions, len(counted))
+		for cluster, one := range counted {
+			actions[cluster] = links.Actions{Waiting: one.Queued, Starting: one.Pending, Running: one.Actions - one.Pending}
+		}
+		return actions, nil
+	}
 }
 
 // Empty reports whether nothing is there.

@@ -47,7 +47,8 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 // is closed to everybody else there.
 func buildClusters(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := clusters.New(clusters.Deps{
-		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Work: clusterwork.New(p.pool), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Work: clusterwork.New(p.pool), LostAfter: p.config.Runs.Clusters.LostAfter,
+		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

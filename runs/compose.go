@@ -54,7 +54,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Asks:          &deps.Launch.Asks,
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
-	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
+	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer, Refused: l.meters.countReport}
 	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: deps.Peers.Workers, Connectors: deps.Peers.Connectors, Places: l.places, Asks: l.asks}
 	details := &read.Details{Rows: l.rows, Waits: waits}
 	streams := watch.NewStreams(config.Watch, watch.Deps{

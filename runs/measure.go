@@ -20,6 +20,8 @@ type meters struct {
 	lag   metric.Float64Histogram
 	// refused counts runs that limits of what is under way refused.
 	refused metric.Int64Counter
+	// reclaimed counts attempts that were taken back from clusters, reports those of clusters about what they do not run.
+	reclaimed, reports metric.Int64Counter
 }
 
 func newMeters(provider metric.MeterProvider) (*meters, error) {
@@ -42,11 +44,32 @@ func newMeters(provider metric.MeterProvider) (*meters, error) {
 		metric.WithDescription("runs that were refused because their caller or their project has too much under way, by limit")); err != nil {
 		return nil, fmt.Errorf("make metric flyte.backlog.refused: %w", err)
 	}
+	if m.reclaimed, err = m.meter.Int64Counter("flyte.clusters.reclaimed",
+		metric.WithDescription("attempts that were taken back from a cluster, by the reason of their failure and by state: waiting ones had not begun there, begun ones are lost")); err != nil {
+		return nil, fmt.Errorf("make metric flyte.clusters.reclaimed: %w", err)
+	}
+	if m.reports, err = m.meter.Int64Counter("flyte.clusters.reports.refused",
+		metric.WithDescription("reports of a cluster that were refused, because it does not run the action: those of attempts that were taken back from it, above all")); err != nil {
+		return nil, fmt.Errorf("make metric flyte.clusters.reports.refused: %w", err)
+	}
 	return m, nil
 }
 
 func (m *meters) countRefused(ctx context.Context, limit string) {
 	m.refused.Add(ctx, 1, metric.WithAttributes(attribute.String("limit", limit)))
+}
+
+func (m *meters) countReclaimed(ctx context.Context, cluster, reason string, waiting bool, attempts int) {
+	state := "begun"
+	if waiting {
+		state = "waiting"
+	}
+	m.reclaimed.Add(ctx, int64(attempts), metric.WithAttributes(
+		attribute.String("cluster", cluster), attribute.String("reason", reason), attribute.String("state", state)))
+}
+
+func (m *meters) countReport(ctx context.Context, cluster string) {
+	m.reports.Add(ctx, 1, metric.WithAttributes(attribute.String("cluster", cluster)))
 }
 
 // scrapeTimeout bounds the queries of one scrape: a database that does not answer must not hide the other metrics.

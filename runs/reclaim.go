@@ -17,6 +17,7 @@ func newReclaim(config Config, deps Deps, l *loops, leases leased.Leases, logger
 		Clusters: deps.Lost.Clusters, Reader: l.live, Writer: l.writer, Queues: l.queues, MaxSystemFailures: deps.Lost.MaxSystemFailures,
 		// Not those of executors: what is read to be taken back is not measured as handed out.
 		Assignments: dispatch.NewAssignments(config.Assignments, dispatch.Deps{Reader: l.live, Clock: deps.Clock, Logger: logger}),
+		Taken:       l.meters.countReclaimed,
 		Leases:      leases, Clock: deps.Clock, Logger: logger,
 	})
 }

@@ -2,12 +2,17 @@ package runs_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	api "go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/flyte-binary/flyte-binary/clusters/states"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -65,11 +70,17 @@ func (c *twoClusters) set(name string, state states.State) {
 // onTwoClusters is a service whose work east runs, as west takes nothing yet.
 func onTwoClusters(t *testing.T) (*writeFixture, *twoClusters) {
 	t.Helper()
+	return onTwoClustersMeasured(t, nil)
+}
+
+func onTwoClustersMeasured(t *testing.T, provider api.MeterProvider) (*writeFixture, *twoClusters) {
+	t.Helper()
 	clusters := &twoClusters{state: map[string]states.State{"east": {State: states.Ready}, "west": {State: states.Cordoned}}}
 	reader := states.NewReader(clusters, time.Now)
 	c := writeFixtureWith(t, pgtest.New(t, store.Migrations()), func(config *runs.Config) {
 		config.Clusters.Poll, config.Clusters.Settle = 100*time.Millisecond, 0
 	}, func(deps *runs.Deps) {
+		deps.Meter = provider
 		deps.Clusters, deps.Lost = clusterview.Placeable{States: reader, Clock: clock.System{}}, runs.Lost{Clusters: clusters, MaxSystemFailures: 3}
 	})
 	return c, clusters
@@ -95,7 +106,8 @@ func attemptsOf(details *workflow.ActionDetails) (found []string) {
 // TestTheWorkOfALostClusterRunsElsewhereOnce: what had not begun moves as soon as the cluster is away, what ran waits until it is lost, and
 // the cluster is not heard when it comes back.
 func TestTheWorkOfALostClusterRunsElsewhereOnce(t *testing.T) {
-	c, clusters := onTwoClusters(t)
+	reader := metric.NewManualReader()
+	c, clusters := onTwoClustersMeasured(t, metric.NewMeterProvider(metric.WithReader(reader)))
 	c.create(namedRun("r"))
 	c.child("r", "a0", "waits")
 	east := c.watchRunner(&enginev1.WatchAssignmentsRequest{Cluster: "east"})
@@ -132,6 +144,30 @@ func TestTheWorkOfALostClusterRunsElsewhereOnce(t *testing.T) {
 	require.Equal(t, "sentinel", again.next(), "nothing is left for the cluster that came back, so it removes what it has")
 	require.Equal(t, []enginev1.TransitionOutcome{applied}, c.report(from("west", "a0", 2, succeeded)))
 	require.Equal(t, []string{"ACTION_PHASE_FAILED ClusterLost", "ACTION_PHASE_SUCCEEDED "}, attemptsOf(c.details("r", "a0")))
+	require.Equal(t, map[string]int64{
+		"flyte.clusters.reclaimed cluster=east,reason=ClusterLost,state=waiting": 1, "flyte.clusters.reclaimed cluster=east,reason=ClusterLost,state=begun": 1,
+		"flyte.clusters.reports.refused cluster=east": 4,
+	}, countedOf(t, reader, "flyte.clusters."))
+}
+
+// countedOf are the counters with a prefix, by name and labels.
+func countedOf(t *testing.T, reader metric.Reader, prefix string) map[string]int64 {
+	t.Helper()
+	var read metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &read))
+	found := map[string]int64{}
+	for _, scope := range read.ScopeMetrics {
+		for _, one := range scope.Metrics {
+			sum, counts := one.Data.(metricdata.Sum[int64])
+			if !counts || !strings.HasPrefix(one.Name, prefix) {
+				continue
+			}
+			for _, point := range sum.DataPoints {
+				found[one.Name+" "+point.Attributes.Encoded(attribute.DefaultEncoder())] = point.Value
+			}
+		}
+	}
+	return found
 }
 
 // TestTheWorkOfADrainedClusterMovesAtItsDeadline and not before.

@@ -42,6 +42,7 @@ func (l *Links) Connect(ctx context.Context, r *clustersv1.ConnectRequest, to *c
 		return err
 	}
 	l.deps.States.Forget()
+	l.deps.Meters.connected(ctx, r.GetCluster())
 	l.deps.Logger.Info().Str("cluster", r.GetCluster()).Str("instance", r.GetInstance()).Str("version", r.GetVersion()).Msg("a controller has connected")
 	return one.serve(ctx, changes)
 }

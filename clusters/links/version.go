@@ -20,6 +20,13 @@ func Compatible(one, other string) bool {
 	return a.major == b.major && -1 <= apart && apart <= 1
 }
 
+// skew is by how many minor versions one is newer than the other; not known across major versions, or without numbers.
+func skew(one, other string) (minors int, known bool) {
+	a, known := parse(one)
+	b, alsoKnown := parse(other)
+	return a.minor - b.minor, known && alsoKnown && a.major == b.major
+}
+
 type version struct{ major, minor int }
 
 func parse(text string) (v version, known bool) {

@@ -57,7 +57,7 @@ func expressions(t *testing.T) []expression {
 	}
 	files, err := filepath.Glob(filepath.Join(root, "charts/flyte-binary/files/dashboards/*.json"))
 	require.NoError(t, err)
-	require.Len(t, files, 6)
+	require.Len(t, files, 7)
 	for _, path := range files {
 		body, err := os.ReadFile(path)
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -25,10 +26,13 @@ type TransitionWriter interface {
 	RecordTransitions(ctx context.Context, transitions []store.Transition) ([]store.Outcome, error)
 }
 
-// Reporter records what executors and clients report about actions. Both fields are required.
+// Reporter records what executors and clients report about actions.
 type Reporter struct {
+	// Cache and Writer are required.
 	Cache  Cache
 	Writer TransitionWriter
+	// Refused is called for each report of a cluster about an action that it does not run; nil means that no one counts.
+	Refused func(ctx context.Context, cluster string)
 }
 
 // RecordTransitions implements enginev1connect.EngineServiceHandler.
@@ -48,9 +52,18 @@ func (r *Reporter) RecordTransitions(ctx context.Context, request *enginev1.Reco
 	}
 	response := &enginev1.RecordTransitionsResponse{Outcomes: make([]enginev1.TransitionOutcome, len(applied))}
 	for i, outcome := range applied {
+		if outcome == store.OutcomeRefused {
+			r.refused(ctx, &transitions[i])
+		}
 		response.Outcomes[i] = outcomes[outcome]
 	}
 	return response, nil
+}
+
+func (r *Reporter) refused(ctx context.Context, t *store.Transition) {
+	if cluster := cmp.Or(t.Reporter, t.Cluster); cluster != "" && r.Refused != nil {
+		r.Refused(ctx, cluster)
+	}
 }
 
 // record stores observations. Reusable outputs of successes are in the cache before the success becomes visible.

@@ -58,9 +58,11 @@ type Deps struct {
 	Queues *queues.Set
 	// MaxSystemFailures is how many attempts the system may lose of one action, in addition to the task's own retries.
 	MaxSystemFailures int32
-	Leases            leased.Leases
-	Clock             clock.Clock
-	Logger            zerolog.Logger
+	// Taken is called with how many attempts were taken back from a cluster, the code of the reason, and whether they had not begun.
+	Taken  func(ctx context.Context, cluster, reason string, waiting bool, attempts int)
+	Leases leased.Leases
+	Clock  clock.Clock
+	Logger zerolog.Logger
 }
 
 // Loop takes attempts back while it holds its lease.
@@ -155,6 +157,9 @@ func (l *Loop) all(ctx context.Context, from states.State, which worklists.Place
 			return err
 		}
 		total += ended
+		if ended > 0 {
+			l.deps.Taken(ctx, from.Name, why.Code, which.Waiting, ended)
+		}
 		failpoint.Here("reclaim.after-batch")
 	}
 }

@@ -20,7 +20,7 @@ func run(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("usage: dashboards DIRECTORY")
 	}
-	for _, one := range []dashboard{overview(), work(), cluster(), database(), calls(), services()} {
+	for _, one := range []dashboard{overview(), work(), cluster(), database(), calls(), services(), clusters()} {
 		body, err := json.MarshalIndent(one.model(), "", "  ")
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.id, err)
