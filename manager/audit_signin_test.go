@@ -15,7 +15,7 @@ import (
 )
 
 // TestSignInsAndTheirRecordsAreOneTransaction does what people do on the pages of the sign-in, first while no record of success can be stored:
-// then nobody is signed in or out, and no client, device or app is let in.
+// then no one is signed in or out, and no client, device or app is let in.
 func TestSignInsAndTheirRecordsAreOneTransaction(t *testing.T) {
 	var database string
 	server := startWithApps(t, func(c *configuration.Config) { database = c.Database.URL })

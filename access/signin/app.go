@@ -42,7 +42,7 @@ func (p *Pages) app(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // to the host of an app, which a gateway has named in the ticket
+	http.Redirect(w, r, to, http.StatusSeeOther) // to the host of an app, which a gateway has named in the ticket
 }
 
 // appOrigin is the origin of the app to which a destination leads; empty if it leads to none. Browsers follow the redirects of a

@@ -386,7 +386,7 @@ func (p *Pages) left(w http.ResponseWriter, _ *http.Request) {
 	shown.write(w)
 }
 
-// errGone says that nobody waits for the answer of a person.
+// errGone says that no client and no device waits for the answer of a person.
 var errGone = errors.New("nothing waits for this answer")
 
 func goneUnless(found bool) error {
