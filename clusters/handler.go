@@ -21,6 +21,8 @@ type handler struct {
 	registry *Registry
 	states   *states.Reader
 	clock    clock.Clock
+	// version is that of the API.
+	version string
 }
 
 // AddCluster implements clustersv1connect.ClusterRegistryServiceHandler.
@@ -30,7 +32,7 @@ func (h *handler) AddCluster(ctx context.Context, request *clustersv1.AddCluster
 		return nil, err
 	}
 	h.states.Forget()
-	return &clustersv1.AddClusterResponse{Cluster: clusterOf(added, states.State{State: states.Ready, Weight: 1}, Work{}, h.clock.Now()), Secret: issued.Secret}, nil
+	return &clustersv1.AddClusterResponse{Cluster: h.message(added, states.State{State: states.Ready, Weight: 1}, Work{}), Secret: issued.Secret}, nil
 }
 
 // ListClusters implements clustersv1connect.ClusterRegistryServiceHandler. The token of a page is the last name of the page before.
@@ -57,9 +59,18 @@ func (h *handler) ListClusters(ctx context.Context, request *clustersv1.ListClus
 		response.Token = found[limit-1].Name
 	}
 	for _, one := range found {
-		response.Clusters = append(response.Clusters, clusterOf(one, stateOf(known, one.Name), works[one.Name], h.clock.Now()))
+		response.Clusters = append(response.Clusters, h.message(one, stateOf(known, one.Name), works[one.Name]))
 	}
 	return response, nil
+}
+
+// GetCluster implements clustersv1connect.ClusterRegistryServiceHandler.
+func (h *handler) GetCluster(ctx context.Context, request *clustersv1.GetClusterRequest) (*clustersv1.GetClusterResponse, error) {
+	found, err := h.read(ctx, request.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return &clustersv1.GetClusterResponse{Cluster: found}, nil
 }
 
 // IssueCredential implements clustersv1connect.ClusterRegistryServiceHandler.

@@ -3,7 +3,6 @@ package clusters
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -22,13 +21,13 @@ func stateOf(all []states.State, name string) states.State {
 	return all[i]
 }
 
-// clusterOf is the message about a cluster.
-func clusterOf(c store.Cluster, s states.State, work Work, now time.Time) *clustersv1.Cluster {
+// message is the message about a cluster.
+func (h *handler) message(c store.Cluster, s states.State, work Work) *clustersv1.Cluster {
 	out := &clustersv1.Cluster{
 		Name: c.Name, CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
 		State: links.Wanted(s.State), Weight: uint32(s.Weight), Pools: s.Pools, Labels: s.Labels, Version: s.Version, //nolint:gosec // not negative
 		Controllers: uint32(s.Controllers), Plugins: s.Plugins, TaskTypes: s.TaskTypes, Accelerators: s.Accelerators, //nolint:gosec // a count
-		Capacity: s.Capacity, Free: s.Free, Largest: s.Largest, StateBy: s.By, StateNote: s.Note, GivenLabels: s.Given, Work: workOf(work),
+		Policy: s.Policy, VersionNote: links.VersionNote(s.Version, h.version), Capacity: s.Capacity, Free: s.Free, Largest: s.Largest, StateBy: s.By, StateNote: s.Note, GivenLabels: s.Given, Work: workOf(work),
 	}
 	if !s.At.IsZero() {
 		out.StateAt = timestamppb.New(s.At)
@@ -42,7 +41,7 @@ func clusterOf(c store.Cluster, s states.State, work Work, now time.Time) *clust
 	if s.Known() {
 		out.Health, out.ConnectedAt, out.SeenAt = clustersv1.ClusterHealth_CLUSTER_HEALTH_CONNECTED, timestamppb.New(s.ConnectedAt), timestamppb.New(s.SeenAt)
 	}
-	if s.Away(now) {
+	if s.Away(h.clock.Now()) {
 		out.Health = clustersv1.ClusterHealth_CLUSTER_HEALTH_AWAY
 	}
 	return out

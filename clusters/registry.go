@@ -117,3 +117,8 @@ func problem(err error, cluster string) error {
 	}
 	return err
 }
+
+// Events returns events of a cluster, latest first: those before one of them, or the latest if before is 0.
+func (r *Registry) Events(ctx context.Context, name string, before int64, limit int) ([]store.Event, error) {
+	return r.store.Events(ctx, name, before, limit)
+}

@@ -74,7 +74,7 @@ func New(deps Deps) (*Service, error) {
 		links: links.New(links.Deps{
 			Store: rows, States: known, Version: deps.Version, Clock: deps.Clock, Logger: deps.Logger, Meters: meters,
 		}),
-		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock},
+		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock, version: deps.Version},
 	}
 	if err := s.links.Observe(deps.Meter, links.Observed{LostAfter: deps.LostAfter, Actions: actionsOf(deps.Work)}); err != nil {
 		return nil, fmt.Errorf("clusters: %w", err)

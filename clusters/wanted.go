@@ -29,8 +29,9 @@ var labelKey = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9
 // labelValue is what a value of a label looks like.
 var labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
 
-// Update changes what operators say about a cluster.
+// Update changes what operators say about a cluster. It fills change.At.
 func (r *Registry) Update(ctx context.Context, name string, change store.Update) error {
+	change.At = r.clock.Now()
 	for key, value := range change.Labels {
 		if !labelKey.MatchString(key) {
 			return rpc.InvalidArgument("labels.values", "%q cannot be the key of a label", key)
@@ -67,7 +68,7 @@ func (h *handler) DrainCluster(ctx context.Context, request *clustersv1.DrainClu
 
 // UpdateCluster implements clustersv1connect.ClusterRegistryServiceHandler.
 func (h *handler) UpdateCluster(ctx context.Context, request *clustersv1.UpdateClusterRequest) (*clustersv1.UpdateClusterResponse, error) {
-	var change store.Update
+	change := store.Update{By: caller.Subject(ctx)}
 	if given := request.GetLabels(); given != nil {
 		if change.Labels = given.GetValues(); change.Labels == nil {
 			change.Labels = map[string]string{}
@@ -97,6 +98,11 @@ func (h *handler) set(ctx context.Context, name, state, note string, deadline *t
 // get reads a cluster after a change of it.
 func (h *handler) get(ctx context.Context, name string) (*clustersv1.Cluster, error) {
 	h.states.Forget()
+	return h.read(ctx, name)
+}
+
+// read reads a cluster.
+func (h *handler) read(ctx context.Context, name string) (*clustersv1.Cluster, error) {
 	found, err := h.registry.Get(ctx, name)
 	if err != nil {
 		return nil, err
@@ -109,5 +115,5 @@ func (h *handler) get(ctx context.Context, name string) (*clustersv1.Cluster, er
 	if err != nil {
 		return nil, err
 	}
-	return clusterOf(found, stateOf(all, name), work, h.clock.Now()), nil
+	return h.message(found, stateOf(all, name), work), nil
 }

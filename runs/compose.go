@@ -63,7 +63,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{
 		Reader: l.live, Feed: l.feed, Precedence: calls, Clock: deps.Clock, Logger: logger, Waits: l.meters.waits, Tracer: tracer(deps.Tracer),
 	})
-	used := usages.New(deps.Pool)
+	used, placed := usages.New(deps.Pool), worklists.NewPlacementReader(deps.Pool)
 	return &handlers{
 		started: launched.Creator,
 		run: runHandler{
@@ -86,8 +86,8 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{
 				Reader: l.lists, Tracked: l.trackedIndex(), Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs,
-				Placements: worklists.NewPlacementReader(deps.Pool),
-				Keeper:     l.retention, Clock: deps.Clock,
+				Placements: placed, Clusters: &insight.Clusters{Reader: placed, Asks: l.asks, Places: l.places},
+				Keeper: l.retention, Clock: deps.Clock,
 			}),
 			Viewer:    &usage.Viewer{Store: used},
 			Previewer: launched.Previewer,

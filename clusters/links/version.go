@@ -1,6 +1,7 @@
 package links
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 )
@@ -25,6 +26,22 @@ func skew(one, other string) (minors int, known bool) {
 	a, known := parse(one)
 	b, alsoKnown := parse(other)
 	return a.minor - b.minor, known && alsoKnown && a.major == b.major
+}
+
+// VersionNote says what people should know about the version of a controller; empty if it is that of the API, or if one of them has none.
+// Patches do not count.
+func VersionNote(controller, api string) string {
+	c, known := parse(controller)
+	a, alsoKnown := parse(api)
+	switch {
+	case !known || !alsoKnown || c == a:
+		return ""
+	case !Compatible(controller, api):
+		return fmt.Sprintf("version %s does not work with version %s of the API: upgrade one of them", controller, api)
+	case c.minor < a.minor:
+		return fmt.Sprintf("version %s is older than version %s of the API: upgrade the controller", controller, api)
+	}
+	return fmt.Sprintf("version %s is newer than version %s of the API: upgrade the API", controller, api)
 }
 
 type version struct{ major, minor int }

@@ -51,6 +51,9 @@ func (s *Store) Add(ctx context.Context, c Cluster, first Credential, hash []byt
 		if _, err := tx.Exec(ctx, `DELETE FROM cluster_removals WHERE name = $1`, c.Name); err != nil {
 			return err
 		}
+		if err := note(ctx, tx, c.Name, Event{Kind: EventAdded, At: c.CreatedAt, Subject: c.CreatedBy}); err != nil {
+			return err
+		}
 		return insert(ctx, tx, first, hash)
 	})
 }

@@ -37,6 +37,9 @@ func (s *Store) Connect(ctx context.Context, h Hello, enroll bool) error {
 				return err
 			}
 		}
+		if err := noteConnect(ctx, tx, h); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, `DELETE FROM cluster_states WHERE cluster = $1 AND instance <> $2 AND seen_at < now() - $3::interval`,
 			h.Cluster, h.Instance, states.Silence); err != nil {
 			return err

@@ -1,7 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,11 +25,26 @@ type Wanted struct {
 	Until *time.Time
 }
 
+// words are the note with the deadline.
+func (w Wanted) words() string {
+	if w.Until == nil {
+		return w.Note
+	}
+	until := "until " + w.Until.UTC().Format("2006-01-02 15:04 UTC")
+	if w.Note == "" {
+		return until
+	}
+	return until + ": " + w.Note
+}
+
 // SetState records what an operator wants of a cluster. It fails with ErrNone.
 func (s *Store) SetState(ctx context.Context, name string, w Wanted) error {
 	return s.change(ctx, "set the state of cluster "+name, func(tx pgx.Tx) error {
-		return changed(tx.Exec(ctx, `UPDATE clusters SET state = $2, state_by = $3, state_at = $4, state_note = $5, drain_until = $6 WHERE name = $1`,
-			name, w.State, w.By, w.At, w.Note, w.Until))
+		if err := changed(tx.Exec(ctx, `UPDATE clusters SET state = $2, state_by = $3, state_at = $4, state_note = $5, drain_until = $6 WHERE name = $1`,
+			name, w.State, w.By, w.At, w.Note, w.Until)); err != nil {
+			return err
+		}
+		return note(ctx, tx, name, Event{Kind: EventKind(w.State), At: w.At, Subject: w.By, Note: w.words()})
 	})
 }
 
@@ -38,9 +58,35 @@ func changed(done pgconn.CommandTag, err error) error {
 
 // Update is a change of what operators say about a cluster. Fields that are nil stay.
 type Update struct {
+	// By is who changes it, and At when.
+	By string
+	At time.Time
+
 	Labels map[string]string
 	Weight *int
 	Pools  []string
+}
+
+// words say what was changed.
+func (u Update) words() string {
+	var parts []string
+	if u.Labels != nil {
+		parts = append(parts, "labels "+cmp.Or(strings.Join(sortedLabels(u.Labels), ", "), "none"))
+	}
+	if u.Weight != nil {
+		parts = append(parts, "weight "+strconv.Itoa(*u.Weight))
+	}
+	if u.Pools != nil {
+		parts = append(parts, "pools "+cmp.Or(strings.Join(u.Pools, ", "), "none"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func sortedLabels(labels map[string]string) (pairs []string) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, key+"="+labels[key])
+	}
+	return pairs
 }
 
 // Update changes a cluster. It fails with ErrNone.
@@ -50,8 +96,11 @@ func (s *Store) Update(ctx context.Context, name string, u Update) error {
 		if u.Labels != nil {
 			labels = u.Labels
 		}
-		return changed(tx.Exec(ctx, `UPDATE clusters SET labels = coalesce($2, labels), weight = coalesce($3, weight), pools = coalesce($4, pools) WHERE name = $1`,
-			name, labels, u.Weight, u.Pools))
+		if err := changed(tx.Exec(ctx, `UPDATE clusters SET labels = coalesce($2, labels), weight = coalesce($3, weight), pools = coalesce($4, pools) WHERE name = $1`,
+			name, labels, u.Weight, u.Pools)); err != nil {
+			return err
+		}
+		return note(ctx, tx, name, Event{Kind: EventChanged, At: u.At, Subject: u.By, Note: u.words()})
 	})
 }
 

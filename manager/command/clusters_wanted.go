@@ -97,6 +97,7 @@ operators win over those that the controller reports. A cluster of weight 0 gets
 				return err
 			}
 			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
+				change.By = osUser()
 				return tools.Access.Change(ctx, "cluster.update", aboutCluster(args[0]), func(ctx context.Context) ([]string, error) {
 					err := tools.Registry.Update(ctx, args[0], change)
 					if err == nil {

@@ -3,6 +3,7 @@ package asks
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/protobuf/proto"
@@ -161,4 +162,24 @@ func (r *Reader) know(row *worklists.Placeable, bodies map[string][]byte) error 
 		r.runs.Add(string(row.RunSpecDigest), ofRun{pool: spec.GetClusterPool(), labels: spec.GetLabels().GetValues()})
 	}
 	return nil
+}
+
+// Specs reads what one action with each of these specs asks for, by digest. Those that are not stored are left out.
+func (r *Reader) Specs(ctx context.Context, digests [][]byte) (map[string]placement.Amounts, error) {
+	rows := make([]worklists.Placeable, len(digests))
+	for i, digest := range digests {
+		rows[i].SpecDigest = digest
+	}
+	found := make(map[string]placement.Amounts, len(digests))
+	for part := range slices.Chunk(rows, maxKnown/2) { // what a part learns must not be forgotten before it is read
+		if err := r.learn(ctx, part); err != nil {
+			return nil, err
+		}
+		for i := range part {
+			if request, known := r.tasks.Get(string(part[i].SpecDigest)); known {
+				found[string(part[i].SpecDigest)] = request.Resources
+			}
+		}
+	}
+	return found, nil
 }

@@ -30,9 +30,11 @@ type Deps struct {
 	Waits   *Waits
 	// Placements reads why actions run on their clusters.
 	Placements Placements
-	Objects    actiondata.Objects
-	Keeper     Keeper
-	Clock      clock.Clock
+	// Clusters says who uses clusters and what waits for them.
+	Clusters *Clusters
+	Objects  actiondata.Objects
+	Keeper   Keeper
+	Clock    clock.Clock
 }
 
 // Questions has the methods of InsightService, apart from its watch and its preview of a recovery.
@@ -47,6 +49,7 @@ type Questions struct {
 	*Transitions
 	*Searcher
 	*Retention
+	*Clusters
 }
 
 // New puts the questions together.
@@ -62,5 +65,6 @@ func New(deps Deps) *Questions {
 		Transitions: &Transitions{Actions: deps.Reader},
 		Searcher:    &Searcher{Index: deps.Reader, Tracked: deps.Tracked},
 		Retention:   &Retention{Keeper: deps.Keeper},
+		Clusters:    deps.Clusters,
 	}
 }

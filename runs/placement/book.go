@@ -231,3 +231,28 @@ func (r *Round) Commit(now time.Time) {
 	}
 	r.took = nil
 }
+
+// Prospect is what a cluster has to do with an action that waits.
+type Prospect struct {
+	// Possible says that the cluster may run the action, now or when it takes new work again.
+	Possible bool
+	// Short is the resource that it has too little of now; empty for none. Free is what it has of it.
+	Short string
+	Free  int64
+	// Closed says why it takes no new work, as in "is cordoned"; empty if it does.
+	Closed string
+}
+
+// Prospect says what a cluster has to do with an action that waits.
+func (b *Book) Prospect(r *Request, cluster string) Prospect {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.policy.wish(r, b.seats).matching(b.seats) {
+		if s.Name != cluster || s.lacks(r) != "" {
+			continue
+		}
+		short := s.short(r)
+		return Prospect{Possible: true, Short: short, Free: max(s.free(short), 0), Closed: s.Closed}
+	}
+	return Prospect{}
+}

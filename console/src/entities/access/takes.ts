@@ -20,6 +20,7 @@ export const takes: Readonly<Record<string, string>> = {
   "flytebinary.clusters.v1.ClusterRegistryService/AddCluster": "cluster.create",
   "flytebinary.clusters.v1.ClusterRegistryService/CordonCluster": "cluster.update",
   "flytebinary.clusters.v1.ClusterRegistryService/DrainCluster": "cluster.update",
+  "flytebinary.clusters.v1.ClusterRegistryService/GetCluster": "cluster.view",
   "flytebinary.clusters.v1.ClusterRegistryService/IssueCredential": "cluster.update",
   "flytebinary.clusters.v1.ClusterRegistryService/ListClusters": "cluster.view",
   "flytebinary.clusters.v1.ClusterRegistryService/RemoveCluster": "cluster.delete",

@@ -26,6 +26,83 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ClusterEventKind is a kind of event of a cluster.
+type ClusterEventKind int32
+
+const (
+	// Never sent.
+	ClusterEventKind_CLUSTER_EVENT_KIND_UNSPECIFIED ClusterEventKind = 0
+	// It was registered.
+	ClusterEventKind_CLUSTER_EVENT_KIND_ADDED ClusterEventKind = 1
+	// A controller connected for the first time.
+	ClusterEventKind_CLUSTER_EVENT_KIND_CONNECTED ClusterEventKind = 2
+	// A controller connected after the cluster was away.
+	ClusterEventKind_CLUSTER_EVENT_KIND_RETURNED ClusterEventKind = 3
+	// The version of its controller changed.
+	ClusterEventKind_CLUSTER_EVENT_KIND_VERSION ClusterEventKind = 4
+	// It was cordoned.
+	ClusterEventKind_CLUSTER_EVENT_KIND_CORDONED ClusterEventKind = 5
+	// Its drain was ordered.
+	ClusterEventKind_CLUSTER_EVENT_KIND_DRAINING ClusterEventKind = 6
+	// It takes new work again.
+	ClusterEventKind_CLUSTER_EVENT_KIND_READY ClusterEventKind = 7
+	// Its labels, weight or pools were changed.
+	ClusterEventKind_CLUSTER_EVENT_KIND_CHANGED ClusterEventKind = 8
+)
+
+// Enum value maps for ClusterEventKind.
+var (
+	ClusterEventKind_name = map[int32]string{
+		0: "CLUSTER_EVENT_KIND_UNSPECIFIED",
+		1: "CLUSTER_EVENT_KIND_ADDED",
+		2: "CLUSTER_EVENT_KIND_CONNECTED",
+		3: "CLUSTER_EVENT_KIND_RETURNED",
+		4: "CLUSTER_EVENT_KIND_VERSION",
+		5: "CLUSTER_EVENT_KIND_CORDONED",
+		6: "CLUSTER_EVENT_KIND_DRAINING",
+		7: "CLUSTER_EVENT_KIND_READY",
+		8: "CLUSTER_EVENT_KIND_CHANGED",
+	}
+	ClusterEventKind_value = map[string]int32{
+		"CLUSTER_EVENT_KIND_UNSPECIFIED": 0,
+		"CLUSTER_EVENT_KIND_ADDED":       1,
+		"CLUSTER_EVENT_KIND_CONNECTED":   2,
+		"CLUSTER_EVENT_KIND_RETURNED":    3,
+		"CLUSTER_EVENT_KIND_VERSION":     4,
+		"CLUSTER_EVENT_KIND_CORDONED":    5,
+		"CLUSTER_EVENT_KIND_DRAINING":    6,
+		"CLUSTER_EVENT_KIND_READY":       7,
+		"CLUSTER_EVENT_KIND_CHANGED":     8,
+	}
+)
+
+func (x ClusterEventKind) Enum() *ClusterEventKind {
+	p := new(ClusterEventKind)
+	*p = x
+	return p
+}
+
+func (x ClusterEventKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ClusterEventKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_flytebinary_clusters_v1_clusters_proto_enumTypes[0].Descriptor()
+}
+
+func (ClusterEventKind) Type() protoreflect.EnumType {
+	return &file_flytebinary_clusters_v1_clusters_proto_enumTypes[0]
+}
+
+func (x ClusterEventKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ClusterEventKind.Descriptor instead.
+func (ClusterEventKind) EnumDescriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{0}
+}
+
 // ClusterState is what operators want of a cluster.
 type ClusterState int32
 
@@ -67,11 +144,11 @@ func (x ClusterState) String() string {
 }
 
 func (ClusterState) Descriptor() protoreflect.EnumDescriptor {
-	return file_flytebinary_clusters_v1_clusters_proto_enumTypes[0].Descriptor()
+	return file_flytebinary_clusters_v1_clusters_proto_enumTypes[1].Descriptor()
 }
 
 func (ClusterState) Type() protoreflect.EnumType {
-	return &file_flytebinary_clusters_v1_clusters_proto_enumTypes[0]
+	return &file_flytebinary_clusters_v1_clusters_proto_enumTypes[1]
 }
 
 func (x ClusterState) Number() protoreflect.EnumNumber {
@@ -80,7 +157,7 @@ func (x ClusterState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterState.Descriptor instead.
 func (ClusterState) EnumDescriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{0}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{1}
 }
 
 // ClusterHealth says whether the controller of a cluster is connected.
@@ -120,11 +197,11 @@ func (x ClusterHealth) String() string {
 }
 
 func (ClusterHealth) Descriptor() protoreflect.EnumDescriptor {
-	return file_flytebinary_clusters_v1_clusters_proto_enumTypes[1].Descriptor()
+	return file_flytebinary_clusters_v1_clusters_proto_enumTypes[2].Descriptor()
 }
 
 func (ClusterHealth) Type() protoreflect.EnumType {
-	return &file_flytebinary_clusters_v1_clusters_proto_enumTypes[1]
+	return &file_flytebinary_clusters_v1_clusters_proto_enumTypes[2]
 }
 
 func (x ClusterHealth) Number() protoreflect.EnumNumber {
@@ -133,7 +210,7 @@ func (x ClusterHealth) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClusterHealth.Descriptor instead.
 func (ClusterHealth) EnumDescriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{1}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{2}
 }
 
 // Cluster is a registered cluster.
@@ -189,7 +266,11 @@ type Cluster struct {
 	// What is there now.
 	Work *ClusterWork `protobuf:"bytes,24,opt,name=work,proto3" json:"work,omitempty"`
 	// The labels that operators gave it.
-	GivenLabels   map[string]string `protobuf:"bytes,25,rep,name=given_labels,json=givenLabels,proto3" json:"given_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	GivenLabels map[string]string `protobuf:"bytes,25,rep,name=given_labels,json=givenLabels,proto3" json:"given_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// What to know about its version in words, where it differs from that of the API; else empty.
+	VersionNote string `protobuf:"bytes,26,opt,name=version_note,json=versionNote,proto3" json:"version_note,omitempty"`
+	// A digest of the policy of its pods; clusters with the same policy have the same.
+	Policy        string `protobuf:"bytes,27,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -399,6 +480,93 @@ func (x *Cluster) GetGivenLabels() map[string]string {
 	return nil
 }
 
+func (x *Cluster) GetVersionNote() string {
+	if x != nil {
+		return x.VersionNote
+	}
+	return ""
+}
+
+func (x *Cluster) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+// ClusterEvent is something that happened to a cluster.
+type ClusterEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What happened.
+	Kind ClusterEventKind `protobuf:"varint,1,opt,name=kind,proto3,enum=flytebinary.clusters.v1.ClusterEventKind" json:"kind,omitempty"`
+	// When.
+	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// The subject of who did it; empty if no one did.
+	By string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	// More about it, in words.
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterEvent) Reset() {
+	*x = ClusterEvent{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterEvent) ProtoMessage() {}
+
+func (x *ClusterEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterEvent.ProtoReflect.Descriptor instead.
+func (*ClusterEvent) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ClusterEvent) GetKind() ClusterEventKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ClusterEventKind_CLUSTER_EVENT_KIND_UNSPECIFIED
+}
+
+func (x *ClusterEvent) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ClusterEvent) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *ClusterEvent) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
 // ClusterWork is the work of a cluster.
 type ClusterWork struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -420,7 +588,7 @@ type ClusterWork struct {
 
 func (x *ClusterWork) Reset() {
 	*x = ClusterWork{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[1]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -432,7 +600,7 @@ func (x *ClusterWork) String() string {
 func (*ClusterWork) ProtoMessage() {}
 
 func (x *ClusterWork) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[1]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -445,7 +613,7 @@ func (x *ClusterWork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterWork.ProtoReflect.Descriptor instead.
 func (*ClusterWork) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{1}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ClusterWork) GetActions() uint32 {
@@ -503,7 +671,7 @@ type ProjectWork struct {
 
 func (x *ProjectWork) Reset() {
 	*x = ProjectWork{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[2]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -515,7 +683,7 @@ func (x *ProjectWork) String() string {
 func (*ProjectWork) ProtoMessage() {}
 
 func (x *ProjectWork) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[2]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -528,7 +696,7 @@ func (x *ProjectWork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProjectWork.ProtoReflect.Descriptor instead.
 func (*ProjectWork) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{2}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ProjectWork) GetProject() string {
@@ -566,7 +734,7 @@ type Credential struct {
 
 func (x *Credential) Reset() {
 	*x = Credential{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[3]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +746,7 @@ func (x *Credential) String() string {
 func (*Credential) ProtoMessage() {}
 
 func (x *Credential) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[3]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +759,7 @@ func (x *Credential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credential.ProtoReflect.Descriptor instead.
 func (*Credential) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{3}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Credential) GetId() string {
@@ -647,7 +815,7 @@ type AddClusterRequest struct {
 
 func (x *AddClusterRequest) Reset() {
 	*x = AddClusterRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[4]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -659,7 +827,7 @@ func (x *AddClusterRequest) String() string {
 func (*AddClusterRequest) ProtoMessage() {}
 
 func (x *AddClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[4]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -672,7 +840,7 @@ func (x *AddClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddClusterRequest.ProtoReflect.Descriptor instead.
 func (*AddClusterRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{4}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AddClusterRequest) GetName() string {
@@ -695,7 +863,7 @@ type AddClusterResponse struct {
 
 func (x *AddClusterResponse) Reset() {
 	*x = AddClusterResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[5]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -707,7 +875,7 @@ func (x *AddClusterResponse) String() string {
 func (*AddClusterResponse) ProtoMessage() {}
 
 func (x *AddClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[5]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -720,7 +888,7 @@ func (x *AddClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddClusterResponse.ProtoReflect.Descriptor instead.
 func (*AddClusterResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AddClusterResponse) GetCluster() *Cluster {
@@ -750,7 +918,7 @@ type ListClustersRequest struct {
 
 func (x *ListClustersRequest) Reset() {
 	*x = ListClustersRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[6]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +930,7 @@ func (x *ListClustersRequest) String() string {
 func (*ListClustersRequest) ProtoMessage() {}
 
 func (x *ListClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[6]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +943,7 @@ func (x *ListClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClustersRequest.ProtoReflect.Descriptor instead.
 func (*ListClustersRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListClustersRequest) GetLimit() uint32 {
@@ -805,7 +973,7 @@ type ListClustersResponse struct {
 
 func (x *ListClustersResponse) Reset() {
 	*x = ListClustersResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[7]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +985,7 @@ func (x *ListClustersResponse) String() string {
 func (*ListClustersResponse) ProtoMessage() {}
 
 func (x *ListClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[7]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +998,7 @@ func (x *ListClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClustersResponse.ProtoReflect.Descriptor instead.
 func (*ListClustersResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListClustersResponse) GetClusters() []*Cluster {
@@ -841,6 +1009,217 @@ func (x *ListClustersResponse) GetClusters() []*Cluster {
 }
 
 func (x *ListClustersResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+// GetClusterRequest names a cluster.
+type GetClusterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterRequest) Reset() {
+	*x = GetClusterRequest{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterRequest) ProtoMessage() {}
+
+func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
+func (*GetClusterRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetClusterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// GetClusterResponse has the cluster.
+type GetClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Cluster       *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterResponse) Reset() {
+	*x = GetClusterResponse{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterResponse) ProtoMessage() {}
+
+func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
+func (*GetClusterResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetClusterResponse) GetCluster() *Cluster {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// ListClusterEventsRequest asks for a page of the events of a cluster.
+type ListClusterEventsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The most to return; 0 means 50, the most is 200.
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The token of the page before; empty for the first.
+	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClusterEventsRequest) Reset() {
+	*x = ListClusterEventsRequest{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClusterEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClusterEventsRequest) ProtoMessage() {}
+
+func (x *ListClusterEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClusterEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListClusterEventsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListClusterEventsRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ListClusterEventsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListClusterEventsRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+// ListClusterEventsResponse is a page of events.
+type ListClusterEventsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The events, latest first.
+	Events []*ClusterEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// The token of the next page; empty on the last.
+	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClusterEventsResponse) Reset() {
+	*x = ListClusterEventsResponse{}
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClusterEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClusterEventsResponse) ProtoMessage() {}
+
+func (x *ListClusterEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClusterEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListClusterEventsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListClusterEventsResponse) GetEvents() []*ClusterEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *ListClusterEventsResponse) GetToken() string {
 	if x != nil {
 		return x.Token
 	}
@@ -858,7 +1237,7 @@ type IssueCredentialRequest struct {
 
 func (x *IssueCredentialRequest) Reset() {
 	*x = IssueCredentialRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[8]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +1249,7 @@ func (x *IssueCredentialRequest) String() string {
 func (*IssueCredentialRequest) ProtoMessage() {}
 
 func (x *IssueCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[8]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +1262,7 @@ func (x *IssueCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueCredentialRequest.ProtoReflect.Descriptor instead.
 func (*IssueCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *IssueCredentialRequest) GetCluster() string {
@@ -906,7 +1285,7 @@ type IssueCredentialResponse struct {
 
 func (x *IssueCredentialResponse) Reset() {
 	*x = IssueCredentialResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[9]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +1297,7 @@ func (x *IssueCredentialResponse) String() string {
 func (*IssueCredentialResponse) ProtoMessage() {}
 
 func (x *IssueCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[9]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1310,7 @@ func (x *IssueCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueCredentialResponse.ProtoReflect.Descriptor instead.
 func (*IssueCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *IssueCredentialResponse) GetCredential() *Credential {
@@ -959,7 +1338,7 @@ type RevokeCredentialRequest struct {
 
 func (x *RevokeCredentialRequest) Reset() {
 	*x = RevokeCredentialRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[10]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1350,7 @@ func (x *RevokeCredentialRequest) String() string {
 func (*RevokeCredentialRequest) ProtoMessage() {}
 
 func (x *RevokeCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[10]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1363,7 @@ func (x *RevokeCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeCredentialRequest.ProtoReflect.Descriptor instead.
 func (*RevokeCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RevokeCredentialRequest) GetId() string {
@@ -1005,7 +1384,7 @@ type RevokeCredentialResponse struct {
 
 func (x *RevokeCredentialResponse) Reset() {
 	*x = RevokeCredentialResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[11]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1017,7 +1396,7 @@ func (x *RevokeCredentialResponse) String() string {
 func (*RevokeCredentialResponse) ProtoMessage() {}
 
 func (x *RevokeCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[11]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1030,7 +1409,7 @@ func (x *RevokeCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeCredentialResponse.ProtoReflect.Descriptor instead.
 func (*RevokeCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RevokeCredentialResponse) GetCredential() *Credential {
@@ -1051,7 +1430,7 @@ type Labels struct {
 
 func (x *Labels) Reset() {
 	*x = Labels{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[12]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1063,7 +1442,7 @@ func (x *Labels) String() string {
 func (*Labels) ProtoMessage() {}
 
 func (x *Labels) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[12]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1076,7 +1455,7 @@ func (x *Labels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Labels.ProtoReflect.Descriptor instead.
 func (*Labels) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{12}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Labels) GetValues() map[string]string {
@@ -1097,7 +1476,7 @@ type Pools struct {
 
 func (x *Pools) Reset() {
 	*x = Pools{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[13]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1109,7 +1488,7 @@ func (x *Pools) String() string {
 func (*Pools) ProtoMessage() {}
 
 func (x *Pools) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[13]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1122,7 +1501,7 @@ func (x *Pools) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pools.ProtoReflect.Descriptor instead.
 func (*Pools) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{13}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Pools) GetNames() []string {
@@ -1149,7 +1528,7 @@ type UpdateClusterRequest struct {
 
 func (x *UpdateClusterRequest) Reset() {
 	*x = UpdateClusterRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[14]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1540,7 @@ func (x *UpdateClusterRequest) String() string {
 func (*UpdateClusterRequest) ProtoMessage() {}
 
 func (x *UpdateClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[14]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1553,7 @@ func (x *UpdateClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateClusterRequest.ProtoReflect.Descriptor instead.
 func (*UpdateClusterRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{14}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UpdateClusterRequest) GetName() string {
@@ -1216,7 +1595,7 @@ type UpdateClusterResponse struct {
 
 func (x *UpdateClusterResponse) Reset() {
 	*x = UpdateClusterResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[15]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1607,7 @@ func (x *UpdateClusterResponse) String() string {
 func (*UpdateClusterResponse) ProtoMessage() {}
 
 func (x *UpdateClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[15]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1620,7 @@ func (x *UpdateClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateClusterResponse.ProtoReflect.Descriptor instead.
 func (*UpdateClusterResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{15}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UpdateClusterResponse) GetCluster() *Cluster {
@@ -1264,7 +1643,7 @@ type CordonClusterRequest struct {
 
 func (x *CordonClusterRequest) Reset() {
 	*x = CordonClusterRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[16]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1655,7 @@ func (x *CordonClusterRequest) String() string {
 func (*CordonClusterRequest) ProtoMessage() {}
 
 func (x *CordonClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[16]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1668,7 @@ func (x *CordonClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CordonClusterRequest.ProtoReflect.Descriptor instead.
 func (*CordonClusterRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{16}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CordonClusterRequest) GetName() string {
@@ -1317,7 +1696,7 @@ type CordonClusterResponse struct {
 
 func (x *CordonClusterResponse) Reset() {
 	*x = CordonClusterResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[17]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1329,7 +1708,7 @@ func (x *CordonClusterResponse) String() string {
 func (*CordonClusterResponse) ProtoMessage() {}
 
 func (x *CordonClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[17]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1342,7 +1721,7 @@ func (x *CordonClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CordonClusterResponse.ProtoReflect.Descriptor instead.
 func (*CordonClusterResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{17}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CordonClusterResponse) GetCluster() *Cluster {
@@ -1363,7 +1742,7 @@ type UncordonClusterRequest struct {
 
 func (x *UncordonClusterRequest) Reset() {
 	*x = UncordonClusterRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[18]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1375,7 +1754,7 @@ func (x *UncordonClusterRequest) String() string {
 func (*UncordonClusterRequest) ProtoMessage() {}
 
 func (x *UncordonClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[18]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1388,7 +1767,7 @@ func (x *UncordonClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonClusterRequest.ProtoReflect.Descriptor instead.
 func (*UncordonClusterRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{18}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UncordonClusterRequest) GetName() string {
@@ -1409,7 +1788,7 @@ type UncordonClusterResponse struct {
 
 func (x *UncordonClusterResponse) Reset() {
 	*x = UncordonClusterResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[19]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1421,7 +1800,7 @@ func (x *UncordonClusterResponse) String() string {
 func (*UncordonClusterResponse) ProtoMessage() {}
 
 func (x *UncordonClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[19]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1434,7 +1813,7 @@ func (x *UncordonClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UncordonClusterResponse.ProtoReflect.Descriptor instead.
 func (*UncordonClusterResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{19}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UncordonClusterResponse) GetCluster() *Cluster {
@@ -1459,7 +1838,7 @@ type DrainClusterRequest struct {
 
 func (x *DrainClusterRequest) Reset() {
 	*x = DrainClusterRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[20]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1471,7 +1850,7 @@ func (x *DrainClusterRequest) String() string {
 func (*DrainClusterRequest) ProtoMessage() {}
 
 func (x *DrainClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[20]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1484,7 +1863,7 @@ func (x *DrainClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainClusterRequest.ProtoReflect.Descriptor instead.
 func (*DrainClusterRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{20}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DrainClusterRequest) GetName() string {
@@ -1519,7 +1898,7 @@ type DrainClusterResponse struct {
 
 func (x *DrainClusterResponse) Reset() {
 	*x = DrainClusterResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[21]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +1910,7 @@ func (x *DrainClusterResponse) String() string {
 func (*DrainClusterResponse) ProtoMessage() {}
 
 func (x *DrainClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[21]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +1923,7 @@ func (x *DrainClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainClusterResponse.ProtoReflect.Descriptor instead.
 func (*DrainClusterResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{21}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DrainClusterResponse) GetCluster() *Cluster {
@@ -1567,7 +1946,7 @@ type RemoveClusterRequest struct {
 
 func (x *RemoveClusterRequest) Reset() {
 	*x = RemoveClusterRequest{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[22]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1579,7 +1958,7 @@ func (x *RemoveClusterRequest) String() string {
 func (*RemoveClusterRequest) ProtoMessage() {}
 
 func (x *RemoveClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[22]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1592,7 +1971,7 @@ func (x *RemoveClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterRequest.ProtoReflect.Descriptor instead.
 func (*RemoveClusterRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{22}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RemoveClusterRequest) GetName() string {
@@ -1618,7 +1997,7 @@ type RemoveClusterResponse struct {
 
 func (x *RemoveClusterResponse) Reset() {
 	*x = RemoveClusterResponse{}
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[23]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +2009,7 @@ func (x *RemoveClusterResponse) String() string {
 func (*RemoveClusterResponse) ProtoMessage() {}
 
 func (x *RemoveClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[23]
+	mi := &file_flytebinary_clusters_v1_clusters_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,14 +2022,14 @@ func (x *RemoveClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveClusterResponse.ProtoReflect.Descriptor instead.
 func (*RemoveClusterResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{23}
+	return file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP(), []int{28}
 }
 
 var File_flytebinary_clusters_v1_clusters_proto protoreflect.FileDescriptor
 
 const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\n" +
-	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfc\v\n" +
+	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\f\n" +
 	"\aCluster\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
@@ -1682,7 +2061,9 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\vdrain_until\x18\x17 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"drainUntil\x128\n" +
 	"\x04work\x18\x18 \x01(\v2$.flytebinary.clusters.v1.ClusterWorkR\x04work\x12T\n" +
-	"\fgiven_labels\x18\x19 \x03(\v21.flytebinary.clusters.v1.Cluster.GivenLabelsEntryR\vgivenLabels\x1a9\n" +
+	"\fgiven_labels\x18\x19 \x03(\v21.flytebinary.clusters.v1.Cluster.GivenLabelsEntryR\vgivenLabels\x12!\n" +
+	"\fversion_note\x18\x1a \x01(\tR\vversionNote\x12\x16\n" +
+	"\x06policy\x18\x1b \x01(\tR\x06policy\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a;\n" +
@@ -1697,7 +2078,12 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a>\n" +
 	"\x10GivenLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc9\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9d\x01\n" +
+	"\fClusterEvent\x12=\n" +
+	"\x04kind\x18\x01 \x01(\x0e2).flytebinary.clusters.v1.ClusterEventKindR\x04kind\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\xc9\x01\n" +
 	"\vClusterWork\x12\x18\n" +
 	"\aactions\x18\x01 \x01(\rR\aactions\x12\x18\n" +
 	"\apending\x18\x02 \x01(\rR\apending\x12\x16\n" +
@@ -1730,6 +2116,17 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\x05token\x18\x02 \x01(\tR\x05token\"j\n" +
 	"\x14ListClustersResponse\x12<\n" +
 	"\bclusters\x18\x01 \x03(\v2 .flytebinary.clusters.v1.ClusterR\bclusters\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"2\n" +
+	"\x11GetClusterRequest\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\"P\n" +
+	"\x12GetClusterResponse\x12:\n" +
+	"\acluster\x18\x01 \x01(\v2 .flytebinary.clusters.v1.ClusterR\acluster\"x\n" +
+	"\x18ListClusterEventsRequest\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\x12\x1e\n" +
+	"\x05limit\x18\x02 \x01(\rB\b\xbaH\x05*\x03\x18\xc8\x01R\x05limit\x12\x1d\n" +
+	"\x05token\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x05token\"p\n" +
+	"\x19ListClusterEventsResponse\x12=\n" +
+	"\x06events\x18\x01 \x03(\v2%.flytebinary.clusters.v1.ClusterEventR\x06events\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\"=\n" +
 	"\x16IssueCredentialRequest\x12#\n" +
 	"\acluster\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\acluster\"v\n" +
@@ -1777,7 +2174,17 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\x14RemoveClusterRequest\x12\x1d\n" +
 	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\"\x17\n" +
-	"\x15RemoveClusterResponse*~\n" +
+	"\x15RemoveClusterResponse*\xb7\x02\n" +
+	"\x10ClusterEventKind\x12\"\n" +
+	"\x1eCLUSTER_EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18CLUSTER_EVENT_KIND_ADDED\x10\x01\x12 \n" +
+	"\x1cCLUSTER_EVENT_KIND_CONNECTED\x10\x02\x12\x1f\n" +
+	"\x1bCLUSTER_EVENT_KIND_RETURNED\x10\x03\x12\x1e\n" +
+	"\x1aCLUSTER_EVENT_KIND_VERSION\x10\x04\x12\x1f\n" +
+	"\x1bCLUSTER_EVENT_KIND_CORDONED\x10\x05\x12\x1f\n" +
+	"\x1bCLUSTER_EVENT_KIND_DRAINING\x10\x06\x12\x1c\n" +
+	"\x18CLUSTER_EVENT_KIND_READY\x10\a\x12\x1e\n" +
+	"\x1aCLUSTER_EVENT_KIND_CHANGED\x10\b*~\n" +
 	"\fClusterState\x12\x1d\n" +
 	"\x19CLUSTER_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13CLUSTER_STATE_READY\x10\x01\x12\x1a\n" +
@@ -1786,11 +2193,15 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\rClusterHealth\x12\x1e\n" +
 	"\x1aCLUSTER_HEALTH_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18CLUSTER_HEALTH_CONNECTED\x10\x01\x12\x17\n" +
-	"\x13CLUSTER_HEALTH_AWAY\x10\x022\x93\b\n" +
+	"\x13CLUSTER_HEALTH_AWAY\x10\x022\x80\n" +
+	"\n" +
 	"\x16ClusterRegistryService\x12e\n" +
 	"\n" +
 	"AddCluster\x12*.flytebinary.clusters.v1.AddClusterRequest\x1a+.flytebinary.clusters.v1.AddClusterResponse\x12p\n" +
-	"\fListClusters\x12,.flytebinary.clusters.v1.ListClustersRequest\x1a-.flytebinary.clusters.v1.ListClustersResponse\"\x03\x90\x02\x01\x12t\n" +
+	"\fListClusters\x12,.flytebinary.clusters.v1.ListClustersRequest\x1a-.flytebinary.clusters.v1.ListClustersResponse\"\x03\x90\x02\x01\x12j\n" +
+	"\n" +
+	"GetCluster\x12*.flytebinary.clusters.v1.GetClusterRequest\x1a+.flytebinary.clusters.v1.GetClusterResponse\"\x03\x90\x02\x01\x12\x7f\n" +
+	"\x11ListClusterEvents\x121.flytebinary.clusters.v1.ListClusterEventsRequest\x1a2.flytebinary.clusters.v1.ListClusterEventsResponse\"\x03\x90\x02\x01\x12t\n" +
 	"\x0fIssueCredential\x12/.flytebinary.clusters.v1.IssueCredentialRequest\x1a0.flytebinary.clusters.v1.IssueCredentialResponse\x12w\n" +
 	"\x10RevokeCredential\x120.flytebinary.clusters.v1.RevokeCredentialRequest\x1a1.flytebinary.clusters.v1.RevokeCredentialResponse\x12n\n" +
 	"\rUpdateCluster\x12-.flytebinary.clusters.v1.UpdateClusterRequest\x1a..flytebinary.clusters.v1.UpdateClusterResponse\x12n\n" +
@@ -1811,98 +2222,112 @@ func file_flytebinary_clusters_v1_clusters_proto_rawDescGZIP() []byte {
 	return file_flytebinary_clusters_v1_clusters_proto_rawDescData
 }
 
-var file_flytebinary_clusters_v1_clusters_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flytebinary_clusters_v1_clusters_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_flytebinary_clusters_v1_clusters_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_flytebinary_clusters_v1_clusters_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_flytebinary_clusters_v1_clusters_proto_goTypes = []any{
-	(ClusterState)(0),                // 0: flytebinary.clusters.v1.ClusterState
-	(ClusterHealth)(0),               // 1: flytebinary.clusters.v1.ClusterHealth
-	(*Cluster)(nil),                  // 2: flytebinary.clusters.v1.Cluster
-	(*ClusterWork)(nil),              // 3: flytebinary.clusters.v1.ClusterWork
-	(*ProjectWork)(nil),              // 4: flytebinary.clusters.v1.ProjectWork
-	(*Credential)(nil),               // 5: flytebinary.clusters.v1.Credential
-	(*AddClusterRequest)(nil),        // 6: flytebinary.clusters.v1.AddClusterRequest
-	(*AddClusterResponse)(nil),       // 7: flytebinary.clusters.v1.AddClusterResponse
-	(*ListClustersRequest)(nil),      // 8: flytebinary.clusters.v1.ListClustersRequest
-	(*ListClustersResponse)(nil),     // 9: flytebinary.clusters.v1.ListClustersResponse
-	(*IssueCredentialRequest)(nil),   // 10: flytebinary.clusters.v1.IssueCredentialRequest
-	(*IssueCredentialResponse)(nil),  // 11: flytebinary.clusters.v1.IssueCredentialResponse
-	(*RevokeCredentialRequest)(nil),  // 12: flytebinary.clusters.v1.RevokeCredentialRequest
-	(*RevokeCredentialResponse)(nil), // 13: flytebinary.clusters.v1.RevokeCredentialResponse
-	(*Labels)(nil),                   // 14: flytebinary.clusters.v1.Labels
-	(*Pools)(nil),                    // 15: flytebinary.clusters.v1.Pools
-	(*UpdateClusterRequest)(nil),     // 16: flytebinary.clusters.v1.UpdateClusterRequest
-	(*UpdateClusterResponse)(nil),    // 17: flytebinary.clusters.v1.UpdateClusterResponse
-	(*CordonClusterRequest)(nil),     // 18: flytebinary.clusters.v1.CordonClusterRequest
-	(*CordonClusterResponse)(nil),    // 19: flytebinary.clusters.v1.CordonClusterResponse
-	(*UncordonClusterRequest)(nil),   // 20: flytebinary.clusters.v1.UncordonClusterRequest
-	(*UncordonClusterResponse)(nil),  // 21: flytebinary.clusters.v1.UncordonClusterResponse
-	(*DrainClusterRequest)(nil),      // 22: flytebinary.clusters.v1.DrainClusterRequest
-	(*DrainClusterResponse)(nil),     // 23: flytebinary.clusters.v1.DrainClusterResponse
-	(*RemoveClusterRequest)(nil),     // 24: flytebinary.clusters.v1.RemoveClusterRequest
-	(*RemoveClusterResponse)(nil),    // 25: flytebinary.clusters.v1.RemoveClusterResponse
-	nil,                              // 26: flytebinary.clusters.v1.Cluster.LabelsEntry
-	nil,                              // 27: flytebinary.clusters.v1.Cluster.CapacityEntry
-	nil,                              // 28: flytebinary.clusters.v1.Cluster.FreeEntry
-	nil,                              // 29: flytebinary.clusters.v1.Cluster.LargestEntry
-	nil,                              // 30: flytebinary.clusters.v1.Cluster.GivenLabelsEntry
-	nil,                              // 31: flytebinary.clusters.v1.Labels.ValuesEntry
-	(*timestamppb.Timestamp)(nil),    // 32: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),      // 33: google.protobuf.Duration
+	(ClusterEventKind)(0),             // 0: flytebinary.clusters.v1.ClusterEventKind
+	(ClusterState)(0),                 // 1: flytebinary.clusters.v1.ClusterState
+	(ClusterHealth)(0),                // 2: flytebinary.clusters.v1.ClusterHealth
+	(*Cluster)(nil),                   // 3: flytebinary.clusters.v1.Cluster
+	(*ClusterEvent)(nil),              // 4: flytebinary.clusters.v1.ClusterEvent
+	(*ClusterWork)(nil),               // 5: flytebinary.clusters.v1.ClusterWork
+	(*ProjectWork)(nil),               // 6: flytebinary.clusters.v1.ProjectWork
+	(*Credential)(nil),                // 7: flytebinary.clusters.v1.Credential
+	(*AddClusterRequest)(nil),         // 8: flytebinary.clusters.v1.AddClusterRequest
+	(*AddClusterResponse)(nil),        // 9: flytebinary.clusters.v1.AddClusterResponse
+	(*ListClustersRequest)(nil),       // 10: flytebinary.clusters.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),      // 11: flytebinary.clusters.v1.ListClustersResponse
+	(*GetClusterRequest)(nil),         // 12: flytebinary.clusters.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),        // 13: flytebinary.clusters.v1.GetClusterResponse
+	(*ListClusterEventsRequest)(nil),  // 14: flytebinary.clusters.v1.ListClusterEventsRequest
+	(*ListClusterEventsResponse)(nil), // 15: flytebinary.clusters.v1.ListClusterEventsResponse
+	(*IssueCredentialRequest)(nil),    // 16: flytebinary.clusters.v1.IssueCredentialRequest
+	(*IssueCredentialResponse)(nil),   // 17: flytebinary.clusters.v1.IssueCredentialResponse
+	(*RevokeCredentialRequest)(nil),   // 18: flytebinary.clusters.v1.RevokeCredentialRequest
+	(*RevokeCredentialResponse)(nil),  // 19: flytebinary.clusters.v1.RevokeCredentialResponse
+	(*Labels)(nil),                    // 20: flytebinary.clusters.v1.Labels
+	(*Pools)(nil),                     // 21: flytebinary.clusters.v1.Pools
+	(*UpdateClusterRequest)(nil),      // 22: flytebinary.clusters.v1.UpdateClusterRequest
+	(*UpdateClusterResponse)(nil),     // 23: flytebinary.clusters.v1.UpdateClusterResponse
+	(*CordonClusterRequest)(nil),      // 24: flytebinary.clusters.v1.CordonClusterRequest
+	(*CordonClusterResponse)(nil),     // 25: flytebinary.clusters.v1.CordonClusterResponse
+	(*UncordonClusterRequest)(nil),    // 26: flytebinary.clusters.v1.UncordonClusterRequest
+	(*UncordonClusterResponse)(nil),   // 27: flytebinary.clusters.v1.UncordonClusterResponse
+	(*DrainClusterRequest)(nil),       // 28: flytebinary.clusters.v1.DrainClusterRequest
+	(*DrainClusterResponse)(nil),      // 29: flytebinary.clusters.v1.DrainClusterResponse
+	(*RemoveClusterRequest)(nil),      // 30: flytebinary.clusters.v1.RemoveClusterRequest
+	(*RemoveClusterResponse)(nil),     // 31: flytebinary.clusters.v1.RemoveClusterResponse
+	nil,                               // 32: flytebinary.clusters.v1.Cluster.LabelsEntry
+	nil,                               // 33: flytebinary.clusters.v1.Cluster.CapacityEntry
+	nil,                               // 34: flytebinary.clusters.v1.Cluster.FreeEntry
+	nil,                               // 35: flytebinary.clusters.v1.Cluster.LargestEntry
+	nil,                               // 36: flytebinary.clusters.v1.Cluster.GivenLabelsEntry
+	nil,                               // 37: flytebinary.clusters.v1.Labels.ValuesEntry
+	(*timestamppb.Timestamp)(nil),     // 38: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 39: google.protobuf.Duration
 }
 var file_flytebinary_clusters_v1_clusters_proto_depIdxs = []int32{
-	32, // 0: flytebinary.clusters.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
-	5,  // 1: flytebinary.clusters.v1.Cluster.credentials:type_name -> flytebinary.clusters.v1.Credential
-	0,  // 2: flytebinary.clusters.v1.Cluster.state:type_name -> flytebinary.clusters.v1.ClusterState
-	1,  // 3: flytebinary.clusters.v1.Cluster.health:type_name -> flytebinary.clusters.v1.ClusterHealth
-	26, // 4: flytebinary.clusters.v1.Cluster.labels:type_name -> flytebinary.clusters.v1.Cluster.LabelsEntry
-	32, // 5: flytebinary.clusters.v1.Cluster.connected_at:type_name -> google.protobuf.Timestamp
-	32, // 6: flytebinary.clusters.v1.Cluster.seen_at:type_name -> google.protobuf.Timestamp
-	27, // 7: flytebinary.clusters.v1.Cluster.capacity:type_name -> flytebinary.clusters.v1.Cluster.CapacityEntry
-	28, // 8: flytebinary.clusters.v1.Cluster.free:type_name -> flytebinary.clusters.v1.Cluster.FreeEntry
-	29, // 9: flytebinary.clusters.v1.Cluster.largest:type_name -> flytebinary.clusters.v1.Cluster.LargestEntry
-	32, // 10: flytebinary.clusters.v1.Cluster.state_at:type_name -> google.protobuf.Timestamp
-	32, // 11: flytebinary.clusters.v1.Cluster.drain_until:type_name -> google.protobuf.Timestamp
-	3,  // 12: flytebinary.clusters.v1.Cluster.work:type_name -> flytebinary.clusters.v1.ClusterWork
-	30, // 13: flytebinary.clusters.v1.Cluster.given_labels:type_name -> flytebinary.clusters.v1.Cluster.GivenLabelsEntry
-	4,  // 14: flytebinary.clusters.v1.ClusterWork.projects:type_name -> flytebinary.clusters.v1.ProjectWork
-	32, // 15: flytebinary.clusters.v1.Credential.created_at:type_name -> google.protobuf.Timestamp
-	32, // 16: flytebinary.clusters.v1.Credential.revoked_at:type_name -> google.protobuf.Timestamp
-	32, // 17: flytebinary.clusters.v1.Credential.last_used_at:type_name -> google.protobuf.Timestamp
-	2,  // 18: flytebinary.clusters.v1.AddClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	2,  // 19: flytebinary.clusters.v1.ListClustersResponse.clusters:type_name -> flytebinary.clusters.v1.Cluster
-	5,  // 20: flytebinary.clusters.v1.IssueCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
-	5,  // 21: flytebinary.clusters.v1.RevokeCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
-	31, // 22: flytebinary.clusters.v1.Labels.values:type_name -> flytebinary.clusters.v1.Labels.ValuesEntry
-	14, // 23: flytebinary.clusters.v1.UpdateClusterRequest.labels:type_name -> flytebinary.clusters.v1.Labels
-	15, // 24: flytebinary.clusters.v1.UpdateClusterRequest.pools:type_name -> flytebinary.clusters.v1.Pools
-	2,  // 25: flytebinary.clusters.v1.UpdateClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	2,  // 26: flytebinary.clusters.v1.CordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	2,  // 27: flytebinary.clusters.v1.UncordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	33, // 28: flytebinary.clusters.v1.DrainClusterRequest.deadline:type_name -> google.protobuf.Duration
-	2,  // 29: flytebinary.clusters.v1.DrainClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	6,  // 30: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:input_type -> flytebinary.clusters.v1.AddClusterRequest
-	8,  // 31: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:input_type -> flytebinary.clusters.v1.ListClustersRequest
-	10, // 32: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:input_type -> flytebinary.clusters.v1.IssueCredentialRequest
-	12, // 33: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:input_type -> flytebinary.clusters.v1.RevokeCredentialRequest
-	16, // 34: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:input_type -> flytebinary.clusters.v1.UpdateClusterRequest
-	18, // 35: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:input_type -> flytebinary.clusters.v1.CordonClusterRequest
-	20, // 36: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:input_type -> flytebinary.clusters.v1.UncordonClusterRequest
-	22, // 37: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:input_type -> flytebinary.clusters.v1.DrainClusterRequest
-	24, // 38: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:input_type -> flytebinary.clusters.v1.RemoveClusterRequest
-	7,  // 39: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:output_type -> flytebinary.clusters.v1.AddClusterResponse
-	9,  // 40: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:output_type -> flytebinary.clusters.v1.ListClustersResponse
-	11, // 41: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:output_type -> flytebinary.clusters.v1.IssueCredentialResponse
-	13, // 42: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:output_type -> flytebinary.clusters.v1.RevokeCredentialResponse
-	17, // 43: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:output_type -> flytebinary.clusters.v1.UpdateClusterResponse
-	19, // 44: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:output_type -> flytebinary.clusters.v1.CordonClusterResponse
-	21, // 45: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:output_type -> flytebinary.clusters.v1.UncordonClusterResponse
-	23, // 46: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:output_type -> flytebinary.clusters.v1.DrainClusterResponse
-	25, // 47: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:output_type -> flytebinary.clusters.v1.RemoveClusterResponse
-	39, // [39:48] is the sub-list for method output_type
-	30, // [30:39] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	38, // 0: flytebinary.clusters.v1.Cluster.created_at:type_name -> google.protobuf.Timestamp
+	7,  // 1: flytebinary.clusters.v1.Cluster.credentials:type_name -> flytebinary.clusters.v1.Credential
+	1,  // 2: flytebinary.clusters.v1.Cluster.state:type_name -> flytebinary.clusters.v1.ClusterState
+	2,  // 3: flytebinary.clusters.v1.Cluster.health:type_name -> flytebinary.clusters.v1.ClusterHealth
+	32, // 4: flytebinary.clusters.v1.Cluster.labels:type_name -> flytebinary.clusters.v1.Cluster.LabelsEntry
+	38, // 5: flytebinary.clusters.v1.Cluster.connected_at:type_name -> google.protobuf.Timestamp
+	38, // 6: flytebinary.clusters.v1.Cluster.seen_at:type_name -> google.protobuf.Timestamp
+	33, // 7: flytebinary.clusters.v1.Cluster.capacity:type_name -> flytebinary.clusters.v1.Cluster.CapacityEntry
+	34, // 8: flytebinary.clusters.v1.Cluster.free:type_name -> flytebinary.clusters.v1.Cluster.FreeEntry
+	35, // 9: flytebinary.clusters.v1.Cluster.largest:type_name -> flytebinary.clusters.v1.Cluster.LargestEntry
+	38, // 10: flytebinary.clusters.v1.Cluster.state_at:type_name -> google.protobuf.Timestamp
+	38, // 11: flytebinary.clusters.v1.Cluster.drain_until:type_name -> google.protobuf.Timestamp
+	5,  // 12: flytebinary.clusters.v1.Cluster.work:type_name -> flytebinary.clusters.v1.ClusterWork
+	36, // 13: flytebinary.clusters.v1.Cluster.given_labels:type_name -> flytebinary.clusters.v1.Cluster.GivenLabelsEntry
+	0,  // 14: flytebinary.clusters.v1.ClusterEvent.kind:type_name -> flytebinary.clusters.v1.ClusterEventKind
+	38, // 15: flytebinary.clusters.v1.ClusterEvent.at:type_name -> google.protobuf.Timestamp
+	6,  // 16: flytebinary.clusters.v1.ClusterWork.projects:type_name -> flytebinary.clusters.v1.ProjectWork
+	38, // 17: flytebinary.clusters.v1.Credential.created_at:type_name -> google.protobuf.Timestamp
+	38, // 18: flytebinary.clusters.v1.Credential.revoked_at:type_name -> google.protobuf.Timestamp
+	38, // 19: flytebinary.clusters.v1.Credential.last_used_at:type_name -> google.protobuf.Timestamp
+	3,  // 20: flytebinary.clusters.v1.AddClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	3,  // 21: flytebinary.clusters.v1.ListClustersResponse.clusters:type_name -> flytebinary.clusters.v1.Cluster
+	3,  // 22: flytebinary.clusters.v1.GetClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	4,  // 23: flytebinary.clusters.v1.ListClusterEventsResponse.events:type_name -> flytebinary.clusters.v1.ClusterEvent
+	7,  // 24: flytebinary.clusters.v1.IssueCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
+	7,  // 25: flytebinary.clusters.v1.RevokeCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
+	37, // 26: flytebinary.clusters.v1.Labels.values:type_name -> flytebinary.clusters.v1.Labels.ValuesEntry
+	20, // 27: flytebinary.clusters.v1.UpdateClusterRequest.labels:type_name -> flytebinary.clusters.v1.Labels
+	21, // 28: flytebinary.clusters.v1.UpdateClusterRequest.pools:type_name -> flytebinary.clusters.v1.Pools
+	3,  // 29: flytebinary.clusters.v1.UpdateClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	3,  // 30: flytebinary.clusters.v1.CordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	3,  // 31: flytebinary.clusters.v1.UncordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	39, // 32: flytebinary.clusters.v1.DrainClusterRequest.deadline:type_name -> google.protobuf.Duration
+	3,  // 33: flytebinary.clusters.v1.DrainClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	8,  // 34: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:input_type -> flytebinary.clusters.v1.AddClusterRequest
+	10, // 35: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:input_type -> flytebinary.clusters.v1.ListClustersRequest
+	12, // 36: flytebinary.clusters.v1.ClusterRegistryService.GetCluster:input_type -> flytebinary.clusters.v1.GetClusterRequest
+	14, // 37: flytebinary.clusters.v1.ClusterRegistryService.ListClusterEvents:input_type -> flytebinary.clusters.v1.ListClusterEventsRequest
+	16, // 38: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:input_type -> flytebinary.clusters.v1.IssueCredentialRequest
+	18, // 39: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:input_type -> flytebinary.clusters.v1.RevokeCredentialRequest
+	22, // 40: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:input_type -> flytebinary.clusters.v1.UpdateClusterRequest
+	24, // 41: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:input_type -> flytebinary.clusters.v1.CordonClusterRequest
+	26, // 42: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:input_type -> flytebinary.clusters.v1.UncordonClusterRequest
+	28, // 43: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:input_type -> flytebinary.clusters.v1.DrainClusterRequest
+	30, // 44: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:input_type -> flytebinary.clusters.v1.RemoveClusterRequest
+	9,  // 45: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:output_type -> flytebinary.clusters.v1.AddClusterResponse
+	11, // 46: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:output_type -> flytebinary.clusters.v1.ListClustersResponse
+	13, // 47: flytebinary.clusters.v1.ClusterRegistryService.GetCluster:output_type -> flytebinary.clusters.v1.GetClusterResponse
+	15, // 48: flytebinary.clusters.v1.ClusterRegistryService.ListClusterEvents:output_type -> flytebinary.clusters.v1.ListClusterEventsResponse
+	17, // 49: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:output_type -> flytebinary.clusters.v1.IssueCredentialResponse
+	19, // 50: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:output_type -> flytebinary.clusters.v1.RevokeCredentialResponse
+	23, // 51: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:output_type -> flytebinary.clusters.v1.UpdateClusterResponse
+	25, // 52: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:output_type -> flytebinary.clusters.v1.CordonClusterResponse
+	27, // 53: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:output_type -> flytebinary.clusters.v1.UncordonClusterResponse
+	29, // 54: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:output_type -> flytebinary.clusters.v1.DrainClusterResponse
+	31, // 55: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:output_type -> flytebinary.clusters.v1.RemoveClusterResponse
+	45, // [45:56] is the sub-list for method output_type
+	34, // [34:45] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_clusters_v1_clusters_proto_init() }
@@ -1910,14 +2335,14 @@ func file_flytebinary_clusters_v1_clusters_proto_init() {
 	if File_flytebinary_clusters_v1_clusters_proto != nil {
 		return
 	}
-	file_flytebinary_clusters_v1_clusters_proto_msgTypes[14].OneofWrappers = []any{}
+	file_flytebinary_clusters_v1_clusters_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_clusters_v1_clusters_proto_rawDesc), len(file_flytebinary_clusters_v1_clusters_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   30,
+			NumEnums:      3,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

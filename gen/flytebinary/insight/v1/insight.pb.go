@@ -700,6 +700,445 @@ func (x *Queue) GetCluster() string {
 	return ""
 }
 
+// GetClusterUseRequest names a cluster.
+type GetClusterUseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Cluster string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// How many projects and how many runs to return, those with the most; 0 means 10, the most is 100.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterUseRequest) Reset() {
+	*x = GetClusterUseRequest{}
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterUseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterUseRequest) ProtoMessage() {}
+
+func (x *GetClusterUseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterUseRequest.ProtoReflect.Descriptor instead.
+func (*GetClusterUseRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *GetClusterUseRequest) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *GetClusterUseRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+// GetClusterUseResponse says who uses a cluster, those that ask for most CPU first, then by memory.
+type GetClusterUseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The projects, by domain.
+	Projects []*ClusterUse `protobuf:"bytes,1,rep,name=projects,proto3" json:"projects,omitempty"`
+	// The runs.
+	Runs []*ClusterUse `protobuf:"bytes,2,rep,name=runs,proto3" json:"runs,omitempty"`
+	// How many projects and domains there are, with those that are left out.
+	TotalProjects uint32 `protobuf:"varint,3,opt,name=total_projects,json=totalProjects,proto3" json:"total_projects,omitempty"`
+	// How many runs there are, with those that are left out.
+	TotalRuns     uint32 `protobuf:"varint,4,opt,name=total_runs,json=totalRuns,proto3" json:"total_runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterUseResponse) Reset() {
+	*x = GetClusterUseResponse{}
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterUseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterUseResponse) ProtoMessage() {}
+
+func (x *GetClusterUseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterUseResponse.ProtoReflect.Descriptor instead.
+func (*GetClusterUseResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetClusterUseResponse) GetProjects() []*ClusterUse {
+	if x != nil {
+		return x.Projects
+	}
+	return nil
+}
+
+func (x *GetClusterUseResponse) GetRuns() []*ClusterUse {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+func (x *GetClusterUseResponse) GetTotalProjects() uint32 {
+	if x != nil {
+		return x.TotalProjects
+	}
+	return 0
+}
+
+func (x *GetClusterUseResponse) GetTotalRuns() uint32 {
+	if x != nil {
+		return x.TotalRuns
+	}
+	return 0
+}
+
+// ClusterUse is what a project or a run has on a cluster.
+type ClusterUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The project.
+	Project string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	// The domain.
+	Domain string `protobuf:"bytes,2,opt,name=domain,proto3" json:"domain,omitempty"`
+	// The name of the run; empty for all runs of the project and domain.
+	Run string `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
+	// Attempts that run there, or are about to.
+	Actions uint32 `protobuf:"varint,4,opt,name=actions,proto3" json:"actions,omitempty"`
+	// Those of them that have not begun.
+	Pending uint32 `protobuf:"varint,5,opt,name=pending,proto3" json:"pending,omitempty"`
+	// What they ask for together, by the name of the resource in Kubernetes: cpu in thousandths of a core, memory and storage in bytes,
+	// everything else in units. Actions of reusable environments ask for nothing, since their workers have the resources.
+	Asked         map[string]int64 `protobuf:"bytes,6,rep,name=asked,proto3" json:"asked,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterUse) Reset() {
+	*x = ClusterUse{}
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterUse) ProtoMessage() {}
+
+func (x *ClusterUse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterUse.ProtoReflect.Descriptor instead.
+func (*ClusterUse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ClusterUse) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *ClusterUse) GetDomain() string {
+	if x != nil {
+		return x.Domain
+	}
+	return ""
+}
+
+func (x *ClusterUse) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
+func (x *ClusterUse) GetActions() uint32 {
+	if x != nil {
+		return x.Actions
+	}
+	return 0
+}
+
+func (x *ClusterUse) GetPending() uint32 {
+	if x != nil {
+		return x.Pending
+	}
+	return 0
+}
+
+func (x *ClusterUse) GetAsked() map[string]int64 {
+	if x != nil {
+		return x.Asked
+	}
+	return nil
+}
+
+// ListClusterWaitsRequest asks for a page of what waits for a cluster.
+type ListClusterWaitsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster.
+	Cluster string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// The most to return; 0 means 20, the most is 100. A page may have fewer, although there are more.
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The token of the page before; empty for the first.
+	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClusterWaitsRequest) Reset() {
+	*x = ListClusterWaitsRequest{}
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClusterWaitsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClusterWaitsRequest) ProtoMessage() {}
+
+func (x *ListClusterWaitsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClusterWaitsRequest.ProtoReflect.Descriptor instead.
+func (*ListClusterWaitsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListClusterWaitsRequest) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *ListClusterWaitsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListClusterWaitsRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+// ListClusterWaitsResponse is a page of what waits.
+type ListClusterWaitsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What waits.
+	Waits []*ClusterWait `protobuf:"bytes,1,rep,name=waits,proto3" json:"waits,omitempty"`
+	// The token of the next page; empty on the last.
+	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClusterWaitsResponse) Reset() {
+	*x = ListClusterWaitsResponse{}
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClusterWaitsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClusterWaitsResponse) ProtoMessage() {}
+
+func (x *ListClusterWaitsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClusterWaitsResponse.ProtoReflect.Descriptor instead.
+func (*ListClusterWaitsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListClusterWaitsResponse) GetWaits() []*ClusterWait {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
+func (x *ListClusterWaitsResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+// ClusterWait is an action that waits for a cluster.
+type ClusterWait struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The action.
+	ActionId *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	// When it was created.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Whether it waits on the cluster, and not for whichever cluster has room first.
+	There bool `protobuf:"varint,3,opt,name=there,proto3" json:"there,omitempty"`
+	// The resource that the cluster has too little of for it now; empty if it is something else.
+	Resource string `protobuf:"bytes,4,opt,name=resource,proto3" json:"resource,omitempty"`
+	// What it asks for, in the units of ClusterUse.
+	Asked map[string]int64 `protobuf:"bytes,5,rep,name=asked,proto3" json:"asked,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// What is free of the resource on the cluster.
+	Free int64 `protobuf:"varint,6,opt,name=free,proto3" json:"free,omitempty"`
+	// Why it waits, in words; empty if the resource says it.
+	Message       string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterWait) Reset() {
+	*x = ClusterWait{}
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterWait) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterWait) ProtoMessage() {}
+
+func (x *ClusterWait) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterWait.ProtoReflect.Descriptor instead.
+func (*ClusterWait) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ClusterWait) GetActionId() *common.ActionIdentifier {
+	if x != nil {
+		return x.ActionId
+	}
+	return nil
+}
+
+func (x *ClusterWait) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *ClusterWait) GetThere() bool {
+	if x != nil {
+		return x.There
+	}
+	return false
+}
+
+func (x *ClusterWait) GetResource() string {
+	if x != nil {
+		return x.Resource
+	}
+	return ""
+}
+
+func (x *ClusterWait) GetAsked() map[string]int64 {
+	if x != nil {
+		return x.Asked
+	}
+	return nil
+}
+
+func (x *ClusterWait) GetFree() int64 {
+	if x != nil {
+		return x.Free
+	}
+	return 0
+}
+
+func (x *ClusterWait) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 // PreviewRecoveryRequest names the run that would be recovered.
 type PreviewRecoveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -717,7 +1156,7 @@ type PreviewRecoveryRequest struct {
 
 func (x *PreviewRecoveryRequest) Reset() {
 	*x = PreviewRecoveryRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -729,7 +1168,7 @@ func (x *PreviewRecoveryRequest) String() string {
 func (*PreviewRecoveryRequest) ProtoMessage() {}
 
 func (x *PreviewRecoveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -742,7 +1181,7 @@ func (x *PreviewRecoveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRecoveryRequest.ProtoReflect.Descriptor instead.
 func (*PreviewRecoveryRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PreviewRecoveryRequest) GetRunId() *common.RunIdentifier {
@@ -790,7 +1229,7 @@ type PreviewRecoveryResponse struct {
 
 func (x *PreviewRecoveryResponse) Reset() {
 	*x = PreviewRecoveryResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -802,7 +1241,7 @@ func (x *PreviewRecoveryResponse) String() string {
 func (*PreviewRecoveryResponse) ProtoMessage() {}
 
 func (x *PreviewRecoveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -815,7 +1254,7 @@ func (x *PreviewRecoveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRecoveryResponse.ProtoReflect.Descriptor instead.
 func (*PreviewRecoveryResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PreviewRecoveryResponse) GetActions() []*PlannedAction {
@@ -863,7 +1302,7 @@ type PlannedAction struct {
 
 func (x *PlannedAction) Reset() {
 	*x = PlannedAction{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -875,7 +1314,7 @@ func (x *PlannedAction) String() string {
 func (*PlannedAction) ProtoMessage() {}
 
 func (x *PlannedAction) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -888,7 +1327,7 @@ func (x *PlannedAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedAction.ProtoReflect.Descriptor instead.
 func (*PlannedAction) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PlannedAction) GetName() string {
@@ -930,7 +1369,7 @@ type PreviewRetentionRequest struct {
 
 func (x *PreviewRetentionRequest) Reset() {
 	*x = PreviewRetentionRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -942,7 +1381,7 @@ func (x *PreviewRetentionRequest) String() string {
 func (*PreviewRetentionRequest) ProtoMessage() {}
 
 func (x *PreviewRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -955,7 +1394,7 @@ func (x *PreviewRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRetentionRequest.ProtoReflect.Descriptor instead.
 func (*PreviewRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PreviewRetentionRequest) GetLimit() uint32 {
@@ -982,7 +1421,7 @@ type PreviewRetentionResponse struct {
 
 func (x *PreviewRetentionResponse) Reset() {
 	*x = PreviewRetentionResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1433,7 @@ func (x *PreviewRetentionResponse) String() string {
 func (*PreviewRetentionResponse) ProtoMessage() {}
 
 func (x *PreviewRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +1446,7 @@ func (x *PreviewRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRetentionResponse.ProtoReflect.Descriptor instead.
 func (*PreviewRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{12}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PreviewRetentionResponse) GetRuns() []*ExpiredRun {
@@ -1055,7 +1494,7 @@ type ExpiredRun struct {
 
 func (x *ExpiredRun) Reset() {
 	*x = ExpiredRun{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1067,7 +1506,7 @@ func (x *ExpiredRun) String() string {
 func (*ExpiredRun) ProtoMessage() {}
 
 func (x *ExpiredRun) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1080,7 +1519,7 @@ func (x *ExpiredRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpiredRun.ProtoReflect.Descriptor instead.
 func (*ExpiredRun) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{13}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ExpiredRun) GetRunId() *common.RunIdentifier {
@@ -1155,7 +1594,48 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\bpriority\x18\b \x01(\x05R\bpriority\x12A\n" +
 	"\x0eoldest_waiting\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\roldestWaiting\x12\x18\n" +
 	"\acluster\x18\n" +
-	" \x01(\tR\acluster\"\xcc\x01\n" +
+	" \x01(\tR\acluster\"Z\n" +
+	"\x14GetClusterUseRequest\x12#\n" +
+	"\acluster\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\acluster\x12\x1d\n" +
+	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\"\xd5\x01\n" +
+	"\x15GetClusterUseResponse\x12>\n" +
+	"\bprojects\x18\x01 \x03(\v2\".flytebinary.insight.v1.ClusterUseR\bprojects\x126\n" +
+	"\x04runs\x18\x02 \x03(\v2\".flytebinary.insight.v1.ClusterUseR\x04runs\x12%\n" +
+	"\x0etotal_projects\x18\x03 \x01(\rR\rtotalProjects\x12\x1d\n" +
+	"\n" +
+	"total_runs\x18\x04 \x01(\rR\ttotalRuns\"\x83\x02\n" +
+	"\n" +
+	"ClusterUse\x12\x18\n" +
+	"\aproject\x18\x01 \x01(\tR\aproject\x12\x16\n" +
+	"\x06domain\x18\x02 \x01(\tR\x06domain\x12\x10\n" +
+	"\x03run\x18\x03 \x01(\tR\x03run\x12\x18\n" +
+	"\aactions\x18\x04 \x01(\rR\aactions\x12\x18\n" +
+	"\apending\x18\x05 \x01(\rR\apending\x12C\n" +
+	"\x05asked\x18\x06 \x03(\v2-.flytebinary.insight.v1.ClusterUse.AskedEntryR\x05asked\x1a8\n" +
+	"\n" +
+	"AskedEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"|\n" +
+	"\x17ListClusterWaitsRequest\x12#\n" +
+	"\acluster\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\acluster\x12\x1d\n" +
+	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\x12\x1d\n" +
+	"\x05token\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x182R\x05token\"k\n" +
+	"\x18ListClusterWaitsResponse\x129\n" +
+	"\x05waits\x18\x01 \x03(\v2#.flytebinary.insight.v1.ClusterWaitR\x05waits\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"\xe9\x02\n" +
+	"\vClusterWait\x12?\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierR\bactionId\x129\n" +
+	"\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x14\n" +
+	"\x05there\x18\x03 \x01(\bR\x05there\x12\x1a\n" +
+	"\bresource\x18\x04 \x01(\tR\bresource\x12D\n" +
+	"\x05asked\x18\x05 \x03(\v2..flytebinary.insight.v1.ClusterWait.AskedEntryR\x05asked\x12\x12\n" +
+	"\x04free\x18\x06 \x01(\x03R\x04free\x12\x18\n" +
+	"\amessage\x18\a \x01(\tR\amessage\x1a8\n" +
+	"\n" +
+	"AskedEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xcc\x01\n" +
 	"\x16PreviewRecoveryRequest\x12>\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12<\n" +
 	"\x13force_rerun_actions\x18\x02 \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\x11forceRerunActions\x12\x1e\n" +
@@ -1203,11 +1683,13 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x17WAIT_CAUSE_WORKER_START\x10\f\x12\x1d\n" +
 	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r\x12\x18\n" +
 	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e\x12\x18\n" +
-	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\xe0\f\n" +
+	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\xcf\x0e\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
-	"ListQueues\x12).flytebinary.insight.v1.ListQueuesRequest\x1a*.flytebinary.insight.v1.ListQueuesResponse\"\x03\x90\x02\x01\x12w\n" +
+	"ListQueues\x12).flytebinary.insight.v1.ListQueuesRequest\x1a*.flytebinary.insight.v1.ListQueuesResponse\"\x03\x90\x02\x01\x12q\n" +
+	"\rGetClusterUse\x12,.flytebinary.insight.v1.GetClusterUseRequest\x1a-.flytebinary.insight.v1.GetClusterUseResponse\"\x03\x90\x02\x01\x12z\n" +
+	"\x10ListClusterWaits\x12/.flytebinary.insight.v1.ListClusterWaitsRequest\x1a0.flytebinary.insight.v1.ListClusterWaitsResponse\"\x03\x90\x02\x01\x12w\n" +
 	"\x0fPreviewRecovery\x12..flytebinary.insight.v1.PreviewRecoveryRequest\x1a/.flytebinary.insight.v1.PreviewRecoveryResponse\"\x03\x90\x02\x01\x12z\n" +
 	"\x10PreviewRetention\x12/.flytebinary.insight.v1.PreviewRetentionRequest\x1a0.flytebinary.insight.v1.PreviewRetentionResponse\"\x03\x90\x02\x01\x12t\n" +
 	"\x0fWatchRunActions\x12..flytebinary.insight.v1.WatchRunActionsRequest\x1a/.flytebinary.insight.v1.WatchRunActionsResponse0\x01\x12w\n" +
@@ -1235,7 +1717,7 @@ func file_flytebinary_insight_v1_insight_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_insight_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_flytebinary_insight_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(WaitCause)(0),                    // 0: flytebinary.insight.v1.WaitCause
 	(*ExplainActionRequest)(nil),      // 1: flytebinary.insight.v1.ExplainActionRequest
@@ -1246,91 +1728,110 @@ var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(*ListQueuesRequest)(nil),         // 6: flytebinary.insight.v1.ListQueuesRequest
 	(*ListQueuesResponse)(nil),        // 7: flytebinary.insight.v1.ListQueuesResponse
 	(*Queue)(nil),                     // 8: flytebinary.insight.v1.Queue
-	(*PreviewRecoveryRequest)(nil),    // 9: flytebinary.insight.v1.PreviewRecoveryRequest
-	(*PreviewRecoveryResponse)(nil),   // 10: flytebinary.insight.v1.PreviewRecoveryResponse
-	(*PlannedAction)(nil),             // 11: flytebinary.insight.v1.PlannedAction
-	(*PreviewRetentionRequest)(nil),   // 12: flytebinary.insight.v1.PreviewRetentionRequest
-	(*PreviewRetentionResponse)(nil),  // 13: flytebinary.insight.v1.PreviewRetentionResponse
-	(*ExpiredRun)(nil),                // 14: flytebinary.insight.v1.ExpiredRun
-	(*common.ActionIdentifier)(nil),   // 15: flyteidl2.common.ActionIdentifier
-	(common.ActionPhase)(0),           // 16: flyteidl2.common.ActionPhase
-	(*timestamppb.Timestamp)(nil),     // 17: google.protobuf.Timestamp
-	(core.CatalogCacheStatus)(0),      // 18: flyteidl2.core.CatalogCacheStatus
-	(*common.RunIdentifier)(nil),      // 19: flyteidl2.common.RunIdentifier
-	(workflow.RunSource)(0),           // 20: flyteidl2.workflow.RunSource
-	(*WatchRunActionsRequest)(nil),    // 21: flytebinary.insight.v1.WatchRunActionsRequest
-	(*ListTransitionsRequest)(nil),    // 22: flytebinary.insight.v1.ListTransitionsRequest
-	(*ListErrorsRequest)(nil),         // 23: flytebinary.insight.v1.ListErrorsRequest
-	(*ListDataFlowRequest)(nil),       // 24: flytebinary.insight.v1.ListDataFlowRequest
-	(*ListPausedActionsRequest)(nil),  // 25: flytebinary.insight.v1.ListPausedActionsRequest
-	(*GetTaskHistoryRequest)(nil),     // 26: flytebinary.insight.v1.GetTaskHistoryRequest
-	(*GetActivityRequest)(nil),        // 27: flytebinary.insight.v1.GetActivityRequest
-	(*GetAttemptUsageRequest)(nil),    // 28: flytebinary.insight.v1.GetAttemptUsageRequest
-	(*SuggestResourcesRequest)(nil),   // 29: flytebinary.insight.v1.SuggestResourcesRequest
-	(*SearchRequest)(nil),             // 30: flytebinary.insight.v1.SearchRequest
-	(*WatchRunActionsResponse)(nil),   // 31: flytebinary.insight.v1.WatchRunActionsResponse
-	(*ListTransitionsResponse)(nil),   // 32: flytebinary.insight.v1.ListTransitionsResponse
-	(*ListErrorsResponse)(nil),        // 33: flytebinary.insight.v1.ListErrorsResponse
-	(*ListDataFlowResponse)(nil),      // 34: flytebinary.insight.v1.ListDataFlowResponse
-	(*ListPausedActionsResponse)(nil), // 35: flytebinary.insight.v1.ListPausedActionsResponse
-	(*GetTaskHistoryResponse)(nil),    // 36: flytebinary.insight.v1.GetTaskHistoryResponse
-	(*GetActivityResponse)(nil),       // 37: flytebinary.insight.v1.GetActivityResponse
-	(*GetAttemptUsageResponse)(nil),   // 38: flytebinary.insight.v1.GetAttemptUsageResponse
-	(*SuggestResourcesResponse)(nil),  // 39: flytebinary.insight.v1.SuggestResourcesResponse
-	(*SearchResponse)(nil),            // 40: flytebinary.insight.v1.SearchResponse
+	(*GetClusterUseRequest)(nil),      // 9: flytebinary.insight.v1.GetClusterUseRequest
+	(*GetClusterUseResponse)(nil),     // 10: flytebinary.insight.v1.GetClusterUseResponse
+	(*ClusterUse)(nil),                // 11: flytebinary.insight.v1.ClusterUse
+	(*ListClusterWaitsRequest)(nil),   // 12: flytebinary.insight.v1.ListClusterWaitsRequest
+	(*ListClusterWaitsResponse)(nil),  // 13: flytebinary.insight.v1.ListClusterWaitsResponse
+	(*ClusterWait)(nil),               // 14: flytebinary.insight.v1.ClusterWait
+	(*PreviewRecoveryRequest)(nil),    // 15: flytebinary.insight.v1.PreviewRecoveryRequest
+	(*PreviewRecoveryResponse)(nil),   // 16: flytebinary.insight.v1.PreviewRecoveryResponse
+	(*PlannedAction)(nil),             // 17: flytebinary.insight.v1.PlannedAction
+	(*PreviewRetentionRequest)(nil),   // 18: flytebinary.insight.v1.PreviewRetentionRequest
+	(*PreviewRetentionResponse)(nil),  // 19: flytebinary.insight.v1.PreviewRetentionResponse
+	(*ExpiredRun)(nil),                // 20: flytebinary.insight.v1.ExpiredRun
+	nil,                               // 21: flytebinary.insight.v1.ClusterUse.AskedEntry
+	nil,                               // 22: flytebinary.insight.v1.ClusterWait.AskedEntry
+	(*common.ActionIdentifier)(nil),   // 23: flyteidl2.common.ActionIdentifier
+	(common.ActionPhase)(0),           // 24: flyteidl2.common.ActionPhase
+	(*timestamppb.Timestamp)(nil),     // 25: google.protobuf.Timestamp
+	(core.CatalogCacheStatus)(0),      // 26: flyteidl2.core.CatalogCacheStatus
+	(*common.RunIdentifier)(nil),      // 27: flyteidl2.common.RunIdentifier
+	(workflow.RunSource)(0),           // 28: flyteidl2.workflow.RunSource
+	(*WatchRunActionsRequest)(nil),    // 29: flytebinary.insight.v1.WatchRunActionsRequest
+	(*ListTransitionsRequest)(nil),    // 30: flytebinary.insight.v1.ListTransitionsRequest
+	(*ListErrorsRequest)(nil),         // 31: flytebinary.insight.v1.ListErrorsRequest
+	(*ListDataFlowRequest)(nil),       // 32: flytebinary.insight.v1.ListDataFlowRequest
+	(*ListPausedActionsRequest)(nil),  // 33: flytebinary.insight.v1.ListPausedActionsRequest
+	(*GetTaskHistoryRequest)(nil),     // 34: flytebinary.insight.v1.GetTaskHistoryRequest
+	(*GetActivityRequest)(nil),        // 35: flytebinary.insight.v1.GetActivityRequest
+	(*GetAttemptUsageRequest)(nil),    // 36: flytebinary.insight.v1.GetAttemptUsageRequest
+	(*SuggestResourcesRequest)(nil),   // 37: flytebinary.insight.v1.SuggestResourcesRequest
+	(*SearchRequest)(nil),             // 38: flytebinary.insight.v1.SearchRequest
+	(*WatchRunActionsResponse)(nil),   // 39: flytebinary.insight.v1.WatchRunActionsResponse
+	(*ListTransitionsResponse)(nil),   // 40: flytebinary.insight.v1.ListTransitionsResponse
+	(*ListErrorsResponse)(nil),        // 41: flytebinary.insight.v1.ListErrorsResponse
+	(*ListDataFlowResponse)(nil),      // 42: flytebinary.insight.v1.ListDataFlowResponse
+	(*ListPausedActionsResponse)(nil), // 43: flytebinary.insight.v1.ListPausedActionsResponse
+	(*GetTaskHistoryResponse)(nil),    // 44: flytebinary.insight.v1.GetTaskHistoryResponse
+	(*GetActivityResponse)(nil),       // 45: flytebinary.insight.v1.GetActivityResponse
+	(*GetAttemptUsageResponse)(nil),   // 46: flytebinary.insight.v1.GetAttemptUsageResponse
+	(*SuggestResourcesResponse)(nil),  // 47: flytebinary.insight.v1.SuggestResourcesResponse
+	(*SearchResponse)(nil),            // 48: flytebinary.insight.v1.SearchResponse
 }
 var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
-	15, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	16, // 1: flytebinary.insight.v1.ExplainActionResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	23, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	24, // 1: flytebinary.insight.v1.ExplainActionResponse.phase:type_name -> flyteidl2.common.ActionPhase
 	4,  // 2: flytebinary.insight.v1.ExplainActionResponse.wait:type_name -> flytebinary.insight.v1.Wait
 	5,  // 3: flytebinary.insight.v1.ExplainActionResponse.cache:type_name -> flytebinary.insight.v1.CacheOutcome
 	3,  // 4: flytebinary.insight.v1.ExplainActionResponse.placement:type_name -> flytebinary.insight.v1.Placement
 	0,  // 5: flytebinary.insight.v1.Wait.cause:type_name -> flytebinary.insight.v1.WaitCause
-	17, // 6: flytebinary.insight.v1.Wait.since:type_name -> google.protobuf.Timestamp
-	15, // 7: flytebinary.insight.v1.Wait.behind:type_name -> flyteidl2.common.ActionIdentifier
-	18, // 8: flytebinary.insight.v1.CacheOutcome.status:type_name -> flyteidl2.core.CatalogCacheStatus
+	25, // 6: flytebinary.insight.v1.Wait.since:type_name -> google.protobuf.Timestamp
+	23, // 7: flytebinary.insight.v1.Wait.behind:type_name -> flyteidl2.common.ActionIdentifier
+	26, // 8: flytebinary.insight.v1.CacheOutcome.status:type_name -> flyteidl2.core.CatalogCacheStatus
 	8,  // 9: flytebinary.insight.v1.ListQueuesResponse.queues:type_name -> flytebinary.insight.v1.Queue
-	17, // 10: flytebinary.insight.v1.Queue.oldest_waiting:type_name -> google.protobuf.Timestamp
-	19, // 11: flytebinary.insight.v1.PreviewRecoveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	11, // 12: flytebinary.insight.v1.PreviewRecoveryResponse.actions:type_name -> flytebinary.insight.v1.PlannedAction
-	16, // 13: flytebinary.insight.v1.PlannedAction.phase:type_name -> flyteidl2.common.ActionPhase
-	14, // 14: flytebinary.insight.v1.PreviewRetentionResponse.runs:type_name -> flytebinary.insight.v1.ExpiredRun
-	19, // 15: flytebinary.insight.v1.ExpiredRun.run_id:type_name -> flyteidl2.common.RunIdentifier
-	17, // 16: flytebinary.insight.v1.ExpiredRun.ended_at:type_name -> google.protobuf.Timestamp
-	20, // 17: flytebinary.insight.v1.ExpiredRun.run_source:type_name -> flyteidl2.workflow.RunSource
-	1,  // 18: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
-	6,  // 19: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
-	9,  // 20: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
-	12, // 21: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
-	21, // 22: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
-	22, // 23: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
-	23, // 24: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
-	24, // 25: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
-	25, // 26: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
-	26, // 27: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
-	27, // 28: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
-	28, // 29: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
-	29, // 30: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
-	30, // 31: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
-	2,  // 32: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
-	7,  // 33: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
-	10, // 34: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
-	13, // 35: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
-	31, // 36: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
-	32, // 37: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
-	33, // 38: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
-	34, // 39: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
-	35, // 40: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
-	36, // 41: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
-	37, // 42: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
-	38, // 43: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
-	39, // 44: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
-	40, // 45: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
-	32, // [32:46] is the sub-list for method output_type
-	18, // [18:32] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	25, // 10: flytebinary.insight.v1.Queue.oldest_waiting:type_name -> google.protobuf.Timestamp
+	11, // 11: flytebinary.insight.v1.GetClusterUseResponse.projects:type_name -> flytebinary.insight.v1.ClusterUse
+	11, // 12: flytebinary.insight.v1.GetClusterUseResponse.runs:type_name -> flytebinary.insight.v1.ClusterUse
+	21, // 13: flytebinary.insight.v1.ClusterUse.asked:type_name -> flytebinary.insight.v1.ClusterUse.AskedEntry
+	14, // 14: flytebinary.insight.v1.ListClusterWaitsResponse.waits:type_name -> flytebinary.insight.v1.ClusterWait
+	23, // 15: flytebinary.insight.v1.ClusterWait.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	25, // 16: flytebinary.insight.v1.ClusterWait.created_at:type_name -> google.protobuf.Timestamp
+	22, // 17: flytebinary.insight.v1.ClusterWait.asked:type_name -> flytebinary.insight.v1.ClusterWait.AskedEntry
+	27, // 18: flytebinary.insight.v1.PreviewRecoveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	17, // 19: flytebinary.insight.v1.PreviewRecoveryResponse.actions:type_name -> flytebinary.insight.v1.PlannedAction
+	24, // 20: flytebinary.insight.v1.PlannedAction.phase:type_name -> flyteidl2.common.ActionPhase
+	20, // 21: flytebinary.insight.v1.PreviewRetentionResponse.runs:type_name -> flytebinary.insight.v1.ExpiredRun
+	27, // 22: flytebinary.insight.v1.ExpiredRun.run_id:type_name -> flyteidl2.common.RunIdentifier
+	25, // 23: flytebinary.insight.v1.ExpiredRun.ended_at:type_name -> google.protobuf.Timestamp
+	28, // 24: flytebinary.insight.v1.ExpiredRun.run_source:type_name -> flyteidl2.workflow.RunSource
+	1,  // 25: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
+	6,  // 26: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
+	9,  // 27: flytebinary.insight.v1.InsightService.GetClusterUse:input_type -> flytebinary.insight.v1.GetClusterUseRequest
+	12, // 28: flytebinary.insight.v1.InsightService.ListClusterWaits:input_type -> flytebinary.insight.v1.ListClusterWaitsRequest
+	15, // 29: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
+	18, // 30: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
+	29, // 31: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
+	30, // 32: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
+	31, // 33: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
+	32, // 34: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
+	33, // 35: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
+	34, // 36: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
+	35, // 37: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
+	36, // 38: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
+	37, // 39: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
+	38, // 40: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
+	2,  // 41: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
+	7,  // 42: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
+	10, // 43: flytebinary.insight.v1.InsightService.GetClusterUse:output_type -> flytebinary.insight.v1.GetClusterUseResponse
+	13, // 44: flytebinary.insight.v1.InsightService.ListClusterWaits:output_type -> flytebinary.insight.v1.ListClusterWaitsResponse
+	16, // 45: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
+	19, // 46: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
+	39, // 47: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
+	40, // 48: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
+	41, // 49: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
+	42, // 50: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
+	43, // 51: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
+	44, // 52: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
+	45, // 53: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
+	46, // 54: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
+	47, // 55: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
+	48, // 56: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
+	41, // [41:57] is the sub-list for method output_type
+	25, // [25:41] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_insight_proto_init() }
@@ -1347,7 +1848,7 @@ func file_flytebinary_insight_v1_insight_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_insight_proto_rawDesc), len(file_flytebinary_insight_v1_insight_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   14,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

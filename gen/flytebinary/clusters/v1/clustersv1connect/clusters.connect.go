@@ -40,6 +40,12 @@ const (
 	// ClusterRegistryServiceListClustersProcedure is the fully-qualified name of the
 	// ClusterRegistryService's ListClusters RPC.
 	ClusterRegistryServiceListClustersProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/ListClusters"
+	// ClusterRegistryServiceGetClusterProcedure is the fully-qualified name of the
+	// ClusterRegistryService's GetCluster RPC.
+	ClusterRegistryServiceGetClusterProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/GetCluster"
+	// ClusterRegistryServiceListClusterEventsProcedure is the fully-qualified name of the
+	// ClusterRegistryService's ListClusterEvents RPC.
+	ClusterRegistryServiceListClusterEventsProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/ListClusterEvents"
 	// ClusterRegistryServiceIssueCredentialProcedure is the fully-qualified name of the
 	// ClusterRegistryService's IssueCredential RPC.
 	ClusterRegistryServiceIssueCredentialProcedure = "/flytebinary.clusters.v1.ClusterRegistryService/IssueCredential"
@@ -70,6 +76,10 @@ type ClusterRegistryServiceClient interface {
 	AddCluster(context.Context, *v1.AddClusterRequest) (*v1.AddClusterResponse, error)
 	// ListClusters returns the registered clusters in alphabetical order, a page at a time.
 	ListClusters(context.Context, *v1.ListClustersRequest) (*v1.ListClustersResponse, error)
+	// GetCluster returns a registered cluster.
+	GetCluster(context.Context, *v1.GetClusterRequest) (*v1.GetClusterResponse, error)
+	// ListClusterEvents returns what happened to a cluster, latest first, a page at a time. The latest 200 are kept of each.
+	ListClusterEvents(context.Context, *v1.ListClusterEventsRequest) (*v1.ListClusterEventsResponse, error)
 	// IssueCredential makes one more credential of a cluster. The others stay valid, so that a controller can change to the new one without
 	// a pause.
 	IssueCredential(context.Context, *v1.IssueCredentialRequest) (*v1.IssueCredentialResponse, error)
@@ -111,6 +121,20 @@ func NewClusterRegistryServiceClient(httpClient connect.HTTPClient, baseURL stri
 			httpClient,
 			baseURL+ClusterRegistryServiceListClustersProcedure,
 			connect.WithSchema(clusterRegistryServiceMethods.ByName("ListClusters")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getCluster: connect.NewClient[v1.GetClusterRequest, v1.GetClusterResponse](
+			httpClient,
+			baseURL+ClusterRegistryServiceGetClusterProcedure,
+			connect.WithSchema(clusterRegistryServiceMethods.ByName("GetCluster")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listClusterEvents: connect.NewClient[v1.ListClusterEventsRequest, v1.ListClusterEventsResponse](
+			httpClient,
+			baseURL+ClusterRegistryServiceListClusterEventsProcedure,
+			connect.WithSchema(clusterRegistryServiceMethods.ByName("ListClusterEvents")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -161,15 +185,17 @@ func NewClusterRegistryServiceClient(httpClient connect.HTTPClient, baseURL stri
 
 // clusterRegistryServiceClient implements ClusterRegistryServiceClient.
 type clusterRegistryServiceClient struct {
-	addCluster       *connect.Client[v1.AddClusterRequest, v1.AddClusterResponse]
-	listClusters     *connect.Client[v1.ListClustersRequest, v1.ListClustersResponse]
-	issueCredential  *connect.Client[v1.IssueCredentialRequest, v1.IssueCredentialResponse]
-	revokeCredential *connect.Client[v1.RevokeCredentialRequest, v1.RevokeCredentialResponse]
-	updateCluster    *connect.Client[v1.UpdateClusterRequest, v1.UpdateClusterResponse]
-	cordonCluster    *connect.Client[v1.CordonClusterRequest, v1.CordonClusterResponse]
-	uncordonCluster  *connect.Client[v1.UncordonClusterRequest, v1.UncordonClusterResponse]
-	drainCluster     *connect.Client[v1.DrainClusterRequest, v1.DrainClusterResponse]
-	removeCluster    *connect.Client[v1.RemoveClusterRequest, v1.RemoveClusterResponse]
+	addCluster        *connect.Client[v1.AddClusterRequest, v1.AddClusterResponse]
+	listClusters      *connect.Client[v1.ListClustersRequest, v1.ListClustersResponse]
+	getCluster        *connect.Client[v1.GetClusterRequest, v1.GetClusterResponse]
+	listClusterEvents *connect.Client[v1.ListClusterEventsRequest, v1.ListClusterEventsResponse]
+	issueCredential   *connect.Client[v1.IssueCredentialRequest, v1.IssueCredentialResponse]
+	revokeCredential  *connect.Client[v1.RevokeCredentialRequest, v1.RevokeCredentialResponse]
+	updateCluster     *connect.Client[v1.UpdateClusterRequest, v1.UpdateClusterResponse]
+	cordonCluster     *connect.Client[v1.CordonClusterRequest, v1.CordonClusterResponse]
+	uncordonCluster   *connect.Client[v1.UncordonClusterRequest, v1.UncordonClusterResponse]
+	drainCluster      *connect.Client[v1.DrainClusterRequest, v1.DrainClusterResponse]
+	removeCluster     *connect.Client[v1.RemoveClusterRequest, v1.RemoveClusterResponse]
 }
 
 // AddCluster calls flytebinary.clusters.v1.ClusterRegistryService.AddCluster.
@@ -184,6 +210,24 @@ func (c *clusterRegistryServiceClient) AddCluster(ctx context.Context, req *v1.A
 // ListClusters calls flytebinary.clusters.v1.ClusterRegistryService.ListClusters.
 func (c *clusterRegistryServiceClient) ListClusters(ctx context.Context, req *v1.ListClustersRequest) (*v1.ListClustersResponse, error) {
 	response, err := c.listClusters.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetCluster calls flytebinary.clusters.v1.ClusterRegistryService.GetCluster.
+func (c *clusterRegistryServiceClient) GetCluster(ctx context.Context, req *v1.GetClusterRequest) (*v1.GetClusterResponse, error) {
+	response, err := c.getCluster.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListClusterEvents calls flytebinary.clusters.v1.ClusterRegistryService.ListClusterEvents.
+func (c *clusterRegistryServiceClient) ListClusterEvents(ctx context.Context, req *v1.ListClusterEventsRequest) (*v1.ListClusterEventsResponse, error) {
+	response, err := c.listClusterEvents.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -260,6 +304,10 @@ type ClusterRegistryServiceHandler interface {
 	AddCluster(context.Context, *v1.AddClusterRequest) (*v1.AddClusterResponse, error)
 	// ListClusters returns the registered clusters in alphabetical order, a page at a time.
 	ListClusters(context.Context, *v1.ListClustersRequest) (*v1.ListClustersResponse, error)
+	// GetCluster returns a registered cluster.
+	GetCluster(context.Context, *v1.GetClusterRequest) (*v1.GetClusterResponse, error)
+	// ListClusterEvents returns what happened to a cluster, latest first, a page at a time. The latest 200 are kept of each.
+	ListClusterEvents(context.Context, *v1.ListClusterEventsRequest) (*v1.ListClusterEventsResponse, error)
 	// IssueCredential makes one more credential of a cluster. The others stay valid, so that a controller can change to the new one without
 	// a pause.
 	IssueCredential(context.Context, *v1.IssueCredentialRequest) (*v1.IssueCredentialResponse, error)
@@ -296,6 +344,20 @@ func NewClusterRegistryServiceHandler(svc ClusterRegistryServiceHandler, opts ..
 		ClusterRegistryServiceListClustersProcedure,
 		svc.ListClusters,
 		connect.WithSchema(clusterRegistryServiceMethods.ByName("ListClusters")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterRegistryServiceGetClusterHandler := connect.NewUnaryHandlerSimple(
+		ClusterRegistryServiceGetClusterProcedure,
+		svc.GetCluster,
+		connect.WithSchema(clusterRegistryServiceMethods.ByName("GetCluster")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	clusterRegistryServiceListClusterEventsHandler := connect.NewUnaryHandlerSimple(
+		ClusterRegistryServiceListClusterEventsProcedure,
+		svc.ListClusterEvents,
+		connect.WithSchema(clusterRegistryServiceMethods.ByName("ListClusterEvents")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -347,6 +409,10 @@ func NewClusterRegistryServiceHandler(svc ClusterRegistryServiceHandler, opts ..
 			clusterRegistryServiceAddClusterHandler.ServeHTTP(w, r)
 		case ClusterRegistryServiceListClustersProcedure:
 			clusterRegistryServiceListClustersHandler.ServeHTTP(w, r)
+		case ClusterRegistryServiceGetClusterProcedure:
+			clusterRegistryServiceGetClusterHandler.ServeHTTP(w, r)
+		case ClusterRegistryServiceListClusterEventsProcedure:
+			clusterRegistryServiceListClusterEventsHandler.ServeHTTP(w, r)
 		case ClusterRegistryServiceIssueCredentialProcedure:
 			clusterRegistryServiceIssueCredentialHandler.ServeHTTP(w, r)
 		case ClusterRegistryServiceRevokeCredentialProcedure:
@@ -376,6 +442,14 @@ func (UnimplementedClusterRegistryServiceHandler) AddCluster(context.Context, *v
 
 func (UnimplementedClusterRegistryServiceHandler) ListClusters(context.Context, *v1.ListClustersRequest) (*v1.ListClustersResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.clusters.v1.ClusterRegistryService.ListClusters is not implemented"))
+}
+
+func (UnimplementedClusterRegistryServiceHandler) GetCluster(context.Context, *v1.GetClusterRequest) (*v1.GetClusterResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.clusters.v1.ClusterRegistryService.GetCluster is not implemented"))
+}
+
+func (UnimplementedClusterRegistryServiceHandler) ListClusterEvents(context.Context, *v1.ListClusterEventsRequest) (*v1.ListClusterEventsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.clusters.v1.ClusterRegistryService.ListClusterEvents is not implemented"))
 }
 
 func (UnimplementedClusterRegistryServiceHandler) IssueCredential(context.Context, *v1.IssueCredentialRequest) (*v1.IssueCredentialResponse, error) {

@@ -42,6 +42,12 @@ const (
 	// InsightServiceListQueuesProcedure is the fully-qualified name of the InsightService's ListQueues
 	// RPC.
 	InsightServiceListQueuesProcedure = "/flytebinary.insight.v1.InsightService/ListQueues"
+	// InsightServiceGetClusterUseProcedure is the fully-qualified name of the InsightService's
+	// GetClusterUse RPC.
+	InsightServiceGetClusterUseProcedure = "/flytebinary.insight.v1.InsightService/GetClusterUse"
+	// InsightServiceListClusterWaitsProcedure is the fully-qualified name of the InsightService's
+	// ListClusterWaits RPC.
+	InsightServiceListClusterWaitsProcedure = "/flytebinary.insight.v1.InsightService/ListClusterWaits"
 	// InsightServicePreviewRecoveryProcedure is the fully-qualified name of the InsightService's
 	// PreviewRecovery RPC.
 	InsightServicePreviewRecoveryProcedure = "/flytebinary.insight.v1.InsightService/PreviewRecovery"
@@ -85,6 +91,11 @@ type InsightServiceClient interface {
 	ExplainAction(context.Context, *v1.ExplainActionRequest) (*v1.ExplainActionResponse, error)
 	// ListQueues lists the queues of this installation with their limits and how full they are.
 	ListQueues(context.Context, *v1.ListQueuesRequest) (*v1.ListQueuesResponse, error)
+	// GetClusterUse says which projects and runs have the most on a cluster. It has those that the caller may see.
+	GetClusterUse(context.Context, *v1.GetClusterUseRequest) (*v1.GetClusterUseResponse, error)
+	// ListClusterWaits lists what waits for a cluster and for which resource, a page at a time: actions that no cluster has got yet and
+	// this one could run, oldest first, then those that wait there. It has those that the caller may see.
+	ListClusterWaits(context.Context, *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error)
 	// PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
@@ -133,6 +144,20 @@ func NewInsightServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+InsightServiceListQueuesProcedure,
 			connect.WithSchema(insightServiceMethods.ByName("ListQueues")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getClusterUse: connect.NewClient[v1.GetClusterUseRequest, v1.GetClusterUseResponse](
+			httpClient,
+			baseURL+InsightServiceGetClusterUseProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("GetClusterUse")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listClusterWaits: connect.NewClient[v1.ListClusterWaitsRequest, v1.ListClusterWaitsResponse](
+			httpClient,
+			baseURL+InsightServiceListClusterWaitsProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("ListClusterWaits")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -226,6 +251,8 @@ func NewInsightServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 type insightServiceClient struct {
 	explainAction     *connect.Client[v1.ExplainActionRequest, v1.ExplainActionResponse]
 	listQueues        *connect.Client[v1.ListQueuesRequest, v1.ListQueuesResponse]
+	getClusterUse     *connect.Client[v1.GetClusterUseRequest, v1.GetClusterUseResponse]
+	listClusterWaits  *connect.Client[v1.ListClusterWaitsRequest, v1.ListClusterWaitsResponse]
 	previewRecovery   *connect.Client[v1.PreviewRecoveryRequest, v1.PreviewRecoveryResponse]
 	previewRetention  *connect.Client[v1.PreviewRetentionRequest, v1.PreviewRetentionResponse]
 	watchRunActions   *connect.Client[v1.WatchRunActionsRequest, v1.WatchRunActionsResponse]
@@ -252,6 +279,24 @@ func (c *insightServiceClient) ExplainAction(ctx context.Context, req *v1.Explai
 // ListQueues calls flytebinary.insight.v1.InsightService.ListQueues.
 func (c *insightServiceClient) ListQueues(ctx context.Context, req *v1.ListQueuesRequest) (*v1.ListQueuesResponse, error) {
 	response, err := c.listQueues.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetClusterUse calls flytebinary.insight.v1.InsightService.GetClusterUse.
+func (c *insightServiceClient) GetClusterUse(ctx context.Context, req *v1.GetClusterUseRequest) (*v1.GetClusterUseResponse, error) {
+	response, err := c.getClusterUse.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListClusterWaits calls flytebinary.insight.v1.InsightService.ListClusterWaits.
+func (c *insightServiceClient) ListClusterWaits(ctx context.Context, req *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error) {
+	response, err := c.listClusterWaits.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -368,6 +413,11 @@ type InsightServiceHandler interface {
 	ExplainAction(context.Context, *v1.ExplainActionRequest) (*v1.ExplainActionResponse, error)
 	// ListQueues lists the queues of this installation with their limits and how full they are.
 	ListQueues(context.Context, *v1.ListQueuesRequest) (*v1.ListQueuesResponse, error)
+	// GetClusterUse says which projects and runs have the most on a cluster. It has those that the caller may see.
+	GetClusterUse(context.Context, *v1.GetClusterUseRequest) (*v1.GetClusterUseResponse, error)
+	// ListClusterWaits lists what waits for a cluster and for which resource, a page at a time: actions that no cluster has got yet and
+	// this one could run, oldest first, then those that wait there. It has those that the caller may see.
+	ListClusterWaits(context.Context, *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error)
 	// PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
@@ -412,6 +462,20 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 		InsightServiceListQueuesProcedure,
 		svc.ListQueues,
 		connect.WithSchema(insightServiceMethods.ByName("ListQueues")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceGetClusterUseHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceGetClusterUseProcedure,
+		svc.GetClusterUse,
+		connect.WithSchema(insightServiceMethods.ByName("GetClusterUse")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceListClusterWaitsHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceListClusterWaitsProcedure,
+		svc.ListClusterWaits,
+		connect.WithSchema(insightServiceMethods.ByName("ListClusterWaits")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -504,6 +568,10 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 			insightServiceExplainActionHandler.ServeHTTP(w, r)
 		case InsightServiceListQueuesProcedure:
 			insightServiceListQueuesHandler.ServeHTTP(w, r)
+		case InsightServiceGetClusterUseProcedure:
+			insightServiceGetClusterUseHandler.ServeHTTP(w, r)
+		case InsightServiceListClusterWaitsProcedure:
+			insightServiceListClusterWaitsHandler.ServeHTTP(w, r)
 		case InsightServicePreviewRecoveryProcedure:
 			insightServicePreviewRecoveryHandler.ServeHTTP(w, r)
 		case InsightServicePreviewRetentionProcedure:
@@ -543,6 +611,14 @@ func (UnimplementedInsightServiceHandler) ExplainAction(context.Context, *v1.Exp
 
 func (UnimplementedInsightServiceHandler) ListQueues(context.Context, *v1.ListQueuesRequest) (*v1.ListQueuesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListQueues is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) GetClusterUse(context.Context, *v1.GetClusterUseRequest) (*v1.GetClusterUseResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.GetClusterUse is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) ListClusterWaits(context.Context, *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListClusterWaits is not implemented"))
 }
 
 func (UnimplementedInsightServiceHandler) PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error) {

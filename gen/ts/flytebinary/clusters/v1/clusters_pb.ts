@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/clusters/v1/clusters.proto.
  */
 export const file_flytebinary_clusters_v1_clusters: GenFile = /*@__PURE__*/
-  fileDesc("CiZmbHl0ZWJpbmFyeS9jbHVzdGVycy92MS9jbHVzdGVycy5wcm90bxIXZmx5dGViaW5hcnkuY2x1c3RlcnMudjEizwkKB0NsdXN0ZXISDAoEbmFtZRgBIAEoCRISCgpjcmVhdGVkX2J5GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKC2NyZWRlbnRpYWxzGAQgAygLMiMuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ3JlZGVudGlhbBI0CgVzdGF0ZRgFIAEoDjIlLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXJTdGF0ZRI2CgZoZWFsdGgYBiABKA4yJi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVySGVhbHRoEg4KBndlaWdodBgHIAEoDRINCgVwb29scxgIIAMoCRI8CgZsYWJlbHMYCSADKAsyLC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkxhYmVsc0VudHJ5Eg8KB3ZlcnNpb24YCiABKAkSEwoLY29udHJvbGxlcnMYCyABKA0SMAoMY29ubmVjdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdwbHVnaW5zGA4gAygJEhIKCnRhc2tfdHlwZXMYDyADKAkSFAoMYWNjZWxlcmF0b3JzGBAgAygJEkAKCGNhcGFjaXR5GBEgAygLMi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5DYXBhY2l0eUVudHJ5EjgKBGZyZWUYEiADKAsyKi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkZyZWVFbnRyeRI+CgdsYXJnZXN0GBMgAygLMi0uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5MYXJnZXN0RW50cnkSEAoIc3RhdGVfYnkYFCABKAkSLAoIc3RhdGVfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN0YXRlX25vdGUYFiABKAkSLwoLZHJhaW5fdW50aWwYFyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKBHdvcmsYGCABKAsyJC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyV29yaxJHCgxnaXZlbl9sYWJlbHMYGSADKAsyMS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkdpdmVuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaKwoJRnJlZUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLgoMTGFyZ2VzdEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaMgoQR2l2ZW5MYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpYBCgtDbHVzdGVyV29yaxIPCgdhY3Rpb25zGAEgASgNEg8KB3BlbmRpbmcYAiABKA0SDgoGcXVldWVkGAMgASgNEg8KB3dvcmtlcnMYBCABKA0SDAoEYXBwcxgFIAEoDRI2Cghwcm9qZWN0cxgGIAMoCzIkLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlByb2plY3RXb3JrIi8KC1Byb2plY3RXb3JrEg8KB3Byb2plY3QYASABKAkSDwoHYWN0aW9ucxgCIAEoDSLMAQoKQ3JlZGVudGlhbBIKCgJpZBgBIAEoCRIMCgRoaW50GAIgASgJEhIKCmNyZWF0ZWRfYnkYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIsChFBZGRDbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCAiVwoSQWRkQ2x1c3RlclJlc3BvbnNlEjEKB2NsdXN0ZXIYASABKAsyIC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyEg4KBnNlY3JldBgCIAEoCSI9ChNMaXN0Q2x1c3RlcnNSZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjoBxINCgV0b2tlbhgCIAEoCSJZChRMaXN0Q2x1c3RlcnNSZXNwb25zZRIyCghjbHVzdGVycxgBIAMoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXISDQoFdG9rZW4YAiABKAkiNAoWSXNzdWVDcmVkZW50aWFsUmVxdWVzdBIaCgdjbHVzdGVyGAEgASgJQgm6SAZyBBABGCAiYgoXSXNzdWVDcmVkZW50aWFsUmVzcG9uc2USNwoKY3JlZGVudGlhbBgBIAEoCzIjLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNyZWRlbnRpYWwSDgoGc2VjcmV0GAIgASgJIjAKF1Jldm9rZUNyZWRlbnRpYWxSZXF1ZXN0EhUKAmlkGAEgASgJQgm6SAZyBBABGD8iUwoYUmV2b2tlQ3JlZGVudGlhbFJlc3BvbnNlEjcKCmNyZWRlbnRpYWwYASABKAsyIy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DcmVkZW50aWFsIo0BCgZMYWJlbHMSVAoGdmFsdWVzGAEgAygLMisuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuTGFiZWxzLlZhbHVlc0VudHJ5Qhe6SBSaAREQQCIHcgUQARj9ASoEcgIYPxotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkwKBVBvb2xzEkMKBW5hbWVzGAEgAygJQjS6SDGSAS4QQBgBIihyJhABGD8yIF5bYS16MC05XShbLWEtejAtOS5dKlthLXowLTldKT8kIrkBChRVcGRhdGVDbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCASLwoGbGFiZWxzGAIgASgLMh8uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuTGFiZWxzEh0KBndlaWdodBgDIAEoDUIIukgFKgMY6AdIAIgBARItCgVwb29scxgEIAEoCzIeLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlBvb2xzQgkKB193ZWlnaHQiSgoVVXBkYXRlQ2x1c3RlclJlc3BvbnNlEjEKB2NsdXN0ZXIYASABKAsyIC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyIkcKFENvcmRvbkNsdXN0ZXJSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYIBIWCgRub3RlGAIgASgJQgi6SAVyAxj0AyJKChVDb3Jkb25DbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIiMQoWVW5jb3Jkb25DbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCAiTAoXVW5jb3Jkb25DbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIihAEKE0RyYWluQ2x1c3RlclJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARggEhYKBG5vdGUYAiABKAlCCLpIBXIDGPQDEjwKCGRlYWRsaW5lGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg+6SAyqAQkiBQiAmp4BMgAiSQoURHJhaW5DbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIiPgoUUmVtb3ZlQ2x1c3RlclJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARggEg0KBWZvcmNlGAIgASgIIhcKFVJlbW92ZUNsdXN0ZXJSZXNwb25zZSp+CgxDbHVzdGVyU3RhdGUSHQoZQ0xVU1RFUl9TVEFURV9VTlNQRUNJRklFRBAAEhcKE0NMVVNURVJfU1RBVEVfUkVBRFkQARIaChZDTFVTVEVSX1NUQVRFX0NPUkRPTkVEEAISGgoWQ0xVU1RFUl9TVEFURV9EUkFJTklORxADKmYKDUNsdXN0ZXJIZWFsdGgSHgoaQ0xVU1RFUl9IRUFMVEhfVU5TUEVDSUZJRUQQABIcChhDTFVTVEVSX0hFQUxUSF9DT05ORUNURUQQARIXChNDTFVTVEVSX0hFQUxUSF9BV0FZEAIykwgKFkNsdXN0ZXJSZWdpc3RyeVNlcnZpY2USZQoKQWRkQ2x1c3RlchIqLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkFkZENsdXN0ZXJSZXF1ZXN0GisuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQWRkQ2x1c3RlclJlc3BvbnNlEnAKDExpc3RDbHVzdGVycxIsLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkxpc3RDbHVzdGVyc1JlcXVlc3QaLS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5MaXN0Q2x1c3RlcnNSZXNwb25zZSIDkAIBEnQKD0lzc3VlQ3JlZGVudGlhbBIvLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLklzc3VlQ3JlZGVudGlhbFJlcXVlc3QaMC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5Jc3N1ZUNyZWRlbnRpYWxSZXNwb25zZRJ3ChBSZXZva2VDcmVkZW50aWFsEjAuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuUmV2b2tlQ3JlZGVudGlhbFJlcXVlc3QaMS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZXZva2VDcmVkZW50aWFsUmVzcG9uc2USbgoNVXBkYXRlQ2x1c3RlchItLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlVwZGF0ZUNsdXN0ZXJSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuVXBkYXRlQ2x1c3RlclJlc3BvbnNlEm4KDUNvcmRvbkNsdXN0ZXISLS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5Db3Jkb25DbHVzdGVyUmVxdWVzdBouLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNvcmRvbkNsdXN0ZXJSZXNwb25zZRJ0Cg9VbmNvcmRvbkNsdXN0ZXISLy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5VbmNvcmRvbkNsdXN0ZXJSZXF1ZXN0GjAuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuVW5jb3Jkb25DbHVzdGVyUmVzcG9uc2USawoMRHJhaW5DbHVzdGVyEiwuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuRHJhaW5DbHVzdGVyUmVxdWVzdBotLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkRyYWluQ2x1c3RlclJlc3BvbnNlEm4KDVJlbW92ZUNsdXN0ZXISLS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZW1vdmVDbHVzdGVyUmVxdWVzdBouLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlJlbW92ZUNsdXN0ZXJSZXNwb25zZUJNWktnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2NsdXN0ZXJzL3YxO2NsdXN0ZXJzdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiZmbHl0ZWJpbmFyeS9jbHVzdGVycy92MS9jbHVzdGVycy5wcm90bxIXZmx5dGViaW5hcnkuY2x1c3RlcnMudjEi9QkKB0NsdXN0ZXISDAoEbmFtZRgBIAEoCRISCgpjcmVhdGVkX2J5GAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKC2NyZWRlbnRpYWxzGAQgAygLMiMuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ3JlZGVudGlhbBI0CgVzdGF0ZRgFIAEoDjIlLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXJTdGF0ZRI2CgZoZWFsdGgYBiABKA4yJi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVySGVhbHRoEg4KBndlaWdodBgHIAEoDRINCgVwb29scxgIIAMoCRI8CgZsYWJlbHMYCSADKAsyLC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkxhYmVsc0VudHJ5Eg8KB3ZlcnNpb24YCiABKAkSEwoLY29udHJvbGxlcnMYCyABKA0SMAoMY29ubmVjdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdwbHVnaW5zGA4gAygJEhIKCnRhc2tfdHlwZXMYDyADKAkSFAoMYWNjZWxlcmF0b3JzGBAgAygJEkAKCGNhcGFjaXR5GBEgAygLMi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5DYXBhY2l0eUVudHJ5EjgKBGZyZWUYEiADKAsyKi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkZyZWVFbnRyeRI+CgdsYXJnZXN0GBMgAygLMi0uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3Rlci5MYXJnZXN0RW50cnkSEAoIc3RhdGVfYnkYFCABKAkSLAoIc3RhdGVfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN0YXRlX25vdGUYFiABKAkSLwoLZHJhaW5fdW50aWwYFyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKBHdvcmsYGCABKAsyJC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyV29yaxJHCgxnaXZlbl9sYWJlbHMYGSADKAsyMS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyLkdpdmVuTGFiZWxzRW50cnkSFAoMdmVyc2lvbl9ub3RlGBogASgJEg4KBnBvbGljeRgbIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARorCglGcmVlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARouCgxMYXJnZXN0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARoyChBHaXZlbkxhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiiQEKDENsdXN0ZXJFdmVudBI3CgRraW5kGAEgASgOMikuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3RlckV2ZW50S2luZBImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYAyABKAkSDAoEbm90ZRgEIAEoCSKWAQoLQ2x1c3RlcldvcmsSDwoHYWN0aW9ucxgBIAEoDRIPCgdwZW5kaW5nGAIgASgNEg4KBnF1ZXVlZBgDIAEoDRIPCgd3b3JrZXJzGAQgASgNEgwKBGFwcHMYBSABKA0SNgoIcHJvamVjdHMYBiADKAsyJC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5Qcm9qZWN0V29yayIvCgtQcm9qZWN0V29yaxIPCgdwcm9qZWN0GAEgASgJEg8KB2FjdGlvbnMYAiABKA0izAEKCkNyZWRlbnRpYWwSCgoCaWQYASABKAkSDAoEaGludBgCIAEoCRISCgpjcmVhdGVkX2J5GAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiLAoRQWRkQ2x1c3RlclJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARggIlcKEkFkZENsdXN0ZXJSZXNwb25zZRIxCgdjbHVzdGVyGAEgASgLMiAuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ2x1c3RlchIOCgZzZWNyZXQYAiABKAkiPQoTTGlzdENsdXN0ZXJzUmVxdWVzdBIXCgVsaW1pdBgBIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YAiABKAkiWQoUTGlzdENsdXN0ZXJzUmVzcG9uc2USMgoIY2x1c3RlcnMYASADKAsyIC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyEg0KBXRva2VuGAIgASgJIiwKEUdldENsdXN0ZXJSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYICJHChJHZXRDbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIiZAoYTGlzdENsdXN0ZXJFdmVudHNSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYIBIXCgVsaW1pdBgCIAEoDUIIukgFKgMYyAESFgoFdG9rZW4YAyABKAlCB7pIBHICGBQiYQoZTGlzdENsdXN0ZXJFdmVudHNSZXNwb25zZRI1CgZldmVudHMYASADKAsyJS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyRXZlbnQSDQoFdG9rZW4YAiABKAkiNAoWSXNzdWVDcmVkZW50aWFsUmVxdWVzdBIaCgdjbHVzdGVyGAEgASgJQgm6SAZyBBABGCAiYgoXSXNzdWVDcmVkZW50aWFsUmVzcG9uc2USNwoKY3JlZGVudGlhbBgBIAEoCzIjLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNyZWRlbnRpYWwSDgoGc2VjcmV0GAIgASgJIjAKF1Jldm9rZUNyZWRlbnRpYWxSZXF1ZXN0EhUKAmlkGAEgASgJQgm6SAZyBBABGD8iUwoYUmV2b2tlQ3JlZGVudGlhbFJlc3BvbnNlEjcKCmNyZWRlbnRpYWwYASABKAsyIy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DcmVkZW50aWFsIo0BCgZMYWJlbHMSVAoGdmFsdWVzGAEgAygLMisuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuTGFiZWxzLlZhbHVlc0VudHJ5Qhe6SBSaAREQQCIHcgUQARj9ASoEcgIYPxotCgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkwKBVBvb2xzEkMKBW5hbWVzGAEgAygJQjS6SDGSAS4QQBgBIihyJhABGD8yIF5bYS16MC05XShbLWEtejAtOS5dKlthLXowLTldKT8kIrkBChRVcGRhdGVDbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCASLwoGbGFiZWxzGAIgASgLMh8uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuTGFiZWxzEh0KBndlaWdodBgDIAEoDUIIukgFKgMY6AdIAIgBARItCgVwb29scxgEIAEoCzIeLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlBvb2xzQgkKB193ZWlnaHQiSgoVVXBkYXRlQ2x1c3RlclJlc3BvbnNlEjEKB2NsdXN0ZXIYASABKAsyIC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5DbHVzdGVyIkcKFENvcmRvbkNsdXN0ZXJSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYIBIWCgRub3RlGAIgASgJQgi6SAVyAxj0AyJKChVDb3Jkb25DbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIiMQoWVW5jb3Jkb25DbHVzdGVyUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGCAiTAoXVW5jb3Jkb25DbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIihAEKE0RyYWluQ2x1c3RlclJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARggEhYKBG5vdGUYAiABKAlCCLpIBXIDGPQDEjwKCGRlYWRsaW5lGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg+6SAyqAQkiBQiAmp4BMgAiSQoURHJhaW5DbHVzdGVyUmVzcG9uc2USMQoHY2x1c3RlchgBIAEoCzIgLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNsdXN0ZXIiPgoUUmVtb3ZlQ2x1c3RlclJlcXVlc3QSFwoEbmFtZRgBIAEoCUIJukgGcgQQARggEg0KBWZvcmNlGAIgASgIIhcKFVJlbW92ZUNsdXN0ZXJSZXNwb25zZSq3AgoQQ2x1c3RlckV2ZW50S2luZBIiCh5DTFVTVEVSX0VWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIcChhDTFVTVEVSX0VWRU5UX0tJTkRfQURERUQQARIgChxDTFVTVEVSX0VWRU5UX0tJTkRfQ09OTkVDVEVEEAISHwobQ0xVU1RFUl9FVkVOVF9LSU5EX1JFVFVSTkVEEAMSHgoaQ0xVU1RFUl9FVkVOVF9LSU5EX1ZFUlNJT04QBBIfChtDTFVTVEVSX0VWRU5UX0tJTkRfQ09SRE9ORUQQBRIfChtDTFVTVEVSX0VWRU5UX0tJTkRfRFJBSU5JTkcQBhIcChhDTFVTVEVSX0VWRU5UX0tJTkRfUkVBRFkQBxIeChpDTFVTVEVSX0VWRU5UX0tJTkRfQ0hBTkdFRBAIKn4KDENsdXN0ZXJTdGF0ZRIdChlDTFVTVEVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFwoTQ0xVU1RFUl9TVEFURV9SRUFEWRABEhoKFkNMVVNURVJfU1RBVEVfQ09SRE9ORUQQAhIaChZDTFVTVEVSX1NUQVRFX0RSQUlOSU5HEAMqZgoNQ2x1c3RlckhlYWx0aBIeChpDTFVTVEVSX0hFQUxUSF9VTlNQRUNJRklFRBAAEhwKGENMVVNURVJfSEVBTFRIX0NPTk5FQ1RFRBABEhcKE0NMVVNURVJfSEVBTFRIX0FXQVkQAjKACgoWQ2x1c3RlclJlZ2lzdHJ5U2VydmljZRJlCgpBZGRDbHVzdGVyEiouZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQWRkQ2x1c3RlclJlcXVlc3QaKy5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5BZGRDbHVzdGVyUmVzcG9uc2UScAoMTGlzdENsdXN0ZXJzEiwuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuTGlzdENsdXN0ZXJzUmVxdWVzdBotLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkxpc3RDbHVzdGVyc1Jlc3BvbnNlIgOQAgESagoKR2V0Q2x1c3RlchIqLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkdldENsdXN0ZXJSZXF1ZXN0GisuZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuR2V0Q2x1c3RlclJlc3BvbnNlIgOQAgESfwoRTGlzdENsdXN0ZXJFdmVudHMSMS5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5MaXN0Q2x1c3RlckV2ZW50c1JlcXVlc3QaMi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5MaXN0Q2x1c3RlckV2ZW50c1Jlc3BvbnNlIgOQAgESdAoPSXNzdWVDcmVkZW50aWFsEi8uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuSXNzdWVDcmVkZW50aWFsUmVxdWVzdBowLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLklzc3VlQ3JlZGVudGlhbFJlc3BvbnNlEncKEFJldm9rZUNyZWRlbnRpYWwSMC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5SZXZva2VDcmVkZW50aWFsUmVxdWVzdBoxLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlJldm9rZUNyZWRlbnRpYWxSZXNwb25zZRJuCg1VcGRhdGVDbHVzdGVyEi0uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuVXBkYXRlQ2x1c3RlclJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5VcGRhdGVDbHVzdGVyUmVzcG9uc2USbgoNQ29yZG9uQ2x1c3RlchItLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLkNvcmRvbkNsdXN0ZXJSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuQ29yZG9uQ2x1c3RlclJlc3BvbnNlEnQKD1VuY29yZG9uQ2x1c3RlchIvLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlVuY29yZG9uQ2x1c3RlclJlcXVlc3QaMC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5VbmNvcmRvbkNsdXN0ZXJSZXNwb25zZRJrCgxEcmFpbkNsdXN0ZXISLC5mbHl0ZWJpbmFyeS5jbHVzdGVycy52MS5EcmFpbkNsdXN0ZXJSZXF1ZXN0Gi0uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuRHJhaW5DbHVzdGVyUmVzcG9uc2USbgoNUmVtb3ZlQ2x1c3RlchItLmZseXRlYmluYXJ5LmNsdXN0ZXJzLnYxLlJlbW92ZUNsdXN0ZXJSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuY2x1c3RlcnMudjEuUmVtb3ZlQ2x1c3RlclJlc3BvbnNlQk1aS2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvY2x1c3RlcnMvdjE7Y2x1c3RlcnN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Cluster is a registered cluster.
@@ -198,6 +198,20 @@ export type Cluster = Message<"flytebinary.clusters.v1.Cluster"> & {
    * @generated from field: map<string, string> given_labels = 25;
    */
   givenLabels: { [key: string]: string };
+
+  /**
+   * What to know about its version in words, where it differs from that of the API; else empty.
+   *
+   * @generated from field: string version_note = 26;
+   */
+  versionNote: string;
+
+  /**
+   * A digest of the policy of its pods; clusters with the same policy have the same.
+   *
+   * @generated from field: string policy = 27;
+   */
+  policy: string;
 };
 
 /**
@@ -206,6 +220,48 @@ export type Cluster = Message<"flytebinary.clusters.v1.Cluster"> & {
  */
 export const ClusterSchema: GenMessage<Cluster> = /*@__PURE__*/
   messageDesc(file_flytebinary_clusters_v1_clusters, 0);
+
+/**
+ * ClusterEvent is something that happened to a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.ClusterEvent
+ */
+export type ClusterEvent = Message<"flytebinary.clusters.v1.ClusterEvent"> & {
+  /**
+   * What happened.
+   *
+   * @generated from field: flytebinary.clusters.v1.ClusterEventKind kind = 1;
+   */
+  kind: ClusterEventKind;
+
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 2;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * The subject of who did it; empty if no one did.
+   *
+   * @generated from field: string by = 3;
+   */
+  by: string;
+
+  /**
+   * More about it, in words.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.ClusterEvent.
+ * Use `create(ClusterEventSchema)` to create a new message.
+ */
+export const ClusterEventSchema: GenMessage<ClusterEvent> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 1);
 
 /**
  * ClusterWork is the work of a cluster.
@@ -261,7 +317,7 @@ export type ClusterWork = Message<"flytebinary.clusters.v1.ClusterWork"> & {
  * Use `create(ClusterWorkSchema)` to create a new message.
  */
 export const ClusterWorkSchema: GenMessage<ClusterWork> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 1);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 2);
 
 /**
  * ProjectWork is what a project has on a cluster.
@@ -289,7 +345,7 @@ export type ProjectWork = Message<"flytebinary.clusters.v1.ProjectWork"> & {
  * Use `create(ProjectWorkSchema)` to create a new message.
  */
 export const ProjectWorkSchema: GenMessage<ProjectWork> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 2);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 3);
 
 /**
  * Credential is a credential of the controller of a cluster.
@@ -345,7 +401,7 @@ export type Credential = Message<"flytebinary.clusters.v1.Credential"> & {
  * Use `create(CredentialSchema)` to create a new message.
  */
 export const CredentialSchema: GenMessage<Credential> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 3);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 4);
 
 /**
  * AddClusterRequest names a new cluster.
@@ -366,7 +422,7 @@ export type AddClusterRequest = Message<"flytebinary.clusters.v1.AddClusterReque
  * Use `create(AddClusterRequestSchema)` to create a new message.
  */
 export const AddClusterRequestSchema: GenMessage<AddClusterRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 4);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 5);
 
 /**
  * AddClusterResponse has the cluster and its first credential.
@@ -394,7 +450,7 @@ export type AddClusterResponse = Message<"flytebinary.clusters.v1.AddClusterResp
  * Use `create(AddClusterResponseSchema)` to create a new message.
  */
 export const AddClusterResponseSchema: GenMessage<AddClusterResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 5);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 6);
 
 /**
  * ListClustersRequest asks for a page of clusters.
@@ -422,7 +478,7 @@ export type ListClustersRequest = Message<"flytebinary.clusters.v1.ListClustersR
  * Use `create(ListClustersRequestSchema)` to create a new message.
  */
 export const ListClustersRequestSchema: GenMessage<ListClustersRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 6);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 7);
 
 /**
  * ListClustersResponse is a page of clusters.
@@ -450,7 +506,112 @@ export type ListClustersResponse = Message<"flytebinary.clusters.v1.ListClusters
  * Use `create(ListClustersResponseSchema)` to create a new message.
  */
 export const ListClustersResponseSchema: GenMessage<ListClustersResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 7);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 8);
+
+/**
+ * GetClusterRequest names a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.GetClusterRequest
+ */
+export type GetClusterRequest = Message<"flytebinary.clusters.v1.GetClusterRequest"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.GetClusterRequest.
+ * Use `create(GetClusterRequestSchema)` to create a new message.
+ */
+export const GetClusterRequestSchema: GenMessage<GetClusterRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 9);
+
+/**
+ * GetClusterResponse has the cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.GetClusterResponse
+ */
+export type GetClusterResponse = Message<"flytebinary.clusters.v1.GetClusterResponse"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: flytebinary.clusters.v1.Cluster cluster = 1;
+   */
+  cluster?: Cluster | undefined;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.GetClusterResponse.
+ * Use `create(GetClusterResponseSchema)` to create a new message.
+ */
+export const GetClusterResponseSchema: GenMessage<GetClusterResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 10);
+
+/**
+ * ListClusterEventsRequest asks for a page of the events of a cluster.
+ *
+ * @generated from message flytebinary.clusters.v1.ListClusterEventsRequest
+ */
+export type ListClusterEventsRequest = Message<"flytebinary.clusters.v1.ListClusterEventsRequest"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The most to return; 0 means 50, the most is 200.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * The token of the page before; empty for the first.
+   *
+   * @generated from field: string token = 3;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.ListClusterEventsRequest.
+ * Use `create(ListClusterEventsRequestSchema)` to create a new message.
+ */
+export const ListClusterEventsRequestSchema: GenMessage<ListClusterEventsRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 11);
+
+/**
+ * ListClusterEventsResponse is a page of events.
+ *
+ * @generated from message flytebinary.clusters.v1.ListClusterEventsResponse
+ */
+export type ListClusterEventsResponse = Message<"flytebinary.clusters.v1.ListClusterEventsResponse"> & {
+  /**
+   * The events, latest first.
+   *
+   * @generated from field: repeated flytebinary.clusters.v1.ClusterEvent events = 1;
+   */
+  events: ClusterEvent[];
+
+  /**
+   * The token of the next page; empty on the last.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message flytebinary.clusters.v1.ListClusterEventsResponse.
+ * Use `create(ListClusterEventsResponseSchema)` to create a new message.
+ */
+export const ListClusterEventsResponseSchema: GenMessage<ListClusterEventsResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_clusters_v1_clusters, 12);
 
 /**
  * IssueCredentialRequest names the cluster that gets a credential.
@@ -471,7 +632,7 @@ export type IssueCredentialRequest = Message<"flytebinary.clusters.v1.IssueCrede
  * Use `create(IssueCredentialRequestSchema)` to create a new message.
  */
 export const IssueCredentialRequestSchema: GenMessage<IssueCredentialRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 8);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 13);
 
 /**
  * IssueCredentialResponse has the new credential.
@@ -499,7 +660,7 @@ export type IssueCredentialResponse = Message<"flytebinary.clusters.v1.IssueCred
  * Use `create(IssueCredentialResponseSchema)` to create a new message.
  */
 export const IssueCredentialResponseSchema: GenMessage<IssueCredentialResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 9);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 14);
 
 /**
  * RevokeCredentialRequest names a credential.
@@ -520,7 +681,7 @@ export type RevokeCredentialRequest = Message<"flytebinary.clusters.v1.RevokeCre
  * Use `create(RevokeCredentialRequestSchema)` to create a new message.
  */
 export const RevokeCredentialRequestSchema: GenMessage<RevokeCredentialRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 10);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 15);
 
 /**
  * RevokeCredentialResponse has the credential that has ended.
@@ -541,7 +702,7 @@ export type RevokeCredentialResponse = Message<"flytebinary.clusters.v1.RevokeCr
  * Use `create(RevokeCredentialResponseSchema)` to create a new message.
  */
 export const RevokeCredentialResponseSchema: GenMessage<RevokeCredentialResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 11);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 16);
 
 /**
  * Labels are labels of a cluster.
@@ -562,7 +723,7 @@ export type Labels = Message<"flytebinary.clusters.v1.Labels"> & {
  * Use `create(LabelsSchema)` to create a new message.
  */
 export const LabelsSchema: GenMessage<Labels> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 12);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 17);
 
 /**
  * Pools are the cluster pools that a cluster belongs to.
@@ -583,7 +744,7 @@ export type Pools = Message<"flytebinary.clusters.v1.Pools"> & {
  * Use `create(PoolsSchema)` to create a new message.
  */
 export const PoolsSchema: GenMessage<Pools> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 13);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 18);
 
 /**
  * UpdateClusterRequest says what to change of a cluster.
@@ -625,7 +786,7 @@ export type UpdateClusterRequest = Message<"flytebinary.clusters.v1.UpdateCluste
  * Use `create(UpdateClusterRequestSchema)` to create a new message.
  */
 export const UpdateClusterRequestSchema: GenMessage<UpdateClusterRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 14);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 19);
 
 /**
  * UpdateClusterResponse has the cluster as it is now.
@@ -646,7 +807,7 @@ export type UpdateClusterResponse = Message<"flytebinary.clusters.v1.UpdateClust
  * Use `create(UpdateClusterResponseSchema)` to create a new message.
  */
 export const UpdateClusterResponseSchema: GenMessage<UpdateClusterResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 15);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 20);
 
 /**
  * CordonClusterRequest names a cluster.
@@ -674,7 +835,7 @@ export type CordonClusterRequest = Message<"flytebinary.clusters.v1.CordonCluste
  * Use `create(CordonClusterRequestSchema)` to create a new message.
  */
 export const CordonClusterRequestSchema: GenMessage<CordonClusterRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 16);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 21);
 
 /**
  * CordonClusterResponse has the cluster as it is now.
@@ -695,7 +856,7 @@ export type CordonClusterResponse = Message<"flytebinary.clusters.v1.CordonClust
  * Use `create(CordonClusterResponseSchema)` to create a new message.
  */
 export const CordonClusterResponseSchema: GenMessage<CordonClusterResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 17);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 22);
 
 /**
  * UncordonClusterRequest names a cluster.
@@ -716,7 +877,7 @@ export type UncordonClusterRequest = Message<"flytebinary.clusters.v1.UncordonCl
  * Use `create(UncordonClusterRequestSchema)` to create a new message.
  */
 export const UncordonClusterRequestSchema: GenMessage<UncordonClusterRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 18);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 23);
 
 /**
  * UncordonClusterResponse has the cluster as it is now.
@@ -737,7 +898,7 @@ export type UncordonClusterResponse = Message<"flytebinary.clusters.v1.UncordonC
  * Use `create(UncordonClusterResponseSchema)` to create a new message.
  */
 export const UncordonClusterResponseSchema: GenMessage<UncordonClusterResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 19);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 24);
 
 /**
  * DrainClusterRequest names a cluster.
@@ -772,7 +933,7 @@ export type DrainClusterRequest = Message<"flytebinary.clusters.v1.DrainClusterR
  * Use `create(DrainClusterRequestSchema)` to create a new message.
  */
 export const DrainClusterRequestSchema: GenMessage<DrainClusterRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 20);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 25);
 
 /**
  * DrainClusterResponse has the cluster as it is now.
@@ -793,7 +954,7 @@ export type DrainClusterResponse = Message<"flytebinary.clusters.v1.DrainCluster
  * Use `create(DrainClusterResponseSchema)` to create a new message.
  */
 export const DrainClusterResponseSchema: GenMessage<DrainClusterResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 21);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 26);
 
 /**
  * RemoveClusterRequest names a cluster.
@@ -821,7 +982,7 @@ export type RemoveClusterRequest = Message<"flytebinary.clusters.v1.RemoveCluste
  * Use `create(RemoveClusterRequestSchema)` to create a new message.
  */
 export const RemoveClusterRequestSchema: GenMessage<RemoveClusterRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 22);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 27);
 
 /**
  * RemoveClusterResponse is empty.
@@ -836,7 +997,83 @@ export type RemoveClusterResponse = Message<"flytebinary.clusters.v1.RemoveClust
  * Use `create(RemoveClusterResponseSchema)` to create a new message.
  */
 export const RemoveClusterResponseSchema: GenMessage<RemoveClusterResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_clusters_v1_clusters, 23);
+  messageDesc(file_flytebinary_clusters_v1_clusters, 28);
+
+/**
+ * ClusterEventKind is a kind of event of a cluster.
+ *
+ * @generated from enum flytebinary.clusters.v1.ClusterEventKind
+ */
+export enum ClusterEventKind {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: CLUSTER_EVENT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It was registered.
+   *
+   * @generated from enum value: CLUSTER_EVENT_KIND_ADDED = 1;
+   */
+  ADDED = 1,
+
+  /**
+   * A controller connected for the first time.
+   *
+   * @generated from enum value: CLUSTER_EVENT_KIND_CONNECTED = 2;
+   */
+  CONNECTED = 2,
+
+  /**
+   * A controller connected after the cluster was away.
+   *
+   * @generated from enum value: CLUSTER_EVENT_KIND_RETURNED = 3;
+   */
+  RETURNED = 3,
+
+  /**
+   * The version of its controller changed.
+   *
+   * @generated from enum value: CLUSTER_EVENT_KIND_VERSION = 4;
+   */
+  VERSION = 4,
+
+  /**
+   * It was cordoned.
+   *
+   * @generated from enum value: CLUSTER_EVENT_KIND_CORDONED = 5;
+   */
+  CORDONED = 5,
+
+  /**
+   * Its drain was ordered.
+   *
+   * @generated from enum value: CLUSTER_EVENT_KIND_DRAINING = 6;
+   */
+  DRAINING = 6,
+
+  /**
+   * It takes new work again.
+   *
+   * @generated from enum value: CLUSTER_EVENT_KIND_READY = 7;
+   */
+  READY = 7,
+
+  /**
+   * Its labels, weight or pools were changed.
+   *
+   * @generated from enum value: CLUSTER_EVENT_KIND_CHANGED = 8;
+   */
+  CHANGED = 8,
+}
+
+/**
+ * Describes the enum flytebinary.clusters.v1.ClusterEventKind.
+ */
+export const ClusterEventKindSchema: GenEnum<ClusterEventKind> = /*@__PURE__*/
+  enumDesc(file_flytebinary_clusters_v1_clusters, 0);
 
 /**
  * ClusterState is what operators want of a cluster.
@@ -877,7 +1114,7 @@ export enum ClusterState {
  * Describes the enum flytebinary.clusters.v1.ClusterState.
  */
 export const ClusterStateSchema: GenEnum<ClusterState> = /*@__PURE__*/
-  enumDesc(file_flytebinary_clusters_v1_clusters, 0);
+  enumDesc(file_flytebinary_clusters_v1_clusters, 1);
 
 /**
  * ClusterHealth says whether the controller of a cluster is connected.
@@ -911,7 +1148,7 @@ export enum ClusterHealth {
  * Describes the enum flytebinary.clusters.v1.ClusterHealth.
  */
 export const ClusterHealthSchema: GenEnum<ClusterHealth> = /*@__PURE__*/
-  enumDesc(file_flytebinary_clusters_v1_clusters, 1);
+  enumDesc(file_flytebinary_clusters_v1_clusters, 2);
 
 /**
  * ClusterRegistryService keeps the clusters that may run work of the installation, and the credentials of their controllers.
@@ -938,6 +1175,26 @@ export const ClusterRegistryService: GenService<{
     methodKind: "unary";
     input: typeof ListClustersRequestSchema;
     output: typeof ListClustersResponseSchema;
+  },
+  /**
+   * GetCluster returns a registered cluster.
+   *
+   * @generated from rpc flytebinary.clusters.v1.ClusterRegistryService.GetCluster
+   */
+  getCluster: {
+    methodKind: "unary";
+    input: typeof GetClusterRequestSchema;
+    output: typeof GetClusterResponseSchema;
+  },
+  /**
+   * ListClusterEvents returns what happened to a cluster, latest first, a page at a time. The latest 200 are kept of each.
+   *
+   * @generated from rpc flytebinary.clusters.v1.ClusterRegistryService.ListClusterEvents
+   */
+  listClusterEvents: {
+    methodKind: "unary";
+    input: typeof ListClusterEventsRequestSchema;
+    output: typeof ListClusterEventsResponseSchema;
   },
   /**
    * IssueCredential makes one more credential of a cluster. The others stay valid, so that a controller can change to the new one without

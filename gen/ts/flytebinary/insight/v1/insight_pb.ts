@@ -31,7 +31,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/insight.proto.
  */
 export const file_flytebinary_insight_v1_insight: GenFile = /*@__PURE__*/
-  fileDesc("CiRmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2luc2lnaHQucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiVQoURXhwbGFpbkFjdGlvblJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEi3AEKFUV4cGxhaW5BY3Rpb25SZXNwb25zZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USKgoEd2FpdBgCIAEoCzIcLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdBIzCgVjYWNoZRgDIAEoCzIkLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FjaGVPdXRjb21lEjQKCXBsYWNlbWVudBgEIAEoCzIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGxhY2VtZW50IiwKCVBsYWNlbWVudBIPCgdjbHVzdGVyGAEgASgJEg4KBnJlYXNvbhgCIAEoCSL1AQoEV2FpdBIwCgVjYXVzZRgBIAEoDjIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdENhdXNlEg8KB21lc3NhZ2UYAiABKAkSDQoFcXVldWUYAyABKAkSDQoFbGltaXQYBCABKAMSDAoEdXNlZBgFIAEoAxINCgVhaGVhZBgGIAEoAxIpCgVzaW5jZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoGYmVoaW5kGAggASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEhAKCHJlc291cmNlGAkgASgJIl8KDENhY2hlT3V0Y29tZRIyCgZzdGF0dXMYASABKA4yIi5mbHl0ZWlkbDIuY29yZS5DYXRhbG9nQ2FjaGVTdGF0dXMSCwoDa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSITChFMaXN0UXVldWVzUmVxdWVzdCJDChJMaXN0UXVldWVzUmVzcG9uc2USLQoGcXVldWVzGAEgAygLMh0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5RdWV1ZSLUAQoFUXVldWUSDAoEbmFtZRgBIAEoCRITCgttYXhfYWN0aW9ucxgCIAEoAxIQCghtYXhfcnVucxgDIAEoAxIRCgltYXhfZGVwdGgYBCABKAMSDwoHYWN0aW9ucxgFIAEoAxIMCgRydW5zGAYgASgDEg0KBWRlcHRoGAcgASgDEhAKCHByaW9yaXR5GAggASgFEjIKDm9sZGVzdF93YWl0aW5nGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdjbHVzdGVyGAogASgJIqQBChZQcmV2aWV3UmVjb3ZlcnlSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEikKE2ZvcmNlX3JlcnVuX2FjdGlvbnMYAiADKAlCDLpICZIBBiIEcgIQARIXCgVsaW1pdBgDIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YBCABKAkifwoXUHJldmlld1JlY292ZXJ5UmVzcG9uc2USNgoHYWN0aW9ucxgBIAMoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGxhbm5lZEFjdGlvbhINCgV0b2tlbhgCIAEoCRIOCgZyZXVzZWQYAyABKAMSDQoFcmVydW4YBCABKAMiawoNUGxhbm5lZEFjdGlvbhIMCgRuYW1lGAEgASgJEiwKBXBoYXNlGAIgASgOMh0uZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25QaGFzZRIOCgZyZXVzZWQYAyABKAgSDgoGcmVhc29uGAQgASgJIjIKF1ByZXZpZXdSZXRlbnRpb25SZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjoByKIAQoYUHJldmlld1JldGVudGlvblJlc3BvbnNlEjAKBHJ1bnMYASADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGlyZWRSdW4SEgoKdG90YWxfcnVucxgCIAEoAxIVCg10b3RhbF9hY3Rpb25zGAMgASgDEg8KB2VuYWJsZWQYBCABKAgirgEKCkV4cGlyZWRSdW4SLwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyEiwKCGVuZGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZWFzb24YAyABKAkSMQoKcnVuX3NvdXJjZRgEIAEoDjIdLmZseXRlaWRsMi53b3JrZmxvdy5SdW5Tb3VyY2UqwAMKCVdhaXRDYXVzZRIaChZXQUlUX0NBVVNFX1VOU1BFQ0lGSUVEEAASFgoSV0FJVF9DQVVTRV9QRU5ESU5HEAESHgoaV0FJVF9DQVVTRV9SVU5fQ09OQ1VSUkVOQ1kQAhIcChhXQUlUX0NBVVNFX1FVRVVFX0FDVElPTlMQAxIZChVXQUlUX0NBVVNFX1FVRVVFX1JVTlMQBBIbChdXQUlUX0NBVVNFX0lOU1RBTExBVElPThAFEiAKHFdBSVRfQ0FVU0VfQ0FDSEVfUkVTRVJWQVRJT04QBhIWChJXQUlUX0NBVVNFX0JBQ0tPRkYQBxIWChJXQUlUX0NBVVNFX0NMVVNURVIQCBIVChFXQUlUX0NBVVNFX1NJR05BTBAJEhMKD1dBSVRfQ0FVU0VfVFVSThAKEhsKF1dBSVRfQ0FVU0VfV09SS0VSX1NMT1RTEAsSGwoXV0FJVF9DQVVTRV9XT1JLRVJfU1RBUlQQDBIdChlXQUlUX0NBVVNFX1dPUktFUl9QUk9CTEVNEA0SGAoUV0FJVF9DQVVTRV9DT05ORUNUT1IQDhIYChRXQUlUX0NBVVNFX1BMQUNFTUVOVBAPMuAMCg5JbnNpZ2h0U2VydmljZRJxCg1FeHBsYWluQWN0aW9uEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluQWN0aW9uUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRXhwbGFpbkFjdGlvblJlc3BvbnNlIgOQAgESaAoKTGlzdFF1ZXVlcxIpLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFF1ZXVlc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RRdWV1ZXNSZXNwb25zZSIDkAIBEncKD1ByZXZpZXdSZWNvdmVyeRIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVzcG9uc2UiA5ACARJ6ChBQcmV2aWV3UmV0ZW50aW9uEi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmV0ZW50aW9uUmVxdWVzdBowLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JldGVudGlvblJlc3BvbnNlIgOQAgESdAoPV2F0Y2hSdW5BY3Rpb25zEi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXNwb25zZTABEncKD0xpc3RUcmFuc2l0aW9ucxIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVzcG9uc2UiA5ACARJoCgpMaXN0RXJyb3JzEikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RXJyb3JzUmVxdWVzdBoqLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEVycm9yc1Jlc3BvbnNlIgOQAgESbgoMTGlzdERhdGFGbG93EisuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGF0YUZsb3dSZXF1ZXN0GiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGF0YUZsb3dSZXNwb25zZSIDkAIBEn0KEUxpc3RQYXVzZWRBY3Rpb25zEjAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UGF1c2VkQWN0aW9uc1JlcXVlc3QaMS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RQYXVzZWRBY3Rpb25zUmVzcG9uc2UiA5ACARJ0Cg5HZXRUYXNrSGlzdG9yeRItLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0VGFza0hpc3RvcnlSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRUYXNrSGlzdG9yeVJlc3BvbnNlIgOQAgESawoLR2V0QWN0aXZpdHkSKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldEFjdGl2aXR5UmVxdWVzdBorLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QWN0aXZpdHlSZXNwb25zZSIDkAIBEncKD0dldEF0dGVtcHRVc2FnZRIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QXR0ZW1wdFVzYWdlUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QXR0ZW1wdFVzYWdlUmVzcG9uc2UiA5ACARJ6ChBTdWdnZXN0UmVzb3VyY2VzEi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdWdnZXN0UmVzb3VyY2VzUmVxdWVzdBowLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3VnZ2VzdFJlc291cmNlc1Jlc3BvbnNlIgOQAgESXAoGU2VhcmNoEiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXF1ZXN0GiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flytebinary_insight_v1_overview, file_flytebinary_insight_v1_run_actions, file_flytebinary_insight_v1_usage, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_catalog, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
+  fileDesc("CiRmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2luc2lnaHQucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiVQoURXhwbGFpbkFjdGlvblJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEi3AEKFUV4cGxhaW5BY3Rpb25SZXNwb25zZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USKgoEd2FpdBgCIAEoCzIcLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdBIzCgVjYWNoZRgDIAEoCzIkLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FjaGVPdXRjb21lEjQKCXBsYWNlbWVudBgEIAEoCzIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGxhY2VtZW50IiwKCVBsYWNlbWVudBIPCgdjbHVzdGVyGAEgASgJEg4KBnJlYXNvbhgCIAEoCSL1AQoEV2FpdBIwCgVjYXVzZRgBIAEoDjIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdENhdXNlEg8KB21lc3NhZ2UYAiABKAkSDQoFcXVldWUYAyABKAkSDQoFbGltaXQYBCABKAMSDAoEdXNlZBgFIAEoAxINCgVhaGVhZBgGIAEoAxIpCgVzaW5jZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoGYmVoaW5kGAggASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEhAKCHJlc291cmNlGAkgASgJIl8KDENhY2hlT3V0Y29tZRIyCgZzdGF0dXMYASABKA4yIi5mbHl0ZWlkbDIuY29yZS5DYXRhbG9nQ2FjaGVTdGF0dXMSCwoDa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSITChFMaXN0UXVldWVzUmVxdWVzdCJDChJMaXN0UXVldWVzUmVzcG9uc2USLQoGcXVldWVzGAEgAygLMh0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5RdWV1ZSLUAQoFUXVldWUSDAoEbmFtZRgBIAEoCRITCgttYXhfYWN0aW9ucxgCIAEoAxIQCghtYXhfcnVucxgDIAEoAxIRCgltYXhfZGVwdGgYBCABKAMSDwoHYWN0aW9ucxgFIAEoAxIMCgRydW5zGAYgASgDEg0KBWRlcHRoGAcgASgDEhAKCHByaW9yaXR5GAggASgFEjIKDm9sZGVzdF93YWl0aW5nGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdjbHVzdGVyGAogASgJIkoKFEdldENsdXN0ZXJVc2VSZXF1ZXN0EhoKB2NsdXN0ZXIYASABKAlCCbpIBnIEEAEYIBIWCgVsaW1pdBgCIAEoDUIHukgEKgIYZCKrAQoVR2V0Q2x1c3RlclVzZVJlc3BvbnNlEjQKCHByb2plY3RzGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5DbHVzdGVyVXNlEjAKBHJ1bnMYAiADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNsdXN0ZXJVc2USFgoOdG90YWxfcHJvamVjdHMYAyABKA0SEgoKdG90YWxfcnVucxgEIAEoDSLIAQoKQ2x1c3RlclVzZRIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRILCgNydW4YAyABKAkSDwoHYWN0aW9ucxgEIAEoDRIPCgdwZW5kaW5nGAUgASgNEjwKBWFza2VkGAYgAygLMi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5DbHVzdGVyVXNlLkFza2VkRW50cnkaLAoKQXNrZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBImUKF0xpc3RDbHVzdGVyV2FpdHNSZXF1ZXN0EhoKB2NsdXN0ZXIYASABKAlCCbpIBnIEEAEYIBIWCgVsaW1pdBgCIAEoDUIHukgEKgIYZBIWCgV0b2tlbhgDIAEoCUIHukgEcgIYMiJdChhMaXN0Q2x1c3RlcldhaXRzUmVzcG9uc2USMgoFd2FpdHMYASADKAsyIy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNsdXN0ZXJXYWl0Eg0KBXRva2VuGAIgASgJIqECCgtDbHVzdGVyV2FpdBI1CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXISLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFdGhlcmUYAyABKAgSEAoIcmVzb3VyY2UYBCABKAkSPQoFYXNrZWQYBSADKAsyLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNsdXN0ZXJXYWl0LkFza2VkRW50cnkSDAoEZnJlZRgGIAEoAxIPCgdtZXNzYWdlGAcgASgJGiwKCkFza2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASKkAQoWUHJldmlld1JlY292ZXJ5UmVxdWVzdBI3CgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXJCBrpIA8gBARIpChNmb3JjZV9yZXJ1bl9hY3Rpb25zGAIgAygJQgy6SAmSAQYiBHICEAESFwoFbGltaXQYAyABKA1CCLpIBSoDGOgHEg0KBXRva2VuGAQgASgJIn8KF1ByZXZpZXdSZWNvdmVyeVJlc3BvbnNlEjYKB2FjdGlvbnMYASADKAsyJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlBsYW5uZWRBY3Rpb24SDQoFdG9rZW4YAiABKAkSDgoGcmV1c2VkGAMgASgDEg0KBXJlcnVuGAQgASgDImsKDVBsYW5uZWRBY3Rpb24SDAoEbmFtZRgBIAEoCRIsCgVwaGFzZRgCIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USDgoGcmV1c2VkGAMgASgIEg4KBnJlYXNvbhgEIAEoCSIyChdQcmV2aWV3UmV0ZW50aW9uUmVxdWVzdBIXCgVsaW1pdBgBIAEoDUIIukgFKgMY6AciiAEKGFByZXZpZXdSZXRlbnRpb25SZXNwb25zZRIwCgRydW5zGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBpcmVkUnVuEhIKCnRvdGFsX3J1bnMYAiABKAMSFQoNdG90YWxfYWN0aW9ucxgDIAEoAxIPCgdlbmFibGVkGAQgASgIIq4BCgpFeHBpcmVkUnVuEi8KBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllchIsCghlbmRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJEjEKCnJ1bl9zb3VyY2UYBCABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlKsADCglXYWl0Q2F1c2USGgoWV0FJVF9DQVVTRV9VTlNQRUNJRklFRBAAEhYKEldBSVRfQ0FVU0VfUEVORElORxABEh4KGldBSVRfQ0FVU0VfUlVOX0NPTkNVUlJFTkNZEAISHAoYV0FJVF9DQVVTRV9RVUVVRV9BQ1RJT05TEAMSGQoVV0FJVF9DQVVTRV9RVUVVRV9SVU5TEAQSGwoXV0FJVF9DQVVTRV9JTlNUQUxMQVRJT04QBRIgChxXQUlUX0NBVVNFX0NBQ0hFX1JFU0VSVkFUSU9OEAYSFgoSV0FJVF9DQVVTRV9CQUNLT0ZGEAcSFgoSV0FJVF9DQVVTRV9DTFVTVEVSEAgSFQoRV0FJVF9DQVVTRV9TSUdOQUwQCRITCg9XQUlUX0NBVVNFX1RVUk4QChIbChdXQUlUX0NBVVNFX1dPUktFUl9TTE9UUxALEhsKF1dBSVRfQ0FVU0VfV09SS0VSX1NUQVJUEAwSHQoZV0FJVF9DQVVTRV9XT1JLRVJfUFJPQkxFTRANEhgKFFdBSVRfQ0FVU0VfQ09OTkVDVE9SEA4SGAoUV0FJVF9DQVVTRV9QTEFDRU1FTlQQDzLPDgoOSW5zaWdodFNlcnZpY2UScQoNRXhwbGFpbkFjdGlvbhIsLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRXhwbGFpbkFjdGlvblJlcXVlc3QaLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5BY3Rpb25SZXNwb25zZSIDkAIBEmgKCkxpc3RRdWV1ZXMSKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RRdWV1ZXNSZXF1ZXN0GiouZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UXVldWVzUmVzcG9uc2UiA5ACARJxCg1HZXRDbHVzdGVyVXNlEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRDbHVzdGVyVXNlUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0Q2x1c3RlclVzZVJlc3BvbnNlIgOQAgESegoQTGlzdENsdXN0ZXJXYWl0cxIvLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdENsdXN0ZXJXYWl0c1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RDbHVzdGVyV2FpdHNSZXNwb25zZSIDkAIBEncKD1ByZXZpZXdSZWNvdmVyeRIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVzcG9uc2UiA5ACARJ6ChBQcmV2aWV3UmV0ZW50aW9uEi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmV0ZW50aW9uUmVxdWVzdBowLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JldGVudGlvblJlc3BvbnNlIgOQAgESdAoPV2F0Y2hSdW5BY3Rpb25zEi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXNwb25zZTABEncKD0xpc3RUcmFuc2l0aW9ucxIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVzcG9uc2UiA5ACARJoCgpMaXN0RXJyb3JzEikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RXJyb3JzUmVxdWVzdBoqLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEVycm9yc1Jlc3BvbnNlIgOQAgESbgoMTGlzdERhdGFGbG93EisuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGF0YUZsb3dSZXF1ZXN0GiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RGF0YUZsb3dSZXNwb25zZSIDkAIBEn0KEUxpc3RQYXVzZWRBY3Rpb25zEjAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UGF1c2VkQWN0aW9uc1JlcXVlc3QaMS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RQYXVzZWRBY3Rpb25zUmVzcG9uc2UiA5ACARJ0Cg5HZXRUYXNrSGlzdG9yeRItLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0VGFza0hpc3RvcnlSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRUYXNrSGlzdG9yeVJlc3BvbnNlIgOQAgESawoLR2V0QWN0aXZpdHkSKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldEFjdGl2aXR5UmVxdWVzdBorLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QWN0aXZpdHlSZXNwb25zZSIDkAIBEncKD0dldEF0dGVtcHRVc2FnZRIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QXR0ZW1wdFVzYWdlUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QXR0ZW1wdFVzYWdlUmVzcG9uc2UiA5ACARJ6ChBTdWdnZXN0UmVzb3VyY2VzEi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdWdnZXN0UmVzb3VyY2VzUmVxdWVzdBowLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3VnZ2VzdFJlc291cmNlc1Jlc3BvbnNlIgOQAgESXAoGU2VhcmNoEiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXF1ZXN0GiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flytebinary_insight_v1_overview, file_flytebinary_insight_v1_run_actions, file_flytebinary_insight_v1_usage, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_catalog, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
 
 /**
  * ExplainActionRequest names an action.
@@ -355,6 +355,259 @@ export const QueueSchema: GenMessage<Queue> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_insight, 7);
 
 /**
+ * GetClusterUseRequest names a cluster.
+ *
+ * @generated from message flytebinary.insight.v1.GetClusterUseRequest
+ */
+export type GetClusterUseRequest = Message<"flytebinary.insight.v1.GetClusterUseRequest"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: string cluster = 1;
+   */
+  cluster: string;
+
+  /**
+   * How many projects and how many runs to return, those with the most; 0 means 10, the most is 100.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.GetClusterUseRequest.
+ * Use `create(GetClusterUseRequestSchema)` to create a new message.
+ */
+export const GetClusterUseRequestSchema: GenMessage<GetClusterUseRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_insight, 8);
+
+/**
+ * GetClusterUseResponse says who uses a cluster, those that ask for most CPU first, then by memory.
+ *
+ * @generated from message flytebinary.insight.v1.GetClusterUseResponse
+ */
+export type GetClusterUseResponse = Message<"flytebinary.insight.v1.GetClusterUseResponse"> & {
+  /**
+   * The projects, by domain.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.ClusterUse projects = 1;
+   */
+  projects: ClusterUse[];
+
+  /**
+   * The runs.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.ClusterUse runs = 2;
+   */
+  runs: ClusterUse[];
+
+  /**
+   * How many projects and domains there are, with those that are left out.
+   *
+   * @generated from field: uint32 total_projects = 3;
+   */
+  totalProjects: number;
+
+  /**
+   * How many runs there are, with those that are left out.
+   *
+   * @generated from field: uint32 total_runs = 4;
+   */
+  totalRuns: number;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.GetClusterUseResponse.
+ * Use `create(GetClusterUseResponseSchema)` to create a new message.
+ */
+export const GetClusterUseResponseSchema: GenMessage<GetClusterUseResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_insight, 9);
+
+/**
+ * ClusterUse is what a project or a run has on a cluster.
+ *
+ * @generated from message flytebinary.insight.v1.ClusterUse
+ */
+export type ClusterUse = Message<"flytebinary.insight.v1.ClusterUse"> & {
+  /**
+   * The project.
+   *
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * The domain.
+   *
+   * @generated from field: string domain = 2;
+   */
+  domain: string;
+
+  /**
+   * The name of the run; empty for all runs of the project and domain.
+   *
+   * @generated from field: string run = 3;
+   */
+  run: string;
+
+  /**
+   * Attempts that run there, or are about to.
+   *
+   * @generated from field: uint32 actions = 4;
+   */
+  actions: number;
+
+  /**
+   * Those of them that have not begun.
+   *
+   * @generated from field: uint32 pending = 5;
+   */
+  pending: number;
+
+  /**
+   * What they ask for together, by the name of the resource in Kubernetes: cpu in thousandths of a core, memory and storage in bytes,
+   * everything else in units. Actions of reusable environments ask for nothing, since their workers have the resources.
+   *
+   * @generated from field: map<string, int64> asked = 6;
+   */
+  asked: { [key: string]: bigint };
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ClusterUse.
+ * Use `create(ClusterUseSchema)` to create a new message.
+ */
+export const ClusterUseSchema: GenMessage<ClusterUse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_insight, 10);
+
+/**
+ * ListClusterWaitsRequest asks for a page of what waits for a cluster.
+ *
+ * @generated from message flytebinary.insight.v1.ListClusterWaitsRequest
+ */
+export type ListClusterWaitsRequest = Message<"flytebinary.insight.v1.ListClusterWaitsRequest"> & {
+  /**
+   * The cluster.
+   *
+   * @generated from field: string cluster = 1;
+   */
+  cluster: string;
+
+  /**
+   * The most to return; 0 means 20, the most is 100. A page may have fewer, although there are more.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * The token of the page before; empty for the first.
+   *
+   * @generated from field: string token = 3;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ListClusterWaitsRequest.
+ * Use `create(ListClusterWaitsRequestSchema)` to create a new message.
+ */
+export const ListClusterWaitsRequestSchema: GenMessage<ListClusterWaitsRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_insight, 11);
+
+/**
+ * ListClusterWaitsResponse is a page of what waits.
+ *
+ * @generated from message flytebinary.insight.v1.ListClusterWaitsResponse
+ */
+export type ListClusterWaitsResponse = Message<"flytebinary.insight.v1.ListClusterWaitsResponse"> & {
+  /**
+   * What waits.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.ClusterWait waits = 1;
+   */
+  waits: ClusterWait[];
+
+  /**
+   * The token of the next page; empty on the last.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ListClusterWaitsResponse.
+ * Use `create(ListClusterWaitsResponseSchema)` to create a new message.
+ */
+export const ListClusterWaitsResponseSchema: GenMessage<ListClusterWaitsResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_insight, 12);
+
+/**
+ * ClusterWait is an action that waits for a cluster.
+ *
+ * @generated from message flytebinary.insight.v1.ClusterWait
+ */
+export type ClusterWait = Message<"flytebinary.insight.v1.ClusterWait"> & {
+  /**
+   * The action.
+   *
+   * @generated from field: flyteidl2.common.ActionIdentifier action_id = 1;
+   */
+  actionId?: ActionIdentifier | undefined;
+
+  /**
+   * When it was created.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Whether it waits on the cluster, and not for whichever cluster has room first.
+   *
+   * @generated from field: bool there = 3;
+   */
+  there: boolean;
+
+  /**
+   * The resource that the cluster has too little of for it now; empty if it is something else.
+   *
+   * @generated from field: string resource = 4;
+   */
+  resource: string;
+
+  /**
+   * What it asks for, in the units of ClusterUse.
+   *
+   * @generated from field: map<string, int64> asked = 5;
+   */
+  asked: { [key: string]: bigint };
+
+  /**
+   * What is free of the resource on the cluster.
+   *
+   * @generated from field: int64 free = 6;
+   */
+  free: bigint;
+
+  /**
+   * Why it waits, in words; empty if the resource says it.
+   *
+   * @generated from field: string message = 7;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ClusterWait.
+ * Use `create(ClusterWaitSchema)` to create a new message.
+ */
+export const ClusterWaitSchema: GenMessage<ClusterWait> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_insight, 13);
+
+/**
  * PreviewRecoveryRequest names the run that would be recovered.
  *
  * @generated from message flytebinary.insight.v1.PreviewRecoveryRequest
@@ -394,7 +647,7 @@ export type PreviewRecoveryRequest = Message<"flytebinary.insight.v1.PreviewReco
  * Use `create(PreviewRecoveryRequestSchema)` to create a new message.
  */
 export const PreviewRecoveryRequestSchema: GenMessage<PreviewRecoveryRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 8);
+  messageDesc(file_flytebinary_insight_v1_insight, 14);
 
 /**
  * PreviewRecoveryResponse is a page of the run's actions and the totals of all of them.
@@ -436,7 +689,7 @@ export type PreviewRecoveryResponse = Message<"flytebinary.insight.v1.PreviewRec
  * Use `create(PreviewRecoveryResponseSchema)` to create a new message.
  */
 export const PreviewRecoveryResponseSchema: GenMessage<PreviewRecoveryResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 9);
+  messageDesc(file_flytebinary_insight_v1_insight, 15);
 
 /**
  * PlannedAction is what a recovery would do with an action.
@@ -478,7 +731,7 @@ export type PlannedAction = Message<"flytebinary.insight.v1.PlannedAction"> & {
  * Use `create(PlannedActionSchema)` to create a new message.
  */
 export const PlannedActionSchema: GenMessage<PlannedAction> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 10);
+  messageDesc(file_flytebinary_insight_v1_insight, 16);
 
 /**
  * PreviewRetentionRequest asks what would go now.
@@ -499,7 +752,7 @@ export type PreviewRetentionRequest = Message<"flytebinary.insight.v1.PreviewRet
  * Use `create(PreviewRetentionRequestSchema)` to create a new message.
  */
 export const PreviewRetentionRequestSchema: GenMessage<PreviewRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 11);
+  messageDesc(file_flytebinary_insight_v1_insight, 17);
 
 /**
  * PreviewRetentionResponse has the runs that retention would delete, oldest first.
@@ -541,7 +794,7 @@ export type PreviewRetentionResponse = Message<"flytebinary.insight.v1.PreviewRe
  * Use `create(PreviewRetentionResponseSchema)` to create a new message.
  */
 export const PreviewRetentionResponseSchema: GenMessage<PreviewRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 12);
+  messageDesc(file_flytebinary_insight_v1_insight, 18);
 
 /**
  * ExpiredRun is a run that retention would delete.
@@ -583,7 +836,7 @@ export type ExpiredRun = Message<"flytebinary.insight.v1.ExpiredRun"> & {
  * Use `create(ExpiredRunSchema)` to create a new message.
  */
 export const ExpiredRunSchema: GenMessage<ExpiredRun> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 13);
+  messageDesc(file_flytebinary_insight_v1_insight, 19);
 
 /**
  * What an action that has not started waits for.
@@ -735,6 +988,27 @@ export const InsightService: GenService<{
     methodKind: "unary";
     input: typeof ListQueuesRequestSchema;
     output: typeof ListQueuesResponseSchema;
+  },
+  /**
+   * GetClusterUse says which projects and runs have the most on a cluster. It has those that the caller may see.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.GetClusterUse
+   */
+  getClusterUse: {
+    methodKind: "unary";
+    input: typeof GetClusterUseRequestSchema;
+    output: typeof GetClusterUseResponseSchema;
+  },
+  /**
+   * ListClusterWaits lists what waits for a cluster and for which resource, a page at a time: actions that no cluster has got yet and
+   * this one could run, oldest first, then those that wait there. It has those that the caller may see.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.ListClusterWaits
+   */
+  listClusterWaits: {
+    methodKind: "unary";
+    input: typeof ListClusterWaitsRequestSchema;
+    output: typeof ListClusterWaitsResponseSchema;
   },
   /**
    * PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.
