@@ -23,6 +23,8 @@ type handler struct {
 	clock    clock.Clock
 	// version is that of the API.
 	version string
+	// lostAfter is how long a cluster may be away; 0 means forever.
+	lostAfter time.Duration
 }
 
 // AddCluster implements clustersv1connect.ClusterRegistryServiceHandler.

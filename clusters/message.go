@@ -43,6 +43,9 @@ func (h *handler) message(c store.Cluster, s states.State, work Work) *clustersv
 	}
 	if s.Away(h.clock.Now()) {
 		out.Health = clustersv1.ClusterHealth_CLUSTER_HEALTH_AWAY
+		if h.lostAfter > 0 {
+			out.LostAt = timestamppb.New(s.SeenAt.Add(h.lostAfter))
+		}
 	}
 	return out
 }

@@ -35,7 +35,7 @@ type Deps struct {
 	Version string
 	// Work counts what clusters have to do; nil means that it is not known.
 	Work Counter
-	// LostAfter is how long a cluster is away before its work is given up; 0 for never. It is for metrics.
+	// LostAfter is how long a cluster is away before its work is given up; 0 for never.
 	LostAfter time.Duration
 	Clock     clock.Clock
 	Logger    zerolog.Logger
@@ -74,7 +74,7 @@ func New(deps Deps) (*Service, error) {
 		links: links.New(links.Deps{
 			Store: rows, States: known, Version: deps.Version, Clock: deps.Clock, Logger: deps.Logger, Meters: meters,
 		}),
-		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock, version: deps.Version},
+		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock, version: deps.Version, lostAfter: deps.LostAfter},
 	}
 	if err := s.links.Observe(deps.Meter, links.Observed{LostAfter: deps.LostAfter, Actions: actionsOf(deps.Work)}); err != nil {
 		return nil, fmt.Errorf("clusters: %w", err)

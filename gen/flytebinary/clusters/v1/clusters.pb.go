@@ -270,7 +270,10 @@ type Cluster struct {
 	// What to know about its version in words, where it differs from that of the API; else empty.
 	VersionNote string `protobuf:"bytes,26,opt,name=version_note,json=versionNote,proto3" json:"version_note,omitempty"`
 	// A digest of the policy of its pods; clusters with the same policy have the same.
-	Policy        string `protobuf:"bytes,27,opt,name=policy,proto3" json:"policy,omitempty"`
+	Policy string `protobuf:"bytes,27,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Of a cluster that is away: when the work that runs there is given up, if another cluster takes work; in the past once it was. Unset for
+	// never.
+	LostAt        *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=lost_at,json=lostAt,proto3" json:"lost_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -492,6 +495,13 @@ func (x *Cluster) GetPolicy() string {
 		return x.Policy
 	}
 	return ""
+}
+
+func (x *Cluster) GetLostAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LostAt
+	}
+	return nil
 }
 
 // ClusterEvent is something that happened to a cluster.
@@ -2029,7 +2039,7 @@ var File_flytebinary_clusters_v1_clusters_proto protoreflect.FileDescriptor
 
 const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\n" +
-	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\f\n" +
+	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xec\f\n" +
 	"\aCluster\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
@@ -2063,7 +2073,8 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\x04work\x18\x18 \x01(\v2$.flytebinary.clusters.v1.ClusterWorkR\x04work\x12T\n" +
 	"\fgiven_labels\x18\x19 \x03(\v21.flytebinary.clusters.v1.Cluster.GivenLabelsEntryR\vgivenLabels\x12!\n" +
 	"\fversion_note\x18\x1a \x01(\tR\vversionNote\x12\x16\n" +
-	"\x06policy\x18\x1b \x01(\tR\x06policy\x1a9\n" +
+	"\x06policy\x18\x1b \x01(\tR\x06policy\x123\n" +
+	"\alost_at\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampR\x06lostAt\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a;\n" +
@@ -2281,53 +2292,54 @@ var file_flytebinary_clusters_v1_clusters_proto_depIdxs = []int32{
 	38, // 11: flytebinary.clusters.v1.Cluster.drain_until:type_name -> google.protobuf.Timestamp
 	5,  // 12: flytebinary.clusters.v1.Cluster.work:type_name -> flytebinary.clusters.v1.ClusterWork
 	36, // 13: flytebinary.clusters.v1.Cluster.given_labels:type_name -> flytebinary.clusters.v1.Cluster.GivenLabelsEntry
-	0,  // 14: flytebinary.clusters.v1.ClusterEvent.kind:type_name -> flytebinary.clusters.v1.ClusterEventKind
-	38, // 15: flytebinary.clusters.v1.ClusterEvent.at:type_name -> google.protobuf.Timestamp
-	6,  // 16: flytebinary.clusters.v1.ClusterWork.projects:type_name -> flytebinary.clusters.v1.ProjectWork
-	38, // 17: flytebinary.clusters.v1.Credential.created_at:type_name -> google.protobuf.Timestamp
-	38, // 18: flytebinary.clusters.v1.Credential.revoked_at:type_name -> google.protobuf.Timestamp
-	38, // 19: flytebinary.clusters.v1.Credential.last_used_at:type_name -> google.protobuf.Timestamp
-	3,  // 20: flytebinary.clusters.v1.AddClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	3,  // 21: flytebinary.clusters.v1.ListClustersResponse.clusters:type_name -> flytebinary.clusters.v1.Cluster
-	3,  // 22: flytebinary.clusters.v1.GetClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	4,  // 23: flytebinary.clusters.v1.ListClusterEventsResponse.events:type_name -> flytebinary.clusters.v1.ClusterEvent
-	7,  // 24: flytebinary.clusters.v1.IssueCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
-	7,  // 25: flytebinary.clusters.v1.RevokeCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
-	37, // 26: flytebinary.clusters.v1.Labels.values:type_name -> flytebinary.clusters.v1.Labels.ValuesEntry
-	20, // 27: flytebinary.clusters.v1.UpdateClusterRequest.labels:type_name -> flytebinary.clusters.v1.Labels
-	21, // 28: flytebinary.clusters.v1.UpdateClusterRequest.pools:type_name -> flytebinary.clusters.v1.Pools
-	3,  // 29: flytebinary.clusters.v1.UpdateClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	3,  // 30: flytebinary.clusters.v1.CordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	3,  // 31: flytebinary.clusters.v1.UncordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	39, // 32: flytebinary.clusters.v1.DrainClusterRequest.deadline:type_name -> google.protobuf.Duration
-	3,  // 33: flytebinary.clusters.v1.DrainClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
-	8,  // 34: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:input_type -> flytebinary.clusters.v1.AddClusterRequest
-	10, // 35: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:input_type -> flytebinary.clusters.v1.ListClustersRequest
-	12, // 36: flytebinary.clusters.v1.ClusterRegistryService.GetCluster:input_type -> flytebinary.clusters.v1.GetClusterRequest
-	14, // 37: flytebinary.clusters.v1.ClusterRegistryService.ListClusterEvents:input_type -> flytebinary.clusters.v1.ListClusterEventsRequest
-	16, // 38: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:input_type -> flytebinary.clusters.v1.IssueCredentialRequest
-	18, // 39: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:input_type -> flytebinary.clusters.v1.RevokeCredentialRequest
-	22, // 40: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:input_type -> flytebinary.clusters.v1.UpdateClusterRequest
-	24, // 41: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:input_type -> flytebinary.clusters.v1.CordonClusterRequest
-	26, // 42: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:input_type -> flytebinary.clusters.v1.UncordonClusterRequest
-	28, // 43: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:input_type -> flytebinary.clusters.v1.DrainClusterRequest
-	30, // 44: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:input_type -> flytebinary.clusters.v1.RemoveClusterRequest
-	9,  // 45: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:output_type -> flytebinary.clusters.v1.AddClusterResponse
-	11, // 46: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:output_type -> flytebinary.clusters.v1.ListClustersResponse
-	13, // 47: flytebinary.clusters.v1.ClusterRegistryService.GetCluster:output_type -> flytebinary.clusters.v1.GetClusterResponse
-	15, // 48: flytebinary.clusters.v1.ClusterRegistryService.ListClusterEvents:output_type -> flytebinary.clusters.v1.ListClusterEventsResponse
-	17, // 49: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:output_type -> flytebinary.clusters.v1.IssueCredentialResponse
-	19, // 50: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:output_type -> flytebinary.clusters.v1.RevokeCredentialResponse
-	23, // 51: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:output_type -> flytebinary.clusters.v1.UpdateClusterResponse
-	25, // 52: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:output_type -> flytebinary.clusters.v1.CordonClusterResponse
-	27, // 53: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:output_type -> flytebinary.clusters.v1.UncordonClusterResponse
-	29, // 54: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:output_type -> flytebinary.clusters.v1.DrainClusterResponse
-	31, // 55: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:output_type -> flytebinary.clusters.v1.RemoveClusterResponse
-	45, // [45:56] is the sub-list for method output_type
-	34, // [34:45] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	38, // 14: flytebinary.clusters.v1.Cluster.lost_at:type_name -> google.protobuf.Timestamp
+	0,  // 15: flytebinary.clusters.v1.ClusterEvent.kind:type_name -> flytebinary.clusters.v1.ClusterEventKind
+	38, // 16: flytebinary.clusters.v1.ClusterEvent.at:type_name -> google.protobuf.Timestamp
+	6,  // 17: flytebinary.clusters.v1.ClusterWork.projects:type_name -> flytebinary.clusters.v1.ProjectWork
+	38, // 18: flytebinary.clusters.v1.Credential.created_at:type_name -> google.protobuf.Timestamp
+	38, // 19: flytebinary.clusters.v1.Credential.revoked_at:type_name -> google.protobuf.Timestamp
+	38, // 20: flytebinary.clusters.v1.Credential.last_used_at:type_name -> google.protobuf.Timestamp
+	3,  // 21: flytebinary.clusters.v1.AddClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	3,  // 22: flytebinary.clusters.v1.ListClustersResponse.clusters:type_name -> flytebinary.clusters.v1.Cluster
+	3,  // 23: flytebinary.clusters.v1.GetClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	4,  // 24: flytebinary.clusters.v1.ListClusterEventsResponse.events:type_name -> flytebinary.clusters.v1.ClusterEvent
+	7,  // 25: flytebinary.clusters.v1.IssueCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
+	7,  // 26: flytebinary.clusters.v1.RevokeCredentialResponse.credential:type_name -> flytebinary.clusters.v1.Credential
+	37, // 27: flytebinary.clusters.v1.Labels.values:type_name -> flytebinary.clusters.v1.Labels.ValuesEntry
+	20, // 28: flytebinary.clusters.v1.UpdateClusterRequest.labels:type_name -> flytebinary.clusters.v1.Labels
+	21, // 29: flytebinary.clusters.v1.UpdateClusterRequest.pools:type_name -> flytebinary.clusters.v1.Pools
+	3,  // 30: flytebinary.clusters.v1.UpdateClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	3,  // 31: flytebinary.clusters.v1.CordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	3,  // 32: flytebinary.clusters.v1.UncordonClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	39, // 33: flytebinary.clusters.v1.DrainClusterRequest.deadline:type_name -> google.protobuf.Duration
+	3,  // 34: flytebinary.clusters.v1.DrainClusterResponse.cluster:type_name -> flytebinary.clusters.v1.Cluster
+	8,  // 35: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:input_type -> flytebinary.clusters.v1.AddClusterRequest
+	10, // 36: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:input_type -> flytebinary.clusters.v1.ListClustersRequest
+	12, // 37: flytebinary.clusters.v1.ClusterRegistryService.GetCluster:input_type -> flytebinary.clusters.v1.GetClusterRequest
+	14, // 38: flytebinary.clusters.v1.ClusterRegistryService.ListClusterEvents:input_type -> flytebinary.clusters.v1.ListClusterEventsRequest
+	16, // 39: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:input_type -> flytebinary.clusters.v1.IssueCredentialRequest
+	18, // 40: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:input_type -> flytebinary.clusters.v1.RevokeCredentialRequest
+	22, // 41: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:input_type -> flytebinary.clusters.v1.UpdateClusterRequest
+	24, // 42: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:input_type -> flytebinary.clusters.v1.CordonClusterRequest
+	26, // 43: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:input_type -> flytebinary.clusters.v1.UncordonClusterRequest
+	28, // 44: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:input_type -> flytebinary.clusters.v1.DrainClusterRequest
+	30, // 45: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:input_type -> flytebinary.clusters.v1.RemoveClusterRequest
+	9,  // 46: flytebinary.clusters.v1.ClusterRegistryService.AddCluster:output_type -> flytebinary.clusters.v1.AddClusterResponse
+	11, // 47: flytebinary.clusters.v1.ClusterRegistryService.ListClusters:output_type -> flytebinary.clusters.v1.ListClustersResponse
+	13, // 48: flytebinary.clusters.v1.ClusterRegistryService.GetCluster:output_type -> flytebinary.clusters.v1.GetClusterResponse
+	15, // 49: flytebinary.clusters.v1.ClusterRegistryService.ListClusterEvents:output_type -> flytebinary.clusters.v1.ListClusterEventsResponse
+	17, // 50: flytebinary.clusters.v1.ClusterRegistryService.IssueCredential:output_type -> flytebinary.clusters.v1.IssueCredentialResponse
+	19, // 51: flytebinary.clusters.v1.ClusterRegistryService.RevokeCredential:output_type -> flytebinary.clusters.v1.RevokeCredentialResponse
+	23, // 52: flytebinary.clusters.v1.ClusterRegistryService.UpdateCluster:output_type -> flytebinary.clusters.v1.UpdateClusterResponse
+	25, // 53: flytebinary.clusters.v1.ClusterRegistryService.CordonCluster:output_type -> flytebinary.clusters.v1.CordonClusterResponse
+	27, // 54: flytebinary.clusters.v1.ClusterRegistryService.UncordonCluster:output_type -> flytebinary.clusters.v1.UncordonClusterResponse
+	29, // 55: flytebinary.clusters.v1.ClusterRegistryService.DrainCluster:output_type -> flytebinary.clusters.v1.DrainClusterResponse
+	31, // 56: flytebinary.clusters.v1.ClusterRegistryService.RemoveCluster:output_type -> flytebinary.clusters.v1.RemoveClusterResponse
+	46, // [46:57] is the sub-list for method output_type
+	35, // [35:46] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_clusters_v1_clusters_proto_init() }
