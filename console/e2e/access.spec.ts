@@ -327,15 +327,20 @@ test("an operator adds a cluster, replaces its credential and removes it", async
   await expect(dialog.getByLabel("Secret", { exact: true })).toHaveValue(/^fbc_\w{42}$/);
   await dialog.getByRole("button", { name: "Done" }).click();
   const row = page.getByTestId("cluster-row").filter({ hasText: "far-east" });
-  await expect(row).toContainText("never used");
-  await row.getByRole("button", { name: "Issue credential for far-east" }).click();
+  await expect(row).toContainText("Not connected yet");
+  await row.getByRole("link", { name: "far-east" }).click();
+  const credentials = page.getByTestId("credentials");
+  await expect(credentials).toContainText("never used");
+  await page.getByRole("button", { name: "Issue credential for far-east" }).click();
   await dialog.getByRole("button", { name: "Issue" }).click();
   await dialog.getByRole("button", { name: "Done" }).click();
-  await expect(row.getByRole("listitem")).toHaveCount(2);
-  await row.getByRole("button", { name: /^Revoke/ }).first().click();
+  await expect(credentials.getByRole("listitem")).toHaveCount(2);
+  await credentials.getByRole("button", { name: /^Revoke/ }).first().click();
   await dialog.getByRole("button", { name: "Revoke" }).click();
-  await expect(row).toContainText("revoked");
-  if (process.env["CONSOLE_PICTURES"] !== undefined) await page.screenshot({ path: `${process.env["CONSOLE_PICTURES"]}/clusters.png` });
+  await expect(credentials).toContainText("revoked");
+  await expect(page.getByTestId("events")).toContainText("Added");
+  if (process.env["CONSOLE_PICTURES"] !== undefined) await page.screenshot({ path: `${process.env["CONSOLE_PICTURES"]}/cluster.png`, fullPage: true });
+  await page.getByRole("link", { name: "All clusters" }).click();
   await row.getByRole("button", { name: "Remove far-east" }).click();
   await dialog.getByRole("button", { name: "Remove" }).click();
   await expect(row).toHaveCount(0);
@@ -346,6 +351,7 @@ const screens: readonly { readonly name: string; readonly path: string; readonly
   { name: "accounts", path: "/v2/accounts", shows: "Local accounts" },
   { name: "keys", path: "/v2/keys", shows: "API keys" },
   { name: "clusters", path: "/v2/clusters", shows: "Clusters" },
+  { name: "cluster", path: "/v2/clusters/default", shows: "Cluster default" },
   { name: "members", path: `${place}/members`, shows: "What each role may do" },
   { name: "audit", path: "/v2/audit", shows: "Audit" },
   { name: "explain", path: "/v2/explain?permission=run.create&project=flytesnacks&member=vera", shows: "The bindings that allow it|What the member has there" },

@@ -3,6 +3,7 @@ import { chunk } from "@/api/chunk";
 import { AccountsSearch, AuditSearch, ExplainSearch, KeysSearch, MembersSearch } from "@/features/access/search";
 import { AppSearch, AppsSearch } from "@/features/apps/search";
 import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
+import { ClustersSearch } from "@/features/clusters/search";
 import { CompareSearch } from "@/features/compare/search";
 import { HomeSearch } from "@/features/home/search";
 import { NotificationsSearch } from "@/features/notifications/search";
@@ -72,7 +73,13 @@ const accounts = createRoute({
 const clusters = createRoute({
   getParentRoute: () => root,
   path: "/clusters",
+  validateSearch: ClustersSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/clusters/page")), "ClustersPage"),
+});
+const cluster = createRoute({
+  getParentRoute: () => root,
+  path: "/clusters/$cluster",
+  component: lazyRouteComponent(() => chunk(() => import("@/features/clusters/cluster-page")), "ClusterPage"),
 });
 const audit = createRoute({
   getParentRoute: () => root,
@@ -223,6 +230,7 @@ const tree = root.addChildren([
   accounts,
   keys,
   clusters,
+  cluster,
   audit,
   explain,
   place.addChildren([

@@ -2,10 +2,22 @@ import { create } from "@bufbuild/protobuf";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { Tooltip } from "radix-ui";
+import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { GetMeResponseSchema } from "@gen/flytebinary/access/v1/access_pb.js";
-import { AddClusterResponseSchema, IssueCredentialResponseSchema, ListClustersResponseSchema } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import {
+  AddClusterResponseSchema,
+  ClusterEventKind,
+  ClusterHealth,
+  ClusterSchema,
+  GetClusterResponseSchema,
+  IssueCredentialResponseSchema,
+  ListClusterEventsResponseSchema,
+  ListClustersResponseSchema,
+} from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import { GetClusterUseResponseSchema, ListClusterWaitsResponseSchema } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { Toasts } from "@/design/toast";
+import { ClusterPage } from "./cluster-page";
 import { ClustersPage } from "./page";
 
 const server = vi.hoisted(() => ({
@@ -16,41 +28,79 @@ const server = vi.hoisted(() => ({
   issueCredential: vi.fn(),
   revokeCredential: vi.fn(),
   removeCluster: vi.fn(),
+  getCluster: vi.fn(),
+  cordonCluster: vi.fn(),
+  drainCluster: vi.fn(),
+  listClusterEvents: vi.fn(),
+  listClusterWaits: vi.fn(),
 }));
+const use = vi.hoisted(() => ({ answer: vi.fn<() => unknown>() }));
+vi.mock("@connectrpc/connect-query", () => ({ useQuery: () => ({ data: use.answer(), error: null, refetch: vi.fn() }) }));
 vi.mock("@/api/transport", () => ({ client: () => server }));
-vi.mock("@tanstack/react-router", () => ({ useParams: () => ({ project: "p", domain: "d" }), useSearch: () => ({}), useNavigate: () => vi.fn() }));
+vi.mock("@tanstack/react-router", () => ({
+  useParams: () => ({ project: "p", domain: "d", cluster: "east" }),
+  useSearch: () => ({}),
+  useNavigate: () => vi.fn(),
+  Link: ({ children }: { readonly children: ReactNode }) => <a href="#there">{children}</a>,
+}));
 
-const open = () =>
+const open = (page: ReactNode = <ClustersPage />) =>
   render(
     <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
       <Tooltip.Provider>
         <Toasts>
-          <ClustersPage />
+          {page}
         </Toasts>
       </Tooltip.Provider>
     </QueryClientProvider>,
   );
 const meWith = (permissions: readonly string[]) =>
   create(GetMeResponseSchema, { subject: "ada", name: "Ada", grants: [{ scope: {}, roles: ["operator"], permissions: [...permissions] }] });
+const connected = {
+  name: "east",
+  createdBy: "ada",
+  health: ClusterHealth.CONNECTED,
+  seenAt: { seconds: 1n },
+  state: 1,
+  credentials: [
+    { id: "cred-old", hint: "aaaa", revokedAt: { seconds: 1n } },
+    { id: "cred-new", hint: "bbbb" },
+  ],
+};
+const idle = create(ClusterSchema, connected);
+const busy = create(ClusterSchema, {
+  ...connected,
+  work: { actions: 3, pending: 1, workers: 1 },
+  capacity: { cpu: 8000n, pods: 110n },
+  free: { cpu: 2500n },
+  largest: { cpu: 4000n },
+});
 const dialog = () => within(screen.getByRole("dialog"));
 const press = (name: string) => fireEvent.click(dialog().getByRole("button", { name }));
 
 beforeEach(() => {
   server.getMe.mockResolvedValue(meWith(["cluster.create", "cluster.delete", "cluster.update", "cluster.view"]));
-  server.listClusters.mockResolvedValue(
-    create(ListClustersResponseSchema, {
-      clusters: [
-        {
-          name: "east",
-          createdBy: "ada",
-          credentials: [
-            { id: "cred-old", hint: "aaaa", revokedAt: { seconds: 1n } },
-            { id: "cred-new", hint: "bbbb" },
-          ],
-        },
+  server.listClusters.mockResolvedValue(create(ListClustersResponseSchema, { clusters: [idle] }));
+  server.getCluster.mockResolvedValue(create(GetClusterResponseSchema, { cluster: idle }));
+  server.listClusterEvents.mockResolvedValue(create(ListClusterEventsResponseSchema, { events: [{ kind: ClusterEventKind.RETURNED, note: "away for 5m0s" }] }));
+  server.listClusterWaits.mockResolvedValue(
+    create(ListClusterWaitsResponseSchema, {
+      waits: [
+        { actionId: { name: "a0", run: { project: "p", domain: "d", name: "big" } }, resource: "nvidia.com/gpu", asked: { "nvidia.com/gpu": 8n, cpu: 4000n }, free: 2n },
+        { actionId: { name: "a1", run: { project: "p", domain: "d", name: "small" } }, there: true, message: "about to begin" },
       ],
     }),
   );
+  use.answer.mockReturnValue(
+    create(GetClusterUseResponseSchema, {
+      projects: [{ project: "p", domain: "d", actions: 3, pending: 1, asked: { memory: 2n ** 31n, cpu: 2500n } }],
+      runs: [{ project: "p", domain: "d", run: "large", actions: 2, asked: { cpu: 2000n } }],
+      totalProjects: 1,
+      totalRuns: 12,
+    }),
+  );
+  server.cordonCluster.mockResolvedValue({});
+  server.drainCluster.mockResolvedValue({});
   server.addCluster.mockResolvedValue(create(AddClusterResponseSchema, { secret: "fbc_first" }));
   server.issueCredential.mockResolvedValue(create(IssueCredentialResponseSchema, { secret: "fbc_second" }));
   server.revokeCredential.mockResolvedValue({});
@@ -81,8 +131,8 @@ it("adds a cluster and shows its secret once", async () => {
   expect(server.listClusters.mock.calls.length).toBeGreaterThan(1);
 });
 
-it("issues, revokes and removes", async () => {
-  open();
+it("issues and revokes credentials", async () => {
+  open(<ClusterPage />);
   fireEvent.click(await screen.findByRole("button", { name: "Issue credential for east" }));
   press("Issue");
   expect((await screen.findByLabelText<HTMLInputElement>("Secret")).value).toBe("fbc_second");
@@ -91,9 +141,12 @@ it("issues, revokes and removes", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Revoke cred-new" }));
   press("Revoke");
   await waitFor(() => expect(server.revokeCredential).toHaveBeenCalledWith({ id: "cred-new" }));
-  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+});
+
+it("removes a cluster without work", async () => {
+  open();
   server.removeCluster.mockRejectedValueOnce(new Error("the server is away"));
-  fireEvent.click(screen.getByRole("button", { name: "Remove east" }));
+  fireEvent.click(await screen.findByRole("button", { name: "Remove east" }));
   press("Remove");
   expect(await dialog().findByText(/the server is away/)).toBeTruthy();
   press("Remove");
@@ -101,11 +154,59 @@ it("issues, revokes and removes", async () => {
   expect(server.removeCluster).toHaveBeenLastCalledWith({ name: "east" });
 });
 
+it("removes a cluster with work only if its name is typed", async () => {
+  server.listClusters.mockResolvedValue(create(ListClustersResponseSchema, { clusters: [busy] }));
+  open();
+  fireEvent.click(await screen.findByRole("button", { name: "Remove east" }));
+  expect(dialog().getByText("It still has 3 actions, 1 worker")).toBeTruthy();
+  press("Remove with its work");
+  fireEvent.change(dialog().getByLabelText("Name of the cluster"), { target: { value: "eas" } });
+  press("Remove with its work");
+  expect(dialog().getByRole("alert").textContent).toBe("Type east to confirm.");
+  expect(server.removeCluster).not.toHaveBeenCalled();
+  fireEvent.change(dialog().getByLabelText("Name of the cluster"), { target: { value: "east" } });
+  press("Remove with its work");
+  await waitFor(() => expect(server.removeCluster).toHaveBeenCalledWith({ name: "east", force: true }));
+});
+
+it("drains with a time limit and a note", async () => {
+  open();
+  fireEvent.click(await screen.findByRole("button", { name: "Drain east" }));
+  fireEvent.change(dialog().getByLabelText("Time limit"), { target: { value: "soon" } });
+  press("Drain");
+  expect(dialog().getByRole("alert").textContent).toMatch(/such as 90m/);
+  expect(server.drainCluster).not.toHaveBeenCalled();
+  fireEvent.change(dialog().getByLabelText("Time limit"), { target: { value: "1h 30m" } });
+  fireEvent.change(dialog().getByLabelText("Note"), { target: { value: "end of lease" } });
+  press("Drain");
+  await waitFor(() => expect(server.drainCluster).toHaveBeenCalledWith({ name: "east", note: "end of lease", deadline: { seconds: 5400n, nanos: 0 } }));
+});
+
+it("shows what a cluster has, who uses it, what waits for it and what happened", async () => {
+  server.getCluster.mockResolvedValue(create(GetClusterResponseSchema, { cluster: busy }));
+  open(<ClusterPage />);
+  expect(await screen.findByText("5.5 of 8 asked")).toBeTruthy();
+  expect(screen.getByText("2.5 free")).toBeTruthy();
+  expect(screen.getByText("largest node 4")).toBeTruthy();
+  expect(screen.queryByText("pods"), "a limit of nodes").toBeNull();
+  expect(screen.getByText("2.5 CPU, 2.0 GiB memory")).toBeTruthy();
+  expect(screen.getByText("11 more runs")).toBeTruthy();
+  expect(await screen.findByText("8 nvidia.com/gpu; free: 2 nvidia.com/gpu")).toBeTruthy();
+  expect(screen.getByText("about to begin")).toBeTruthy();
+  expect(await screen.findByText("Came back")).toBeTruthy();
+  expect(screen.getByText("away for 5m0s")).toBeTruthy();
+});
+
 it("says what one may not do", async () => {
   server.getMe.mockResolvedValue(meWith(["cluster.view"]));
   open();
   await screen.findByRole("rowheader", { name: /east/ });
-  for (const name of ["Add cluster", "Issue credential for east", "Revoke cred-new", "Remove east"]) {
+  for (const name of ["Add cluster", "Cordon east", "Drain east", "Remove east"]) {
+    await waitFor(() => expect(screen.getByRole("button", { name }).getAttribute("aria-disabled")).toBe("true"));
+  }
+  cleanup();
+  open(<ClusterPage />);
+  for (const name of ["Issue credential for east", "Revoke cred-new"]) {
     await waitFor(() => expect(screen.getByRole("button", { name }).getAttribute("aria-disabled")).toBe("true"));
   }
 });

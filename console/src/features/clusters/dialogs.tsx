@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { ClusterRegistryService, type Credential } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import { ClusterRegistryService, type Cluster, type Credential } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
 import { client } from "@/api/transport";
 import { Button } from "@/design/button";
 import { ChangeForm, useChange, type ChangeProps } from "@/design/change-form";
@@ -7,12 +7,14 @@ import { CopyField } from "@/design/copy-field";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input } from "@/design/field";
 import { Notice } from "@/design/notice";
+import { CordonForm, DrainForm, RemoveForm } from "./forms";
 import css from "@/design/page.module.css";
 
 /** What is done to the clusters. */
 export type ClusterChange =
   | { readonly kind: "add" }
-  | { readonly kind: "issue" | "remove" | "cordon" | "uncordon" | "drain"; readonly name: string }
+  | { readonly kind: "issue" | "cordon" | "uncordon" | "drain"; readonly name: string }
+  | { readonly kind: "remove"; readonly cluster: Cluster }
   | { readonly kind: "revoke"; readonly credential: Credential };
 
 interface Issued {
@@ -27,13 +29,13 @@ const title = (change: ClusterChange): readonly [title: string, description: str
     case "issue":
       return [`Issue a credential for ${change.name}`, "The others stay valid. Revoke the old one once the controller uses the new one."];
     case "remove":
-      return [`Remove ${change.name}`, "All its credentials end at once. This is refused while work is there."];
+      return [`Remove ${change.cluster.name}`, "All its credentials end at once, and it is forgotten."];
     case "cordon":
       return [`Cordon ${change.name}`, "It gets no new work. What runs there continues."];
     case "uncordon":
       return [`Uncordon ${change.name}`, "It gets new work again."];
     case "drain":
-      return [`Drain ${change.name}`, "It gets no new work, and what runs there is to end."];
+      return [`Drain ${change.name}`, "It gets no new work, and what runs there may end."];
     case "revoke":
       return [`Revoke ${change.credential.id}`, "A controller that uses it is refused at once. This cannot be undone."];
   }
@@ -78,22 +80,16 @@ function Form({ change, onCancel, onChanged, onIssued }: FormProps) {
       const issue = () => registry.issueCredential({ cluster: name }).then(({ secret }) => onIssued({ name, secret }));
       return <Confirm label="Issue" {...props} stays send={issue} done={`Credential of ${name} issued`} />;
     }
-    case "remove": {
-      const { name } = change;
-      return <Confirm label="Remove" danger {...props} send={() => registry.removeCluster({ name })} done={`Cluster ${name} removed`} />;
-    }
-    case "cordon": {
-      const { name } = change;
-      return <Confirm label="Cordon" {...props} send={() => registry.cordonCluster({ name })} done={`Cluster ${name} cordoned`} />;
-    }
+    case "remove":
+      return <RemoveForm {...props} cluster={change.cluster} />;
+    case "cordon":
+      return <CordonForm {...props} name={change.name} />;
     case "uncordon": {
       const { name } = change;
       return <Confirm label="Uncordon" {...props} send={() => registry.uncordonCluster({ name })} done={`Cluster ${name} uncordoned`} />;
     }
-    case "drain": {
-      const { name } = change;
-      return <Confirm label="Drain" {...props} send={() => registry.drainCluster({ name })} done={`Cluster ${name} is draining`} />;
-    }
+    case "drain":
+      return <DrainForm {...props} name={change.name} />;
     case "revoke": {
       const { id } = change.credential;
       return <Confirm label="Revoke" danger {...props} send={() => registry.revokeCredential({ id })} done={`Credential ${id} revoked`} />;

@@ -1,88 +1,40 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { ClusterHealth, ClusterRegistryService, ClusterState, type Cluster } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import { ClusterRegistryService, type Cluster } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
-import { Tag } from "@/design/facts";
-import { dateOf } from "@/design/format";
+import { Select } from "@/design/field";
+import { count } from "@/design/format";
 import { ListPage } from "@/design/list-page";
 import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
-import { When } from "@/design/time";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
-import { Credentials } from "./credentials";
+import { useMe } from "@/entities/access/use-me";
+import { Bars } from "./bars";
+import { ClusterButtons } from "./buttons";
 import { ClusterDialogs, type ClusterChange } from "./dialogs";
+import { Health } from "./health";
+import { ClustersSearch } from "./search";
+import { every, running, sorted, sorts, waiting, workWords } from "./words";
 import css from "@/design/page.module.css";
 
-const closed: Readonly<Partial<Record<ClusterState, string>>> = { [ClusterState.CORDONED]: "cordoned", [ClusterState.DRAINING]: "draining" };
-
-/** The registered clusters and the credentials of their controllers, for operators. */
+/** The clusters of the installation: how they are, what they have and what they do. */
 export function ClustersPage() {
   const [change, setChange] = useState<ClusterChange>();
+  const { sort = "name" }: ClustersSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
   const noView = useDenied(ClusterRegistryService.method.listClusters, everywhere);
   const noAdd = useDenied(ClusterRegistryService.method.addCluster, everywhere);
-  const noIssue = useDenied(ClusterRegistryService.method.issueCredential, everywhere);
-  const noRemove = useDenied(ClusterRegistryService.method.removeCluster, everywhere);
-  const noCordon = useDenied(ClusterRegistryService.method.cordonCluster, everywhere);
-  const noDrain = useDenied(ClusterRegistryService.method.drainCluster, everywhere);
-  const noUncordon = useDenied(ClusterRegistryService.method.uncordonCluster, everywhere);
   useTitle("Clusters");
   const { answer, rows } = usePages(
     ["clusters"],
     (token, signal) => client(ClusterRegistryService).listClusters({ limit: 100, token }, { signal }),
     (page) => page.clusters,
-    { enabled: useMayRead(noView) },
+    { enabled: useMayRead(noView), refresh: every, refreshAll: true },
   );
-  const columns: readonly Column<Cluster>[] = [
-    {
-      label: "Name",
-      cell: ({ name, createdBy, createdAt, state, health, seenAt, work }) => (
-        <>
-          {name} {closed[state] && <Tag>{closed[state]}</Tag>} {health === ClusterHealth.AWAY && <Tag>away</Tag>}
-          <Note>
-            {work?.actions ?? 0} actions, {work?.workers ?? 0} workers, {work?.apps ?? 0} apps
-            {seenAt && (
-              <>
-                , seen <When at={dateOf(seenAt)} relative />
-              </>
-            )}
-          </Note>
-          <Note>
-            Added by {createdBy} <When at={dateOf(createdAt)} relative />
-          </Note>
-        </>
-      ),
-    },
-    { label: "Credentials", cell: ({ credentials }) => <Credentials of={credentials} onRevoke={(credential) => setChange({ kind: "revoke", credential })} />, wrap: true },
-    {
-      label: "Actions",
-      hideLabel: true,
-      cell: ({ name, state }) => (
-        <div className={css["inline"]}>
-          {closed[state] ? (
-            <Button small denied={noUncordon} onClick={() => setChange({ kind: "uncordon", name })} aria-label={`Uncordon ${name}`}>
-              Uncordon
-            </Button>
-          ) : (
-            <Button small denied={noCordon} onClick={() => setChange({ kind: "cordon", name })} aria-label={`Cordon ${name}`}>
-              Cordon
-            </Button>
-          )}
-          <Button small denied={noDrain} onClick={() => setChange({ kind: "drain", name })} aria-label={`Drain ${name}`}>
-            Drain
-          </Button>
-          <Button small denied={noIssue} onClick={() => setChange({ kind: "issue", name })} aria-label={`Issue credential for ${name}`}>
-            Issue credential
-          </Button>
-          <Button small denied={noRemove} onClick={() => setChange({ kind: "remove", name })} aria-label={`Remove ${name}`}>
-            Remove
-          </Button>
-        </div>
-      ),
-    },
-  ];
   return (
     <ListPage
       title="Clusters"
@@ -90,20 +42,30 @@ export function ClustersPage() {
       label="Clusters"
       head={
         <div className={css["actions"]}>
+          {rows.length > 1 && (
+            <Select
+              className={css["select"] ?? ""}
+              aria-label="Order"
+              value={sort}
+              onChange={(event) => void navigate({ to: "/clusters", search: ClustersSearch({ sort: event.target.value }), replace: true })}
+            >
+              {sorts.map(([key, label]) => (
+                <option key={key} value={key}>
+                  {label}
+                </option>
+              ))}
+            </Select>
+          )}
           <Button kind="primary" denied={noAdd} onClick={() => setChange({ kind: "add" })}>
             Add cluster
           </Button>
         </div>
       }
-      empty={
-        <Empty title="No registered clusters">
-          <p>The server runs tasks on its own cluster. Add another one to get the credential with which its controller connects.</p>
-        </Empty>
-      }
+      empty={<NoClusters />}
       denied={noView}
       answer={answer}
-      rows={rows}
-      columns={columns}
+      rows={sorted(rows, sort, Date.now())}
+      columns={columns(setChange)}
       keyOf={({ name }) => name}
       attributesOf={({ name }) => ({ "data-testid": "cluster-row", "data-name": name })}
     >
@@ -111,3 +73,61 @@ export function ClustersPage() {
     </ListPage>
   );
 }
+
+/** What to do when nothing is registered. Without accounts anybody may add a cluster, so a command needs nothing else. */
+function NoClusters() {
+  const open = useMe()?.open === true;
+  const command = `curl -X POST ${location.origin}/flytebinary.clusters.v1.ClusterRegistryService/AddCluster -H 'Content-Type: application/json' -d '{"name": "east"}'`;
+  return (
+    <Empty title="No clusters" {...(open && { command })}>
+      <p>No controller has connected yet. Add a cluster to get the credential with which its controller connects.</p>
+    </Empty>
+  );
+}
+
+const columns = (onChange: (change: ClusterChange) => void): readonly Column<Cluster>[] => [
+  {
+    label: "Cluster",
+    cell: ({ name, pools, labels }) => (
+      <>
+        <Link to="/clusters/$cluster" params={{ cluster: name }}>
+          {name}
+        </Link>
+        {pools.length > 0 && <Note>pools {pools.join(", ")}</Note>}
+        {Object.keys(labels).length > 0 && (
+          <Note>
+            {Object.entries(labels)
+              .sort()
+              .map(([key, value]) => `${key}=${value}`)
+              .join(", ")}
+          </Note>
+        )}
+      </>
+    ),
+    wrap: true,
+  },
+  { label: "Health", cell: (cluster) => <Health cluster={cluster} />, wrap: true },
+  {
+    label: "Version",
+    cell: ({ version, versionNote, plugins, seenAt }) => (
+      <>
+        {seenAt ? version || "Unnamed" : "–"}
+        {versionNote !== "" && <Note>{versionNote}</Note>}
+        {plugins.length > 0 && <Note>{plugins.join(", ")}</Note>}
+      </>
+    ),
+    wrap: true,
+  },
+  { label: "Capacity", cell: (cluster) => <Bars cluster={cluster} brief /> },
+  {
+    label: "Work",
+    cell: (cluster) => (
+      <>
+        {count(running(cluster))} running, {count(waiting(cluster))} waiting
+        <Note>{workWords(cluster)}</Note>
+      </>
+    ),
+    wrap: true,
+  },
+  { label: "Actions", hideLabel: true, cell: (cluster) => <ClusterButtons cluster={cluster} onChange={onChange} /> },
+];

@@ -1,0 +1,155 @@
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { ClusterRegistryService, type Cluster } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import { client } from "@/api/transport";
+import { useTitle } from "@/app/title";
+import { Button } from "@/design/button";
+import { Facts, Tag } from "@/design/facts";
+import { count, dateOf } from "@/design/format";
+import { DenialNotice, Loading, Notice, ProblemNotice } from "@/design/notice";
+import { When } from "@/design/time";
+import { everywhere } from "@/entities/access/rights";
+import { useDenied, useMayRead } from "@/entities/access/use-denied";
+import { Bars } from "./bars";
+import { ClusterButtons } from "./buttons";
+import { Credentials } from "./credentials";
+import { ClusterDialogs, type ClusterChange } from "./dialogs";
+import { Events } from "./events";
+import { Health } from "./health";
+import { Use } from "./use";
+import { Waits } from "./waits";
+import { every, running, waiting, workWords } from "./words";
+import css from "@/design/page.module.css";
+import own from "./clusters.module.css";
+
+/** A cluster: how it is, what it has, who uses it and what waits for it. */
+export function ClusterPage() {
+  const { cluster: name = "" } = useParams({ strict: false });
+  const [change, setChange] = useState<ClusterChange>();
+  const navigate = useNavigate();
+  const noView = useDenied(ClusterRegistryService.method.getCluster, everywhere);
+  useTitle(`Cluster ${name}`);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["cluster", name],
+    queryFn: ({ signal }) => client(ClusterRegistryService).getCluster({ name }, { signal }),
+    refetchInterval: every,
+    enabled: useMayRead(noView),
+  });
+  const cluster = data?.cluster;
+  return (
+    <div className={css["page"]}>
+      <div className={css["head"]}>
+        <h1>Cluster {name}</h1>
+        {cluster && (
+          <div className={css["actions"]}>
+            <ClusterButtons cluster={cluster} onChange={setChange} />
+          </div>
+        )}
+      </div>
+      <p>
+        <Link to="/clusters">All clusters</Link>
+      </p>
+      {noView && <DenialNotice title="You may not see clusters here" denial={noView} />}
+      {error && <ProblemNotice error={error} retry={() => void refetch()} />}
+      {!noView && !error && !cluster && <Loading what="cluster" />}
+      {cluster && <Parts cluster={cluster} onChange={setChange} />}
+      <ClusterDialogs
+        change={change}
+        onClose={() => setChange(undefined)}
+        onChanged={() => (change?.kind === "remove" ? void navigate({ to: "/clusters" }) : void refetch())}
+      />
+    </div>
+  );
+}
+
+function Parts({ cluster, onChange }: { readonly cluster: Cluster; readonly onChange: (change: ClusterChange) => void }) {
+  const { name } = cluster;
+  const noIssue = useDenied(ClusterRegistryService.method.issueCredential, everywhere);
+  return (
+    <>
+      <Health cluster={cluster} />
+      {cluster.versionNote !== "" && (
+        <Notice tone="warning" title="Versions differ" role="status">
+          <p>The controller has {cluster.versionNote}.</p>
+        </Notice>
+      )}
+      <section className={css["section"]} aria-labelledby="capacity">
+        <h2 id="capacity">Capacity</h2>
+        {Object.keys(cluster.capacity).length > 0 ? (
+          <Bars cluster={cluster} />
+        ) : (
+          <p className={css["muted"]}>Unknown: {cluster.seenAt ? "its controller may not read nodes." : "no controller has connected yet."}</p>
+        )}
+      </section>
+      <section className={css["section"]} aria-labelledby="work">
+        <h2 id="work">Work</h2>
+        <p>
+          {count(running(cluster))} running and {count(waiting(cluster))} waiting actions; {workWords(cluster)} in total.
+        </p>
+        <Use cluster={name} />
+      </section>
+      <Waits cluster={name} />
+      <section className={css["section"]} aria-labelledby="details">
+        <h2 id="details">Details</h2>
+        <Details cluster={cluster} />
+      </section>
+      <section className={css["section"]} aria-labelledby="credentials">
+        <div className={css["head"]}>
+          <h2 id="credentials">Credentials</h2>
+          <Button small denied={noIssue} onClick={() => onChange({ kind: "issue", name })} aria-label={`Issue credential for ${name}`}>
+            Issue credential
+          </Button>
+        </div>
+        <div data-testid="credentials">
+          <Credentials of={cluster.credentials} onRevoke={(credential) => onChange({ kind: "revoke", credential })} />
+        </div>
+      </section>
+      <Events cluster={name} />
+    </>
+  );
+}
+
+const tags = (all: readonly string[]) =>
+  all.length > 0 && (
+    <span className={own["tags"]}>
+      {all.map((one) => (
+        <Tag key={one}>{one}</Tag>
+      ))}
+    </span>
+  );
+
+function Details({ cluster }: { readonly cluster: Cluster }) {
+  const { version, controllers, connectedAt, seenAt, createdBy, createdAt } = cluster;
+  const { plugins, taskTypes, accelerators, labels, givenLabels, pools, weight, policy } = cluster;
+  return (
+    <Facts
+      facts={[
+        ["Version", seenAt && (version || "Unnamed")],
+        ["Controllers connected", seenAt && count(controllers)],
+        ["Connected", connectedAt && <When key="connected" at={dateOf(connectedAt)} />],
+        ["Last seen", seenAt && <When key="seen" at={dateOf(seenAt)} relative />],
+        ["Plugins", tags(plugins)],
+        ["Task types", tags(taskTypes)],
+        ["Accelerators", tags(accelerators)],
+        [
+          "Labels",
+          tags(
+            Object.entries(labels)
+              .sort()
+              .map(([key, value]) => `${key}=${value}${key in givenLabels ? " (set by operators)" : ""}`),
+          ),
+        ],
+        ["Cluster pools", tags(pools)],
+        ["Weight", weight === 0 ? "0: gets only work that names it or one of its pools" : count(weight)],
+        ["Digest of its pod policy", policy && <code key="policy">{policy}</code>],
+        [
+          "Added",
+          <span key="added">
+            <When at={dateOf(createdAt)} /> {createdBy ? `by ${createdBy}` : "by itself"}
+          </span>,
+        ],
+      ]}
+    />
+  );
+}

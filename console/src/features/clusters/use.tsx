@@ -1,0 +1,68 @@
+import { Link } from "@tanstack/react-router";
+import { useQuery } from "@connectrpc/connect-query";
+import { InsightService, type ClusterUse } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { count } from "@/design/format";
+import { Loading, ProblemNotice } from "@/design/notice";
+import { Table, type Column } from "@/design/table";
+import { askedWords, every } from "./words";
+import css from "@/design/page.module.css";
+
+const most = 10;
+
+/** The projects and the runs that ask for most on a cluster. */
+export function Use({ cluster }: { readonly cluster: string }) {
+  const { data, error, refetch } = useQuery(InsightService.method.getClusterUse, { cluster, limit: most }, { refetchInterval: every });
+  if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading what="use" />;
+  if (data.totalRuns === 0) return <p className={css["muted"]}>No runs that you may see have actions here.</p>;
+  return (
+    <>
+      <h3>Projects that ask for most</h3>
+      <Table label="Projects" rows={data.projects} keyOf={({ project, domain }) => `${project}/${domain}`} columns={[project, ...columns]} />
+      <More shown={data.projects.length} total={data.totalProjects} what="projects" />
+      <h3>Runs that ask for most</h3>
+      <Table label="Runs" rows={data.runs} keyOf={({ project, domain, run }) => `${project}/${domain}/${run}`} columns={[run, ...columns]} />
+      <More shown={data.runs.length} total={data.totalRuns} what="runs" />
+    </>
+  );
+}
+
+function More({ shown, total, what }: { readonly shown: number; readonly total: number; readonly what: string }) {
+  if (total <= shown) return null;
+  return (
+    <p className={css["muted"]}>
+      {count(total - shown)} more {what}
+    </p>
+  );
+}
+
+const project: Column<ClusterUse> = {
+  label: "Project",
+  cell: ({ project, domain }) => (
+    <Link to="/domain/$domain/project/$project/runs" params={{ project, domain }}>
+      {project} / {domain}
+    </Link>
+  ),
+  wrap: true,
+};
+
+const run: Column<ClusterUse> = {
+  label: "Run",
+  cell: ({ project, domain, run }) => (
+    <>
+      <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }}>
+        {run}
+      </Link>{" "}
+      <span className={css["muted"]}>
+        {project} / {domain}
+      </span>
+    </>
+  ),
+  wrap: true,
+};
+
+const columns: readonly Column<ClusterUse>[] = [
+  { label: "Asks for", cell: ({ asked }) => askedWords(asked) || "nothing", wrap: true },
+  { label: "Running", number: true, cell: ({ actions, pending }) => count(actions - pending) },
+  { label: "Waiting", number: true, cell: ({ pending }) => count(pending) },
+];
