@@ -196,6 +196,10 @@ differential: build-demo cluster-tools ## Run the same programs cold, warm and p
 connectors-crashes: postgres ## Kill a process at each step of a connector's job, and check that there is one job
 	go test -count=1 -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrash ./connectors
 
+.PHONY: clusters-crashes
+clusters-crashes: postgres ## Kill an API while it takes attempts back from a lost cluster, and check that each is lost once
+	go test -count=1 -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrashWhile ./runs
+
 .PHONY: audit-crashes
 audit-crashes: postgres ## Kill a server at each step of each change, and check that none lacks its audit record
 	go test -count=1 -v -timeout 60m -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrashLeaves ./manager | grep -v -e '^=== '

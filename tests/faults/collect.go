@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/tests/faults/check"
 	"github.com/flyte-binary/flyte-binary/tests/faults/ledger"
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
@@ -79,19 +80,21 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 
 // left lists what is still in the cluster.
 func (c *collector) left(ctx context.Context) (taskActions, pods []string, err error) {
-	objects, err := c.stack.Metadata.Resource(v1.Resource).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, nil, fmt.Errorf("list TaskActions: %w", err)
-	}
-	for i := range objects.Items {
-		taskActions = append(taskActions, objects.Items[i].Name)
-	}
-	found, err := c.stack.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, nil, fmt.Errorf("list pods: %w", err)
-	}
-	for i := range found.Items {
-		pods = append(pods, fmt.Sprintf("%s (%s)", found.Items[i].Name, found.Items[i].Status.Phase))
+	for _, cluster := range c.stack.Clusters() {
+		objects, err := cluster.Metadata.Resource(v1.Resource).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, nil, fmt.Errorf("list TaskActions: %w", err)
+		}
+		for i := range objects.Items {
+			taskActions = append(taskActions, objects.Items[i].Name)
+		}
+		found, err := cluster.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, nil, fmt.Errorf("list pods: %w", err)
+		}
+		for i := range found.Items {
+			pods = append(pods, fmt.Sprintf("%s (%s)", found.Items[i].Name, found.Items[i].Status.Phase))
+		}
 	}
 	left, err := c.stack.Objects(ctx)
 	if err != nil {
@@ -216,16 +219,21 @@ func describe(encoded []byte) (kind, message string) {
 }
 
 func (c *collector) events(ctx context.Context, conn *pgx.Conn, run *check.Run) error {
-	rows, err := conn.Query(ctx, `SELECT e.action_id, e.seq, e.attempt, e.phase, e.version, e.recorded_at, e.error FROM action_events e
+	rows, err := conn.Query(ctx, `SELECT e.action_id, e.seq, e.attempt, e.phase, e.version, e.recorded_at, e.error, e.event FROM action_events e
 		JOIN actions a ON a.id = e.run_id AND a.parent_name IS NULL
 		WHERE a.project = $1 AND a.domain = $2 AND a.run_name = $3 ORDER BY e.seq`, run.Script.Tenant.Project(), script.Domain, run.Name)
 	if err != nil {
 		return err
 	}
 	var event check.Event
-	var failure []byte
+	var failure, encoded []byte
 	var phase int16
-	_, err = pgx.ForEachRow(rows, []any{&event.Action, &event.Seq, &event.Attempt, &phase, &event.Version, &event.At, &failure}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&event.Action, &event.Seq, &event.Attempt, &phase, &event.Version, &event.At, &failure, &encoded}, func() error {
+		said := &workflow.ActionEvent{}
+		if err := proto.Unmarshal(encoded, said); err != nil {
+			return err
+		}
+		event.Cluster = said.GetCluster()
 		event.Phase = int32(phase)
 		event.ErrorKind, _ = describe(failure)
 		run.Events = append(run.Events, event)

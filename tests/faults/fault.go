@@ -22,7 +22,7 @@ type fault struct {
 }
 
 func (f fault) String() string {
-	text := fmt.Sprintf("%s at %s", f.kind, f.at)
+	text := fmt.Sprintf("%s%s at %s", f.kind, f.whose(), f.at)
 	if f.point != "" {
 		return fmt.Sprintf("%s %s (passage %d)", text, f.point, f.turn)
 	}
@@ -196,8 +196,8 @@ func chooseKinds(names string) ([]string, error) {
 	}
 	chosen := strings.Split(names, ",")
 	for _, name := range chosen {
-		if !slices.Contains(mixedKinds(), name) {
-			known := slices.Compact(slices.Sorted(slices.Values(mixedKinds())))
+		if all := append(mixedKinds(), clusterKinds()...); !slices.Contains(all, name) {
+			known := slices.Compact(slices.Sorted(slices.Values(all)))
 			return nil, fmt.Errorf("-kinds: unknown kind %q, want one of %s", name, strings.Join(known, ", "))
 		}
 	}

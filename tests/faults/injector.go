@@ -17,15 +17,17 @@ import (
 
 // injector applies the faults of a storm and heals them.
 type injector struct {
-	stack    *stack.Stack
-	server   *restarter
-	node     *restarter
-	etcd     *restarter
-	api      *restarter
-	replica  *restarter
-	outsider *outsider
-	say      func(format string, args ...any)
-	arming   sync.Mutex // held while a point is armed
+	stack   *stack.Stack
+	server  *restarter
+	node    *restarter
+	etcd    *restarter
+	api     *restarter
+	replica *restarter
+	// controllers are those of the sides, where there are two clusters.
+	controllers []*restarter
+	outsider    *outsider
+	say         func(format string, args ...any)
+	arming      sync.Mutex // held while a point is armed
 }
 
 // inject applies each fault at its time and returns when all are over.
@@ -54,6 +56,7 @@ func (i *injector) heal(ctx context.Context) error {
 	i.stack.Front.Refuse(false)
 	i.stack.Front.Slow(0)
 	i.stack.Front.DropFrozen()
+	i.healLines()
 	i.stack.Database.Refuse(false)
 	i.stack.Database.DropFrozen()
 	i.stack.API.Fail(0, 0)
@@ -77,6 +80,10 @@ func (i *injector) heal(ctx context.Context) error {
 
 func (i *injector) apply(ctx context.Context, f fault) error {
 	s := i.stack
+	if isOfLine(f) {
+		i.strikeLine(ctx, f)
+		return nil
+	}
 	switch f.kind {
 	case kindKill:
 		i.server.down(ctx, f.length/4)
@@ -94,7 +101,7 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		// The whole control plane. An API server that outlives its etcd was seen to miss events afterwards: objects are
 		// in etcd that its watches and cached lists never show, so no client can see them.
 		return i.etcd.while(func() error { i.api.down(ctx, f.length); return nil })
-	case kindPoint, kindJobPoint:
+	case kindPoint, kindJobPoint, kindReclaimPoint:
 		return i.dieAt(ctx, f)
 	case kindPostgresFast:
 		return signalPid(s.Postgres.Pid(), syscall.SIGINT)
@@ -214,6 +221,9 @@ func (i *injector) strikeConnector(ctx context.Context, f fault) {
 // pointPatience is how long the server may take to pass a point. What ends runs comes late in a storm.
 const pointPatience = 10 * time.Second
 
+// lossPatience is the same for what comes only when a cluster is lost.
+const lossPatience = 25 * time.Second
+
 // dieAt waits until a server has died at a point, or passes it too rarely. One point is armed at a time.
 func (i *injector) dieAt(ctx context.Context, f fault) error {
 	i.arming.Lock()
@@ -221,7 +231,11 @@ func (i *injector) dieAt(ctx context.Context, f fault) error {
 	if err := i.stack.Arm(f.point, f.turn); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, pointPatience)
+	patience := pointPatience
+	if f.kind == kindReclaimPoint {
+		patience = lossPatience
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for i.stack.Armed() && sleep(ctx, 50*time.Millisecond) {
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ type options struct {
 	minutes  int
 	pools    bool
 	mixed    bool
+	clusters bool
 	kinds    string
 	chosen   []string // kinds of faults, from kinds
 	dir      string
@@ -24,17 +26,18 @@ type options struct {
 	verbose  bool
 }
 
-func parseOptions(args []string, errors io.Writer) (options, error) {
+func parseOptions(args []string, out io.Writer) (options, error) {
 	var o options
 	var seed uint64
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
-	flags.SetOutput(errors)
+	flags.SetOutput(out)
 	flags.IntVar(&o.seeds, "seeds", 20, "number of storms")
 	flags.Uint64Var(&o.first, "first", 1, "the seed of the first storm; the others follow")
 	flags.Uint64Var(&seed, "seed", 0, "run only the storm of this seed, to reproduce it")
 	flags.IntVar(&o.minutes, "minutes", 0, "start no new storm after this many minutes; 0 means no limit")
 	flags.BoolVar(&o.pools, "pools", false, "run most tasks in reusable environments, and strike their workers, too; this changes the storms of seeds")
 	flags.BoolVar(&o.mixed, "mixed", false, "run tasks with all plugins, and have operators go away, too; this changes the storms of seeds")
+	flags.BoolVar(&o.clusters, "clusters", false, "run the tasks on two clusters with a network between them and the API, and break that, too; this changes the storms of seeds")
 	flags.StringVar(&o.kinds, "kinds", "", "only these kinds of faults, separated by commas; this changes the storms of seeds")
 	flags.StringVar(&o.dir, "dir", "", "directory for data (default: the system's temporary directory)")
 	flags.StringVar(&o.demo, "demo", "", "the built demo program, for its node (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
@@ -48,6 +51,9 @@ func parseOptions(args []string, errors io.Writer) (options, error) {
 	}
 	if seed != 0 {
 		o.first, o.seeds, o.verbose = seed, 1, true
+	}
+	if o.clusters && (o.pools || o.mixed) {
+		return o, errors.New("-clusters excludes -pools and -mixed")
 	}
 	if o.seeds <= 0 {
 		return o, fmt.Errorf("-seeds: must be positive, got %d", o.seeds)
@@ -65,6 +71,9 @@ func (o options) replayFlags() string {
 	}
 	if o.mixed {
 		text += " -mixed"
+	}
+	if o.clusters {
+		text += " -clusters"
 	}
 	if o.kinds != "" {
 		text += " -kinds " + o.kinds

@@ -32,6 +32,10 @@ type plannedRun struct {
 // plan creates the plan of a seed.
 func (o options) plan(seed uint64) plan {
 	switch {
+	case o.clusters && o.chosen == nil:
+		return newClusterPlan(seed, clusterKinds())
+	case o.clusters:
+		return newClusterPlan(seed, o.chosen)
 	case o.mixed && o.chosen == nil:
 		return newMixedPlan(seed, mixedKinds())
 	case o.mixed:

@@ -47,9 +47,13 @@ func (m *podMonitor) close() {
 func (m *podMonitor) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	pods, err := m.stack.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return // The API server is down; look again later.
+	var pods []corev1.Pod
+	for _, cluster := range m.stack.Clusters() {
+		found, err := cluster.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return // The API server is down; look again later.
+		}
+		pods = append(pods, found.Items...)
 	}
 	objects, err := m.stack.Objects(ctx)
 	if err != nil {
@@ -59,8 +63,8 @@ func (m *podMonitor) look(ctx context.Context) {
 	living := map[string]*corev1.Pod{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := range pods.Items {
-		pod := &pods.Items[i]
+	for i := range pods {
+		pod := &pods[i]
 		if !live(pod) || pod.Labels[v1.LabelUID] == "" { // the pods of workers belong to no action
 			continue
 		}

@@ -33,7 +33,7 @@ func findPrograms(ctx context.Context, o options, dir string) (stack.Programs, e
 
 // builtPrograms finds the demo and the programs of a cluster.
 func builtPrograms(o options) (stack.Programs, error) {
-	p := stack.Programs{Server: o.server, Demo: first(o.demo, os.Getenv("FLYTE_BINARY_DEMO"), filepath.Join(root(), "bin", "flyte-binary"))}
+	p := stack.Programs{Two: o.clusters, Server: o.server, Demo: first(o.demo, os.Getenv("FLYTE_BINARY_DEMO"), filepath.Join(root(), "bin", "flyte-binary"))}
 	p.Tools = first(o.tools, os.Getenv("KUBEBUILDER_ASSETS"), filepath.Join(root(), ".bin"))
 	var err error
 	for _, path := range []*string{&p.Demo, &p.Tools, &p.Server} {

@@ -107,7 +107,15 @@ func (s *suite) start(ctx context.Context) error {
 	server, node, etcd := restartWith(s.stack.Server, s.stack.StartServer), restartAlways(s.stack.Node), restartAlways(s.stack.Etcd)
 	api, replica := restartAlways(s.stack.APIServer), restartAlways(s.stack.Replica)
 	s.restarters = []*restarter{server, node, etcd, api, replica, restartAlways(s.stack.Controllers)}
-	s.injector = &injector{stack: s.stack, server: server, node: node, etcd: etcd, api: api, replica: replica, say: s.say}
+	var controllers []*restarter
+	for _, side := range s.stack.Sides {
+		controllers = append(controllers, restartAlways(side.Controller))
+	}
+	s.restarters = append(s.restarters, controllers...)
+	if len(s.stack.Sides) > 1 {
+		s.restarters = append(s.restarters, restartAlways(s.stack.Sides[1].Node))
+	}
+	s.injector = &injector{controllers: controllers, stack: s.stack, server: server, node: node, etcd: etcd, api: api, replica: replica, say: s.say}
 	return nil
 }
 

@@ -230,6 +230,10 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"I25", "r/n1 succeeded in attempt 2 by none of its jobs", func(e *check.Evidence, _ *check.Run) { // by that of another attempt
 			e.Jobs[0].Succeeded, e.Jobs[1].Succeeded = true, false
 		}},
+		{"I26", "r/n1: attempt 2 began while attempt 1 was in phase 4", func(_ *check.Evidence, r *check.Run) { r.Events[3].Phase = check.Running }},
+		{"I26", "r/n1: clusters east and west both report about attempt 2", func(_ *check.Evidence, r *check.Run) {
+			r.Events[7].Cluster, r.Events[10].Cluster = "east", "west"
+		}},
 		{"I25", "was sent what is wrong: no token", func(e *check.Evidence, _ *check.Run) { e.WrongCalls = []string{"no token"} }},
 
 		{"outcome", "its script says [5]", func(_ *check.Evidence, r *check.Run) { r.Rows[0].Phase = check.Failed }},

@@ -145,6 +145,7 @@ type Event struct {
 	Version   int32
 	At        time.Time // of the transaction that recorded it
 	ErrorKind string    // USER, SYSTEM or nothing
+	Cluster   string    // that reported it; empty for none
 }
 
 // Watcher is one client that followed a run over all its streams.

@@ -19,6 +19,8 @@ type TCP struct {
 	links   map[*link]struct{} // GUARDED_BY(mu)
 	refuses bool               // GUARDED_BY(mu)
 	delay   time.Duration      // GUARDED_BY(mu): per piece that is forwarded
+	held    [2]chan struct{}   // GUARDED_BY(mu): by direction; closed when data pass again, nil while they do
+	forgets bool               // GUARDED_BY(mu): connections are cut when the server answers
 	closed  bool               // GUARDED_BY(mu)
 }
 
@@ -113,6 +115,52 @@ func (p *TCP) Slow(delay time.Duration) {
 	p.delay = delay
 }
 
+// The directions.
+const (
+	Requests = iota // from clients
+	Answers         // from the server
+)
+
+// Hold lets nothing pass in one direction, as a network that works one way only, or lets it pass again.
+func (p *TCP) Hold(direction int, on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch held := p.held[direction]; {
+	case on && held == nil:
+		p.held[direction] = make(chan struct{})
+	case !on && held != nil:
+		close(held)
+		p.held[direction] = nil
+	}
+}
+
+// Forget cuts each connection when the server answers on it, or stops doing so: requests arrive, and their clients do not learn of it.
+func (p *TCP) Forget(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgets = on
+}
+
+// passes waits while a direction is held; false means that the connection is gone.
+func (p *TCP) passes(l *link, direction int) bool {
+	p.mu.Lock()
+	held, forgets := p.held[direction], p.forgets && direction == Answers
+	p.mu.Unlock()
+	if forgets {
+		l.cut()
+		return false
+	}
+	if held == nil {
+		return true
+	}
+	select {
+	case <-held:
+		return true
+	case <-l.gone:
+		return false
+	}
+}
+
 func (p *TCP) all() []*link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,8 +204,8 @@ func (p *TCP) serve(near net.Conn) {
 		l.cut()
 	}
 	var both sync.WaitGroup
-	both.Go(func() { p.copy(l, far, near) })
-	both.Go(func() { p.copy(l, near, far) })
+	both.Go(func() { p.copy(l, far, near, Requests) })
+	both.Go(func() { p.copy(l, near, far, Answers) })
 	both.Wait()
 	l.cut()
 	p.mu.Lock()
@@ -166,12 +214,12 @@ func (p *TCP) serve(near net.Conn) {
 }
 
 // copy moves data one way, piece by piece. When one side ends, so does the other.
-func (p *TCP) copy(l *link, to, from net.Conn) {
+func (p *TCP) copy(l *link, to, from net.Conn, direction int) {
 	defer l.end()
 	buffer := make([]byte, 16<<10)
 	for {
 		n, err := from.Read(buffer)
-		if n > 0 && l.pass(p.pace()) {
+		if n > 0 && p.passes(l, direction) && l.pass(p.pace()) {
 			if _, err := to.Write(buffer[:n]); err != nil {
 				return
 			}

@@ -132,6 +132,10 @@ func (s *Stack) prepareServer() error {
 	if err := os.Link(s.Programs.Server, s.worker()); err != nil {
 		return err
 	}
+	target, settings := "all", []string(nil)
+	if s.Programs.Two {
+		target, settings = "api", apiSettings()
+	}
 	process := func(name, target, address string) (*Process, error) {
 		path := filepath.Join(s.Dir, name+".yaml")
 		body := fmt.Appendf(nil, serverConfig, target, address, InternalToken, adminPassword, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(), s.worker(),
@@ -141,9 +145,9 @@ func (s *Stack) prepareServer() error {
 			return nil, err
 		}
 		env := []string{"FLYTE_FAILPOINTS=" + s.failpoints(), "FLYTE_STREAMS_HANG=" + s.hang(), "FLYTE_CLOCK_OFFSET=" + s.clockOffset()}
-		return newProcess(s.Dir, name, s.Programs.Server, env, "serve", "--config", path), nil
+		return newProcess(s.Dir, name, s.Programs.Server, env, append([]string{"serve", "--config", path}, settings...)...), nil
 	}
-	if s.Server, err = process("server", "all", s.address); err != nil {
+	if s.Server, err = process("server", target, s.address); err != nil {
 		return err
 	}
 	s.replica = fmt.Sprintf("127.0.0.1:%d", ports[1])

@@ -31,6 +31,8 @@ type Programs struct {
 	Server string // the product, built with failpoints
 	Task   string // the task program
 	Tools  string // directory of kube-apiserver and etcd
+	// Two starts two clusters with controllers of their own, and the server as the API alone.
+	Two bool
 }
 
 // Stack is everything that runs.
@@ -43,7 +45,9 @@ type Stack struct {
 	// Operators makes the pods of JobSets, PyTorchJobs and RayJobs.
 	Operators *operators.Operators
 	Node      *Process
-	Server    *Process
+	// Sides are the two clusters, where there are two; the first is the one above.
+	Sides  []*Side
+	Server *Process
 	// Replica is a second server without the controller. It gets few requests; it competes for the leases in Postgres.
 	Replica *Process
 
@@ -69,12 +73,12 @@ type Stack struct {
 	replica string // the address of Replica
 	clock   serverClock
 	mounted bool
-	deaths  [2]int // of the server and its replica, which Deaths has listed
+	deaths  map[string]int // by log: those that Deaths has listed
 }
 
 // New starts everything on empty data below a directory.
 func New(ctx context.Context, programs Programs, dir string) (s *Stack, err error) {
-	s = &Stack{Dir: dir, Programs: programs, Storage: filepath.Join(dir, "storage"), Ledger: filepath.Join(dir, "ledger")}
+	s = &Stack{Dir: dir, Programs: programs, Storage: filepath.Join(dir, "storage"), Ledger: filepath.Join(dir, "ledger"), deaths: map[string]int{}}
 	defer func() {
 		if err != nil {
 			s.Stop()
@@ -100,6 +104,11 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 	if err := s.Node.Start(); err != nil {
 		return s, err
 	}
+	if programs.Two {
+		if err := s.startWest(ctx); err != nil {
+			return s, err
+		}
+	}
 	if err := s.startAPI(); err != nil {
 		return s, err
 	}
@@ -116,6 +125,9 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 		return s, err
 	}
 	if err := s.Server.await(ctx, s.knowsConnector); err != nil {
+		return s, err
+	}
+	if err := s.startControllers(ctx); err != nil {
 		return s, err
 	}
 	return s, s.Replica.Start()
@@ -160,6 +172,7 @@ func (s *Stack) throughProxy() (string, error) {
 func (s *Stack) Stop() {
 	s.Server.Kill()
 	s.Replica.Kill()
+	s.stopSides()
 	if s.Node.latest() != nil {
 		s.Node.Stop()
 	}
@@ -227,17 +240,17 @@ func (s *Stack) StartServer(ctx context.Context) (time.Duration, error) {
 // Deaths lists the named points at which the servers have died since the last call.
 func (s *Stack) Deaths() []string {
 	var points []string
-	for i, process := range []*Process{s.Server, s.Replica} {
+	for _, process := range s.product() {
 		body, err := os.ReadFile(process.Log)
 		if err != nil {
 			continue
 		}
 		all := strings.Split(string(body), "failpoint: dying at ")[1:]
-		for _, rest := range all[s.deaths[i]:] {
+		for _, rest := range all[s.deaths[process.Log]:] {
 			point, _, _ := strings.Cut(rest, "\n")
 			points = append(points, point)
 		}
-		s.deaths[i] = len(all)
+		s.deaths[process.Log] = len(all)
 	}
 	return points
 }

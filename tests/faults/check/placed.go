@@ -1,0 +1,30 @@
+package check
+
+// oneAttemptLives: an attempt begins only after the one before it has ended, and one cluster alone reports about it.
+func oneAttemptLives(e *Evidence, f *findings) {
+	for i := range e.Runs {
+		run := &e.Runs[i]
+		last, reporter := map[int64]Event{}, map[int64]string{}
+		for _, event := range run.Events {
+			name := "?"
+			if row := run.byID(event.Action); row != nil {
+				name = row.Name
+			}
+			before, known := last[event.Action]
+			if known && event.Attempt > before.Attempt {
+				reporter[event.Action] = ""
+				if !Terminal(before.Phase) {
+					f.add("%s/%s: attempt %d began while attempt %d was in phase %d", run.Name, name, event.Attempt, before.Attempt, before.Phase)
+				}
+			}
+			switch by := reporter[event.Action]; {
+			case event.Phase == Queued || event.Cluster == "": // what ended the attempt before says that the next one waits
+			case by == "":
+				reporter[event.Action] = event.Cluster
+			case by != event.Cluster:
+				f.add("%s/%s: clusters %s and %s both report about attempt %d", run.Name, name, by, event.Cluster, event.Attempt)
+			}
+			last[event.Action] = event
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
+)
+
+// The kinds of faults of the network between the clusters and the API, and of controllers.
+const (
+	kindLineCut          = "line-cut"             // its connections are reset once
+	kindLineAway         = "line-away"            // no connection is possible
+	kindLineFrozen       = "line-half-open"       // its connections stay, and nothing passes on them
+	kindLineSlow         = "line-slow"            // everything is late
+	kindLineDeaf         = "line-answers-held"    // requests pass, answers do not
+	kindLineMute         = "line-requests-held"   // answers pass, requests do not
+	kindLineForgets      = "line-answers-lost"    // requests are heard, and their callers repeat them
+	kindControllerKill   = "controller-kill"      // and it is down for a while
+	kindControllerFreeze = "controller-frozen"    // and continues as if nothing had happened
+	kindReclaimPoint     = "server-dies-at-batch" // of attempts that are taken back from a cluster that is lost
+)
+
+// lossPoint is where a server dies for kindReclaimPoint.
+const lossPoint = "reclaim.after-batch"
+
+// lineKinds are those that strike one of two clusters, by the number of the fault.
+func lineKinds() []string {
+	return []string{
+		kindLineCut, kindLineAway, kindLineAway, kindLineFrozen, kindLineSlow, kindLineDeaf, kindLineDeaf, kindLineMute, kindLineForgets,
+		kindLineForgets, kindControllerKill, kindControllerKill, kindControllerFreeze, kindControllerFreeze,
+	}
+}
+
+// clusterKinds are those of a storm over two clusters.
+func clusterKinds() []string {
+	return append(lineKinds(), []string{
+		kindReclaimPoint,
+		kindKill, kindStop, kindReplicaKill, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindAPIKill, kindPods,
+		kindNode, kindHang, kindClock,
+	}...)
+}
+
+// awayFor is longer than a cluster may be away before it is lost in a storm.
+const awayFor = 17 * time.Second
+
+// newClusterPlan creates the plan of a seed over two clusters: the runs of newPlan. Half of the faults of a cluster last until it is
+// lost, the others shorter.
+func newClusterPlan(seed uint64, kinds []string) plan {
+	p := newPlan(seed, kinds)
+	r := rand.New(rand.NewPCG(seed, 0xc105))
+	for i := range p.faults {
+		one := &p.faults[i]
+		switch one.kind {
+		case kindLineAway, kindLineFrozen, kindLineDeaf, kindLineMute, kindLineForgets, kindControllerKill, kindControllerFreeze:
+			if r.IntN(2) == 0 {
+				one.length += awayFor
+			}
+		case kindReclaimPoint:
+			one.point, one.turn, one.at = lossPoint, 1+r.IntN(2), 0
+			p.faults = append(p.faults, fault{kind: kindLineAway, at: time.Second, length: awayFor, number: 1 + r.IntN(2)})
+		}
+	}
+	slices.SortStableFunc(p.faults, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
+	for i := range p.runs { // some of them begin late, when clusters are away
+		if r.IntN(3) == 0 {
+			p.runs[i].after += time.Duration(r.IntN(10)) * time.Second
+		}
+	}
+	return p
+}
+
+// sideOf is the cluster that a fault strikes.
+func sideOf(f fault) int { return f.number % 2 }
+
+// whose names the cluster of a fault.
+func (f fault) whose() string {
+	if !slices.Contains(lineKinds(), f.kind) {
+		return ""
+	}
+	return " of " + []string{stack.East, stack.West}[sideOf(f)]
+}
