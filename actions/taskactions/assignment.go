@@ -2,6 +2,7 @@ package taskactions
 
 import (
 	"maps"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -63,6 +64,9 @@ func FromAssignment(a *enginev1.Assignment, namespace string) *v1.TaskAction {
 	}
 	result.Spec.Defaults = defaultsOf(a.GetRunSpec())
 	maps.Copy(result.Labels, IdentityLabels(action, uid))
+	if placement := a.GetRef().GetPlacement(); placement > 0 {
+		result.Labels[v1.LabelPlacement] = strconv.FormatUint(uint64(placement), 10)
+	}
 	if wanted := a.GetRunSpec().GetInterruptible(); wanted != nil {
 		result.Spec.Interruptible = &wanted.Value
 	}

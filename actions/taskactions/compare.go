@@ -10,7 +10,11 @@ func (s *session) compare(ctx context.Context) {
 		if !ok {
 			continue
 		}
-		if live, _ := s.desired.isLive(uid); !live {
+		live, _ := s.desired.isLive(uid)
+		if live && s.isEarlier(uid, object) {
+			s.creations.Add(uid)
+		}
+		if !live {
 			s.extra.Store(uid, !s.compared.Load())
 			s.removals.Add(uid)
 			if s.fence.isUp() {

@@ -15,7 +15,7 @@ type desired struct {
 
 	mu      sync.Mutex
 	known   bool                           // GUARDED_BY(mu): a whole snapshot has come
-	live    map[int64]struct{}             // GUARDED_BY(mu)
+	live    map[int64]uint32               // GUARDED_BY(mu): the placement of each
 	pending map[int64]*enginev1.Assignment // GUARDED_BY(mu): not yet objects
 	wanted  map[int64]struct{}             // GUARDED_BY(mu): not yet objects, and not in pending
 	order   []int64                        // GUARDED_BY(mu): of wanted, as they came; some may no longer be wanted
@@ -24,7 +24,7 @@ type desired struct {
 
 func newDesired(limit int) *desired {
 	return &desired{
-		limit: limit, live: map[int64]struct{}{}, pending: map[int64]*enginev1.Assignment{},
+		limit: limit, live: map[int64]uint32{}, pending: map[int64]*enginev1.Assignment{},
 		wanted: map[int64]struct{}{}, missing: map[int64]struct{}{},
 	}
 }
@@ -34,7 +34,7 @@ func (d *desired) assign(a *enginev1.Assignment) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	uid := a.GetRef().GetUid()
-	d.live[uid] = struct{}{}
+	d.live[uid] = a.GetRef().GetPlacement()
 	if _, kept := d.pending[uid]; kept || len(d.pending) < d.limit {
 		d.pending[uid] = a
 		delete(d.wanted, uid)
@@ -76,7 +76,7 @@ func (d *desired) release(uid int64) {
 }
 
 // replace replaces the set of live actions.
-func (d *desired) replace(live map[int64]struct{}) {
+func (d *desired) replace(live map[int64]uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.live, d.known = live, true
@@ -94,6 +94,13 @@ func (d *desired) isLive(uid int64) (live, known bool) {
 	defer d.mu.Unlock()
 	_, live = d.live[uid]
 	return live, live || d.known
+}
+
+// placement is that of a live action.
+func (d *desired) placement(uid int64) uint32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.live[uid]
 }
 
 // uids are the live ones, in order.

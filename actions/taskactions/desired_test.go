@@ -46,7 +46,7 @@ func TestOnlyWantedAssignmentsAreFetchedAhead(t *testing.T) {
 	for _, a := range assigned(1, 2, 3, 4) {
 		d.assign(a)
 	}
-	d.replace(map[int64]struct{}{1: {}, 4: {}, 9: {}})
+	d.replace(map[int64]uint32{1: 0, 4: 0, 9: 0})
 	require.Equal(t, []int64{9}, d.page(9, 1))
 	require.Equal(t, []int64{4}, d.page(4, 100), "3 is not live any more, and 9 was not found missing")
 	d.miss([]int64{9, 10})

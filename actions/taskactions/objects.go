@@ -104,7 +104,7 @@ func strip(object any) (any, error) {
 			Labels: map[string]string{
 				v1.LabelUID: full.Labels[v1.LabelUID], v1.LabelProject: full.Labels[v1.LabelProject],
 				v1.LabelDomain: full.Labels[v1.LabelDomain], v1.LabelRun: full.Labels[v1.LabelRun],
-				v1.LabelAction: full.Labels[v1.LabelAction],
+				v1.LabelAction: full.Labels[v1.LabelAction], v1.LabelPlacement: full.Labels[v1.LabelPlacement],
 			},
 		},
 	}, nil

@@ -125,6 +125,29 @@ func TestNewObjectsWaitForThePodsOfActionsThatWereTakenAway(t *testing.T) {
 	f.eventually("next")
 }
 
+// An attempt was taken back while the API could not be reached, and a later one came back to this cluster: the object of the earlier one and
+// its pod end first.
+func TestTheObjectOfAnEarlierPlacementIsReplaced(t *testing.T) {
+	f := newFixture(t)
+	f.engine.assign(assignment(1, "a0"), true)
+	f.start()
+	f.eventually("a0")
+	f.executor.setPods(1, true)
+	f.engine.breakStreams(true)
+	back := assignment(1, "a0")
+	back.Attempt, back.Ref.Placement = 3, 2
+	f.engine.assign(back, false)
+	f.engine.breakStreams(false)
+	f.eventually("")
+	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 400*time.Millisecond, 10*time.Millisecond)
+	f.executor.setPods(1, false)
+	f.eventually("a0")
+	object := &v1.TaskAction{}
+	require.NoError(t, f.cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(taskactions.FromAssignment(back, f.cluster.Namespace)), object))
+	require.EqualValues(t, 3, object.Spec.Attempt)
+	require.EqualValues(t, 2, object.Placement())
+}
+
 // The executor may have finished an object in a process that died before the deletion: the next owner asks again.
 func TestAnObjectIsDeletedWithoutANotice(t *testing.T) {
 	f := newFixture(t)

@@ -172,7 +172,7 @@ func (s *session) settle(ctx context.Context, from queue, uid int64, err error) 
 	case err == nil:
 		from.Forget(uid)
 	case ctx.Err() != nil:
-	case errors.Is(err, errRetained):
+	case errors.Is(err, errRetained), errors.Is(err, errEarlier):
 		from.AddRateLimited(uid) // Finished comes first, as a rule.
 	case errors.As(err, &later):
 		s.metrics.failures.Add(ctx, 1)

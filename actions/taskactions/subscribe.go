@@ -40,7 +40,7 @@ func (s *session) follow(ctx context.Context, assignments *stream.Stream[enginev
 	if s.failed.Swap(false) {
 		s.fence.raise()
 	}
-	next, gathering := map[int64]struct{}{}, true
+	next, gathering := map[int64]uint32{}, true
 	for message := range assignments.All() {
 		if message.GetSentinel() == nil {
 			s.handle(message, next, gathering)
@@ -55,12 +55,12 @@ func (s *session) follow(ctx context.Context, assignments *stream.Stream[enginev
 }
 
 // handle processes one message. An incomplete snapshot is collected in next, and changes apply to both states.
-func (s *session) handle(message *enginev1.WatchAssignmentsResponse, next map[int64]struct{}, gathering bool) {
+func (s *session) handle(message *enginev1.WatchAssignmentsResponse, next map[int64]uint32, gathering bool) {
 	switch m := message.GetMessage().(type) {
 	case *enginev1.WatchAssignmentsResponse_Live:
 		for _, ref := range m.Live.GetRefs() {
 			if s.owns(ref) {
-				next[ref.GetUid()] = struct{}{}
+				next[ref.GetUid()] = ref.GetPlacement()
 			}
 		}
 	case *enginev1.WatchAssignmentsResponse_Assignment:
@@ -69,7 +69,7 @@ func (s *session) handle(message *enginev1.WatchAssignmentsResponse, next map[in
 		}
 		uid := m.Assignment.GetRef().GetUid()
 		if gathering {
-			next[uid] = struct{}{}
+			next[uid] = m.Assignment.GetRef().GetPlacement()
 		}
 		s.desired.assign(m.Assignment)
 		s.creations.Add(uid)

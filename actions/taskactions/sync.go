@@ -29,6 +29,9 @@ func (e *laterError) Unwrap() error { return e.err }
 // errRetained says that an object has to stay until the executor is done with it.
 var errRetained = errors.New("the executor still needs the TaskAction")
 
+// errEarlier says that an earlier placement of the action is not gone yet.
+var errEarlier = errors.New("an earlier placement of the action is still being ended")
+
 // sync reconciles the object of one action with the desired state.
 func (s *session) sync(ctx context.Context, uid int64) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
@@ -43,6 +46,8 @@ func (s *session) sync(ctx context.Context, uid int64) error {
 		return nil // the next snapshot decides
 	case live && len(objects) == 0:
 		return s.create(ctx, uid)
+	case live && slices.ContainsFunc(objects, func(o *metav1.PartialObjectMetadata) bool { return s.isEarlier(uid, o) }):
+		return s.replace(ctx, uid, objects)
 	case live:
 		s.extra.Delete(uid)
 		s.lost.Delete(uid)
@@ -127,6 +132,9 @@ func (s *session) create(ctx context.Context, uid int64) error {
 	assignment, err := s.assignment(ctx, uid)
 	if err != nil || assignment == nil {
 		return err
+	}
+	if assignment.GetRef().GetPlacement() > 0 && s.executor != nil && s.executor.HoldsPods(s.shard, uid) {
+		return errEarlier
 	}
 	run := ident.RunOf(assignment.GetRef().GetId().GetRun())
 	place, err := s.namespace.Place(run)

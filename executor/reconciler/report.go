@@ -26,6 +26,10 @@ type answer struct {
 // until then.
 func (r *Reconciler) report(task *v1.TaskAction, entry *entry, next *plan, transitions ...*enginev1.Transition) {
 	r.addHappenings(entry, next, transitions)
+	placement := task.Placement()
+	for _, transition := range transitions {
+		transition.Placement = &placement
+	}
 	entry.plan = next
 	entry.mu.Lock()
 	entry.reporting = true

@@ -44,6 +44,10 @@ func (r *Reporter) RecordTransitions(ctx context.Context, request *enginev1.Reco
 			return nil, err
 		}
 		transitions[i].NotBefore, transitions[i].BeginsReport = protomap.Time(t.GetNotBefore()), t.GetBeginsReport()
+		if t.Placement != nil {
+			placement := int32(t.GetPlacement()) //nolint:gosec // counts attempts
+			transitions[i].Placement = &placement
+		}
 		transitions[i].Reporter = authz.ClusterOf(ctx)
 	}
 	applied, err := r.record(ctx, transitions)

@@ -237,7 +237,9 @@ func assemble(a *worklists.LiveAction, specs map[string][]byte) (*enginev1.Assig
 
 func refOf(ref schema.Ref) *enginev1.ActionRef {
 	run := ident.Run{Project: ref.Project, Domain: ref.Domain, Name: ref.RunName}
-	return &enginev1.ActionRef{Uid: ref.ID, Id: ident.Action{Run: run, Name: ref.Name}.Proto()}
+	return &enginev1.ActionRef{
+		Uid: ref.ID, Id: ident.Action{Run: run, Name: ref.Name}.Proto(), Placement: uint32(ref.Placement), //nolint:gosec // counts from 0
+	}
 }
 
 // sortedIDs makes the order of loads repeatable.

@@ -26,12 +26,13 @@ const (
 			abort_reason = u.abort_reason, aborted_by = u.aborted_by, signal = u.signal, started_at = u.started_at,
 			ended_at = u.ended_at, updated_at = u.updated_at, paused_count = u.paused_count,
 			hold = u.hold, wake_at = u.wake_at, due = u.due, cache_reason = u.cache_reason, cluster = u.cluster,
-			avoid_cluster = u.avoid_cluster
+			avoid_cluster = u.avoid_cluster, placement = u.placement
 		FROM unnest($1::bigint[], $2::smallint[], $3::integer[], $4::integer[], $5::smallint[], $6::timestamptz[], $7::bigint[],
 			$8::text[], $9::text[], $10::bytea[], $11::text[], $12::bytea[], $13::bytea[], $14::timestamptz[], $15::timestamptz[],
-			$16::timestamptz[], $17::integer[], $18::smallint[], $19::timestamptz[], $20::text[], $21::smallint[], $22::text[], $23::text[])
+			$16::timestamptz[], $17::integer[], $18::smallint[], $19::timestamptz[], $20::text[], $21::smallint[], $22::text[], $23::text[], $24::integer[])
 			AS u (id, phase, attempt, version, cache_status, admitted_at, last_seq, output_uri, report_uri, error, abort_reason,
-				aborted_by, signal, started_at, ended_at, updated_at, paused_count, hold, wake_at, cache_reason, due, cluster, avoid_cluster)
+				aborted_by, signal, started_at, ended_at, updated_at, paused_count, hold, wake_at, cache_reason, due, cluster, avoid_cluster,
+				placement)
 		WHERE a.id = u.id`
 
 	insertEvents = `
@@ -150,6 +151,7 @@ func updateArguments(rows []*row) []any {
 		sqltext.Column(rows, func(r *row) int16 { return int16(r.Due) }),
 		sqltext.Column(rows, func(r *row) string { return r.Cluster }),
 		sqltext.Column(rows, func(r *row) string { return r.AvoidCluster }),
+		sqltext.Column(rows, func(r *row) int32 { return r.Placement }),
 	}
 }
 

@@ -79,5 +79,6 @@ func (o *Reclaim) apply(b *batch) bool {
 	}
 	// Admission alone decides where it runs next. Until then it is on no cluster, so that a report of any is refused.
 	r.AdmittedAt, r.Cluster, r.AvoidCluster = nil, "", o.Cluster
+	r.Placement++
 	return true
 }

@@ -20,6 +20,8 @@ type Transition struct {
 	// Reporter is the cluster whose controller reports it; empty for a service of the installation. A controller reports what runs on its
 	// cluster and nothing else.
 	Reporter string
+	// Placement is the placement of the action that the reporter knows; nil if it knows of none. A report from an earlier one is refused.
+	Placement *int32
 	// BeginsReport means that it and those after it are another report than those before it; see state.Report.
 	BeginsReport bool
 	// NotBefore is when a new attempt starts to wait for its start; nil means now.
@@ -146,6 +148,9 @@ func (t *Transition) refused(r *row) bool {
 		return false
 	}
 	if r.Runner.OnCluster() && t.Cluster != "" && t.Cluster != r.Cluster {
+		return true
+	}
+	if t.Placement != nil && *t.Placement < r.Placement {
 		return true
 	}
 	return r.AdmittedAt == nil && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued

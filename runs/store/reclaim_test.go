@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
 // lost takes attempt 1 of an action of the run r back from a cluster.
@@ -79,6 +80,34 @@ func TestALostClusterIsNotHeard(t *testing.T) {
 	require.Equal(t, []store.Outcome{store.OutcomeRefused, store.OutcomeRefused}, w.report(late(1, state.Failed), late(2, state.Queued)))
 	require.Equal(t, state.Queued, w.phase("r", "c"))
 	require.EqualValues(t, 2, w.row("r", "c").Attempt)
+}
+
+// TestAnEarlierPlacementIsNotHeard: an attempt was taken back twice, and the first cluster has the action again. What its controller still has
+// of the first attempt is refused, even if the attempt were the same.
+func TestAnEarlierPlacementIsNotHeard(t *testing.T) {
+	w := newWriting(t)
+	w.create("r", "c")
+	require.Equal(t, 1, w.reclaim(w.lost("c", ident.DefaultCluster, false)))
+	row := w.row("r", "c")
+	require.EqualValues(t, 1, row.Placement)
+	admitted, err := w.Admit(t.Context(), "", []store.Queued{{RunID: row.RunID, ID: row.ID}})
+	require.NoError(t, err)
+	require.Equal(t, 1, admitted)
+	from := func(placement int32, phase state.Phase) store.Transition {
+		said := to("r", "c", 2, phase)
+		said.Cluster, said.Reporter, said.Placement = ident.DefaultCluster, ident.DefaultCluster, &placement
+		return said
+	}
+	require.Equal(t, []store.Outcome{store.OutcomeRefused, store.OutcomeRefused, store.OutcomeApplied},
+		w.report(from(0, state.Running), from(0, state.Succeeded), from(1, state.Running)))
+	require.Equal(t, state.Running, w.phase("r", "c"))
+	refs, err := worklists.NewLiveReader(w.pool).Live(t.Context(), worklists.Selection{Runner: schema.RunnerExecutor, Shard: ident.AllShards}, schema.Ref{}, 10)
+	require.NoError(t, err)
+	placements := map[string]int32{}
+	for _, ref := range refs {
+		placements[ref.Name] = ref.Placement
+	}
+	require.Equal(t, map[string]int32{"a0": 0, "c": 1}, placements)
 }
 
 // TestOnlyWhatIsMeantIsTakenBack: not an attempt that has begun if only those that wait are meant, not one of another cluster, not a later

@@ -20,6 +20,9 @@ const (
 	LabelShard = "flyte.org/shard"
 	// LabelUID is the database id of the action, in decimal.
 	LabelUID = "flyte.org/uid"
+	// LabelPlacement, on TaskActions alone, is how often an attempt of the action was taken back from a cluster, in decimal; absent if
+	// none was.
+	LabelPlacement = "flyte.org/placement"
 
 	// ManagedValue is the value of LabelManaged.
 	ManagedValue = "true"

@@ -3,6 +3,7 @@ package v1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"strconv"
 )
 
 // TaskAction is the intent to run one admitted action.
@@ -150,6 +151,15 @@ type TaskActionStatus struct {
 
 // MaxPluginWord is how many bytes the word of a plugin has at most.
 const MaxPluginWord = 4096
+
+// Placement is how often an attempt of the action was taken back from a cluster before it came to this one.
+func (t *TaskAction) Placement() uint32 {
+	placement, err := strconv.ParseUint(t.Labels[LabelPlacement], 10, 32)
+	if err != nil {
+		return 0 // it has no such label
+	}
+	return uint32(placement)
+}
 
 // CurrentAttempt is the attempt that is or will be running, from 1.
 func (t *TaskAction) CurrentAttempt() int32 {

@@ -8,6 +8,7 @@ type Ref struct {
 	Project, Domain, RunName, Name string
 	Runner                         Runner `db:"-"` // in changes only
 	Cluster                        string `db:"-"` // in changes and in lists of what is live
+	Placement                      int32  `db:"-"` // in lists of what is live: how often an attempt was taken back from a cluster
 }
 
 // Ident is the public name of the action.

@@ -40,6 +40,7 @@ type Action struct {
 	Queue            string     `db:"queue"`
 	Cluster          string     `db:"cluster"` // set by the writer at admission; before that empty, or what the queue names
 	AvoidCluster     string     `db:"avoid_cluster"`
+	Placement        int32      `db:"placement"` // how often an attempt was taken back from a cluster
 	Produces         bool       `db:"produces"`
 	Priority         int32      `db:"priority"`
 	Runner           Runner     `db:"runner"`

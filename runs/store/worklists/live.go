@@ -22,7 +22,7 @@ type LiveReader struct{ pool *pgxpool.Pool }
 // NewLiveReader returns a reader on a pool that the caller owns.
 func NewLiveReader(pool *pgxpool.Pool) *LiveReader { return &LiveReader{pool: pool} }
 
-const refColumns = `id, run_id, project, domain, run_name, name, cluster`
+const refColumns = `id, run_id, project, domain, run_name, name, cluster, placement`
 
 // Selection is a part of the live set.
 type Selection struct {
@@ -69,7 +69,7 @@ func (l *LiveReader) refs(ctx context.Context, query string, args ...any) ([]sch
 	}
 	refs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.Ref, error) {
 		var ref schema.Ref
-		return ref, row.Scan(&ref.ID, &ref.RunID, &ref.Project, &ref.Domain, &ref.RunName, &ref.Name, &ref.Cluster)
+		return ref, row.Scan(&ref.ID, &ref.RunID, &ref.Project, &ref.Domain, &ref.RunName, &ref.Name, &ref.Cluster, &ref.Placement)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read live actions: %w", err)
@@ -111,7 +111,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents, ended b
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name,
 			CASE WHEN $2 THEN coalesce((SELECT p.attempt FROM actions p WHERE p.run_id = a.run_id AND p.name = a.parent_name), 0) ELSE 0 END, a.action_group, a.task_project, a.task_domain,
 			a.task_name, a.task_version, a.spec_digest, a.cache_key, a.queue, a.input_uri, a.attempt, a.created_at, a.admitted_at,
-			r.run_spec_digest, r.run_output_base, r.run_start_time, a.phase, a.priority, a.cluster,
+			r.run_spec_digest, r.run_output_base, r.run_start_time, a.phase, a.priority, a.cluster, a.placement,
 			CASE WHEN a.runner = ` + sqltext.Pool + ` THEN ARRAY(
 				WITH RECURSIVE up AS (
 					SELECT p.name, p.parent_name, 1 AS steps FROM actions p WHERE p.run_id = a.run_id AND p.name = a.parent_name
@@ -134,7 +134,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents, ended b
 		var a LiveAction
 		return a, row.Scan(&a.ID, &a.RunID, &a.Project, &a.Domain, &a.RunName, &a.Name, &a.Parent, &a.ParentAttempt, &a.Group, &a.TaskProject, &a.TaskDomain,
 			&a.TaskName, &a.TaskVersion, &a.SpecDigest, &a.CacheKey, &a.Queue, &a.InputURI, &a.Attempt, &a.CreatedAt, &a.AdmittedAt,
-			&a.RunSpecDigest, &a.RunOutputBase, &a.RunStartTime, &a.Phase, &a.Priority, &a.Cluster, &a.Ancestors, &a.Lost)
+			&a.RunSpecDigest, &a.RunOutputBase, &a.RunStartTime, &a.Phase, &a.Priority, &a.Cluster, &a.Placement, &a.Ancestors, &a.Lost)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read assignments: %w", err)

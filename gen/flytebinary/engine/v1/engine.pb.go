@@ -168,7 +168,10 @@ type Transition struct {
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	// Whether it is the first of a report. A report is what one observer says at once, and only the report that brings a
 	// failure can begin the attempt after it. Without any mark, a request is one report.
-	BeginsReport  bool `protobuf:"varint,4,opt,name=begins_report,json=beginsReport,proto3" json:"begins_report,omitempty"`
+	BeginsReport bool `protobuf:"varint,4,opt,name=begins_report,json=beginsReport,proto3" json:"begins_report,omitempty"`
+	// The placement of the action that the observer knows, as in its ActionRef. An observation from an earlier one is refused. Unset where
+	// the observer knows of none.
+	Placement     *uint32 `protobuf:"varint,5,opt,name=placement,proto3,oneof" json:"placement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -229,6 +232,13 @@ func (x *Transition) GetBeginsReport() bool {
 		return x.BeginsReport
 	}
 	return false
+}
+
+func (x *Transition) GetPlacement() uint32 {
+	if x != nil && x.Placement != nil {
+		return *x.Placement
+	}
+	return 0
 }
 
 // RecordTransitionsRequest carries a batch of observations.
@@ -421,7 +431,10 @@ type ActionRef struct {
 	// The database id of the action, unique forever; it tells a repeated name from its predecessor.
 	Uid int64 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
 	// The public name.
-	Id            *common.ActionIdentifier `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Id *common.ActionIdentifier `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// How often an attempt of it was taken back from a cluster. What a cluster has of the action from another placement than the present
+	// one is ended before anything new begins for it there.
+	Placement     uint32 `protobuf:"varint,3,opt,name=placement,proto3" json:"placement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,6 +481,13 @@ func (x *ActionRef) GetId() *common.ActionIdentifier {
 		return x.Id
 	}
 	return nil
+}
+
+func (x *ActionRef) GetPlacement() uint32 {
+	if x != nil {
+		return x.Placement
+	}
+	return 0
 }
 
 // Assignment is everything an executor needs to run an admitted action.
@@ -2125,14 +2145,17 @@ var File_flytebinary_engine_v1_engine_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/insight/v1/usage.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x01\n" +
+	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/insight/v1/usage.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x92\x02\n" +
 	"\n" +
 	"Transition\x12=\n" +
 	"\x05event\x18\x01 \x01(\v2\x1f.flyteidl2.workflow.ActionEventB\x06\xbaH\x03\xc8\x01\x01R\x05event\x124\n" +
 	"\x05error\x18\x02 \x01(\v2\x1e.flyteidl2.core.ExecutionErrorR\x05error\x129\n" +
 	"\n" +
 	"not_before\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x12#\n" +
-	"\rbegins_report\x18\x04 \x01(\bR\fbeginsReport\"i\n" +
+	"\rbegins_report\x18\x04 \x01(\bR\fbeginsReport\x12!\n" +
+	"\tplacement\x18\x05 \x01(\rH\x00R\tplacement\x88\x01\x01B\f\n" +
+	"\n" +
+	"_placement\"i\n" +
 	"\x18RecordTransitionsRequest\x12M\n" +
 	"\vtransitions\x18\x01 \x03(\v2!.flytebinary.engine.v1.TransitionB\b\xbaH\x05\x92\x01\x02\b\x01R\vtransitions\"a\n" +
 	"\x19RecordTransitionsResponse\x12D\n" +
@@ -2140,10 +2163,11 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x14WatchChildrenRequest\x12B\n" +
 	"\x06parent\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x06parent\"]\n" +
 	"\x15WatchChildrenResponse\x12D\n" +
-	"\amessage\x18\x01 \x01(\v2*.flyteidl2.actions.WatchForUpdatesResponseR\amessage\"Q\n" +
+	"\amessage\x18\x01 \x01(\v2*.flyteidl2.actions.WatchForUpdatesResponseR\amessage\"o\n" +
 	"\tActionRef\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x03R\x03uid\x122\n" +
-	"\x02id\x18\x02 \x01(\v2\".flyteidl2.common.ActionIdentifierR\x02id\"\xe8\x04\n" +
+	"\x02id\x18\x02 \x01(\v2\".flyteidl2.common.ActionIdentifierR\x02id\x12\x1c\n" +
+	"\tplacement\x18\x03 \x01(\rR\tplacement\"\xe8\x04\n" +
 	"\n" +
 	"Assignment\x122\n" +
 	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\x12\x16\n" +
@@ -2412,6 +2436,7 @@ func file_flytebinary_engine_v1_engine_proto_init() {
 	if File_flytebinary_engine_v1_engine_proto != nil {
 		return
 	}
+	file_flytebinary_engine_v1_engine_proto_msgTypes[0].OneofWrappers = []any{}
 	file_flytebinary_engine_v1_engine_proto_msgTypes[8].OneofWrappers = []any{}
 	file_flytebinary_engine_v1_engine_proto_msgTypes[11].OneofWrappers = []any{
 		(*WatchAssignmentsResponse_Live)(nil),
