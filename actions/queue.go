@@ -13,13 +13,12 @@ type queueHandler struct{ svc *Service }
 
 var _ workflowconnect.QueueServiceHandler = (*queueHandler)(nil)
 
-// EnqueueAction implements QueueService as Enqueue of ActionsService.
+// EnqueueAction implements QueueService as Enqueue of ActionsService. The subject is left out there, too.
 func (h *queueHandler) EnqueueAction(ctx context.Context, r *workflow.EnqueueActionRequest) (*workflow.EnqueueActionResponse, error) {
 	request := &workflow.RecordActionRequest{
 		ActionId: r.GetActionId(),
 		Parent:   r.GetParentActionName(),
 		Group:    r.GetGroup(),
-		Subject:  r.GetSubject(),
 		InputUri: r.GetInputUri(),
 	}
 	switch spec := r.GetSpec().(type) {

@@ -71,7 +71,7 @@ func (r *Recorder) record(ctx context.Context, request *workflow.RecordActionReq
 	parent := request.GetParent()
 	action := store.NewAction{Action: schema.Action{
 		Project: id.Run.Project, Domain: id.Run.Domain, RunName: id.Run.Name, Name: id.Name, ParentName: &parent,
-		ActionGroup: request.GetGroup(), InputURI: request.GetInputUri(), CreatedBySubject: request.GetSubject(),
+		ActionGroup: request.GetGroup(), InputURI: request.GetInputUri(),
 	}}
 	if recovered := request.GetRecoveredFrom(); recovered != nil {
 		body, err := proto.Marshal(recovered)

@@ -100,15 +100,12 @@ func (op *recordAction) insert(b *batch, parent *row) error {
 	root := parent.run.root
 	r := &row{Root: schema.Root{Action: op.Action}}
 	r.begin()
-	r.CreatedBy = root.CreatedBy
+	r.CreatedBy, r.CreatedBySubject = root.CreatedBy, root.CreatedBySubject
 	if r.Queue == "" {
 		r.Queue = root.Queue
 	}
 	if r.Priority == 0 {
 		r.Priority = root.Priority
-	}
-	if r.CreatedBySubject == "" {
-		r.CreatedBySubject = root.CreatedBySubject
 	}
 	// A child is never older than its parent, so that creation order lists parents first.
 	r.CreatedAt = b.notAfterNow(nil, parent.CreatedAt)

@@ -103,6 +103,19 @@ func TestRecordActionErrors(t *testing.T) {
 	require.Equal(t, rpc.KindAborted, record("r", "a0", "y"), "the run was aborted")
 }
 
+// What a child says about who made it would put it into the lists and the line of somebody else.
+func TestAChildIsOfTheCreatorOfItsRun(t *testing.T) {
+	w := newWriting(t)
+	run := newRun(runID("r"))
+	run.Root.CreatedBySubject = "ada"
+	_, _, err := w.CreateRun(t.Context(), run)
+	require.NoError(t, err)
+	child := newChild("r", "a0", "c")
+	child.Action.CreatedBySubject = "bob"
+	require.NoError(t, w.RecordAction(t.Context(), child))
+	require.Equal(t, "ada", w.row("r", "c").CreatedBySubject)
+}
+
 func TestBadOperationFailsAlone(t *testing.T) {
 	w := newWriting(t)
 	w.create("r")

@@ -521,6 +521,9 @@ def test_18_no_one_acts_in_the_name_of_others(admin: Browser, attacker: Tenant, 
     details = attacker.details(attacker.root, "forged")
     for who in (details["metadata"]["executedBy"], details["abortInfo"]["abortedBy"]):
         assert who["application"]["id"]["subject"] == attacker.key and victim.key not in json.dumps(who), who
+    made_by = lambda key: json.dumps(attacker.done(f"{RUNS}/ListActions", {"runId": attacker.root, "request": {"limit": 200, "filters": [  # noqa: E731
+        {"function": "EQUAL", "field": "created_by", "values": [key]}]}}).get("actions", []))
+    assert '"forged"' in made_by(attacker.key) and made_by(victim.key) == "[]", "nor is it in a list of what the victim has made"
     events = admin.call("flytebinary.access.v1.AuditService/SearchAudit", {"subject": attacker.key, "permission": "action.abort"})["events"]
     assert any(attacker.root["name"] in json.dumps(event["resources"]) for event in events), events
     theirs = admin.call("flytebinary.access.v1.AuditService/SearchAudit", {"subject": victim.key, "permission": "action.abort"}).get("events", [])
