@@ -25,7 +25,7 @@ import uuid
 import pytest
 import yaml
 
-from server import Server, eventually
+from server import Server, alive, eventually
 from tenants import ACTIONS, DOMAIN, PROJECTS, PROXY, RUNS, Tenant, Victim, put
 from test_access import Browser
 from test_retention import retention
@@ -595,3 +595,71 @@ def test_22_the_node_shows_a_log_to_its_own_tenant_alone(attacker: Tenant, victi
     assert '"not_found"' in attacker.log(victim.standing)
     assert '"not_found"' in victim.log(run)
     attacker.done(f"{RUNS}/AbortRun", {"runId": run})
+
+
+SHOWS = """
+import http.server, json
+class Shows(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = json.dumps({name.replace("-", "_").upper(): value for name, value in self.headers.items()}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.ThreadingHTTPServer(("", 8080), Shows).serve_forever()
+"""
+
+
+def test_second_03_no_one_calls_an_app_in_the_name_of_others(server: Server, attacker: Tenant, victim: Victim):
+    """The app of the victim takes hyphens and underscores for the same. The attacker may not call it, and the victim's own program cannot be
+    another one there."""
+    container = {"image": "python", "command": ["python", "-u", "-c", SHOWS], "ports": [{"containerPort": 8080}],
+                 "resources": {"requests": [{"name": "CPU", "value": "50m"}, {"name": "MEMORY", "value": "100Mi"}]}}
+    for tenant in (attacker, victim):
+        tenant.done("flyteidl2.app.AppService/Create", {"app": {"metadata": {"id": {**tenant.place, "name": "shows"}}, "spec": {
+            "container": container, "desiredState": "DESIRED_STATE_ACTIVE", "autoscaling": {"replicas": {"min": 1, "max": 1}},
+            "creator": {"user": {"id": {"subject": victim.key}}}}}})
+    forged = {name: victim.key for name in ("X_Flyte_Subject", "X-Flyte_Subject", "X_FLYTE_EMAIL", "X_Flyte_Caller", "Remote_User", "X-Forwarded-User")}
+
+    def get(tenant: Tenant, owner: Tenant) -> tuple[int, str]:
+        request = urllib.request.Request(
+            f"{server.url}/apps/{owner.project}/{DOMAIN}/shows/", headers={"Authorization": f"Bearer {tenant.token}", **forged})
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    for tenant in (attacker, victim):
+        eventually(lambda tenant=tenant: get(tenant, tenant)[0] == 200, what=f"the app of {tenant.project}")
+        known = json.loads(get(tenant, tenant)[1])
+        assert known["X_FLYTE_SUBJECT"] == tenant.key, known
+        assert tenant is victim or victim.key not in json.dumps(known), known
+    status, text = get(attacker, victim)
+    assert status == 404 and victim.key not in text, text
+    assert victim.key not in json.dumps(attacker.done("flyteidl2.app.AppService/Get", {"appId": {**attacker.place, "name": "shows"}}))
+    attacker.refused("flyteidl2.app.AppService/Get", {"appId": {**victim.place, "name": "shows"}}, "not_found")
+    for tenant in (attacker, victim):
+        tenant.done("flyteidl2.app.AppService/Delete", {"appId": {**tenant.place, "name": "shows"}})
+
+
+def test_second_04_an_error_tells_no_secret(server: Server, attacker: Tenant, victim: Victim):
+    """The victim's command is expanded from a secret, and cannot start."""
+    secret = {"secrets": [{"key": "password", "mountRequirement": "ENV_VAR", "envVar": "GOT"}]}
+    spec = victim.spec("", securityContext=secret)
+    spec["taskTemplate"]["container"].update(command=["$(GOT)"], args=[])
+    run = victim.run()
+    victim.done(f"{RUNS}/CreateRun", {"runId": run, "taskSpec": spec})
+    assert f"{victim.mark}-password" not in json.dumps(victim.reaches(run, "FAILED"))
+    assert logged(server, f"{victim.mark}-password") == 0
+    attacker.refused(f"{RUNS}/GetActionDetails", {"actionId": {"run": run, "name": "a0"}}, "not_found")
+
+
+def test_second_10_a_task_that_stops_its_supervisor_is_ended(attacker: Tenant, tmp_path: pathlib.Path):
+    tmp_path.chmod(0o777)
+    run = attacker.start(f"echo $$$$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; kill -STOP $PPID; exec sleep 3600")
+    eventually((tmp_path / "pid").exists, what="the task")
+    pid = int((tmp_path / "pid").read_text())
+    attacker.done(f"{RUNS}/AbortRun", {"runId": run})
+    eventually(lambda: not alive(pid), what="the end of its process")
+    attacker.reaches(run, "ABORTED")
