@@ -24,7 +24,7 @@ func (s *Service) enqueue(ctx context.Context, request *workflow.RecordActionReq
 	return enqueueAnswer(response.GetStatus(), err)
 }
 
-// recordRequest leaves the subject out: an action belongs to whoever created its run, whatever its program says.
+// recordRequest leaves the subject out: an action belongs to the creator of its run, whatever its program says.
 func recordRequest(action *actions.Action) *workflow.RecordActionRequest {
 	request := &workflow.RecordActionRequest{
 		ActionId:      action.GetActionId(),

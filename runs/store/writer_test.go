@@ -103,7 +103,7 @@ func TestRecordActionErrors(t *testing.T) {
 	require.Equal(t, rpc.KindAborted, record("r", "a0", "y"), "the run was aborted")
 }
 
-// What a child says about who made it would put it into the lists and the line of somebody else.
+// A program that names another subject would put its actions into the lists of that one, and into its place in the queue.
 func TestAChildIsOfTheCreatorOfItsRun(t *testing.T) {
 	w := newWriting(t)
 	run := newRun(runID("r"))
