@@ -42,6 +42,8 @@ type pass struct {
 	since time.Time
 	// cleaned is when old traffic was deleted, last when the last pass began.
 	cleaned, last time.Time
+	// spread is when the apps that run in several clusters were looked at.
+	spread time.Time
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -67,6 +69,9 @@ func (p *pass) run(ctx context.Context) error {
 		if err := p.store.Nudge(ctx, cluster, now); err != nil {
 			return err
 		}
+	}
+	if err := p.relocate(ctx); err != nil {
+		return err
 	}
 	loads, err := p.store.Loads(ctx, now.Add(-p.config.LoadExpiry), now)
 	if err != nil {

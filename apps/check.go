@@ -167,13 +167,10 @@ func checkIngress(at string, spec *app.Spec) error {
 }
 
 // checkPlacement checks where the app should run. Whether a cluster exists is not checked: its deployer may register
-// later, and the app waits for it.
+// later, and the app waits for it. The pool is checked when a cluster is chosen.
 func checkPlacement(at string, spec *app.Spec) error {
 	if cluster := spec.GetCluster(); cluster != "" && !ident.IsCluster(cluster) {
 		return rpc.InvalidArgument(at+".cluster", "%s, got %q", ident.ClusterRule, cluster)
-	}
-	if pool := spec.GetClusterPool(); pool != "" && pool != "default" {
-		return rpc.InvalidArgument(at+".cluster_pool", "must be default or empty, got %q; set cluster to choose a cluster", pool)
 	}
 	return nil
 }

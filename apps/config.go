@@ -1,6 +1,11 @@
 package apps
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
@@ -40,6 +45,9 @@ type Config struct {
 	MaxReplicas uint32 `config:"maxReplicas"`
 	// LogStreams bounds the streams of logs at once. Defaults to 100.
 	LogStreams int `config:"logStreams"`
+	// Spread says which apps run in several clusters. The first entry that matches an app counts; others run in one cluster.
+	// Default none.
+	Spread []Spread `config:"spread"`
 }
 
 // DefaultConfig returns the defaults.
@@ -77,5 +85,62 @@ func (c Config) Validate() error {
 		"silentAfter: must be at least twice heartbeat, %s, got %s", 2*c.Heartbeat, c.SilentAfter)
 	found.If(c.MaxReplicas < 1, "maxReplicas: must be at least 1, got %d", c.MaxReplicas)
 	found.If(c.LogStreams < 1, "logStreams: must be at least 1, got %d", c.LogStreams)
+	for i := range c.Spread {
+		found.Section(fmt.Sprintf("spread[%d]", i), c.Spread[i].Validate())
+	}
 	return found.Err()
+}
+
+// mostClusters bounds the clusters of one app.
+const mostClusters = 20
+
+// Spread says in how many clusters the apps run that match all of its conditions.
+type Spread struct {
+	// Projects match the apps of these projects, as "project" or "project/domain"; empty matches all.
+	Projects []string `config:"projects"`
+	// Apps match the apps of these names; empty matches all.
+	Apps []string `config:"apps"`
+	// Pools match the apps that name these pools of clusters; empty matches all.
+	Pools []string `config:"pools"`
+	// Clusters is in how many clusters they run, each with as many replicas as one alone would need.
+	Clusters int `config:"clusters"`
+}
+
+// Validate lists the fields that are wrong.
+func (s Spread) Validate() error {
+	var found invalid.Fields
+	found.If(s.Clusters < 1 || s.Clusters > mostClusters, "clusters: must be from 1 to %d, got %d", mostClusters, s.Clusters)
+	for name, list := range map[string][]string{"projects": s.Projects, "apps": s.Apps, "pools": s.Pools} {
+		if i := slices.Index(list, ""); i >= 0 {
+			found.Add("%s[%d]: must not be empty", name, i)
+		}
+	}
+	return found.Err()
+}
+
+// UnmarshalText reads the conditions in one line, as in "apps=search;chat clusters=2". It is the form of the environment and of
+// overrides; lists are separated by semicolons there.
+func (s *Spread) UnmarshalText(text []byte) error {
+	*s = Spread{}
+	var problems []error
+	for _, word := range strings.Fields(string(text)) {
+		field, value, _ := strings.Cut(word, "=")
+		switch field {
+		case "projects":
+			s.Projects = strings.Split(value, ";")
+		case "apps":
+			s.Apps = strings.Split(value, ";")
+		case "pools":
+			s.Pools = strings.Split(value, ";")
+		case "clusters":
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				err = fmt.Errorf("clusters is a number, got %q", value)
+			}
+			s.Clusters, problems = n, append(problems, err)
+		default:
+			problems = append(problems, fmt.Errorf("a spread has no field %q", field))
+		}
+	}
+	return errors.Join(problems...)
 }

@@ -12,7 +12,6 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
-	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/names/place"
 )
 
@@ -38,6 +37,9 @@ func (h *handler) Create(ctx context.Context, r *app.CreateRequest) (*app.Create
 		RunVersion: 1,
 	}
 	if err := apply(a, meta, spec); err != nil {
+		return nil, err
+	}
+	if err := h.place(a, spec, known); err != nil {
 		return nil, err
 	}
 	added, err := revision(ctx, a, "", 0, known)
@@ -73,10 +75,6 @@ func complete(spec *app.Spec) {
 
 // apply writes what a request declares to the row of an app. What identifies the code survives a request without it.
 func apply(a *store.App, meta *app.Meta, spec *app.Spec) (err error) {
-	a.Cluster = spec.GetCluster()
-	if a.Cluster == "" {
-		a.Cluster = ident.DefaultCluster
-	}
 	a.Subdomain, a.CName = subdomainOf(a.Key, spec), nil
 	if host := spec.GetIngress().GetCname(); host != "" {
 		a.CName = &host

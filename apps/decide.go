@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -21,9 +22,19 @@ type facts struct {
 	now time.Time
 	// clusters are those whose deployers have ever been seen.
 	clusters map[string]store.Cluster
+	// view is how the clusters are; nil if the installation does not know its clusters.
+	view View
 	// load is nil when it is not known.
 	load *rollout.Load
 	wake bool
+}
+
+// heard reports whether the deployer of one of some clusters reports.
+func (f facts) heard(clusters []string) bool {
+	return slices.ContainsFunc(clusters, func(name string) bool {
+		cluster, seen := f.clusters[name]
+		return seen && !cluster.Silent
+	})
 }
 
 // decider applies the decisions of package rollout to rows.
@@ -35,7 +46,11 @@ type decider struct {
 // facts reads what decisions need; within a transaction that changes an app it must have been read before.
 func (h *handler) facts(ctx context.Context) (facts, error) {
 	clusters, err := h.store.Clusters(ctx)
-	return facts{now: h.clock.Now(), clusters: clusters}, err
+	known := facts{now: h.clock.Now(), clusters: clusters}
+	if err == nil && h.clusters != nil {
+		known.view, err = h.clusters.Look(ctx)
+	}
+	return known, err
 }
 
 // decodeState reads the state of the rollout, which an app that was never decided does not have.
@@ -164,6 +179,9 @@ func (d decider) input(a *store.App, known facts) (rollout.Input, error) {
 	cluster, seen := known.clusters[a.Cluster]
 	in.Shared = cluster.Shared && !cluster.GivesPorts
 	switch {
+	case a.Waits != "":
+		in.Silence = "it waits for a cluster: " + a.Waits
+	case len(a.Others) > 0 && known.heard(a.Others): // the other clusters run it
 	case !seen:
 		in.Silence = fmt.Sprintf("no deployer of cluster %s has ever been seen", a.Cluster)
 	case cluster.Silent:

@@ -19,6 +19,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/apps"
 	"github.com/flyte-binary/flyte-binary/apps/store"
+	"github.com/flyte-binary/flyte-binary/clusters/states"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
@@ -30,6 +31,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/manager/clusterview"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 )
 
 const (
@@ -50,6 +53,7 @@ type fixture struct {
 	blobs   *blobstore.Store
 	change  func(*apps.Config)
 	pods    *pods
+	states  *clusters            // nil for an installation that does not know its clusters
 	reader  *metric.ManualReader // of all replicas of the service
 	meter   *metric.MeterProvider
 	service *apps.Service
@@ -63,8 +67,13 @@ type fixture struct {
 }
 
 func newFixture(t testing.TB, change func(*apps.Config)) *fixture {
+	return newFixtureOn(t, nil, change)
+}
+
+// newFixtureOn knows the clusters of the installation.
+func newFixtureOn(t testing.TB, known *clusters, change func(*apps.Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, pool: pgtest.Schemas(t, store.Schema()), clock: clock.NewFake(noon), change: change, pods: &pods{}, reader: metric.NewManualReader()}
+	f := &fixture{states: known, t: t, pool: pgtest.Schemas(t, store.Schema()), clock: clock.NewFake(noon), change: change, pods: &pods{}, reader: metric.NewManualReader()}
 	f.meter = metric.NewMeterProvider(metric.WithReader(f.reader))
 	config := blobstore.DefaultConfig()
 	config.URL, config.PublicURL, config.Sync = t.TempDir(), "http://localhost", false
@@ -95,7 +104,15 @@ func (f *fixture) replica() (*apps.Service, http.Handler) {
 	if f.change != nil {
 		f.change(&config)
 	}
+	var known apps.Clusters
+	if f.states != nil {
+		f.states.now = f.clock.Now
+		known = clusterview.Apps{
+			States: states.NewReader(f.states, f.clock.Now), Policy: placement.New(placement.DefaultConfig()), LostAfter: 10 * time.Minute, Clock: f.clock,
+		}
+	}
 	service, err := apps.New(config, apps.Deps{
+		Clusters: known, Settle: 20 * time.Second,
 		Pool: f.pool, Projects: projects{}, Blobs: f.blobs, PodLogs: func(string) apps.PodLogs { return f.pods },
 		Addresses: apps.Addresses{PublicURL: "http://localhost:8090", Domain: "localhost"}, Clock: f.clock, Logger: zerolog.Nop(),
 		Meter: f.meter,

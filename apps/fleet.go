@@ -146,11 +146,11 @@ func (h *handler) ReportApps(ctx context.Context, r *enginev1.ReportAppsRequest)
 	met := map[string]bool{}
 	err = h.store.Change(ctx, store.ByUIDs(uids...), func(rows []*store.App) (changes []store.Change, err error) {
 		for _, a := range rows {
-			if a.Cluster != cluster {
+			if !runsOn(a, cluster) {
 				continue // it has moved
 			}
 			met[a.UID] = true
-			change, changed, err := h.observe(a, reports[a.UID], known)
+			change, changed, err := h.observe(a, cluster, reports[a.UID], known)
 			if err != nil {
 				zerolog.Ctx(ctx).Error().Err(err).Str("app", a.Key.String()).Msg("cannot record the report about an app")
 				continue // the others are well
@@ -173,14 +173,15 @@ func (h *handler) ReportApps(ctx context.Context, r *enginev1.ReportAppsRequest)
 }
 
 // observe records a report. The same report again changes nothing; one that is older than the last does not count.
-func (h *handler) observe(a *store.App, report *enginev1.ObservedApp, known facts) (store.Change, bool, error) {
+func (h *handler) observe(a *store.App, cluster string, report *enginev1.ObservedApp, known facts) (store.Change, bool, error) {
 	before, err := decodeObserved(a)
 	if err != nil {
 		return store.Change{}, false, err
 	}
-	if report.GetApplied() > 0 && report.GetApplied() < before.GetApplied() || report.GetApplied() > a.RunVersion {
+	if report.GetApplied() > 0 && report.GetApplied() < appliedBy(before, a, cluster) || report.GetApplied() > a.RunVersion {
 		return store.Change{}, false, nil
 	}
+	report = merged(before, report, a, cluster)
 	body, err := encode(report)
 	if err != nil {
 		return store.Change{}, false, err

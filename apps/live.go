@@ -16,7 +16,7 @@ func (h *handler) GetLiveApps(ctx context.Context, r *enginev1.GetLiveAppsReques
 	answer := &enginev1.GetLiveAppsResponse{}
 	for _, one := range live {
 		answer.Apps = append(answer.Apps, &enginev1.LiveApp{
-			Uid: one.UID, Revision: uint64(one.Revision), Id: idOf(one.Key), Cluster: one.Cluster, //nolint:gosec // counts from 1
+			Uid: one.UID, Revision: uint64(one.Revision), Id: idOf(one.Key), Cluster: one.Cluster, Others: one.Others, //nolint:gosec // counts from 1
 		})
 	}
 	return answer, nil

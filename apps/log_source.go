@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -32,7 +33,7 @@ type logs struct {
 // live follows the log of a running container until it ends or the context does. It resumes where it broke off, while the
 // container is here, and begins after what was read of the runs before.
 func (l *logs) live(ctx, here context.Context, a *store.App, r replica, from *reading, out *lines, limit int) {
-	pods := l.pods(a.Cluster)
+	pods := l.pods(cmp.Or(r.GetCluster(), a.Cluster))
 	observed, err := decodeObserved(a)
 	if err != nil {
 		return

@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -107,7 +108,7 @@ func route(a *store.App, state rollout.State, body []byte) (*enginev1.AppRoute, 
 		}
 		for _, replica := range r.GetReplicas() {
 			if replica.GetAddress() != "" && !replica.GetDraining() {
-				out.Targets = append(out.Targets, &enginev1.RouteTarget{Replica: replica.GetName(), Address: replica.GetAddress(), Ready: replica.GetReady()})
+				out.Targets = append(out.Targets, &enginev1.RouteTarget{Replica: replica.GetName(), Address: replica.GetAddress(), Ready: replica.GetReady(), Cluster: cmp.Or(replica.GetCluster(), a.Cluster)})
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -52,7 +53,7 @@ type Addresses struct {
 	Domain string
 }
 
-// Deps are the dependencies of the service. It does not close the pool. All but Clock and Meter are required.
+// Deps are the dependencies of the service. It does not close the pool. All but Clusters, Settle, Clock and Meter are required.
 type Deps struct {
 	Pool     *pgxpool.Pool
 	Projects place.Projects
@@ -60,6 +61,10 @@ type Deps struct {
 	PodLogs   func(cluster string) PodLogs
 	Blobs     Blobs
 	Addresses Addresses
+	// Clusters chooses the clusters of apps; nil means that an app runs on the cluster that it names, else on default.
+	Clusters Clusters
+	// Settle is how long after its start the service takes no app from a cluster that is away: controllers need time to connect.
+	Settle time.Duration
 	// Listener receives notifications of Postgres for the whole process; nil means one of the service's own.
 	Listener *pgdb.Listener
 	Clock    clock.Clock
@@ -101,7 +106,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	h := &handler{
 		config: config, decider: decider{config, figures}, store: rows, clock: deps.Clock, addresses: addresses, projects: deps.Projects,
-		hub: &hub{}, logs: open,
+		hub: &hub{}, logs: open, clusters: deps.Clusters, settle: deps.Settle,
 	}
 	scaler := &autoscaler{handler: h, clock: deps.Clock}
 	cleaner := &logCleaner{store: rows, blobs: deps.Blobs, clock: deps.Clock, meters: figures}
@@ -131,6 +136,8 @@ type handler struct {
 	projects  place.Projects
 	hub       *hub
 	logs      *logs
+	clusters  Clusters
+	settle    time.Duration
 }
 
 // Mount registers the handlers.

@@ -95,6 +95,11 @@ func (h *handler) redeclare(ctx context.Context, a *store.App, declared declarat
 	case a.DesiredState == before.DesiredState && sameMeta(a, &before):
 		return nil, nil
 	}
+	if !samePlace(stored, spec) {
+		if err := h.place(a, spec, known); err != nil {
+			return nil, err
+		}
+	}
 	if a.Cluster != before.Cluster { // it starts again elsewhere
 		a.State, a.Observed, a.ObservedAt, a.Ready, a.Foreign = nil, nil, nil, 0, false
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/triggers"
 )
@@ -113,7 +114,12 @@ func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
 		Pool: p.pool, Listener: p.notices, Projects: p.peers.projects(), Blobs: p.blobs,
 		PodLogs:   podLogs(p.peers, p.config, func(c podLogReader) apps.PodLogs { return c }),
 		Addresses: apps.Addresses{PublicURL: p.config.Access.PublicURL, Domain: p.config.Gateway.Domain},
-		Clock:     p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Clusters: clusterview.Apps{
+			States: p.clusters.States(), Policy: placement.New(p.config.Runs.Placement), Rules: clusterview.Asked(p.config.Executor.Pod),
+			LostAfter: p.config.Runs.Clusters.LostAfter, Clock: p.clock,
+		},
+		Settle: p.config.Runs.Clusters.Settle,
+		Clock:  p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

@@ -224,23 +224,26 @@ func writeApp(ctx context.Context, tx pgx.Tx, a *App) error {
 		return tx.QueryRow(ctx, `
 			INSERT INTO apps (uid, project, domain, name, cluster, subdomain, cname, revision, spec, desired_state, labels, code_bundle_uri,
 				source_code, created_by, foreign_run, state, observed, observed_at, status, created_at, updated_at, started_at, event_seq,
-				version, run_version, next_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
+				version, run_version, next_at, others, leaving, waits)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)
 			RETURNING id`,
 			a.UID, a.Project, a.Domain, a.Name, a.Cluster, a.Subdomain, a.CName, a.Revision, a.Spec, a.DesiredState, a.Labels, a.CodeBundleURI,
 			notNil(a.SourceCode), a.CreatedBy, a.Foreign, notNil(a.State), notNil(a.Observed), a.ObservedAt, a.Status, a.CreatedAt, a.UpdatedAt,
-			a.StartedAt, a.EventSeq, a.Version, a.RunVersion, a.NextAt).Scan(&a.ID)
+			a.StartedAt, a.EventSeq, a.Version, a.RunVersion, a.NextAt, names(a.Others), names(a.Leaving), a.Waits).Scan(&a.ID)
 	}
 	_, err := tx.Exec(ctx, `
 		UPDATE apps SET cluster = $2, subdomain = $3, cname = $4, revision = $5, spec = $6, desired_state = $7, labels = $8,
 			code_bundle_uri = $9, source_code = $10, foreign_run = $11, state = $12, observed = $13, observed_at = $14, status = $15,
-			updated_at = $16, started_at = $17, event_seq = $18, version = $19, run_version = $20, next_at = $21, ready = $22
+			updated_at = $16, started_at = $17, event_seq = $18, version = $19, run_version = $20, next_at = $21, ready = $22, others = $23, leaving = $24, waits = $25
 		WHERE id = $1`,
 		a.ID, a.Cluster, a.Subdomain, a.CName, a.Revision, a.Spec, a.DesiredState, a.Labels,
 		a.CodeBundleURI, notNil(a.SourceCode), a.Foreign, notNil(a.State), notNil(a.Observed), a.ObservedAt, a.Status,
-		a.UpdatedAt, a.StartedAt, a.EventSeq, a.Version, a.RunVersion, a.NextAt, a.Ready)
+		a.UpdatedAt, a.StartedAt, a.EventSeq, a.Version, a.RunVersion, a.NextAt, a.Ready, names(a.Others), names(a.Leaving), a.Waits)
 	return err
 }
+
+// names is a list for a column that has no NULL.
+func names(of []string) []string { return append([]string{}, of...) }
 
 // notNil is an empty value for a column that has no NULL.
 func notNil(body []byte) []byte {
@@ -260,7 +263,7 @@ func (s *Store) NudgeAll(ctx context.Context, now time.Time) error {
 
 // Nudge makes the apps of a cluster due at a time.
 func (s *Store) Nudge(ctx context.Context, cluster string, at time.Time) error {
-	_, err := s.pool.Exec(ctx, `UPDATE apps SET next_at = $2 WHERE cluster = $1 AND NOT foreign_run`, cluster, at)
+	_, err := s.pool.Exec(ctx, `UPDATE apps a SET next_at = $2 WHERE `+onCluster("$1")+` AND NOT foreign_run`, cluster, at)
 	if err != nil {
 		return fmt.Errorf("wake the apps of a cluster: %w", err)
 	}

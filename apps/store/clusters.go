@@ -66,7 +66,7 @@ func (s *Store) ForgetReplicas(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `
 		WITH forgotten AS (
 			UPDATE apps SET observed = '', observed_at = NULL, ready = 0, version = version + 1
-			WHERE observed_at IS NOT NULL AND cluster IN (SELECT cluster FROM app_clusters WHERE shared_network)
+			WHERE observed_at IS NOT NULL AND others = '{}' AND leaving = '{}' AND cluster IN (SELECT cluster FROM app_clusters WHERE shared_network)
 			RETURNING id)
 		SELECT pg_notify($1, id::text) FROM forgotten`, Channel)
 	if err != nil {
@@ -90,7 +90,8 @@ func (s *Store) Silence(ctx context.Context, since time.Time) ([]string, error) 
 
 // OnClusters counts the apps that are not in a desired state, by their cluster.
 func (s *Store) OnClusters(ctx context.Context, stopped int16) (map[string]int, error) {
-	rows, err := s.pool.Query(ctx, `SELECT cluster, count(*) FROM apps WHERE desired_state <> $1 GROUP BY cluster`, stopped)
+	rows, err := s.pool.Query(ctx, `SELECT c, count(*) FROM apps, unnest(ARRAY[cluster] || others || leaving) AS c
+		WHERE desired_state <> $1 AND c <> '' GROUP BY c`, stopped)
 	if err != nil {
 		return nil, fmt.Errorf("count the apps of clusters: %w", err)
 	}
@@ -99,6 +100,34 @@ func (s *Store) OnClusters(ctx context.Context, stopped int16) (map[string]int, 
 	var n int
 	if _, err := pgx.ForEachRow(rows, []any{&cluster, &n}, func() error { found[cluster] = n; return nil }); err != nil {
 		return nil, fmt.Errorf("count the apps of clusters: %w", err)
+	}
+	return found, nil
+}
+
+// Hosts reads which clusters have apps.
+func (s *Store) Hosts(ctx context.Context) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `SELECT DISTINCT c FROM apps, unnest(ARRAY[cluster] || others || leaving) AS c WHERE c <> '' ORDER BY c`)
+	if err != nil {
+		return nil, fmt.Errorf("read the clusters of apps: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read the clusters of apps: %w", err)
+	}
+	return found, nil
+}
+
+// Placed reads the apps that run on one of some clusters, leave a cluster or wait for one, or all, oldest first. Those of operators of
+// their own are left out.
+func (s *Store) Placed(ctx context.Context, clusters []string, all bool) ([]int64, error) {
+	rows, err := s.pool.Query(ctx, `SELECT id FROM apps WHERE NOT foreign_run
+		AND ($2 OR cluster = '' OR cluster = ANY($1) OR others && $1 OR leaving <> '{}') ORDER BY id`, names(clusters), all)
+	if err != nil {
+		return nil, fmt.Errorf("read the apps of clusters: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("read the apps of clusters: %w", err)
 	}
 	return found, nil
 }

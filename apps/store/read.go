@@ -57,11 +57,13 @@ type LiveApp struct {
 	Revision int64
 	Key
 	Cluster string
+	// Others are further clusters that may run it.
+	Others []string
 }
 
 // Live reads apps by their uids; those that do not exist or are stopped are left out.
 func (s *Store) Live(ctx context.Context, uids []string, stopped int16) ([]LiveApp, error) {
-	rows, err := s.pool.Query(ctx, `SELECT a.uid, a.revision, a.project, a.domain, a.name, a.cluster FROM apps a WHERE a.uid = ANY($1) AND a.desired_state <> $2`, uids, stopped)
+	rows, err := s.pool.Query(ctx, `SELECT a.uid, a.revision, a.project, a.domain, a.name, a.cluster, a.others || a.leaving FROM apps a WHERE a.uid = ANY($1) AND a.desired_state <> $2`, uids, stopped)
 	if err != nil {
 		return nil, fmt.Errorf("read live apps: %w", err)
 	}
@@ -79,13 +81,21 @@ type Scope struct {
 	Artifact Artifact
 }
 
+// onCluster is the condition that an app has objects on a cluster.
+func onCluster(cluster string) string {
+	return `(a.cluster = ` + cluster + ` OR ` + cluster + ` = ANY(a.others) OR ` + cluster + ` = ANY(a.leaving))`
+}
+
 func (scope Scope) restrict(ctx context.Context, b *listquery.Builder) {
 	for _, in := range []struct{ column, value string }{
-		{"a.project", scope.Project}, {"a.domain", scope.Domain}, {"a.name", scope.Name}, {"a.cluster", scope.Cluster},
+		{"a.project", scope.Project}, {"a.domain", scope.Domain}, {"a.name", scope.Name},
 	} {
 		if in.value != "" {
 			b.Equal(in.column, in.value)
 		}
+	}
+	if scope.Cluster != "" {
+		b.Where(onCluster(b.Arg(scope.Cluster, "text")))
 	}
 	if used := scope.Artifact; used.Name != "" {
 		condition := fmt.Sprintf(`EXISTS (SELECT FROM app_artifacts u WHERE u.app_id = a.id AND u.project = %s AND u.domain = %s AND u.name = %s`,

@@ -52,7 +52,12 @@ type App struct {
 	ID  int64
 	UID string
 	Key
-	Cluster       string
+	// Cluster is the first that runs it; empty while it waits for one.
+	Cluster string
+	// Others are further clusters that run it, Leaving those that run it until another one does.
+	Others, Leaving []string
+	// Waits says why no cluster runs it.
+	Waits         string
 	Subdomain     string
 	CName         *string
 	Revision      int64
@@ -82,13 +87,15 @@ type App struct {
 // Columns and targets in the same order.
 const appColumns = `a.id, a.uid, a.project, a.domain, a.name, a.cluster, a.subdomain, a.cname, a.revision, a.spec, a.desired_state,
 	a.labels, a.code_bundle_uri, a.source_code, a.created_by, a.foreign_run, a.state, a.observed, a.observed_at, a.ready, a.status,
-	a.created_at, a.updated_at, a.started_at, a.event_seq, a.version, a.run_version, a.next_at`
+	a.created_at, a.updated_at, a.started_at, a.event_seq, a.version, a.run_version, a.next_at,
+	a.others, a.leaving, a.waits`
 
 func (a *App) targets() []any {
 	return []any{
 		&a.ID, &a.UID, &a.Project, &a.Domain, &a.Name, &a.Cluster, &a.Subdomain, &a.CName, &a.Revision, &a.Spec, &a.DesiredState,
 		&a.Labels, &a.CodeBundleURI, &a.SourceCode, &a.CreatedBy, &a.Foreign, &a.State, &a.Observed, &a.ObservedAt, &a.Ready, &a.Status,
 		&a.CreatedAt, &a.UpdatedAt, &a.StartedAt, &a.EventSeq, &a.Version, &a.RunVersion, &a.NextAt,
+		&a.Others, &a.Leaving, &a.Waits,
 	}
 }
 

@@ -4,6 +4,7 @@ package located
 
 import (
 	"context"
+	"slices"
 
 	"connectrpc.com/connect"
 
@@ -46,7 +47,7 @@ func (w Work) Check(ctx context.Context, holder *enginev1.SecretHolder, project,
 	if own == "" {
 		return nil
 	}
-	at, err := w.locate(authz.AsService(ctx, "clusters"), holder)
+	at, err := w.locate(authz.AsService(ctx, "clusters"), own, holder)
 	if err != nil {
 		return err
 	}
@@ -56,13 +57,13 @@ func (w Work) Check(ctx context.Context, holder *enginev1.SecretHolder, project,
 	return nil
 }
 
-// locate says where a holder runs; nowhere if it does not.
-func (w Work) locate(ctx context.Context, holder *enginev1.SecretHolder) (place, error) {
+// locate says where a holder runs; nowhere if it does not. Of several clusters, it is that of the caller.
+func (w Work) locate(ctx context.Context, caller string, holder *enginev1.SecretHolder) (place, error) {
 	switch of := holder.GetHolder().(type) {
 	case *enginev1.SecretHolder_Attempt:
 		return w.attempt(ctx, of.Attempt)
 	case *enginev1.SecretHolder_App:
-		return w.app(ctx, of.App)
+		return w.app(ctx, caller, of.App)
 	case *enginev1.SecretHolder_Worker:
 		at, err := w.Workers.LocateWorker(ctx, &enginev1.LocateWorkerRequest{Id: of.Worker})
 		if connect.CodeOf(err) == connect.CodeNotFound {
@@ -91,7 +92,7 @@ func (w Work) attempt(ctx context.Context, ref *enginev1.AttemptRef) (place, err
 	return place{}, nil
 }
 
-func (w Work) app(ctx context.Context, ref *enginev1.AppRevisionRef) (place, error) {
+func (w Work) app(ctx context.Context, caller string, ref *enginev1.AppRevisionRef) (place, error) {
 	answer, err := w.Apps.GetLiveApps(ctx, &enginev1.GetLiveAppsRequest{Uids: []string{ref.GetUid()}})
 	if err != nil {
 		return place{}, unavailable(err)
@@ -99,7 +100,11 @@ func (w Work) app(ctx context.Context, ref *enginev1.AppRevisionRef) (place, err
 	for _, one := range answer.GetApps() {
 		id := one.GetId()
 		if one.GetUid() == ref.GetUid() && id.GetName() == ref.GetName() && id.GetProject() == ref.GetProject() && id.GetDomain() == ref.GetDomain() {
-			return place{one.GetCluster(), id.GetProject(), id.GetDomain()}, nil
+			cluster := one.GetCluster()
+			if slices.Contains(one.GetOthers(), caller) {
+				cluster = caller
+			}
+			return place{cluster, id.GetProject(), id.GetDomain()}, nil
 		}
 	}
 	return place{}, nil

@@ -126,7 +126,9 @@ type LiveApp struct {
 	// Its name.
 	Id *app.Identifier `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
 	// The cluster on which it runs.
-	Cluster       string `protobuf:"bytes,4,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Cluster string `protobuf:"bytes,4,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// Further clusters that run it.
+	Others        []string `protobuf:"bytes,5,rep,name=others,proto3" json:"others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -187,6 +189,13 @@ func (x *LiveApp) GetCluster() string {
 		return x.Cluster
 	}
 	return ""
+}
+
+func (x *LiveApp) GetOthers() []string {
+	if x != nil {
+		return x.Others
+	}
+	return nil
 }
 
 // WatchAppsRequest subscribes a deployer.
@@ -714,9 +723,11 @@ type ObservedApp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Uid   string                 `protobuf:"bytes,1,opt,name=uid,proto3" json:"uid,omitempty"`
 	// The version of DesiredApp that was applied last.
-	Applied       int64               `protobuf:"varint,2,opt,name=applied,proto3" json:"applied,omitempty"`
-	Namespace     string              `protobuf:"bytes,3,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Revisions     []*ObservedRevision `protobuf:"bytes,4,rep,name=revisions,proto3" json:"revisions,omitempty"`
+	Applied   int64               `protobuf:"varint,2,opt,name=applied,proto3" json:"applied,omitempty"`
+	Namespace string              `protobuf:"bytes,3,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Revisions []*ObservedRevision `protobuf:"bytes,4,rep,name=revisions,proto3" json:"revisions,omitempty"`
+	// The versions that each cluster has applied, of an app that runs in several. Deployers do not set it.
+	AppliedBy     map[string]int64 `protobuf:"bytes,5,rep,name=applied_by,json=appliedBy,proto3" json:"applied_by,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -775,6 +786,13 @@ func (x *ObservedApp) GetNamespace() string {
 func (x *ObservedApp) GetRevisions() []*ObservedRevision {
 	if x != nil {
 		return x.Revisions
+	}
+	return nil
+}
+
+func (x *ObservedApp) GetAppliedBy() map[string]int64 {
+	if x != nil {
+		return x.AppliedBy
 	}
 	return nil
 }
@@ -872,7 +890,9 @@ type ObservedReplica struct {
 	Container string `protobuf:"bytes,9,opt,name=container,proto3" json:"container,omitempty"`
 	Node      string `protobuf:"bytes,10,opt,name=node,proto3" json:"node,omitempty"`
 	// Where its log is kept; empty until it is.
-	LogUri        string `protobuf:"bytes,11,opt,name=log_uri,json=logUri,proto3" json:"log_uri,omitempty"`
+	LogUri string `protobuf:"bytes,11,opt,name=log_uri,json=logUri,proto3" json:"log_uri,omitempty"`
+	// The cluster that has it, of an app that runs in several; empty for the cluster of the app. Deployers do not set it.
+	Cluster       string `protobuf:"bytes,12,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -984,6 +1004,13 @@ func (x *ObservedReplica) GetLogUri() string {
 	return ""
 }
 
+func (x *ObservedReplica) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
 // AppProblem is why a revision does not run as it should.
 type AppProblem struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -991,7 +1018,9 @@ type AppProblem struct {
 	// What is wrong, and what to do.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// It does not go away by itself.
-	Permanent     bool `protobuf:"varint,3,opt,name=permanent,proto3" json:"permanent,omitempty"`
+	Permanent bool `protobuf:"varint,3,opt,name=permanent,proto3" json:"permanent,omitempty"`
+	// The cluster that has the problem, of an app that runs in several. Deployers do not set it.
+	Cluster       string `protobuf:"bytes,4,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1045,6 +1074,13 @@ func (x *AppProblem) GetPermanent() bool {
 		return x.Permanent
 	}
 	return false
+}
+
+func (x *AppProblem) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
 }
 
 // WatchRoutesRequest subscribes a gateway.
@@ -1368,7 +1404,9 @@ type RouteTarget struct {
 	Replica string                 `protobuf:"bytes,1,opt,name=replica,proto3" json:"replica,omitempty"`
 	Address string                 `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
 	// It has reported that it accepts requests. Others run, and may accept them soon.
-	Ready         bool `protobuf:"varint,3,opt,name=ready,proto3" json:"ready,omitempty"`
+	Ready bool `protobuf:"varint,3,opt,name=ready,proto3" json:"ready,omitempty"`
+	// The cluster that has it.
+	Cluster       string `protobuf:"bytes,4,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1422,6 +1460,13 @@ func (x *RouteTarget) GetReady() bool {
 		return x.Ready
 	}
 	return false
+}
+
+func (x *RouteTarget) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
 }
 
 // WakeAppRequest names an app.
@@ -1933,12 +1978,13 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\x12GetLiveAppsRequest\x12\x1d\n" +
 	"\x04uids\x18\x01 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x04uids\"I\n" +
 	"\x13GetLiveAppsResponse\x122\n" +
-	"\x04apps\x18\x01 \x03(\v2\x1e.flytebinary.engine.v1.LiveAppR\x04apps\"|\n" +
+	"\x04apps\x18\x01 \x03(\v2\x1e.flytebinary.engine.v1.LiveAppR\x04apps\"\x94\x01\n" +
 	"\aLiveApp\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12)\n" +
 	"\x02id\x18\x03 \x01(\v2\x19.flyteidl2.app.IdentifierR\x02id\x12\x18\n" +
-	"\acluster\x18\x04 \x01(\tR\acluster\"}\n" +
+	"\acluster\x18\x04 \x01(\tR\acluster\x12\x16\n" +
+	"\x06others\x18\x05 \x03(\tR\x06others\"}\n" +
 	"\x10WatchAppsRequest\x12!\n" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12%\n" +
 	"\x0eshared_network\x18\x02 \x01(\bR\rsharedNetwork\x12\x1f\n" +
@@ -1975,17 +2021,22 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12A\n" +
 	"\x04apps\x18\x02 \x03(\v2\".flytebinary.engine.v1.ObservedAppB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x04apps\".\n" +
 	"\x12ReportAppsResponse\x12\x18\n" +
-	"\aunknown\x18\x01 \x03(\tR\aunknown\"\xb1\x01\n" +
+	"\aunknown\x18\x01 \x03(\tR\aunknown\"\xc1\x02\n" +
 	"\vObservedApp\x12\x19\n" +
 	"\x03uid\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x03uid\x12\x18\n" +
 	"\aapplied\x18\x02 \x01(\x03R\aapplied\x12\x1c\n" +
 	"\tnamespace\x18\x03 \x01(\tR\tnamespace\x12O\n" +
-	"\trevisions\x18\x04 \x03(\v2'.flytebinary.engine.v1.ObservedRevisionB\b\xbaH\x05\x92\x01\x02\x10dR\trevisions\"\xd2\x01\n" +
+	"\trevisions\x18\x04 \x03(\v2'.flytebinary.engine.v1.ObservedRevisionB\b\xbaH\x05\x92\x01\x02\x10dR\trevisions\x12P\n" +
+	"\n" +
+	"applied_by\x18\x05 \x03(\v21.flytebinary.engine.v1.ObservedApp.AppliedByEntryR\tappliedBy\x1a<\n" +
+	"\x0eAppliedByEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xd2\x01\n" +
 	"\x10ObservedRevision\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
 	"\x06wanted\x18\x02 \x01(\rR\x06wanted\x12M\n" +
 	"\breplicas\x18\x03 \x03(\v2&.flytebinary.engine.v1.ObservedReplicaB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\breplicas\x12;\n" +
-	"\aproblem\x18\x04 \x01(\v2!.flytebinary.engine.v1.AppProblemR\aproblem\"\xc1\x02\n" +
+	"\aproblem\x18\x04 \x01(\v2!.flytebinary.engine.v1.AppProblemR\aproblem\"\xdb\x02\n" +
 	"\x0fObservedReplica\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
@@ -1999,12 +2050,14 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\tcontainer\x18\t \x01(\tR\tcontainer\x12\x12\n" +
 	"\x04node\x18\n" +
 	" \x01(\tR\x04node\x12\x17\n" +
-	"\alog_uri\x18\v \x01(\tR\x06logUri\"\x80\x01\n" +
+	"\alog_uri\x18\v \x01(\tR\x06logUri\x12\x18\n" +
+	"\acluster\x18\f \x01(\tR\acluster\"\x9a\x01\n" +
 	"\n" +
 	"AppProblem\x12:\n" +
 	"\bsubstate\x18\x01 \x01(\x0e2\x1e.flyteidl2.app.Status.SubstateR\bsubstate\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
-	"\tpermanent\x18\x03 \x01(\bR\tpermanent\"9\n" +
+	"\tpermanent\x18\x03 \x01(\bR\tpermanent\x12\x18\n" +
+	"\acluster\x18\x04 \x01(\tR\acluster\"9\n" +
 	"\x12WatchRoutesRequest\x12#\n" +
 	"\agateway\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\agateway\"\xdb\x01\n" +
 	"\x13WatchRoutesResponse\x127\n" +
@@ -2028,11 +2081,12 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\x0frequest_timeout\x18\f \x01(\v2\x19.google.protobuf.DurationR\x0erequestTimeout\x12 \n" +
 	"\vconcurrency\x18\r \x01(\rR\vconcurrency\x12\x18\n" +
 	"\aversion\x18\x0e \x01(\x03R\aversion\x12\x1c\n" +
-	"\tconnector\x18\x0f \x01(\bR\tconnector\"W\n" +
+	"\tconnector\x18\x0f \x01(\bR\tconnector\"q\n" +
 	"\vRouteTarget\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
-	"\x05ready\x18\x03 \x01(\bR\x05ready\"+\n" +
+	"\x05ready\x18\x03 \x01(\bR\x05ready\x12\x18\n" +
+	"\acluster\x18\x04 \x01(\tR\acluster\"+\n" +
 	"\x0eWakeAppRequest\x12\x19\n" +
 	"\x03uid\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x03uid\"\x11\n" +
 	"\x0fWakeAppResponse\"w\n" +
@@ -2086,7 +2140,7 @@ func file_flytebinary_engine_v1_apps_proto_rawDescGZIP() []byte {
 	return file_flytebinary_engine_v1_apps_proto_rawDescData
 }
 
-var file_flytebinary_engine_v1_apps_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_flytebinary_engine_v1_apps_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_flytebinary_engine_v1_apps_proto_goTypes = []any{
 	(*GetLiveAppsRequest)(nil),     // 0: flytebinary.engine.v1.GetLiveAppsRequest
 	(*GetLiveAppsResponse)(nil),    // 1: flytebinary.engine.v1.GetLiveAppsResponse
@@ -2117,65 +2171,67 @@ var file_flytebinary_engine_v1_apps_proto_goTypes = []any{
 	(*AppArtifactUse)(nil),         // 26: flytebinary.engine.v1.AppArtifactUse
 	(*AppRunUse)(nil),              // 27: flytebinary.engine.v1.AppRunUse
 	nil,                            // 28: flytebinary.engine.v1.DesiredRevision.LabelsEntry
-	(*app.Identifier)(nil),         // 29: flyteidl2.app.Identifier
-	(*app.Spec)(nil),               // 30: flyteidl2.app.Spec
-	(*timestamppb.Timestamp)(nil),  // 31: google.protobuf.Timestamp
-	(app.Status_Substate)(0),       // 32: flyteidl2.app.Status.Substate
-	(*durationpb.Duration)(nil),    // 33: google.protobuf.Duration
-	(*core.ArtifactVersionId)(nil), // 34: flyteidl2.core.ArtifactVersionId
-	(*common.RunIdentifier)(nil),   // 35: flyteidl2.common.RunIdentifier
+	nil,                            // 29: flytebinary.engine.v1.ObservedApp.AppliedByEntry
+	(*app.Identifier)(nil),         // 30: flyteidl2.app.Identifier
+	(*app.Spec)(nil),               // 31: flyteidl2.app.Spec
+	(*timestamppb.Timestamp)(nil),  // 32: google.protobuf.Timestamp
+	(app.Status_Substate)(0),       // 33: flyteidl2.app.Status.Substate
+	(*durationpb.Duration)(nil),    // 34: google.protobuf.Duration
+	(*core.ArtifactVersionId)(nil), // 35: flyteidl2.core.ArtifactVersionId
+	(*common.RunIdentifier)(nil),   // 36: flyteidl2.common.RunIdentifier
 }
 var file_flytebinary_engine_v1_apps_proto_depIdxs = []int32{
 	2,  // 0: flytebinary.engine.v1.GetLiveAppsResponse.apps:type_name -> flytebinary.engine.v1.LiveApp
-	29, // 1: flytebinary.engine.v1.LiveApp.id:type_name -> flyteidl2.app.Identifier
+	30, // 1: flytebinary.engine.v1.LiveApp.id:type_name -> flyteidl2.app.Identifier
 	7,  // 2: flytebinary.engine.v1.WatchAppsResponse.app:type_name -> flytebinary.engine.v1.DesiredApp
 	6,  // 3: flytebinary.engine.v1.WatchAppsResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
 	5,  // 4: flytebinary.engine.v1.WatchAppsResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
-	29, // 5: flytebinary.engine.v1.DesiredApp.id:type_name -> flyteidl2.app.Identifier
+	30, // 5: flytebinary.engine.v1.DesiredApp.id:type_name -> flyteidl2.app.Identifier
 	8,  // 6: flytebinary.engine.v1.DesiredApp.revisions:type_name -> flytebinary.engine.v1.DesiredRevision
-	30, // 7: flytebinary.engine.v1.DesiredRevision.spec:type_name -> flyteidl2.app.Spec
+	31, // 7: flytebinary.engine.v1.DesiredRevision.spec:type_name -> flyteidl2.app.Spec
 	28, // 8: flytebinary.engine.v1.DesiredRevision.labels:type_name -> flytebinary.engine.v1.DesiredRevision.LabelsEntry
 	11, // 9: flytebinary.engine.v1.ReportAppsRequest.apps:type_name -> flytebinary.engine.v1.ObservedApp
 	12, // 10: flytebinary.engine.v1.ObservedApp.revisions:type_name -> flytebinary.engine.v1.ObservedRevision
-	13, // 11: flytebinary.engine.v1.ObservedRevision.replicas:type_name -> flytebinary.engine.v1.ObservedReplica
-	14, // 12: flytebinary.engine.v1.ObservedRevision.problem:type_name -> flytebinary.engine.v1.AppProblem
-	31, // 13: flytebinary.engine.v1.ObservedReplica.started_at:type_name -> google.protobuf.Timestamp
-	32, // 14: flytebinary.engine.v1.AppProblem.substate:type_name -> flyteidl2.app.Status.Substate
-	17, // 15: flytebinary.engine.v1.WatchRoutesResponse.route:type_name -> flytebinary.engine.v1.AppRoute
-	6,  // 16: flytebinary.engine.v1.WatchRoutesResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
-	5,  // 17: flytebinary.engine.v1.WatchRoutesResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
-	29, // 18: flytebinary.engine.v1.AppRoute.id:type_name -> flyteidl2.app.Identifier
-	18, // 19: flytebinary.engine.v1.AppRoute.targets:type_name -> flytebinary.engine.v1.RouteTarget
-	33, // 20: flytebinary.engine.v1.AppRoute.request_timeout:type_name -> google.protobuf.Duration
-	22, // 21: flytebinary.engine.v1.ReportLoadRequest.apps:type_name -> flytebinary.engine.v1.AppLoad
-	33, // 22: flytebinary.engine.v1.AppLoad.window:type_name -> google.protobuf.Duration
-	34, // 23: flytebinary.engine.v1.ListAppUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
-	35, // 24: flytebinary.engine.v1.ListAppUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
-	26, // 25: flytebinary.engine.v1.ListAppUsesResponse.artifacts:type_name -> flytebinary.engine.v1.AppArtifactUse
-	27, // 26: flytebinary.engine.v1.ListAppUsesResponse.runs:type_name -> flytebinary.engine.v1.AppRunUse
-	34, // 27: flytebinary.engine.v1.AppArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
-	29, // 28: flytebinary.engine.v1.AppArtifactUse.app_id:type_name -> flyteidl2.app.Identifier
-	35, // 29: flytebinary.engine.v1.AppRunUse.run:type_name -> flyteidl2.common.RunIdentifier
-	29, // 30: flytebinary.engine.v1.AppRunUse.app_id:type_name -> flyteidl2.app.Identifier
-	3,  // 31: flytebinary.engine.v1.AppFleetService.WatchApps:input_type -> flytebinary.engine.v1.WatchAppsRequest
-	9,  // 32: flytebinary.engine.v1.AppFleetService.ReportApps:input_type -> flytebinary.engine.v1.ReportAppsRequest
-	0,  // 33: flytebinary.engine.v1.AppFleetService.GetLiveApps:input_type -> flytebinary.engine.v1.GetLiveAppsRequest
-	15, // 34: flytebinary.engine.v1.AppRouteService.WatchRoutes:input_type -> flytebinary.engine.v1.WatchRoutesRequest
-	19, // 35: flytebinary.engine.v1.AppRouteService.WakeApp:input_type -> flytebinary.engine.v1.WakeAppRequest
-	21, // 36: flytebinary.engine.v1.AppRouteService.ReportLoad:input_type -> flytebinary.engine.v1.ReportLoadRequest
-	24, // 37: flytebinary.engine.v1.AppUseService.ListAppUses:input_type -> flytebinary.engine.v1.ListAppUsesRequest
-	4,  // 38: flytebinary.engine.v1.AppFleetService.WatchApps:output_type -> flytebinary.engine.v1.WatchAppsResponse
-	10, // 39: flytebinary.engine.v1.AppFleetService.ReportApps:output_type -> flytebinary.engine.v1.ReportAppsResponse
-	1,  // 40: flytebinary.engine.v1.AppFleetService.GetLiveApps:output_type -> flytebinary.engine.v1.GetLiveAppsResponse
-	16, // 41: flytebinary.engine.v1.AppRouteService.WatchRoutes:output_type -> flytebinary.engine.v1.WatchRoutesResponse
-	20, // 42: flytebinary.engine.v1.AppRouteService.WakeApp:output_type -> flytebinary.engine.v1.WakeAppResponse
-	23, // 43: flytebinary.engine.v1.AppRouteService.ReportLoad:output_type -> flytebinary.engine.v1.ReportLoadResponse
-	25, // 44: flytebinary.engine.v1.AppUseService.ListAppUses:output_type -> flytebinary.engine.v1.ListAppUsesResponse
-	38, // [38:45] is the sub-list for method output_type
-	31, // [31:38] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	29, // 11: flytebinary.engine.v1.ObservedApp.applied_by:type_name -> flytebinary.engine.v1.ObservedApp.AppliedByEntry
+	13, // 12: flytebinary.engine.v1.ObservedRevision.replicas:type_name -> flytebinary.engine.v1.ObservedReplica
+	14, // 13: flytebinary.engine.v1.ObservedRevision.problem:type_name -> flytebinary.engine.v1.AppProblem
+	32, // 14: flytebinary.engine.v1.ObservedReplica.started_at:type_name -> google.protobuf.Timestamp
+	33, // 15: flytebinary.engine.v1.AppProblem.substate:type_name -> flyteidl2.app.Status.Substate
+	17, // 16: flytebinary.engine.v1.WatchRoutesResponse.route:type_name -> flytebinary.engine.v1.AppRoute
+	6,  // 17: flytebinary.engine.v1.WatchRoutesResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
+	5,  // 18: flytebinary.engine.v1.WatchRoutesResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
+	30, // 19: flytebinary.engine.v1.AppRoute.id:type_name -> flyteidl2.app.Identifier
+	18, // 20: flytebinary.engine.v1.AppRoute.targets:type_name -> flytebinary.engine.v1.RouteTarget
+	34, // 21: flytebinary.engine.v1.AppRoute.request_timeout:type_name -> google.protobuf.Duration
+	22, // 22: flytebinary.engine.v1.ReportLoadRequest.apps:type_name -> flytebinary.engine.v1.AppLoad
+	34, // 23: flytebinary.engine.v1.AppLoad.window:type_name -> google.protobuf.Duration
+	35, // 24: flytebinary.engine.v1.ListAppUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
+	36, // 25: flytebinary.engine.v1.ListAppUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
+	26, // 26: flytebinary.engine.v1.ListAppUsesResponse.artifacts:type_name -> flytebinary.engine.v1.AppArtifactUse
+	27, // 27: flytebinary.engine.v1.ListAppUsesResponse.runs:type_name -> flytebinary.engine.v1.AppRunUse
+	35, // 28: flytebinary.engine.v1.AppArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	30, // 29: flytebinary.engine.v1.AppArtifactUse.app_id:type_name -> flyteidl2.app.Identifier
+	36, // 30: flytebinary.engine.v1.AppRunUse.run:type_name -> flyteidl2.common.RunIdentifier
+	30, // 31: flytebinary.engine.v1.AppRunUse.app_id:type_name -> flyteidl2.app.Identifier
+	3,  // 32: flytebinary.engine.v1.AppFleetService.WatchApps:input_type -> flytebinary.engine.v1.WatchAppsRequest
+	9,  // 33: flytebinary.engine.v1.AppFleetService.ReportApps:input_type -> flytebinary.engine.v1.ReportAppsRequest
+	0,  // 34: flytebinary.engine.v1.AppFleetService.GetLiveApps:input_type -> flytebinary.engine.v1.GetLiveAppsRequest
+	15, // 35: flytebinary.engine.v1.AppRouteService.WatchRoutes:input_type -> flytebinary.engine.v1.WatchRoutesRequest
+	19, // 36: flytebinary.engine.v1.AppRouteService.WakeApp:input_type -> flytebinary.engine.v1.WakeAppRequest
+	21, // 37: flytebinary.engine.v1.AppRouteService.ReportLoad:input_type -> flytebinary.engine.v1.ReportLoadRequest
+	24, // 38: flytebinary.engine.v1.AppUseService.ListAppUses:input_type -> flytebinary.engine.v1.ListAppUsesRequest
+	4,  // 39: flytebinary.engine.v1.AppFleetService.WatchApps:output_type -> flytebinary.engine.v1.WatchAppsResponse
+	10, // 40: flytebinary.engine.v1.AppFleetService.ReportApps:output_type -> flytebinary.engine.v1.ReportAppsResponse
+	1,  // 41: flytebinary.engine.v1.AppFleetService.GetLiveApps:output_type -> flytebinary.engine.v1.GetLiveAppsResponse
+	16, // 42: flytebinary.engine.v1.AppRouteService.WatchRoutes:output_type -> flytebinary.engine.v1.WatchRoutesResponse
+	20, // 43: flytebinary.engine.v1.AppRouteService.WakeApp:output_type -> flytebinary.engine.v1.WakeAppResponse
+	23, // 44: flytebinary.engine.v1.AppRouteService.ReportLoad:output_type -> flytebinary.engine.v1.ReportLoadResponse
+	25, // 45: flytebinary.engine.v1.AppUseService.ListAppUses:output_type -> flytebinary.engine.v1.ListAppUsesResponse
+	39, // [39:46] is the sub-list for method output_type
+	32, // [32:39] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_apps_proto_init() }
@@ -2199,7 +2255,7 @@ func file_flytebinary_engine_v1_apps_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_apps_proto_rawDesc), len(file_flytebinary_engine_v1_apps_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   3,
 		},
