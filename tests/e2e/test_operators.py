@@ -407,7 +407,8 @@ def test_the_definition_is_deleted_and_comes_back(bed: Bed, gang: Gang):
 
 
 EXAMPLES = {
-    "JobSet": ("clustered_task", "rank 0 of 2"), "PyTorchJob": ("pytorch_gang", 3.0), "Dask": ("dask_cluster", 285),
+    "JobSet": ("clustered_task", "rank 0 of 2"), "PyTorchJob": ("pytorch_gang", 3.0), "TrainJob": ("pytorch_gang", 3.0),
+    "Dask": ("dask_cluster", 285),
     "Ray": ("ray_cluster", 285), "Spark": ("spark_job", 285), "TFJob": ("tensorflow_gang", "worker 0 of 2"), "MPIJob": ("mpi_gang", "2 hosts"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import sys
 import time
@@ -115,3 +116,26 @@ def test_a_lost_cluster(bed: Bed, folder: pathlib.Path):
     assert len(attempts) == 2 and attempts[0].error_info.kind == 2 and attempts[0].error_info.code == "ResourceDeletedExternally", attempts[0].error_info
     [made] = clusters(bed)
     assert made["uid"] != lost["uid"]
+
+
+def test_the_example(bed: Bed, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    """examples/operators/ray_shared.py with nodes that share one busy machine. Its second task is submitted from within the first, so the
+    file itself is changed."""
+    from flows import on_ray
+
+    text = (operators.ROOT / "examples" / "operators" / "ray_shared.py").read_text()
+    for old, new in (
+        ("import RayJobConfig", "import HeadNodeConfig, RayJobConfig"),
+        ("RayJobConfig(worker", f"RayJobConfig(head_node_config=HeadNodeConfig(ray_start_params={on_ray.HEAD.ray_start_params}), worker"),
+        ("replicas=2)", f"replicas=2, ray_start_params={on_ray.STORE})"),
+        ("plugin_config=", f"env_vars={on_ray.PATIENCE}, plugin_config="),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "ray_shared.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    connect(bed.server, tmp_path)
+    before = {c["uid"] for c in clusters(bed)}
+    run = flyte.run(importlib.import_module("ray_shared").main)
+    assert succeed(bed, run)[0] == 285
+    assert len({c["uid"] for c in clusters(bed)} - before) == 1, "the task and both of its parts shared one cluster"

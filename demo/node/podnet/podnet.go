@@ -54,14 +54,23 @@ func Hostname(pod *corev1.Pod) string {
 	return pod.Name
 }
 
+// full is the name by which the other pods of its headless service find a pod; empty if it is in none.
+func full(pod *corev1.Pod) string {
+	if pod.Spec.Hostname == "" || pod.Spec.Subdomain == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s.%s.%s.svc.cluster.local", pod.Spec.Hostname, pod.Spec.Subdomain, pod.Namespace)
+}
+
 // Hosts is the file /etc/hosts of a pod: its own names, with that of the machine, then its hostAliases, then those of the
-// machine's own file.
+// machine's own file. The full name comes first, as a kubelet has it: programs such as torchrun tell it to the other pods.
 func Hosts(pod *corev1.Pod, node, machine string, own []byte) []byte {
 	var file bytes.Buffer
 	file.WriteString("# Names of a pod. [local node]\n")
-	names := slices.Compact([]string{Hostname(pod), pod.Name, machine})
-	if _, ok := Address(pod); !ok {
-		names = names[:1]
+	names := []string{Hostname(pod)}
+	if _, ok := Address(pod); ok {
+		names = slices.Compact([]string{full(pod), Hostname(pod), pod.Name, machine})
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
 	}
 	fmt.Fprintf(&file, "%s\t%s\n", IP(pod, node), strings.Join(names, " "))
 	for _, alias := range pod.Spec.HostAliases {

@@ -22,6 +22,10 @@ func TestHosts(t *testing.T) {
 		string(podnet.Hosts(pod, "127.0.0.1", "laptop", []byte(machine))))
 	require.Equal(t, []string{"127.64.0.0/11", "127.77.0.2", "127.77.0.3", "q", "q.s"}, podnet.Direct(pod))
 
+	// torchrun tells its first name to the other pods, which do not know the bare one.
+	pod.Namespace, pod.Spec.Subdomain = "n", "s"
+	require.Contains(t, string(podnet.Hosts(pod, "127.0.0.1", "laptop", nil)), "127.77.0.2\tp.s.n.svc.cluster.local p p-x laptop\n")
+
 	for _, none := range []string{"", "10.0.0.1", "127.0.0.1", "x"} {
 		pod.Annotations[podnet.AnnotationAddress] = none
 		require.Equal(t, "127.0.0.1", podnet.IP(pod, "127.0.0.1"), none)

@@ -16,12 +16,19 @@ type Config struct {
 	// pods, services and config maps in the namespaces of tasks. Default spark; empty
 	// means the default account of the namespace.
 	SparkServiceAccount string `config:"sparkServiceAccount"`
+	// MaxSharedRayClusters is how many Ray clusters of reusable environments exist at most; 0 for any number. An attempt that needs one
+	// more ends the one that has been idle for the longest time, or waits.
+	MaxSharedRayClusters int `config:"maxSharedRayClusters"`
+	// MaxSharedRayClustersPerProject is how many of them one project has at most, in all of its domains; 0 for any number.
+	MaxSharedRayClustersPerProject int `config:"maxSharedRayClustersPerProject"`
 	// Queues are those of executor.plugins.queues, which precede Queue.
 	Queues kueue.Queues `config:"-"`
 }
 
 // DefaultConfig has no queue.
-func DefaultConfig() Config { return Config{SparkServiceAccount: "spark"} }
+func DefaultConfig() Config {
+	return Config{SparkServiceAccount: "spark", MaxSharedRayClusters: 50, MaxSharedRayClustersPerProject: 10}
+}
 
 // Validate lists the fields that are wrong.
 func (c Config) Validate() error {
@@ -29,5 +36,7 @@ func (c Config) Validate() error {
 	found.If(c.Queue != "" && !kueue.IsQueue(c.Queue), "queue: %q is not the name of a LocalQueue", c.Queue)
 	found.If(c.SparkServiceAccount != "" && len(validation.IsDNS1123Subdomain(c.SparkServiceAccount)) > 0,
 		"sparkServiceAccount: %q is not the name of a service account", c.SparkServiceAccount)
+	found.If(c.MaxSharedRayClusters < 0, "maxSharedRayClusters: want 0 or more, got %d", c.MaxSharedRayClusters)
+	found.If(c.MaxSharedRayClustersPerProject < 0, "maxSharedRayClustersPerProject: want 0 or more, got %d", c.MaxSharedRayClustersPerProject)
 	return found.Err()
 }

@@ -168,13 +168,10 @@ func (p *Plugin) ofLive(state *plugin.State, object *unstructured.Unstructured, 
 		state.Reason, state.Message = reasonSuspended, object.GetKind()+" is suspended until its queue admits it"
 		return
 	}
-	for _, m := range all {
-		// Such a pod never starts, and operators wait for it without a limit.
-		if m.State.Failure != nil && m.Pod.Status.Phase == corev1.PodPending {
-			state.Fail(m.State.Failure.In(m.String()))
-			state.StillRuns = true
-			return
-		}
+	if m := neverStarts(all); m != nil {
+		state.Fail(m.State.Failure.In(m.String()))
+		state.StillRuns = true
+		return
 	}
 	if reading.Begun && !hasPrimary(all) {
 		state.Fail(failure.New(failure.DeletedExternally, "the main pod of %s %s was deleted", object.GetKind(), object.GetName()))

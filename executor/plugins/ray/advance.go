@@ -23,6 +23,11 @@ func (r *ray) Run(ctx context.Context) error { return r.sharing.Run(ctx) }
 // Advance implements plugin.Plugin.
 func (r *ray) Advance(ctx context.Context, attempt *plugin.Attempt) (plugin.State, error) {
 	state, err := r.Plugin.Advance(ctx, attempt)
+	if full := (*sharing.FullError)(nil); errors.As(err, &full) {
+		return plugin.State{
+			Phase: common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, Reason: "SharedRayClustersFull", Message: full.Error(), Recheck: look,
+		}, nil
+	}
 	if err != nil || attempt.Template.GetReusePolicy() == nil || state.Phase >= common.ActionPhase_ACTION_PHASE_SUCCEEDED {
 		return state, err
 	}
@@ -30,12 +35,14 @@ func (r *ray) Advance(ctx context.Context, attempt *plugin.Attempt) (plugin.Stat
 	if err != nil || !found {
 		return state, err
 	}
-	return r.inCluster(ctx, state, object)
+	return r.inCluster(ctx, attempt, state, object)
 }
 
 // inCluster adds to the state of a live attempt what it should know of the cluster that it shares. KubeRay waits without a limit for one
 // that is gone.
-func (r *ray) inCluster(ctx context.Context, state plugin.State, object *unstructured.Unstructured) (plugin.State, error) {
+func (r *ray) inCluster(
+	ctx context.Context, attempt *plugin.Attempt, state plugin.State, object *unstructured.Unstructured,
+) (plugin.State, error) {
 	name, uid := used(object)
 	if name.Name == "" {
 		return state, nil // it began before this version
@@ -66,11 +73,12 @@ func (r *ray) inCluster(ctx context.Context, state plugin.State, object *unstruc
 	case !cluster.Ready:
 		state.Expected = true
 		state.Message = "the shared Ray cluster " + name.Name + " is being created"
+		err = r.AddWait(ctx, &state, attempt, "the shared Ray cluster "+name.Name, cluster.Pods)
 	default:
 		state.Expected = true
 		state.Message = "waits for the shared Ray cluster " + name.Name + " to take the task"
 	}
-	return state, nil
+	return state, err
 }
 
 // used is the shared cluster that a RayJob uses; without a name if it has one of its own.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,6 +14,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
+
+// keptAfterEnd is how long KubeRay keeps the cluster of a job that has ended while no executor reads its pods and deletes it.
+const keptAfterEnd = time.Hour
 
 // podMaker returns the template of the pods of a role, after change has completed it.
 type podMaker func(ctx context.Context, role podspec.Role, change func(*corev1.PodTemplateSpec, *corev1.Container)) (map[string]any, error)
@@ -45,6 +49,9 @@ func (r *ray) spec(ctx context.Context, draft *operated.Draft) (map[string]any, 
 	}
 	result := jobSpec(entrypoint, submits)
 	result["rayClusterSpec"] = cluster
+	// The executor deletes the job, and its cluster with it, after it has read the pods and their logs. KubeRay and Kueue suspend only jobs
+	// whose cluster ends by itself.
+	result["shutdownAfterJobFinishes"], result["ttlSecondsAfterFinished"] = true, int64(keptAfterEnd/time.Second)
 	if env != "" {
 		result["runtimeEnvYAML"] = env
 	}
@@ -55,8 +62,6 @@ func (r *ray) spec(ctx context.Context, draft *operated.Draft) (map[string]any, 
 func jobSpec(entrypoint string, submits map[string]any) map[string]any {
 	return map[string]any{
 		"entrypoint": entrypoint, "submissionMode": "K8sJobMode", "backoffLimit": int64(0), "submitterPodTemplate": submits,
-		// The executor deletes the job, and its own cluster with it, after it has read the pods and their logs.
-		"shutdownAfterJobFinishes": false,
 	}
 }
 

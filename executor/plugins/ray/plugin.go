@@ -70,7 +70,9 @@ func newRay(pods podspec.Config, own operated.Config, deps plugin.Deps) (*ray, e
 	if err != nil {
 		return nil, err
 	}
-	r := &ray{own: own, deps: deps, specs: specs, sharing: sharing.New(deps)}
+	r := &ray{own: own, deps: deps, specs: specs, sharing: sharing.New(deps, sharing.Limits{
+		All: own.MaxSharedRayClusters, PerProject: own.MaxSharedRayClustersPerProject,
+	})}
 	r.Plugin, err = operated.New(kind(r.spec), pods, own, deps)
 	return r, err
 }

@@ -77,17 +77,21 @@ func TestSharedClusters(t *testing.T) {
 		"the cluster of a run ends with it":       theClusterOfARunEndsWithIt,
 		"a cluster is not ended under an attempt": aClusterIsNotEndedUnderAnAttempt,
 		"a lost cluster loses its attempts":       aLostClusterLosesItsAttempts,
+		"a full project waits":                    aFullProjectWaits,
+		"an attempt says what its cluster awaits": anAttemptSaysWhatItsClusterWaitsFor,
 	} {
 		t.Run(name, test)
 	}
 }
 
 // start starts a process with the plugin, which remembers nothing.
-func (b *bench) start() plugin.Plugin {
+func (b *bench) start() plugin.Plugin { return b.startWith(operated.DefaultConfig()) }
+
+func (b *bench) startWith(own operated.Config) plugin.Plugin {
 	config := podspec.DefaultConfig()
 	config.Endpoint, config.Insecure = "flyte.example:8088", true
-	return plugintest.Start(b.t, b.Cluster, ray.Definition(config, operated.DefaultConfig()), func(deps *plugin.Deps) {
-		deps.Secrets, deps.Tokens, deps.Clock, deps.Installation = vault{}, vault{}, b.clock, "ours"
+	return plugintest.Start(b.t, b.Cluster, ray.Definition(config, own), func(deps *plugin.Deps) {
+		deps.Secrets, deps.Tokens, deps.Clock, deps.Installation = vault{}, vault{}, b.clock, b.Namespace
 	})
 }
 
@@ -109,7 +113,7 @@ func (b *bench) attempt(run, task string, change ...func(*plugin.Attempt)) *plug
 	})
 	made.Task.Namespace, made.Task.UID, made.Task.Name = b.Namespace, "", run+"-a0-"+strings.ToLower(task)
 	made.Task.Labels = map[string]string{
-		v1.LabelManaged: v1.ManagedValue, v1.LabelInstallation: "ours", v1.LabelProject: "p", v1.LabelDomain: "d", v1.LabelRun: run, "team": run,
+		v1.LabelManaged: v1.ManagedValue, v1.LabelInstallation: b.Namespace, v1.LabelProject: "p", v1.LabelDomain: "d", v1.LabelRun: run, "team": run,
 	}
 	for _, do := range change {
 		do(made)
@@ -225,7 +229,9 @@ func attemptsShareACluster(t *testing.T) {
 // whoSharesACluster: whatever makes a difference to the cluster, or to who may use it, gives it another name.
 func whoSharesACluster(t *testing.T) {
 	b := newBench(t)
-	p := b.start()
+	config := operated.DefaultConfig()
+	config.MaxSharedRayClustersPerProject = 0
+	p := b.startWith(config)
 	name := func(run string, change func(*plugin.Attempt)) string {
 		return clusterOf(t, b.launch(p, b.attempt(run, "f", func(a *plugin.Attempt) { change(a) })))
 	}
@@ -276,7 +282,7 @@ func structOf(t *testing.T, text string) *structpb.Struct {
 // sweep does what a process does that looks for idle clusters, without memory.
 func (b *bench) sweep() {
 	b.t.Helper()
-	keeper := sharing.New(plugin.Deps{Live: b.Client, Writer: b.Client, Clock: b.clock, Installation: "ours"})
+	keeper := sharing.New(plugin.Deps{Live: b.Client, Writer: b.Client, Clock: b.clock, Installation: b.Namespace}, sharing.Limits{})
 	require.NoError(b.t, keeper.Sweep(b.t.Context()))
 }
 
@@ -330,7 +336,7 @@ func anIdleClusterEnds(t *testing.T) {
 func onlyOwnClustersEnd(t *testing.T) {
 	b := newBench(t)
 	for name, labels := range map[string]map[string]string{
-		"made-by-hand": nil, "of-an-attempt": {v1.LabelManaged: v1.ManagedValue, v1.LabelInstallation: "ours"},
+		"made-by-hand": nil, "of-an-attempt": {v1.LabelManaged: v1.ManagedValue, v1.LabelInstallation: b.Namespace},
 		"of-another": {v1.LabelManaged: v1.ManagedValue, v1.LabelInstallation: "theirs", sharing.LabelCluster: "of-another"},
 	} {
 		cluster := blank("RayCluster")
@@ -386,7 +392,7 @@ func aClusterIsNotEndedUnderAnAttempt(t *testing.T) {
 	b.clock.Step(time.Hour)
 	next := b.attempt("r2", "f")
 	reader := &lateReader{Client: b.Client, then: func() { b.launch(p, next) }}
-	keeper := sharing.New(plugin.Deps{Live: reader, Writer: b.Client, Clock: b.clock, Installation: "ours"})
+	keeper := sharing.New(plugin.Deps{Live: reader, Writer: b.Client, Clock: b.clock, Installation: b.Namespace}, sharing.Limits{})
 	require.NoError(t, keeper.Sweep(t.Context()))
 	require.Nil(t, reader.then)
 	require.Len(t, b.clusters(), 1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -96,7 +97,7 @@ func Install(t testing.TB, cluster *Cluster, crd string) {
 		}
 		// The list of kinds is updated later than the kind is served.
 		found, err := known.ServerResourcesForGroupVersion(served.String())
-		return err == nil && len(found.APIResources) > 0
+		return err == nil && slices.ContainsFunc(found.APIResources, func(r metav1.APIResource) bool { return r.Name == definition.Spec.Names.Plural })
 	})
 }
 

@@ -19,6 +19,7 @@ CONVERTED = ("localqueues", "clusterqueues", "cohorts", "workloads", "multikueue
 # The kinds that Kueue's webhooks see, with the integration of each; its own kinds have none.
 FRAMEWORKS = {
     "jobs": "batch/job", "jobsets": "jobset.x-k8s.io/jobset", "tfjobs": "kubeflow.org/tfjob", "pytorchjobs": "kubeflow.org/pytorchjob",
+    "rayjobs": "ray.io/rayjob", "trainjobs": "trainer.kubeflow.org/trainjob",
     "clusterqueues": "", "resourceflavors": "", "workloads": "", "cohorts": "",
 }
 
@@ -85,7 +86,8 @@ def queue(cluster: Cluster, name: str, **quota: str) -> None:
         "workloadpriorityclasses": {"kind": "WorkloadPriorityClass", "metadata": {"name": "urgent"}, "value": 1000, "description": "goes first"},
     }
     for plural, body in everywhere.items():
-        cluster.custom.create_cluster_custom_object(GROUP, VERSION, plural, {"apiVersion": f"{GROUP}/{VERSION}", **body})
+        with contextlib.suppress(ApiException):  # another queue has the same flavor and class
+            cluster.custom.create_cluster_custom_object(GROUP, VERSION, plural, {"apiVersion": f"{GROUP}/{VERSION}", **body})
     with contextlib.suppress(ApiException):  # it exists when something has run in it
         cluster.core.create_namespace({"metadata": {"name": NAMESPACE, "labels": {"flyte.org/managed": "true"}}})
     cluster.custom.create_namespaced_custom_object(GROUP, VERSION, NAMESPACE, "localqueues", {

@@ -63,13 +63,14 @@ type Wanted struct {
 
 // Keeper keeps shared clusters. It is safe for concurrent use.
 type Keeper struct {
-	deps  plugin.Deps
-	known known
+	deps   plugin.Deps
+	limits Limits
+	known  known
 }
 
 // New returns a keeper.
-func New(deps plugin.Deps) *Keeper {
-	return &Keeper{deps: deps, known: known{states: map[types.NamespacedName]seen{}}}
+func New(deps plugin.Deps, limits Limits) *Keeper {
+	return &Keeper{deps: deps, limits: limits, known: known{states: map[types.NamespacedName]seen{}}}
 }
 
 // errEnding is the error for a cluster that is being deleted: the next try creates another one.
@@ -79,13 +80,16 @@ var errEnding = errors.New("the shared Ray cluster of this name is being deleted
 const tries = 3
 
 // Ensure makes the cluster exist, notes its use, and returns its uid. Where several processes create it at once, one does. It may be
-// called any number of times.
+// called any number of times. A *FullError means that there is no room for another cluster.
 func (k *Keeper) Ensure(ctx context.Context, wanted *Wanted) (types.UID, error) {
 	key := types.NamespacedName{Namespace: wanted.Namespace, Name: wanted.Name}
 	for range tries {
 		found, err := k.get(ctx, key)
 		switch {
 		case apierrors.IsNotFound(err):
+			if err := k.room(ctx, wanted); err != nil {
+				return "", err
+			}
 			found, err = k.create(ctx, wanted)
 			if apierrors.IsAlreadyExists(err) {
 				continue

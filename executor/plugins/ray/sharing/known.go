@@ -6,9 +6,11 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // fresh is how long what was read of a cluster serves all of its attempts.
@@ -23,6 +25,8 @@ type Cluster struct {
 	Suspended bool
 	// Ending means that it is being deleted.
 	Ending bool
+	// Pods are those of a cluster that is neither ready nor suspended: they say what it waits for. They must not be changed.
+	Pods []corev1.Pod
 }
 
 // seen is what was read of a cluster, and when.
@@ -81,6 +85,13 @@ func (k *Keeper) Look(ctx context.Context, key types.NamespacedName, uid types.U
 		state, _, _ := unstructured.NestedString(object.Object, "status", "state")
 		suspended, _, _ := unstructured.NestedBool(object.Object, "spec", "suspend")
 		cluster = Cluster{UID: object.GetUID(), Ready: state == "ready", Suspended: suspended, Ending: object.GetDeletionTimestamp() != nil}
+	}
+	if cluster.UID != "" && !cluster.Ready && !cluster.Suspended && !cluster.Ending {
+		pods := &corev1.PodList{}
+		if err := k.deps.Live.List(ctx, pods, client.InNamespace(key.Namespace), client.MatchingLabels{LabelCluster: key.Name}); err != nil {
+			return Cluster{}, fmt.Errorf("list the pods of RayCluster %s: %w", key.Name, err)
+		}
+		cluster.Pods = pods.Items
 	}
 	k.known.put(key, cluster, now)
 	return cluster, nil

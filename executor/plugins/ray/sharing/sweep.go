@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -43,28 +44,37 @@ func (k *Keeper) Run(ctx context.Context) error {
 // Sweep deletes the shared clusters of this installation that no attempt has used for their time, and those of runs that have ended. It
 // notes the use of the others.
 func (k *Keeper) Sweep(ctx context.Context) error {
+	clusters, failed := k.own(ctx)
+	if meta.IsNoMatchError(failed) {
+		return nil // KubeRay is not installed
+	}
+	for i := range clusters {
+		failed = errors.Join(failed, k.judge(ctx, &clusters[i]))
+	}
+	return failed
+}
+
+// own lists the shared clusters of this installation that are not being deleted. With an error, those that it could list.
+func (k *Keeper) own(ctx context.Context) ([]metav1.PartialObjectMetadata, error) {
 	namespaces := k.deps.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
+	marks := client.MatchingLabels{v1.LabelManaged: v1.ManagedValue}
+	if k.deps.Installation != "" {
+		marks[v1.LabelInstallation] = k.deps.Installation
+	}
+	var all []metav1.PartialObjectMetadata
 	var failed error
 	for _, namespace := range namespaces {
-		marks := client.MatchingLabels{v1.LabelManaged: v1.ManagedValue}
-		if k.deps.Installation != "" {
-			marks[v1.LabelInstallation] = k.deps.Installation
-		}
-		clusters, err := k.list(ctx, clusterKind, client.InNamespace(namespace), marks, client.HasLabels{LabelCluster})
+		found, err := k.list(ctx, clusterKind, client.InNamespace(namespace), marks, client.HasLabels{LabelCluster})
 		if meta.IsNoMatchError(err) {
-			return nil // KubeRay is not installed
+			return nil, err
 		}
 		failed = errors.Join(failed, err)
-		for i := range clusters {
-			if clusters[i].DeletionTimestamp == nil {
-				failed = errors.Join(failed, k.judge(ctx, &clusters[i]))
-			}
-		}
+		all = append(all, found...)
 	}
-	return failed
+	return slices.DeleteFunc(all, func(c metav1.PartialObjectMetadata) bool { return c.DeletionTimestamp != nil }), failed
 }
 
 func (k *Keeper) list(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) ([]metav1.PartialObjectMetadata, error) {
@@ -79,18 +89,15 @@ func (k *Keeper) list(ctx context.Context, kind schema.GroupVersionKind, options
 // judge notes that a cluster is in use, or deletes one that is not. The order matters: an attempt notes its use before it creates its
 // RayJob. So an attempt that comes after the list of RayJobs has changed the version of the cluster, and the deletion fails.
 func (k *Keeper) judge(ctx context.Context, cluster *metav1.PartialObjectMetadata) error {
-	jobs, err := k.list(ctx, jobKind, client.InNamespace(cluster.Namespace), client.MatchingLabels{LabelCluster: cluster.Name}, client.Limit(1))
+	taken, err := k.taken(ctx, cluster)
 	if err != nil {
 		return err
 	}
-	used, err := time.Parse(time.RFC3339, cluster.Annotations[annotationUsed])
-	idle := k.deps.Clock.Now().Sub(used)
-	// A note of the future is from before the clock was put back. Without a note it is not known how long the cluster has been idle.
-	unknown := err != nil || idle < -noted
-	if unknown || (len(jobs) > 0 && idle > noted) {
+	idle, known := k.idle(cluster)
+	if !known || (taken && idle > noted) {
 		return ignoreChanges(k.touch(ctx, cluster))
 	}
-	if len(jobs) > 0 {
+	if taken {
 		return nil
 	}
 	over, err := k.over(ctx, cluster)
@@ -98,6 +105,20 @@ func (k *Keeper) judge(ctx context.Context, cluster *metav1.PartialObjectMetadat
 		return err
 	}
 	return k.end(ctx, cluster)
+}
+
+// taken reports whether an attempt uses a cluster.
+func (k *Keeper) taken(ctx context.Context, cluster *metav1.PartialObjectMetadata) (bool, error) {
+	jobs, err := k.list(ctx, jobKind, client.InNamespace(cluster.Namespace), client.MatchingLabels{LabelCluster: cluster.Name}, client.Limit(1))
+	return len(jobs) > 0, err
+}
+
+// idle is how long ago the use of a cluster was noted. A note of the future is from before the clock was put back. Without a note it is
+// not known how long the cluster has been idle.
+func (k *Keeper) idle(cluster *metav1.PartialObjectMetadata) (since time.Duration, known bool) {
+	used, err := time.Parse(time.RFC3339, cluster.Annotations[annotationUsed])
+	since = k.deps.Clock.Now().Sub(used)
+	return since, err == nil && since >= -noted
 }
 
 // over reports whether the run has ended whose attempts alone use the cluster. A run has the TaskAction of its first action until its
