@@ -1,9 +1,12 @@
 package command
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -167,16 +170,21 @@ func clustersRevoke() *cobra.Command {
 
 func clustersRemove() *cobra.Command {
 	from := &source{}
-	force := false
+	force, yes := false, false
 	command := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "End all credentials of a cluster and forget it",
 		Long: `Ends all credentials of a cluster and forgets it. It is refused while work is there: drain the cluster first. With --force, what runs there is
-given up, and runs again on other clusters.` + readMore(clustersPage),
+given up, and runs again on other clusters; the command says what that is, and asks for the name of the cluster first.` + readMore(clustersPage),
 		Example: "  flyte-binary clusters remove east --config flyte.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
+				if force && !yes {
+					if err := confirmRemoval(ctx, command, tools, args[0]); err != nil {
+						return err
+					}
+				}
 				return tools.Access.Change(ctx, "cluster.delete", aboutCluster(args[0]), func(ctx context.Context) ([]string, error) {
 					err := tools.Registry.Remove(ctx, args[0], force)
 					if err == nil {
@@ -188,6 +196,25 @@ given up, and runs again on other clusters.` + readMore(clustersPage),
 		},
 	}
 	command.Flags().BoolVar(&force, "force", false, "remove it although work is there")
+	command.Flags().BoolVar(&yes, "yes", false, "with --force: do not ask for the name")
 	from.flags(command)
 	return command
+}
+
+// confirmRemoval says what the removal of a cluster with work does, and reads its name. It asks nothing if no work is there.
+func confirmRemoval(ctx context.Context, command *cobra.Command, tools manager.ClusterTools, name string) error {
+	work, err := tools.Registry.Work(ctx, name)
+	if err != nil || work.Empty() {
+		return err
+	}
+	fmt.Fprintf(command.OutOrStdout(), "cluster %s still has %s. Attempts end as ClusterLost at once and run again on other clusters. A pod that the cluster\n"+
+		"cannot be told to end may still run there: what it does to systems outside of Flyte, it does twice.\nType the name of the cluster to continue: ", name, work)
+	typed, err := bufio.NewReader(command.InOrStdin()).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the name: %w", err)
+	}
+	if strings.TrimSpace(typed) != name {
+		return fmt.Errorf("nothing was removed: the name was not typed; --yes does not ask for it")
+	}
+	return nil
 }

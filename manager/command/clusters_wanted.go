@@ -63,7 +63,7 @@ func clustersState(state string, note *string, deadline *time.Duration) *cobra.C
 				if err != nil {
 					return err
 				}
-				return printWork(ctx, command.OutOrStdout(), tools, args[0], state)
+				return printWork(ctx, command.OutOrStdout(), tools, args[0])
 			})
 		},
 	}
@@ -71,12 +71,23 @@ func clustersState(state string, note *string, deadline *time.Duration) *cobra.C
 	return command
 }
 
-func printWork(ctx context.Context, out io.Writer, tools manager.ClusterTools, name, state string) error {
+// printWork says what is wanted of a cluster, until when, and what it still has.
+func printWork(ctx context.Context, out io.Writer, tools manager.ClusterTools, name string) error {
 	work, err := tools.Registry.Work(ctx, name)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "cluster %s is %s; it has %s\n", name, state, work)
+	known, err := tools.States.All(ctx)
+	if err != nil {
+		return err
+	}
+	state, until := states.Ready, ""
+	if at := slices.IndexFunc(known, func(s states.State) bool { return s.Name == name }); at >= 0 {
+		if state = known[at].State; !known[at].Until.IsZero() {
+			until = " until " + known[at].Until.UTC().Format("2006-01-02 15:04 UTC")
+		}
+	}
+	fmt.Fprintf(out, "cluster %s is %s%s; it has %s\n", name, state, until, work)
 	return nil
 }
 
@@ -152,6 +163,9 @@ func stateWords(known []states.State, name string, now time.Time) string {
 	words, s := "", known[at]
 	if s.State != states.Ready {
 		words = "  " + s.State
+		if !s.Until.IsZero() {
+			words += " until " + s.Until.UTC().Format("2006-01-02 15:04 UTC")
+		}
 		if s.By != "" {
 			words += " by " + s.By
 		}

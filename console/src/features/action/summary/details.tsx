@@ -1,5 +1,7 @@
+import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
 import { RunSource, type ActionAttempt, type ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
@@ -8,7 +10,8 @@ import { dateOf } from "@/design/format";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
 import { workerOf } from "@/features/pools/words";
-import type { ActionName } from "@/entities/action/name";
+import { ClusterLink } from "@/entities/access/cluster-link";
+import { actionId, type ActionName } from "@/entities/action/name";
 import { jobOf } from "../job/words";
 import { ActionLink, RunLink } from "./action-link";
 import { linksOf } from "./links";
@@ -47,6 +50,8 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
   const relation = metadata?.relation;
   const cached = attempt?.cacheMetadata?.sourceActionAttempt?.actionId;
   const live = isLive(status?.phase ?? ActionPhase.UNSPECIFIED);
+  // The explanation of why it waits asks the same.
+  const placed = useQuery(InsightService.method.explainAction, { actionId: actionId(action) }).data?.placement;
   return (
     <section className={css["section"]}>
       <h3>Details</h3>
@@ -67,7 +72,8 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
           ["Created", <When key="created" at={dateOf(status?.startTime)} />],
           ["Ended", status?.endTime && !live && <When at={dateOf(status.endTime)} />],
           ["Duration", status?.startTime && <Span from={dateOf(status.startTime)} to={live ? undefined : dateOf(status.endTime)} />],
-          ["Cluster", attempt?.cluster],
+          ["Cluster", attempt?.cluster && <ClusterLink key="cluster" name={attempt.cluster} />],
+          ["Placed because", placed && attempt?.cluster === placed.cluster && placed.reason],
           ["Worker", workerLink(action, details, attempt)],
           ["Links", !jobOf(attempt?.clusterEvents) && linksOf(attempt)],
         ]}

@@ -90,6 +90,7 @@ function Waiting({ action, wait, onSelect }: { readonly action: ActionName; read
         <Facts
           facts={[
             ["Queue", wait.queue],
+            ["Resource", wait.resource],
             ["Ahead", wait.ahead > 0n && count(wait.ahead)],
             ["Waiting for", wait.since && <Span from={dateOf(wait.since)} to={undefined} />],
             ["Blocked by", wait.behind && <ActionLink id={wait.behind} here={action} onSelect={onSelect} />],

@@ -1,5 +1,7 @@
+import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { InsightService, WaitCause } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSource, type RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
@@ -9,6 +11,7 @@ import { dateOf } from "@/design/format";
 import { Phase, PhaseBar } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
+import { actionId } from "@/entities/action/name";
 import { whoIs } from "@/entities/person/who-is";
 import type { RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
@@ -53,6 +56,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
       <div className={css["first"]}>
         <h1>{title ?? (model.size > 0 ? model.title(0) : run.name)}</h1>
         {known && <Phase phase={phase} />}
+        {phase === ActionPhase.QUEUED && <WaitsForCluster run={run} />}
         {root && (
           <span className={css["time"]}>
             <Span from={started} to={isLive(phase) ? undefined : dateOf(root.status?.endTime)} />
@@ -71,6 +75,25 @@ export function Header({ run, details, model, children }: HeaderProps) {
         {root && <Origin details={details} started={started} />}
       </div>
     </header>
+  );
+}
+
+/** The poll interval while a run is queued, in milliseconds. */
+const every = 3000;
+
+/** That no cluster has got the run yet, and for which resource it waits. */
+function WaitsForCluster({ run }: { readonly run: RunName }) {
+  const { data } = useQuery(
+    InsightService.method.explainAction,
+    { actionId: actionId({ run, name: "a0" }) },
+    { refetchInterval: every, enabled: run.tracked !== true, retry: false },
+  );
+  const wait = data?.wait;
+  if (wait?.cause !== WaitCause.PLACEMENT) return null;
+  return (
+    <span className={css["time"]} title={wait.message} data-testid="waits-for-cluster">
+      Waiting for a cluster{wait.resource && ` with free ${wait.resource}`}
+    </span>
   );
 }
 
