@@ -3,6 +3,7 @@ package gateway
 import (
 	"container/list"
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,12 +20,14 @@ type app struct {
 	// series are its metrics, from its first request on.
 	series atomic.Pointer[series]
 	line   *line
+	far    *distances
 	// attend looks after the app until attended says that no one needs it; see attendant.
 	attend func(*app)
 	nudge  chan struct{} // tells the attendant of a new route
 
 	mu       sync.Mutex
 	targets  []*target  // GUARDED_BY(mu)
+	several  bool       // GUARDED_BY(mu): the targets are in several clusters
 	waiting  *list.List // GUARDED_BY(mu): of *waiter, first come first
 	turn     int        // GUARDED_BY(mu): where the search for a replica begins
 	attended bool       // GUARDED_BY(mu)
@@ -34,6 +37,7 @@ type app struct {
 // target is one replica.
 type target struct {
 	replica, address string
+	cluster          string
 	ready            bool // as reported
 	// usable means that it takes connections, as far as is known: it is ready and has refused none, or was tried.
 	usable   bool
@@ -55,8 +59,8 @@ type line struct {
 	closed        atomic.Bool // the process stops
 }
 
-func newApp(uid string, line *line, attend func(*app)) *app {
-	return &app{uid: uid, line: line, attend: attend, nudge: make(chan struct{}, 1), waiting: list.New()}
+func newApp(uid string, line *line, far *distances, attend func(*app)) *app {
+	return &app{uid: uid, line: line, far: far, attend: attend, nudge: make(chan struct{}, 1), waiting: list.New()}
 }
 
 // update changes the route. A replica that is in it no longer gets no new requests; those in flight end.
@@ -72,7 +76,7 @@ func (a *app) update(route *enginev1.AppRoute) {
 	for _, reported := range route.GetTargets() {
 		t := before[reported.GetReplica()+" "+reported.GetAddress()]
 		if t == nil {
-			t = &target{replica: reported.GetReplica(), address: reported.GetAddress()}
+			t = &target{replica: reported.GetReplica(), address: reported.GetAddress(), cluster: reported.GetCluster()}
 		}
 		if reported.GetReady() != t.ready {
 			t.ready, t.usable = reported.GetReady(), reported.GetReady()
@@ -81,6 +85,7 @@ func (a *app) update(route *enginev1.AppRoute) {
 			a.targets = append(a.targets, t)
 		}
 	}
+	a.several = slices.ContainsFunc(a.targets, func(t *target) bool { return t.cluster != a.targets[0].cluster })
 	if err := hopeless(route); err != nil {
 		a.refuse(err)
 	}
@@ -252,17 +257,19 @@ func (a *app) leaveLine(element *list.Element) {
 	a.line.waiting.Add(-1)
 }
 
-// best takes the usable replica with the fewest requests in flight; a ready one before one that only took a connection.
-// The caller holds mu.
+// best takes the usable replica with the fewest requests in flight, in the cluster that is nearest; a ready one before one that only
+// took a connection. The caller holds mu.
 func (a *app) best() *target {
 	limit := int(a.route.Load().GetConcurrency())
 	var best *target
+	var far map[string]int
+	if a.several {
+		far = a.distances(limit)
+	}
 	a.turn++
 	for i := range a.targets {
 		t := a.targets[(a.turn+i)%len(a.targets)]
-		switch {
-		case !t.usable || (limit > 0 && t.inFlight >= limit):
-		case best == nil, t.ready && !best.ready, t.ready == best.ready && t.inFlight < best.inFlight:
+		if t.takes(limit) && (best == nil || t.before(best, far)) {
 			best = t
 		}
 	}
@@ -270,6 +277,37 @@ func (a *app) best() *target {
 		best.inFlight++
 	}
 	return best
+}
+
+// distances are those of the clusters that have a replica with room. The caller holds mu.
+func (a *app) distances(limit int) map[string]int {
+	far, now := map[string]int{}, uptime()
+	for _, t := range a.targets {
+		if _, known := far[t.cluster]; !known && t.takes(limit) {
+			far[t.cluster] = a.far.of(t.cluster, now)
+		}
+	}
+	return far
+}
+
+func (t *target) takes(limit int) bool { return t.usable && (limit == 0 || t.inFlight < limit) }
+
+// before compares two replicas with room. far has the distances of their clusters; nil if there is one only.
+func (t *target) before(other *target, far map[string]int) bool {
+	if t.ready != other.ready {
+		return t.ready
+	}
+	if mine, theirs := far[t.cluster], far[other.cluster]; mine != theirs {
+		return mine < theirs
+	}
+	return t.inFlight < other.inFlight
+}
+
+// elsewhere reports whether another cluster than that of a replica has one that takes connections.
+func (a *app) elsewhere(t *target) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.targets, func(other *target) bool { return other.usable && other.cluster != t.cluster })
 }
 
 // end answers all who wait: the app is gone.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/wire/outbound"
 	"github.com/flyte-binary/flyte-binary/internal/wire/stream"
 )
@@ -33,6 +34,9 @@ type Config struct {
 	MaxWaiting int `config:"maxWaiting"`
 	// MaxWaitingTotal is how many requests may wait for all apps together. Defaults to 10000.
 	MaxWaitingTotal int `config:"maxWaitingTotal"`
+	// Near are the ids of the clusters that are near this process, the nearest first. Requests for an app that runs in several
+	// clusters go there first, and then to the cluster to which connections take the least time. Default none.
+	Near []string `config:"near"`
 	// MaxSilence is how long the apps service may send nothing, not even a heartbeat, before the stream of routes is opened again.
 	// Defaults to 1m.
 	MaxSilence time.Duration `config:"maxSilence"`
@@ -69,6 +73,9 @@ func (c Config) Validate() error {
 	found.If(c.MaxWaiting < 1, "maxWaiting: must be at least 1, got %d", c.MaxWaiting)
 	found.If(c.MaxWaitingTotal < c.MaxWaiting,
 		"maxWaitingTotal: must not be less than maxWaiting, %d, got %d", c.MaxWaiting, c.MaxWaitingTotal)
+	for i, cluster := range c.Near {
+		found.If(!ident.IsCluster(cluster), "near[%d]: %s, got %q", i, ident.ClusterRule, cluster)
+	}
 	found.If(c.MaxSilence <= 0, "maxSilence: must be positive, got %s", c.MaxSilence)
 	found.If(c.StallTimeout <= 0, "stallTimeout: must be positive, got %s", c.StallTimeout)
 	found.If(c.Pages != pagesSandbox && c.Pages != pagesTrusted,

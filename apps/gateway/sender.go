@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -17,11 +18,12 @@ const idleTimeout = 1500 * time.Millisecond
 
 // sender sends requests to replicas; it is the transport of the proxy. A replica that does not take the connection has seen
 // nothing of the request, so it goes to the next one. A request of which something was sent is never sent again, apart from
-// GET, HEAD, OPTIONS and TRACE without a body on a connection that was in use before.
+// GET, HEAD, OPTIONS and TRACE without a body: on a connection that was in use before, and to another cluster.
 type sender struct {
 	plain, h2c *http.Transport
 	wait       time.Duration
 	timeout    time.Duration
+	far        *distances
 	meters     *meters
 }
 
@@ -31,7 +33,7 @@ type connectionError struct{ error }
 // Unwrap implements the interface of errors.
 func (e connectionError) Unwrap() error { return e.error }
 
-func newSender(config Config, dialer *net.Dialer, figures *meters) *sender {
+func newSender(config Config, dialer *net.Dialer, far *distances, figures *meters) *sender {
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
@@ -52,7 +54,7 @@ func newSender(config Config, dialer *net.Dialer, figures *meters) *sender {
 		}
 		return t
 	}
-	return &sender{plain: transport(false), h2c: transport(true), wait: config.WaitTimeout, timeout: config.RequestTimeout, meters: figures}
+	return &sender{plain: transport(false), h2c: transport(true), wait: config.WaitTimeout, timeout: config.RequestTimeout, far: far, meters: figures}
 }
 
 var _ http.RoundTripper = (*sender)(nil)
@@ -67,18 +69,13 @@ func (s *sender) RoundTrip(out *http.Request) (*http.Response, error) {
 	if out.Body != nil {
 		x.kept = &body{source: out.Body, moved: x.touch, ended: x.passTrailers}
 	}
-	for {
+	for tries := 1; ; tries++ {
 		t, err := s.take(out.Context(), x)
 		if err != nil {
 			return nil, err
 		}
 		unsent := false
-		attempt := out.WithContext(httptrace.WithClientTrace(out.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-			// A connection that was made before may be closed. Nothing is sent over it then.
-			if unsent = closed(got.Conn); unsent {
-				got.Conn.Close()
-			}
-		}}))
+		attempt := out.WithContext(httptrace.WithClientTrace(out.Context(), s.trace(t.cluster, &unsent)))
 		to := *out.URL
 		to.Host = t.address
 		attempt.URL = &to
@@ -105,10 +102,43 @@ func (s *sender) RoundTrip(out *http.Request) (*http.Response, error) {
 			x.app.refused(t)
 		case unsent:
 			x.app.release(t)
+		case repeatable(out) && tries < mostClusters && x.app.elsewhere(t):
+			x.app.refused(t)
 		default:
 			x.app.release(t)
 			return nil, err
 		}
+	}
+}
+
+// mostClusters bounds to how many clusters one request is sent.
+const mostClusters = 3
+
+// repeatable reports whether a request may be sent again, since it changes nothing and has no body.
+func repeatable(out *http.Request) bool {
+	switch out.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return out.Body == nil && out.Header.Get("Upgrade") == ""
+	}
+	return false
+}
+
+// trace measures how far a cluster is, and finds out whether a connection can carry a request.
+func (s *sender) trace(cluster string, unsent *bool) *httptrace.ClientTrace {
+	var began atomic.Int64 // the transport connects in a goroutine of its own
+	return &httptrace.ClientTrace{
+		ConnectStart: func(string, string) { began.Store(int64(uptime())) },
+		ConnectDone: func(_, _ string, err error) {
+			if now := uptime(); err == nil {
+				s.far.connected(cluster, now-time.Duration(began.Load()), now)
+			}
+		},
+		GotConn: func(got httptrace.GotConnInfo) {
+			// A connection that was made before may be closed. Nothing is sent over it then.
+			if *unsent = closed(got.Conn); *unsent {
+				got.Conn.Close()
+			}
+		},
 	}
 }
 

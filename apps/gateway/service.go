@@ -115,9 +115,10 @@ func New(config Config, deps Deps) (*Service, error) {
 	s.stop = stop
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
 	s.attendant = &attendant{waker: deps.Apps, dialer: dialer, clock: deps.Clock, log: deps.Logger, meters: s.meters, ctx: working}
-	s.sender = newSender(config, dialer, s.meters)
+	far := newDistances(config.Near)
+	s.sender = newSender(config, dialer, far, s.meters)
 	s.routes = &routes{apps: map[string]*app{}, forget: s.meters.forget, create: func(route *enginev1.AppRoute) *app {
-		return newApp(route.GetUid(), s.line, s.attendant.call)
+		return newApp(route.GetUid(), s.line, far, s.attendant.call)
 	}}
 	id := rand.Text()
 	s.watcher = &watcher{
