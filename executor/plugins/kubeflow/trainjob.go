@@ -70,7 +70,10 @@ func trainJob(ctx context.Context, draft *operated.Draft) (map[string]any, error
 			"name": node,
 			"template": map[string]any{
 				"metadata": map[string]any{"labels": map[string]any{trainerGroup + "/trainjob-ancestor-step": "trainer"}},
-				"spec":     map[string]any{"backoffLimit": int64(0), "template": pod},
+				// Trainer sets how many pods there are itself; Kueue counts these.
+				"spec": map[string]any{
+					"backoffLimit": int64(0), "template": pod, "parallelism": int64(workers.count), "completions": int64(workers.count),
+				},
 			},
 		}}}},
 	}
