@@ -156,6 +156,8 @@ func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 		}
 		row.OutputExists = kinds[row.Name] != script.Task || exists(output)
 		row.Foreign = kinds[row.Name] == script.Task && foreign(output, run.Script.Tenant)
+		row.Astray = len(c.stack.Sides) > 0 && kinds[row.Name] == script.Task && row.Phase == check.Succeeded && row.CacheStatus != check.Hit &&
+			!strings.HasSuffix(strings.TrimRight(output, "/"), fmt.Sprintf("/%s/%d", row.Name, row.Attempt))
 		row.ErrorKind, row.ErrorMessage = describe(failure)
 		row.LivePods = 0
 		if alive := c.look.lastAlive(run.Name, row.Name); c.late(run, alive) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
@@ -64,12 +65,23 @@ func newClusterPlan(seed uint64, kinds []string) plan {
 		}
 	}
 	slices.SortStableFunc(p.faults, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
-	for i := range p.runs { // some of them begin late, when clusters are away
+	for i := range p.runs { // some of them begin late, when clusters are away, or last until these are lost and back
+		lengthen(r, &p.runs[i].root)
 		if r.IntN(3) == 0 {
 			p.runs[i].after += time.Duration(r.IntN(10)) * time.Second
 		}
 	}
 	return p
+}
+
+// lengthen has one task in eight run for longer than a cluster may be away.
+func lengthen(r *rand.Rand, n *script.Node) {
+	for i := range n.Children {
+		lengthen(r, &n.Children[i])
+	}
+	if n.Kind == script.Task && n.Timeout == 0 && n.Deadline == 0 && n.AbortMillis == 0 && n.Cache == "" && r.IntN(8) == 0 {
+		n.Millis = 4000 + r.IntN(12000)
+	}
 }
 
 // sideOf is the cluster that a fault strikes.

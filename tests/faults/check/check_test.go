@@ -234,6 +234,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"I26", "r/n1: clusters east and west both report about attempt 2", func(_ *check.Evidence, r *check.Run) {
 			r.Events[7].Cluster, r.Events[10].Cluster = "east", "west"
 		}},
+		{"I26", "r/n1 succeeded in attempt 2 with the outputs of another", func(_ *check.Evidence, r *check.Run) { r.Rows[1].Astray = true }},
 		{"I25", "was sent what is wrong: no token", func(e *check.Evidence, _ *check.Run) { e.WrongCalls = []string{"no token"} }},
 
 		{"outcome", "its script says [5]", func(_ *check.Evidence, r *check.Run) { r.Rows[0].Phase = check.Failed }},

@@ -22,6 +22,9 @@ const (
 	Recovered = 10
 )
 
+// Hit is the cache status of an action whose outputs are another one's.
+const Hit = 2
+
 // Populated is the cache status of an action that computed what others may reuse.
 const Populated = 3
 
@@ -128,6 +131,7 @@ type Row struct {
 	EndedAt        *time.Time
 	OutputExists   bool   // the outputs of a success exist
 	Foreign        bool   // its outputs are of another tenant
+	Astray         bool   // its outputs are those of another attempt
 	LivePods       int    // when the storm is over
 	PausedChildren int    // root: the count that the row keeps
 	Hold           int16  // why it is not up for admission yet

@@ -1,6 +1,7 @@
 package check
 
-// oneAttemptLives: an attempt begins only after the one before it has ended, and one cluster alone reports about it.
+// oneAttemptLives: an attempt begins only after the one before it has ended, one cluster alone reports about it, and what an attempt left
+// that was taken back is no one's output.
 func oneAttemptLives(e *Evidence, f *findings) {
 	for i := range e.Runs {
 		run := &e.Runs[i]
@@ -25,6 +26,11 @@ func oneAttemptLives(e *Evidence, f *findings) {
 				f.add("%s/%s: clusters %s and %s both report about attempt %d", run.Name, name, by, event.Cluster, event.Attempt)
 			}
 			last[event.Action] = event
+		}
+		for _, row := range run.Rows {
+			if row.Astray {
+				f.add("%s/%s succeeded in attempt %d with the outputs of another", run.Name, row.Name, row.Attempt)
+			}
 		}
 	}
 }
