@@ -52,6 +52,7 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
   const live = isLive(status?.phase ?? ActionPhase.UNSPECIFIED);
   // The explanation of why it waits asks the same.
   const placed = useQuery(InsightService.method.explainAction, { actionId: actionId(action) }).data?.placement;
+  const cluster = attempt ? attempt.cluster : placed?.cluster; // before the first attempt, where it is to be
   return (
     <section className={css["section"]}>
       <h3>Details</h3>
@@ -72,8 +73,8 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
           ["Created", <When key="created" at={dateOf(status?.startTime)} />],
           ["Ended", status?.endTime && !live && <When at={dateOf(status.endTime)} />],
           ["Duration", status?.startTime && <Span from={dateOf(status.startTime)} to={live ? undefined : dateOf(status.endTime)} />],
-          ["Cluster", attempt?.cluster && <ClusterLink key="cluster" name={attempt.cluster} />],
-          ["Placed because", placed && attempt?.cluster === placed.cluster && placed.reason],
+          ["Cluster", cluster && <ClusterLink key="cluster" name={cluster} />],
+          ["Placed because", placed?.cluster === cluster && placed?.reason],
           ["Worker", workerLink(action, details, attempt)],
           ["Links", !jobOf(attempt?.clusterEvents) && linksOf(attempt)],
         ]}
