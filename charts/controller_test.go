@@ -44,9 +44,7 @@ func TestTwoReleasesInTwoClusters(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "flyte-credential"}, StringData: map[string]string{"credential": added.GetSecret()},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	text, err := helm(t, writeKubeconfig(t, east), "install", release, chart, "--namespace", east.Namespace, "--set", "crd.install=false", "--set", "mode=controller",
-		"--set", "installation=prod", "--set", "cluster.id=east", "--set", "controlPlane.url="+url, "--set", "controlPlane.credentialSecret=flyte-credential",
-		"--set", "storage.url=s3://bucket")
+	text, err := helm(t, writeKubeconfig(t, east), documentedInstall(t, east.Namespace, url)...)
 	require.NoError(t, err, text)
 	require.Contains(t, text, "controller of the cluster east")
 	requireNotCalled(t, east)
@@ -91,6 +89,31 @@ func TestTwoReleasesInTwoClusters(t *testing.T) {
 	for _, right := range granted("own", role.Rules) {
 		require.NotContains(t, right, "secrets", "values of secrets are at the API")
 	}
+}
+
+// documentedInstall are the arguments of the command by which docs/two-clusters.md installs a controller, for a namespace and an API.
+func documentedInstall(t *testing.T, namespace, url string) []string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/two-clusters.md")
+	require.NoError(t, err)
+	_, after, found := strings.Cut(string(page), "helm --kube-context east install")
+	require.True(t, found)
+	command, _, _ := strings.Cut(strings.ReplaceAll(after, "\\\n", " "), "\n")
+	args := append([]string{"install"}, strings.Fields(command)...)
+	args = append(args, "--set", "crd.install=false") // the API servers of the tests have it
+	for i, arg := range args {
+		switch arg {
+		case "charts/flyte-binary":
+			args[i] = chart
+		case "flyte":
+			args[i] = namespace
+		case "controlPlane.url=https://flyte.example.com":
+			args[i] = "controlPlane.url=" + url
+		}
+	}
+	require.Contains(t, args, "controlPlane.url="+url)
+	require.Contains(t, args, namespace)
+	return args
 }
 
 // requireNotCalled: the release of a controller has no Service, Ingress or HTTPRoute, no Secret and no open port.

@@ -131,7 +131,7 @@ func (r *replica) start() (string, func()) {
 // examine does what flyte-binary doctor does.
 func (r *replica) examine() {
 	for _, finding := range manager.Examine(r.t.Context(), r.config, r.connection) {
-		if finding.What == "API server" || finding.What == "TaskAction definition" {
+		if finding.What == "API server" || finding.What == "rights" || finding.What == "TaskAction definition" {
 			require.NoError(r.t, finding.Err, finding.What)
 		}
 	}

@@ -40,7 +40,7 @@ func TestAControllerWithACredentialOfItsOwn(t *testing.T) {
 	shared.Replicas.Installation, shared.Storage.SigningKey = "home", strings.Repeat("k", 32)
 	config := shared
 	config.Target = configuration.TargetAPI
-	start(config, manager.Options{Listener: api})
+	start(config, manager.Options{Listener: api, Version: "1.4.0"})
 	url := "http://" + api.Addr().String()
 
 	registry := clustersv1connect.NewClusterRegistryServiceClient(h2c(t), url)
@@ -64,6 +64,17 @@ func TestAControllerWithACredentialOfItsOwn(t *testing.T) {
 		return findings[0]
 	}
 	require.NoError(t, examined(func(*configuration.Config) {}).Err)
+	var what []string
+	for _, finding := range append(manager.Examine(t.Context(), config, east.Config), manager.ExamineVersion(t.Context(), config, "1.5.3")...) {
+		require.NoError(t, finding.Err, finding.What)
+		what = append(what, finding.What)
+	}
+	require.Subset(t, what, []string{"control plane", "link", "clock", "API server", "rights", "storage", "version"})
+	apart := manager.ExamineVersion(t.Context(), config, "1.6.0")
+	require.ErrorContains(t, apart[0].Err, "this program is of version 1.6.0, and the API of version 1.4.0")
+	require.Contains(t, apart[0].Fix, "the API refuses the link")
+	unreadable := examined(func(c *configuration.Config) { c.ControlPlane.CredentialFile += ".missing" })
+	require.Contains(t, unreadable.Fix, "clusters issue default")
 	other := examined(func(c *configuration.Config) { c.Cluster.ID = "west" })
 	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(other.Err))
 	require.Contains(t, other.Fix, "cluster.id")

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,11 +16,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/connectors"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
-	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
-	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
@@ -91,53 +87,12 @@ func examineKubernetes(ctx context.Context, c configuration.Config, given *rest.
 		return []Finding{Finding{What: "API server"}.failed(err)}
 	}
 	findings := []Finding{examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Executor.InstallCRD)}
+	if findings[0].Err == nil {
+		findings = append(findings, examineRights(ctx, cluster, c))
+	}
 	findings = append(findings, examinePlugins(ctx, cluster, c.Executor.Service())...)
 	findings = append(findings, examineUsage(ctx, cluster, c.Executor.Service())...)
 	return append(findings, examineRoutes(ctx, cluster, c.Deployer.Route)...)
-}
-
-// examineControlPlane asks the API for assignments that do not exist, as a controller would: the answer shows that the
-// address and the internal token are right.
-func examineControlPlane(ctx context.Context, c configuration.Config) []Finding {
-	f := Finding{What: "control plane", Detail: c.ControlPlane.URL}
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
-	defer cancel()
-	certificates, err := certfiles.NewMutual(c.Auth.TLS.Files(), clock.System{}, zerolog.Nop())
-	if err != nil {
-		f.Err, f.Fix = err, "check the files of auth.tls"
-		return []Finding{f}
-	}
-	p := newPeers(c, certificates, nil)
-	defer p.network.CloseIdleConnections()
-	_, err = p.engine().GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{0}, Cluster: c.Cluster.ID})
-	switch {
-	case connect.CodeOf(err) == connect.CodeUnauthenticated:
-		f.Err, f.Fix = err, "issue a credential with flyte-binary clusters issue "+c.Cluster.ID+", and set controlPlane.credential or its file"
-	case connect.CodeOf(err) == connect.CodePermissionDenied && c.ControlPlane.HasCredential():
-		f.Err, f.Fix = err, "set cluster.id to the cluster of the credential in controlPlane"
-	case connect.CodeOf(err) == connect.CodePermissionDenied:
-		f.Err, f.Fix = err, "set auth.internalToken to the same value as for the API, and auth.tls to a certificate of its auth.tls.caFile"
-	case err != nil:
-		f.Err, f.Fix = err, "check controlPlane.url, and that a process with target api or all listens there"
-	}
-	if f.Err != nil {
-		return []Finding{f}
-	}
-	return []Finding{f, examineLink(ctx, p, c.Cluster.ID)}
-}
-
-// examineLink sends a beat of a link that does not exist: the refusal shows that the API has links.
-func examineLink(ctx context.Context, p peers, cluster string) Finding {
-	f := Finding{What: "link", Detail: "the API accepts links of cluster " + cluster}
-	_, err := p.clusterLink().Beat(ctx, &clustersv1.BeatRequest{Cluster: cluster, Instance: "doctor", Link: "doctor"})
-	switch connect.CodeOf(err) {
-	case connect.CodeFailedPrecondition: // there is no such link, as expected
-	case connect.CodeUnimplemented:
-		f.Err, f.Fix = errors.New("the API is of a version without links"), "upgrade the API first; logs of running pods are read at clusters[].url meanwhile"
-	default:
-		f.Err, f.Fix = err, "see the log of the API"
-	}
-	return f
 }
 
 // failed is a finding with the explanation of an error.

@@ -3,6 +3,7 @@ package links
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"connectrpc.com/connect"
 
@@ -122,7 +123,11 @@ func (l *Links) Beat(ctx context.Context, r *clustersv1.BeatRequest) (*clustersv
 	}
 	err := l.deps.Store.Beat(ctx, r.GetCluster(), r.GetInstance(), r.GetLink(), nodes)
 	if errors.Is(err, store.ErrNone) {
-		return nil, rpc.FailedPrecondition("cluster %s has no such link; connect again", r.GetCluster())
+		refusal := connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("cluster %s has no such link; connect again", r.GetCluster()))
+		if detail, err := connect.NewErrorDetail(&clustersv1.Welcome{Version: l.deps.Version}); err == nil {
+			refusal.AddDetail(detail) // for flyte-binary doctor
+		}
+		return nil, refusal
 	}
 	return &clustersv1.BeatResponse{}, err
 }

@@ -15,7 +15,8 @@ func doctor(machine Machine) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check database, API server and storage, and suggest fixes",
 		Long: `Checks everything that serve with the same configuration depends on: the database and its schema, the API server and the
-TaskAction definition, the types of plugins, the object store by writing and reading an object, and what apps need. It changes nothing.` +
+TaskAction definition, the rights of its account, the types of plugins, the object store by writing and reading an object, and what apps need.
+For a controller it checks the address of the API, the credential, both versions and both clocks. It changes nothing.` +
 			readMore("docs/troubleshooting.md"),
 		Example: `  flyte-binary doctor --config flyte.yaml
   flyte-binary doctor --config east.yaml --target controller`,
@@ -26,7 +27,7 @@ TaskAction definition, the types of plugins, the object store by writing and rea
 			if err != nil {
 				return err
 			}
-			findings := manager.Examine(command.Context(), config, nil)
+			findings := append(manager.Examine(command.Context(), config, nil), manager.ExamineVersion(command.Context(), config, Version)...)
 			if machine != nil {
 				findings = append(findings, machine(command.Context())...)
 			}
