@@ -3,7 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { InsightService, type ClusterUse } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { count } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
-import { Table, type Column } from "@/design/table";
+import { Note, Table, type Column } from "@/design/table";
 import { askedWords, every } from "./words";
 import css from "@/design/page.module.css";
 
@@ -52,10 +52,10 @@ const run: Column<ClusterUse> = {
     <>
       <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }}>
         {run}
-      </Link>{" "}
-      <span className={css["muted"]}>
+      </Link>
+      <Note>
         {project} / {domain}
-      </span>
+      </Note>
     </>
   ),
   wrap: true,

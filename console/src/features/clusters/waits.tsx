@@ -4,7 +4,7 @@ import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { dateOf } from "@/design/format";
 import { List } from "@/design/list";
-import type { Column } from "@/design/table";
+import { Note, type Column } from "@/design/table";
 import { Span } from "@/design/time";
 import { asked, askedWords, every } from "./words";
 import css from "@/design/page.module.css";
@@ -42,10 +42,10 @@ const columns: readonly Column<ClusterWait>[] = [
         <>
           <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: name }} search={{ action: actionId?.name ?? "" }}>
             {name} / {actionId?.name}
-          </Link>{" "}
-          <span className={css["muted"]}>
+          </Link>
+          <Note>
             {project} / {domain}
-          </span>
+          </Note>
         </>
       );
     },
