@@ -61,7 +61,7 @@ func merged(before, report *enginev1.ObservedApp, a *store.App, cluster string) 
 // attributed is a report in which each replica and each problem names its cluster; those that name none are of the given one.
 func attributed(report *enginev1.ObservedApp, a *store.App, cluster string) *enginev1.ObservedApp {
 	all := proto.CloneOf(report)
-	if all.AppliedBy == nil {
+	if all.GetAppliedBy() == nil {
 		all.AppliedBy = map[string]int64{}
 		if a.ObservedAt != nil && cluster != "" {
 			all.AppliedBy[cluster] = all.GetApplied()
@@ -82,15 +82,15 @@ func attributed(report *enginev1.ObservedApp, a *store.App, cluster string) *eng
 func keep(report *enginev1.ObservedApp, of func(cluster string) bool) {
 	for cluster := range report.GetAppliedBy() {
 		if !of(cluster) {
-			delete(report.AppliedBy, cluster)
+			delete(report.GetAppliedBy(), cluster)
 		}
 	}
 	for _, r := range report.GetRevisions() {
-		r.Replicas = slices.DeleteFunc(r.Replicas, func(replica *enginev1.ObservedReplica) bool { return !of(replica.GetCluster()) })
+		r.Replicas = slices.DeleteFunc(r.GetReplicas(), func(replica *enginev1.ObservedReplica) bool { return !of(replica.GetCluster()) })
 		if r.GetProblem() != nil && !of(r.GetProblem().GetCluster()) {
 			r.Problem = nil
 		}
 		r.Wanted = 0
 	}
-	report.Revisions = slices.DeleteFunc(report.Revisions, func(r *enginev1.ObservedRevision) bool { return len(r.GetReplicas()) == 0 && r.GetProblem() == nil })
+	report.Revisions = slices.DeleteFunc(report.GetRevisions(), func(r *enginev1.ObservedRevision) bool { return len(r.GetReplicas()) == 0 && r.GetProblem() == nil })
 }
