@@ -45,7 +45,7 @@ TEST_LIMIT = 15 * 60  # seconds
 
 
 # These files take longest. They come first, so that no worker runs one of them last while the others are idle.
-LONG = ["test_outside", "test_faults", "test_flows", "test_cache", "test_app_faults", "test_apps"]
+LONG = ["test_outside", "test_neighbours", "test_faults", "test_flows", "test_cache", "test_app_faults", "test_apps"]
 
 
 @pytest.hookimpl(trylast=True)
