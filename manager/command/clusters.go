@@ -208,7 +208,7 @@ func confirmRemoval(ctx context.Context, command *cobra.Command, tools manager.C
 		return err
 	}
 	fmt.Fprintf(command.OutOrStdout(), "cluster %s still has %s. Attempts end as ClusterLost at once and run again on other clusters. A pod that the cluster\n"+
-		"cannot be told to end may still run there: what it does to systems outside of Flyte, it does twice.\nType the name of the cluster to continue: ", name, work)
+		"cannot stop now may still run there: what it does to systems outside of Flyte, it does twice.\nType the name of the cluster to continue: ", name, work)
 	typed, err := bufio.NewReader(command.InOrStdin()).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the name: %w", err)
