@@ -2,11 +2,7 @@ package dataproxy_test
 
 import (
 	"encoding/base64"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,33 +14,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/test/s3test"
 )
 
 // openS3 opens a bucket of a real S3 server that checks signatures. The test is skipped where it is not installed.
 func (f *fixture) openS3() {
 	f.t.Helper()
-	program, err := filepath.Abs("../.bin/versitygw")
-	require.NoError(f.t, err)
-	if _, err := os.Stat(program); err != nil {
-		f.t.Skipf("no S3 server to test against: %v; install it with `cd tools/s3server && GOBIN=$PWD/../../.bin go install tool`", err)
-	}
-	dir := f.t.TempDir()
-	require.NoError(f.t, os.Mkdir(filepath.Join(dir, "bucket"), 0o755))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(f.t, err)
-	address := listener.Addr().String()
-	require.NoError(f.t, listener.Close())
-	server := exec.Command(program, "--port", address, "--quiet", "posix", dir)
-	server.Env = append(os.Environ(), "ROOT_ACCESS_KEY=flyte", "ROOT_SECRET_KEY=flyteflyte")
-	require.NoError(f.t, server.Start())
-	f.t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
-
-	config := blobstore.DefaultConfig()
-	config.URL = "s3://bucket/data"
-	config.S3 = blobstore.S3Config{
-		Endpoint: "http://" + address, Region: "us-east-1", PathStyle: true, AccessKeyID: "flyte", SecretAccessKey: "flyteflyte",
-	}
-	f.store, err = blobstore.Open(f.t.Context(), config)
+	var err error
+	f.store, err = blobstore.Open(f.t.Context(), s3test.Start(f.t, "bucket").Config("s3://bucket/data"))
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { _ = f.store.Close(); http.DefaultTransport.(*http.Transport).CloseIdleConnections() })
 	require.Eventually(f.t, func() bool { return f.store.Ping(f.t.Context()) == nil }, 20*time.Second, 50*time.Millisecond)

@@ -76,9 +76,15 @@ func (b *interrupted) Measure(ctx context.Context, uri, after string, _ int, vis
 
 func newFixture(t *testing.T, config stored.Config, projects ...string) *fixture {
 	t.Helper()
-	f := &fixture{T: t, pool: pgtest.New(t, store.Migrations()), config: config, clock: &jumping{clock.NewFake(start)}}
 	blobs := blobstore.DefaultConfig()
 	blobs.URL, blobs.Sync = t.TempDir(), false
+	return newFixtureOn(t, blobs, config, projects...)
+}
+
+// newFixtureOn is newFixture with another object store.
+func newFixtureOn(t *testing.T, blobs blobstore.Config, config stored.Config, projects ...string) *fixture {
+	t.Helper()
+	f := &fixture{T: t, pool: pgtest.New(t, store.Migrations()), config: config, clock: &jumping{clock.NewFake(start)}}
 	opened, err := blobstore.Open(t.Context(), blobs)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, opened.Close()) })

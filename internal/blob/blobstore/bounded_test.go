@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/test/s3test"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
@@ -34,7 +35,7 @@ func silentS3(t *testing.T) (store *blobstore.Store, clk *clock.Fake, asked chan
 		}
 	}))
 	clk = clock.NewFake(time.Now())
-	store = open(t, s3Config(server.URL), blobstore.WithClock(clk))
+	store = open(t, (&s3test.Server{URL: server.URL}).Config("s3://bucket/some/prefix"), blobstore.WithClock(clk))
 	t.Cleanup(func() { close(ended); server.Close() })
 	return store, clk, asked
 }

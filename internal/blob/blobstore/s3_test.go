@@ -1,15 +1,10 @@
 package blobstore_test
 
 import (
-	"bytes"
 	"encoding/base64"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,71 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/test/s3test"
 )
-
-// startS3 starts a real S3 server that checks signatures, with one bucket. It is installed by
-// `cd tools/s3server && GOBIN=$PWD/../../.bin go install tool`.
-func startS3(t *testing.T) string {
-	t.Helper()
-	program, err := filepath.Abs("../../../.bin/versitygw") // a test runs in its package's folder
-	require.NoError(t, err)
-	if _, err := os.Stat(program); err != nil {
-		t.Skipf("no S3 server to test against: %v; install it with `cd tools/s3server && GOBIN=$PWD/../../.bin go install tool`", err)
-	}
-	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "bucket"), 0o755))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "other"), 0o755))
-	for range 5 { // the port may be taken between choosing and using it
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		address := listener.Addr().String()
-		require.NoError(t, listener.Close())
-		if runS3(t, program, address, dir) {
-			return "http://" + address
-		}
-	}
-	t.Fatal("the S3 server did not start")
-	return ""
-}
-
-func runS3(t *testing.T, program, address, dir string) bool {
-	t.Helper()
-	var output bytes.Buffer
-	cmd := exec.Command(program, "--port", address, "--quiet", "posix", dir)
-	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY=flyte", "ROOT_SECRET_KEY=flyteflyte")
-	cmd.Stdout, cmd.Stderr = &output, &output
-	require.NoError(t, cmd.Start())
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = cmd.Wait() }()
-	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
-	ready := func() bool {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			return false
-		}
-		return conn.Close() == nil
-	}
-	for !ready() {
-		select {
-		case <-ended:
-			t.Log(output.String())
-			return false
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	return true
-}
-
-func s3Config(endpoint string) blobstore.Config {
-	config := blobstore.DefaultConfig()
-	config.URL = "s3://bucket/some/prefix"
-	config.S3.Endpoint, config.S3.AccessKeyID, config.S3.SecretAccessKey = endpoint, "flyte", "flyteflyte"
-	return config
-}
 
 func TestS3(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	config := s3Config(startS3(t))
+	config := s3test.Start(t, "bucket", "other").Config("s3://bucket/some/prefix")
 	store := open(t, config)
 	require.Equal(t, "s3://bucket/some/prefix", store.Root())
 	require.Nil(t, store.Handler(), "the object store serves its own URLs")
