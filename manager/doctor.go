@@ -5,19 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/flyte-binary/flyte-binary/clusters/links"
 	"github.com/flyte-binary/flyte-binary/connectors"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/wire/certfiles"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
@@ -93,6 +99,138 @@ func examineKubernetes(ctx context.Context, c configuration.Config, given *rest.
 	findings = append(findings, examinePlugins(ctx, cluster, c.Executor.Service())...)
 	findings = append(findings, examineUsage(ctx, cluster, c.Executor.Service())...)
 	return append(findings, examineRoutes(ctx, cluster, c.Deployer.Route)...)
+}
+
+// maxClockSkew is how far the clocks of a controller and the API may be apart. Tokens and signatures of object stores allow some minutes;
+// times of attempts are wrong by as much.
+const maxClockSkew = 30 * time.Second
+
+// examineControlPlane asks the API for assignments that do not exist, as a controller would: the answer shows that the address and the
+// credential are right. Then it asks for a link.
+func examineControlPlane(ctx context.Context, c configuration.Config) []Finding {
+	f := Finding{What: "control plane", Detail: c.ControlPlane.URL}
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	p, closing, err := dialControlPlane(c)
+	if err != nil {
+		f.Err, f.Fix = err, "check the files of auth.tls"
+		return []Finding{f}
+	}
+	defer closing()
+	if p.credential != nil {
+		if _, err := p.credential.Secret(); err != nil {
+			f.Err, f.Fix = err, "write what flyte-binary clusters issue "+c.Cluster.ID+" prints into controlPlane.credentialFile"
+			return []Finding{f}
+		}
+	}
+	if _, err = p.engine().GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{0}, Cluster: c.Cluster.ID}); err != nil {
+		f.Err, f.Fix = err, controlPlaneFix(c, err)
+		return []Finding{f}
+	}
+	return append([]Finding{f}, examineLink(ctx, p, c.Cluster.ID)...)
+}
+
+// dialControlPlane returns the clients of a controller.
+func dialControlPlane(c configuration.Config) (p peers, closing func(), err error) {
+	certificates, err := certfiles.NewMutual(c.Auth.TLS.Files(), clock.System{}, zerolog.Nop())
+	if err != nil {
+		return peers{}, nil, err //nolint:wrapcheck // it names the file
+	}
+	p = newPeers(c, certificates, nil)
+	return p, p.network.CloseIdleConnections, nil
+}
+
+// controlPlaneFix says what to do about a call to the API that failed.
+func controlPlaneFix(c configuration.Config, err error) string {
+	switch code := connect.CodeOf(err); {
+	case code == connect.CodeUnauthenticated:
+		return "issue a credential with flyte-binary clusters issue " + c.Cluster.ID + ", and set controlPlane.credential or its file"
+	case code == connect.CodePermissionDenied && c.ControlPlane.HasCredential():
+		return "set cluster.id to the cluster of the credential in controlPlane"
+	case code == connect.CodePermissionDenied:
+		return "set auth.internalToken to the same value as for the API, and auth.tls to a certificate of its auth.tls.caFile"
+	}
+	return diagnose.AddressFix(c.ControlPlane.URL, err)
+}
+
+// examineLink sends a beat of a link that does not exist: the refusal shows that the API has links, and has its clock.
+func examineLink(ctx context.Context, p peers, cluster string) []Finding {
+	f := Finding{What: "link", Detail: "the API accepts links of cluster " + cluster}
+	asked := time.Now()
+	header, _, err := askLink(ctx, p, cluster)
+	switch connect.CodeOf(err) {
+	case connect.CodeFailedPrecondition: // there is no such link, as expected
+		return append([]Finding{f}, examineClock(header, asked, time.Now())...)
+	case connect.CodeUnimplemented:
+		f.Err, f.Fix = errors.New("the API is of a version without links"), "upgrade the API first; logs of running pods are read at clusters[].url meanwhile"
+	default:
+		f.Err, f.Fix = err, "see the log of the API"
+	}
+	return []Finding{f}
+}
+
+// askLink sends a beat of a link that does not exist, and returns the headers of the answer, and the version of the API if it says so.
+func askLink(ctx context.Context, p peers, cluster string) (header http.Header, version string, err error) {
+	_, err = p.clusterLink().Beat(ctx, &clustersv1.BeatRequest{Cluster: cluster, Instance: "doctor", Link: "doctor"})
+	var answer *connect.Error
+	if !errors.As(err, &answer) {
+		return http.Header{}, "", err
+	}
+	for _, detail := range answer.Details() {
+		if value, wrong := detail.Value(); wrong == nil {
+			if welcome, is := value.(*clustersv1.Welcome); is {
+				version = welcome.GetVersion()
+			}
+		}
+	}
+	return answer.Meta(), version, err
+}
+
+// examineClock compares the clock of this machine with that of the API, which answered between two times.
+func examineClock(header http.Header, before, after time.Time) []Finding {
+	theirs, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		return nil // a proxy left it out
+	}
+	f := Finding{What: "clock", Detail: "within " + maxClockSkew.String() + " of that of the API"}
+	theirs = theirs.Add(500 * time.Millisecond) // it has whole seconds
+	apart, word := time.Duration(0), ""
+	switch {
+	case theirs.Before(before):
+		apart, word = before.Sub(theirs), "ahead of"
+	case theirs.After(after):
+		apart, word = theirs.Sub(after), "behind"
+	}
+	if apart > maxClockSkew {
+		f.Err = fmt.Errorf("the clock of this machine is %s %s that of the API", apart.Round(time.Second), word)
+		f.Fix = "synchronize the clocks of the nodes with NTP: times of attempts, tokens and signatures of the object store depend on them"
+	}
+	return []Finding{f}
+}
+
+// ExamineVersion checks that a controller of a version works with its API; it finds nothing for other targets, or if the API does not
+// answer.
+func ExamineVersion(ctx context.Context, c configuration.Config, version string) []Finding {
+	if c.Target.API() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	p, closing, err := dialControlPlane(c)
+	if err != nil {
+		return nil // examineControlPlane says so
+	}
+	defer closing()
+	_, theirs, _ := askLink(ctx, p, c.Cluster.ID) // as above
+	if theirs == "" {
+		return nil
+	}
+	f := Finding{What: "version", Detail: fmt.Sprintf("%s works with the API's %s", version, theirs)}
+	if !links.Compatible(version, theirs) {
+		f.Err = fmt.Errorf("this program is of version %s, and the API of version %s: they work together if they are at most one minor version apart", version, theirs)
+		f.Fix = "bring the older one to the version before the newer one first; until then the API refuses the link of this controller"
+	}
+	return []Finding{f}
 }
 
 // failed is a finding with the explanation of an error.

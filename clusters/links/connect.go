@@ -123,11 +123,10 @@ func (l *Links) Beat(ctx context.Context, r *clustersv1.BeatRequest) (*clustersv
 	}
 	err := l.deps.Store.Beat(ctx, r.GetCluster(), r.GetInstance(), r.GetLink(), nodes)
 	if errors.Is(err, store.ErrNone) {
-		refusal := connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("cluster %s has no such link; connect again", r.GetCluster()))
-		if detail, err := connect.NewErrorDetail(&clustersv1.Welcome{Version: l.deps.Version}); err == nil {
-			refusal.AddDetail(detail) // for flyte-binary doctor
+		return nil, &rpc.Error{
+			Kind: rpc.KindFailedPrecondition, Message: fmt.Sprintf("cluster %s has no such link; connect again", r.GetCluster()),
+			Detail: &clustersv1.Welcome{Version: l.deps.Version}, // for flyte-binary doctor
 		}
-		return nil, refusal
 	}
 	return &clustersv1.BeatResponse{}, err
 }

@@ -3,6 +3,8 @@ package rpc
 import (
 	"fmt"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 )
 
 // Error is a failure with a kind. Message is meant for clients and never has text of the cause; the cause, Err, is
@@ -15,6 +17,8 @@ type Error struct {
 	Message string
 	// RetryAfter is when the same call may succeed; 0 if that is not known. See TryLater.
 	RetryAfter time.Duration
+	// Detail is for programs; nil for none.
+	Detail proto.Message
 	// Err is the cause; may be nil.
 	Err error
 }

@@ -36,6 +36,9 @@ func oursToConnect(err *Error) *connect.Error {
 	if err.Kind == KindInvalidArgument && err.Field != "" {
 		addDetail(wire, violation(err.Field, err.Message))
 	}
+	if err.Detail != nil {
+		addDetail(wire, err.Detail)
+	}
 	if err.RetryAfter > 0 {
 		sayWhen(wire, err.RetryAfter)
 	}
