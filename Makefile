@@ -204,6 +204,10 @@ clusters-crashes: postgres ## Kill an API while it takes attempts back from a lo
 audit-crashes: postgres ## Kill a server at each step of each change, and check that none lacks its audit record
 	go test -count=1 -v -timeout 60m -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrashLeaves ./manager | grep -v -e '^=== '
 
+.PHONY: stored-crashes
+stored-crashes: postgres s3-server ## Kill servers while they measure a bucket, and check that the next one ends the measurement with the right number
+	go test -count=1 -v -timeout 20m -tags failpoints,grpcnotrace,disable_grpc_modules -run TestAMeasurementSurvives ./manager | grep -v -e '^=== '
+
 .PHONY: connectors-storms
 connectors-storms: postgres ## Have connectors hang, go away, forget jobs and lose answers, and check that there is one job for each attempt; STORMS=20
 	CONNECTORS_STORMS=$(or $(STORMS),20) go test -count=1 -timeout 30m -run TestStorms ./connectors
