@@ -39,7 +39,7 @@ func TestAnS3StoreIsMeasured(t *testing.T) {
 	f.blobs.after, f.blobs.pages = -1, 0
 	f.pass()
 	row := f.row("p")
-	require.EqualValues(t, []int64{70, 140, 5}, []int64{row.Objects, row.Bytes, row.Added})
+	require.Equal(t, []int64{70, 140, 5}, []int64{row.Objects, row.Bytes, row.Added})
 	require.Equal(t, left.BeganAt, row.MeasuredAt, "the same measurement")
 	require.LessOrEqual(t, f.blobs.pages, 6, "of p; the pages that were stored are not listed again")
 	require.EqualValues(t, 14, f.row("p-x").Bytes)
@@ -50,7 +50,7 @@ func TestAnS3StoreIsMeasured(t *testing.T) {
 	server.Put(t, "bucket", "data/p/production/r2.bbbbbbbbbbbbbbbb", 40)
 	f.clock.Step(f.config.Interval)
 	f.pass()
-	require.EqualValues(t, []int64{110, 220, 0}, []int64{f.row("p").Objects, f.row("p").Bytes, f.row("p").Added})
+	require.Equal(t, []int64{110, 220, 0}, []int64{f.row("p").Objects, f.row("p").Bytes, f.row("p").Added})
 	requireFull(t, f.guard().EnterRun(t.Context(), "p"), "project p has 220 bytes in the object store, measured at", "and may have 200 (runs.stored.projectBytes)")
 	require.NoError(t, f.guard().EnterRun(t.Context(), "p-x"))
 

@@ -35,11 +35,11 @@ func Start(t testing.TB, buckets ...string) *Server {
 	t.Helper()
 	s := &Server{Dir: t.TempDir()}
 	for _, bucket := range buckets {
-		require.NoError(t, os.Mkdir(filepath.Join(s.Dir, bucket), 0o755))
+		require.NoError(t, os.Mkdir(filepath.Join(s.Dir, bucket), 0o700))
 	}
 	program := find(t)
 	for range 5 { // the port may be taken between choosing and using it
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		address := listener.Addr().String()
 		require.NoError(t, listener.Close())
@@ -81,7 +81,7 @@ func find(t testing.TB) string {
 func run(t testing.TB, program, address, dir string) bool {
 	t.Helper()
 	var output bytes.Buffer
-	cmd := exec.Command(program, "--port", address, "--quiet", "posix", dir)
+	cmd := exec.CommandContext(t.Context(), program, "--port", address, "--quiet", "posix", dir)
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+accessKey, "ROOT_SECRET_KEY="+secretKey)
 	cmd.Stdout, cmd.Stderr = &output, &output
 	require.NoError(t, cmd.Start())
@@ -89,7 +89,7 @@ func run(t testing.TB, program, address, dir string) bool {
 	go func() { defer close(ended); _ = cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 	ready := func() bool {
-		conn, err := net.Dial("tcp", address)
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			return false
 		}
@@ -111,7 +111,7 @@ func (s *Server) Put(t testing.TB, bucket, dir string, objects int) {
 	t.Helper()
 	for i := range objects {
 		at := filepath.Join(s.Dir, bucket, dir, fmt.Sprint(i))
-		require.NoError(t, os.MkdirAll(at, 0o755))
+		require.NoError(t, os.MkdirAll(at, 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(at, "x"), []byte("12"), 0o600))
 	}
 }
