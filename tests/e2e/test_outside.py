@@ -85,8 +85,8 @@ def test_doctor_finds_no_problem(outside: Outside, only: Replica):
     doctor = slim("doctor", "--config", str(only.config))
     assert doctor.returncode == 0, doctor.stdout
     assert [line.split(":")[0] for line in doctor.stdout.splitlines()] == [
-        "ok    database", "ok    API server", "ok    TaskAction definition", "ok    plugins", "ok    Events of pods", "ok    usage of tasks",
-        "ok    storage"]
+        "ok    database", "ok    API server", "ok    TaskAction definition", "ok    rights", "ok    plugins", "ok    Events of pods",
+        "ok    usage of tasks", "ok    storage"]
     assert "s3://flyte/installation" in doctor.stdout
 
 
