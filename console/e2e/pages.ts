@@ -33,6 +33,7 @@ export function addressOf(route: string, runs: Prepared): string {
     version: "first",
     app: preparedApp,
     artifact: "shown-figures",
+    cluster: "default",
     ...special[route],
   };
   const path = route.replaceAll(/\$(\w+)/g, (_, name: string) => {

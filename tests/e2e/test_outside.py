@@ -222,7 +222,7 @@ def test_object_store_outage(outside: Outside, sdk: Replica):
     doctor = slim("doctor", "--config", str(sdk.config))
     assert doctor.returncode == 3, doctor.stdout
     lines = doctor.stdout.splitlines()
-    assert sum(line.startswith("ok") for line in lines) == 6, doctor.stdout
+    assert sum(line.startswith("ok") for line in lines) == 7, doctor.stdout
     sick = next(line for line in lines if line.startswith("FAIL"))
     assert sick.startswith("FAIL  storage: ") and "connection refused" in sick, sick
     assert "fix: check storage.url" in doctor.stdout and "1 problem found" in doctor.stdout
