@@ -1,3 +1,5 @@
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test as base, type BrowserContext, type Page } from "@playwright/test";
 import { Demo } from "./demo";
 import { sizes, themes } from "./screens";
@@ -13,6 +15,9 @@ const settings = [
   `access.local.accounts=${JSON.stringify([{ name: "vera", password: passwords.vera, displayName: "Vera Viewer" }])}`,
   `access.bindings=${JSON.stringify([{ user: "vera", role: "viewer", project: "flytesnacks" }, { group: "bakers", role: "contributor", project: "flytesnacks" }])}`,
   "access.ask=Ask in the channel of the platform team.",
+  `runs.stored.projects=${JSON.stringify([{ project: "flytesnacks", bytes: 2 ** 30 }])}`,
+  "runs.stored.interval=2s",
+  "runs.stored.nearInterval=1s",
 ];
 
 interface Fixtures {
@@ -178,6 +183,33 @@ test("a key is made, works, and is revoked; the audit has all of it", async ({ p
   }).toPass();
   await expect(page.getByLabel("Permission")).toHaveValue("key.revoke");
   expect(await page.content()).not.toContain(secret);
+});
+
+test("what a project has stored shows with the limits, below it and above it", async ({ page, demo }, info) => {
+  await openAs(page, "vera", place);
+  await page.goto("/v2/me");
+  const row = page.getByTestId("limit-row").and(page.locator('[data-setting="runs.stored.projects"]'));
+  await expect(row).toContainText("Stored bytes");
+  await expect(row).toContainText("All callers in flytesnacks");
+  const cells = row.getByRole("cell");
+  await expect(cells.nth(2)).toHaveText("1.0 GiB");
+  await expect(cells.nth(3)).toContainText(/^(1\.0 GiB|1,?0\d\d MiB)/, { timeout: 60_000 });
+  await expect(row).toContainText(/\d (B|KiB|MiB) stored, measured/);
+  await expectAccessible(page);
+
+  const file = join(demo.data, "blobs", "flytesnacks", "development", "checkpoints", "model.bin"); // as a task writes it
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, "");
+  truncateSync(file, 1.5 * 2 ** 30);
+  try {
+    await expect(cells.nth(3)).toContainText(/^None/, { timeout: 60_000 });
+    await expect(row).toContainText(/1\.5 GiB stored, measured/);
+    await row.scrollIntoViewIfNeeded();
+    await info.attach("limits", { body: await page.screenshot({ path: info.outputPath("limits.png") }), contentType: "image/png" });
+  } finally {
+    rmSync(file);
+  }
+  await expect(cells.nth(3)).not.toContainText(/^None/, { timeout: 60_000 });
 });
 
 test("a role that is given and taken shows on the member's page", async ({ page, browser, demo }) => {
