@@ -52,7 +52,7 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
   const live = isLive(status?.phase ?? ActionPhase.UNSPECIFIED);
   // The explanation of why it waits asks the same.
   const placed = useQuery(InsightService.method.explainAction, { actionId: actionId(action) }).data?.placement;
-  const cluster = attempt ? attempt.cluster : placed?.cluster; // before the first attempt, where it is to be
+  const cluster = (attempt?.cluster ?? "") || placed?.cluster; // until an attempt begins, where it is to be
   return (
     <section className={css["section"]}>
       <h3>Details</h3>
