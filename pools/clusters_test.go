@@ -135,7 +135,7 @@ func TestTheWorkersOfALostClusterAreFenced(t *testing.T) {
 	now := west.within().GetAssignment()
 	require.EqualValues(t, 2, now.GetId().GetAttempt())
 	stopped := east.within().GetStop()
-	require.Equal(t, old.GetId().GetAttempt(), stopped.GetId().GetAttempt(), "the old session is told to stop what it has")
+	require.Equal(t, old.GetId().GetAttempt(), stopped.GetId().GetAttempt(), "the old session gets a stop for what it has")
 
 	f.outputs(old)
 	east.finish(old, workerv1.End_END_EXITED, 0)

@@ -27,7 +27,7 @@ class Browser:
     """Signs people in on the pages of the server, and keeps their cookies."""
 
     def __init__(self, server: Server, name: str, secret: str | None = None):
-        """A password is needed for accounts that the demo has not printed."""
+        """Accounts that the demo did not print need a password."""
         self.server, self.name, self.secret = server, name, secret
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
 

@@ -216,7 +216,7 @@ def test_05_uploaded_code_cannot_be_replaced(attacker: Tenant, victim: Victim):
 
 
 def test_06_retention_deletes_no_uploads_of_others(server: Server, attacker: Tenant, victim: Victim):
-    """Nobody chooses the directory that retention deletes. It deletes all ended runs of the attacker but one."""
+    """A client cannot choose a directory that retention deletes. Here retention deletes all ended runs of the attacker but one."""
     inputs = {"runId": (planned := victim.run()), "taskSpec": victim.spec("true"), "inputs": {"literals": [
         {"name": "text", "value": {"scalar": {"primitive": {"stringValue": victim.mark}}}}]}}
     offloaded = victim.done(f"{PROXY}/UploadInputs", inputs)["offloadedInputData"]
