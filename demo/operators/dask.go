@@ -73,7 +73,9 @@ func planDask(ctx context.Context, c *cluster, network network) (plan, error) {
 			return plan{}, err
 		}
 		wanted = append(wanted, pod)
-		next.status = map[string]any{"jobStatus": "Running", "jobRunnerPodName": pod.Name}
+		if listens { // a status that names the runner before its pod exists reads as if the pod was deleted
+			next.status = map[string]any{"jobStatus": "Running", "jobRunnerPodName": pod.Name}
+		}
 	}
 	next.create = missing(c, wanted)
 	return next, nil
