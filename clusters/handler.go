@@ -25,6 +25,8 @@ type handler struct {
 	version string
 	// lostAfter is how long a cluster may be away; 0 means forever.
 	lostAfter time.Duration
+	// stores are the prefixes of URIs that a cluster with these labels reaches, apart from those that all reach.
+	stores func(name string, labels map[string]string) []string
 }
 
 // AddCluster implements clustersv1connect.ClusterRegistryServiceHandler.

@@ -28,6 +28,7 @@ func (h *handler) message(c store.Cluster, s states.State, work Work) *clustersv
 		State: links.Wanted(s.State), Weight: uint32(s.Weight), Pools: s.Pools, Labels: s.Labels, Version: s.Version, //nolint:gosec // not negative
 		Controllers: uint32(s.Controllers), Plugins: s.Plugins, TaskTypes: s.TaskTypes, Accelerators: s.Accelerators, //nolint:gosec // a count
 		Policy: s.Policy, VersionNote: links.VersionNote(s.Version, h.version), Capacity: s.Capacity, Free: s.Free, Largest: s.Largest, StateBy: s.By, StateNote: s.Note, GivenLabels: s.Given, Work: workOf(work),
+		Stores: h.stores(c.Name, s.Labels),
 	}
 	if !s.At.IsZero() {
 		out.StateAt = timestamppb.New(s.At)

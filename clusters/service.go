@@ -37,8 +37,11 @@ type Deps struct {
 	Work Counter
 	// LostAfter is how long a cluster is away before its work is given up; 0 for never.
 	LostAfter time.Duration
-	Clock     clock.Clock
-	Logger    zerolog.Logger
+	// Stores are the prefixes of URIs that a cluster with these labels reaches, apart from those that all reach; nil means that there are
+	// none.
+	Stores func(name string, labels map[string]string) []string
+	Clock  clock.Clock
+	Logger zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }
@@ -62,6 +65,9 @@ func New(deps Deps) (*Service, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
+	if deps.Stores == nil {
+		deps.Stores = func(string, map[string]string) []string { return nil }
+	}
 	deps.Logger = deps.Logger.With().Str("service", "clusters").Logger()
 	rows := store.New(deps.Pool)
 	known := states.NewReader(rows, deps.Clock.Now)
@@ -74,7 +80,7 @@ func New(deps Deps) (*Service, error) {
 		links: links.New(links.Deps{
 			Store: rows, States: known, Version: deps.Version, Clock: deps.Clock, Logger: deps.Logger, Meters: meters,
 		}),
-		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock, version: deps.Version, lostAfter: deps.LostAfter},
+		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock, version: deps.Version, lostAfter: deps.LostAfter, stores: deps.Stores},
 	}
 	if err := s.links.Observe(deps.Meter, links.Observed{LostAfter: deps.LostAfter, Actions: actionsOf(deps.Work)}); err != nil {
 		return nil, fmt.Errorf("clusters: %w", err)

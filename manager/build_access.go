@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager/clusterwork"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 )
 
 func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
@@ -48,7 +49,7 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildClusters(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := clusters.New(clusters.Deps{
 		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Work: clusterwork.New(p.pool), LostAfter: p.config.Runs.Clusters.LostAfter,
-		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Stores: placement.New(p.config.Runs.Placement).Stores, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

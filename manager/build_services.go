@@ -116,7 +116,7 @@ func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
 		Addresses: apps.Addresses{PublicURL: p.config.Access.PublicURL, Domain: p.config.Gateway.Domain},
 		Clusters: clusterview.Apps{
 			States: p.clusters.States(), Policy: placement.New(p.config.Runs.Placement), Rules: clusterview.Asked(p.config.Executor.Pod),
-			LostAfter: p.config.Runs.Clusters.LostAfter, Clock: p.clock,
+			LostAfter: p.config.Runs.Clusters.LostAfter, Root: p.blobs.Root(), Clock: p.clock,
 		},
 		Settle: p.config.Runs.Clusters.Settle,
 		Clock:  p.clock, Logger: p.log, Meter: p.telemetry.Meter,

@@ -21,7 +21,9 @@ type Apps struct {
 	Rules  asks.Rules
 	// LostAfter is how long a cluster may be away before its apps are started elsewhere; 0 means forever.
 	LostAfter time.Duration
-	Clock     clock.Clock
+	// Root is the directory of the object store in which apps write.
+	Root  string
+	Clock clock.Clock
 }
 
 // Look implements apps.Clusters.
@@ -92,6 +94,7 @@ func (v appView) request(w apps.Wanted) *placement.Request {
 	}
 	request := v.of.Rules.Of(template, nil)
 	request.Project, request.Domain, request.Labels, request.Pin = w.Project, w.Domain, w.Labels, w.Spec.GetCluster()
+	asks.Data(&request, v.of.Root)
 	if pool := w.Spec.GetClusterPool(); request.Pin == "" {
 		request.Pool = pool
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blob/codebundle"
 	"github.com/flyte-binary/flyte-binary/internal/names/accelerator"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
@@ -52,6 +53,9 @@ func (r *Rules) task(template *core.TaskTemplate) placement.Request {
 	}
 	r.complete(pod)
 	request.Pod, request.Resources = pod, job(template, pod, device)
+	if code := codebundle.URI(template); code != "" {
+		request.Data = []string{code}
+	}
 	return request
 }
 

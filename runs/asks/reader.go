@@ -43,6 +43,7 @@ type Reader struct {
 type ofRun struct {
 	pool   string
 	labels map[string]string
+	raw    string // where tasks write files and data frames; empty for the directory of the run
 }
 
 // NewReader returns a reader that knows no specs.
@@ -102,6 +103,7 @@ func (r *Reader) ask(ctx context.Context, rows []worklists.Placeable) ([]Asked, 
 		queue := r.queues.Of(row.Queue)
 		request.Project, request.Domain, request.Queue, request.Pin, request.Parent = row.Project, row.Domain, queue.Name, queue.Cluster, row.Parent
 		request.Pool, request.Labels = run.pool, run.labels
+		Data(&request, row.InputURI, row.RunOutputBase, run.raw)
 		Shared(&request, row.Runner, row.Environment)
 		asked[i] = Asked{RunID: row.RunID, ID: row.ID, Request: &request}
 	}
@@ -114,6 +116,12 @@ func Shared(request *placement.Request, runner schema.Runner, environment string
 		request.Group = request.Project + "/" + request.Domain + "/" + environment
 		request.Resources, request.Pod, request.Type, request.Accelerator = nil, nil, "", ""
 	}
+}
+
+// Data adds where the data of an action are: its inputs, the directory of its run and where tasks write files. Of a task, its code is
+// known already.
+func Data(request *placement.Request, uris ...string) {
+	request.Data = slices.Concat(request.Data, uris) // those of the task are shared
 }
 
 // learn reads the specs that are not known.
@@ -159,7 +167,7 @@ func (r *Reader) know(row *worklists.Placeable, bodies map[string][]byte) error 
 		if err := proto.Unmarshal(body, spec); err != nil {
 			return fmt.Errorf("the stored spec of run %d cannot be read: %w", row.RunID, err)
 		}
-		r.runs.Add(string(row.RunSpecDigest), ofRun{pool: spec.GetClusterPool(), labels: spec.GetLabels().GetValues()})
+		r.runs.Add(string(row.RunSpecDigest), ofRun{pool: spec.GetClusterPool(), labels: spec.GetLabels().GetValues(), raw: spec.GetRawDataStorage().GetRawDataPrefix()})
 	}
 	return nil
 }

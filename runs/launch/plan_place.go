@@ -37,6 +37,7 @@ func (p *Planner) planPlace(_ context.Context, a *schema.Action, planned *planne
 	asked.Project, asked.Domain = a.Project, a.Domain
 	queue := p.Queues.Of(a.Queue)
 	asked.Queue, asked.Pin = queue.Name, queue.Cluster
+	asks.Data(&asked, a.InputURI, run.OutputBase, run.Spec.GetRawDataStorage().GetRawDataPrefix())
 	clusters := p.Clusters.Clusters()
 	if isRoot && pool != "" && len(placement.Pools(clusters)) == 0 {
 		planned.notes = append(planned.notes, protomap.Note{Reason: "NotHonoured", Message: noPools})

@@ -248,7 +248,7 @@ func (b *Book) Prospect(r *Request, cluster string) Prospect {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.policy.wish(r, b.seats).matching(b.seats) {
-		if s.Name != cluster || s.lacks(r) != "" {
+		if s.Name != cluster || b.policy.unfit(s.Cluster, r) != "" {
 			continue
 		}
 		short := s.short(r)

@@ -27,21 +27,24 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 	wish := p.wish(r, seats)
 	matching := wish.matching(seats)
 	if len(matching) == 0 {
+		if far := p.far(&Cluster{Name: wish.cluster}, r); wish.cluster != "" && far != "" {
+			return Choice{Words: "cluster " + wish.cluster + " cannot reach " + far}
+		}
 		if wish.cluster != "" {
 			return Choice{Cluster: wish.cluster, Words: wish.from + "; it has not connected yet"}
 		}
 		return Choice{Words: "no cluster" + wish.words() + " is known"}
 	}
-	if wish.cluster != "" && matching[0].Unseen && matching[0].Closed == "" {
+	if wish.cluster != "" && matching[0].Unseen && matching[0].Closed == "" && p.far(matching[0].Cluster, r) == "" {
 		return Choice{Cluster: wish.cluster, Words: wish.from + "; it has not connected yet"}
 	}
-	able := openFor(r, matching)
+	able := p.openFor(r, matching)
 	if elsewhere := slices.DeleteFunc(slices.Clone(able), func(s *Seat) bool { return s.Name == r.Avoid }); len(elsewhere) > 0 {
 		able = elsewhere
 	}
 	switch {
 	case len(able) == 0:
-		return Choice{Words: unable(r, wish, matching)}
+		return Choice{Words: p.unable(r, wish, matching)}
 	case r.Group != "":
 		s := together(r.Group, able)
 		return Choice{Cluster: s.Name, Words: because(wish, "the workers of its environment are there")}
@@ -50,14 +53,14 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 		able = large
 	}
 	if room := withRoom(r, able); len(room) > 0 {
-		return p.choose(r, wish, len(matching), room)
+		return p.choose(r, wish, matching, room)
 	}
 	return p.crowded(r, wish, able)
 }
 
-func openFor(r *Request, of []*Seat) (able []*Seat) {
+func (p *Policy) openFor(r *Request, of []*Seat) (able []*Seat) {
 	for _, s := range of {
-		if s.Closed == "" && !s.Unseen && s.lacks(r) == "" {
+		if s.Closed == "" && !s.Unseen && p.unfit(s.Cluster, r) == "" {
 			able = append(able, s)
 		}
 	}
@@ -83,8 +86,8 @@ func withRoom(r *Request, of []*Seat) (room []*Seat) {
 }
 
 // choose takes one of the clusters that have room.
-func (p *Policy) choose(r *Request, wish wish, of int, room []*Seat) Choice {
-	best := room[0]
+func (p *Policy) choose(r *Request, wish wish, matching, room []*Seat) Choice {
+	of, best := len(matching), room[0]
 	for _, s := range room {
 		if s.Name == r.Parent && !p.config.Spread {
 			return Choice{Cluster: s.Name, Words: because(wish, "its parent runs there")}
@@ -99,6 +102,9 @@ func (p *Policy) choose(r *Request, wish wish, of int, room []*Seat) Choice {
 	took := fmt.Sprintf("%d of %d clusters could take it", len(room), of)
 	if of == 1 {
 		took = "no other cluster takes work that does not name it"
+	}
+	if far := p.farFromSome(matching, r); far != "" {
+		took += ", its data is in " + far
 	}
 	if _, resource := best.share(r); len(room) > 1 && resource != "" {
 		took += ", " + best.Name + " had the most free " + resource
@@ -155,16 +161,16 @@ func (p *Policy) crowded(r *Request, wish wish, able []*Seat) Choice {
 }
 
 // unable says why none of the clusters that are wanted takes the action.
-func unable(r *Request, wish wish, matching []*Seat) string {
+func (p *Policy) unable(r *Request, wish wish, matching []*Seat) string {
 	var why []string
 	for _, s := range matching {
 		switch {
 		case s.Closed != "":
 			why = append(why, s.Name+" "+s.Closed)
-		case s.Unseen:
-			why = append(why, s.Name+" has not connected yet")
+		case p.unfit(s.Cluster, r) != "":
+			why = append(why, s.Name+" "+p.unfit(s.Cluster, r))
 		default:
-			why = append(why, s.Name+" does not offer "+s.lacks(r))
+			why = append(why, s.Name+" has not connected yet")
 		}
 	}
 	if wish.cluster != "" {

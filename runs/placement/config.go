@@ -20,6 +20,9 @@ type Config struct {
 	// Pending is how many actions each cluster gets beyond its free capacity when no cluster has room, so that it knows that more
 	// machines are wanted. All others wait for the first cluster that has room. Default 10.
 	Pending int `config:"pending"`
+	// Stores are parts of the object store that only some clusters reach. Work whose data is in one of them goes to these clusters only.
+	// All clusters reach everything else.
+	Stores []Store `config:"stores"`
 }
 
 // Rule chooses clusters for the actions that match all of its conditions.
@@ -48,6 +51,11 @@ func (c Config) Validate() error {
 	for i := range c.Rules {
 		found.Section(fmt.Sprintf("rules[%d]", i), c.Rules[i].Validate())
 	}
+	for i := range c.Stores {
+		found.Section(fmt.Sprintf("stores[%d]", i), c.Stores[i].Validate())
+		found.If(slices.ContainsFunc(c.Stores[:i], func(s Store) bool { return plain(s.Prefix) == plain(c.Stores[i].Prefix) }),
+			"stores[%d].prefix: %s is listed twice", i, c.Stores[i].Prefix)
+	}
 	return found.Err()
 }
 
@@ -75,9 +83,7 @@ func (r Rule) Validate() error {
 // of overrides; lists are separated by semicolons there.
 func (r *Rule) UnmarshalText(text []byte) error {
 	*r = Rule{}
-	var problems []error
-	for _, word := range strings.Fields(string(text)) {
-		field, value, _ := strings.Cut(word, "=")
+	return words(text, func(field, value string) error {
 		switch field {
 		case "projects":
 			r.Projects = strings.Split(value, ";")
@@ -92,8 +98,18 @@ func (r *Rule) UnmarshalText(text []byte) error {
 		case "cluster":
 			r.Cluster = value
 		default:
-			problems = append(problems, fmt.Errorf("a rule has no field %q", field))
+			return fmt.Errorf("a rule has no field %q", field)
 		}
+		return nil
+	})
+}
+
+// words calls set for each field=value of a line, and returns all of its errors.
+func words(text []byte, set func(field, value string) error) error {
+	var problems []error
+	for _, word := range strings.Fields(string(text)) {
+		field, value, _ := strings.Cut(word, "=")
+		problems = append(problems, set(field, value))
 	}
 	return errors.Join(problems...)
 }

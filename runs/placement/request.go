@@ -26,6 +26,8 @@ type Request struct {
 	Parent string
 	// Avoid is the cluster that its last attempt was taken from; it is chosen only if no other may run the action.
 	Avoid string
+	// Data are the URIs of what it reads and the directories in which it writes; empty ones are none.
+	Data []string
 	// Group is set for an action that shares workers with others of the same group, which must not be spread over clusters.
 	Group string
 }
@@ -64,7 +66,7 @@ func (p *Policy) Refusal(r *Request, clusters []Cluster) (words string, pool boo
 	lacked, asked := "", *r
 	asked.Accelerator = "" // an autoscaler may add a machine that has it
 	for _, s := range wish.matching(seats) {
-		if lacked = s.lacks(&asked); lacked == "" {
+		if lacked = s.lacks(&asked); lacked == "" { // what reaches its data may be registered later
 			return "", false
 		}
 	}

@@ -6,10 +6,19 @@ import (
 )
 
 // Policy places actions by a configuration. It is immutable.
-type Policy struct{ config Config }
+type Policy struct {
+	config Config
+	stores []Store // with their prefixes in plain form
+}
 
 // New returns the policy of a valid configuration.
-func New(config Config) *Policy { return &Policy{config: config} }
+func New(config Config) *Policy {
+	p := &Policy{config: config, stores: slices.Clone(config.Stores)}
+	for i := range p.stores {
+		p.stores[i].Prefix = plain(p.stores[i].Prefix)
+	}
+	return p
+}
 
 // wish is which clusters may run an action, and who says so.
 type wish struct {

@@ -26,11 +26,13 @@ type Placeable struct {
 	Runner          schema.Runner
 	SpecDigest      []byte
 	RunSpecDigest   []byte
+	// InputURI is where its inputs are, RunOutputBase the directory of its run.
+	InputURI, RunOutputBase string
 	// Parent is the cluster of its parent; empty for a root.
 	Parent string
 }
 
-const placeableColumns = `a.id, a.run_id, a.project, a.domain, a.queue, a.environment_name, a.runner, a.spec_digest, r.run_spec_digest,
+const placeableColumns = `a.id, a.run_id, a.project, a.domain, a.queue, a.environment_name, a.runner, a.spec_digest, r.run_spec_digest, a.input_uri, r.run_output_base,
 	coalesce((SELECT p.cluster FROM actions p
 		WHERE p.run_id = a.run_id AND p.name BETWEEN a.parent_name AND a.parent_name ORDER BY p.name LIMIT 1), '')`
 

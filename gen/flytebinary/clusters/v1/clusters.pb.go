@@ -273,7 +273,9 @@ type Cluster struct {
 	Policy string `protobuf:"bytes,27,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Of a cluster that is away: when the work that runs there is given up, if another cluster takes work; in the past once it was. Unset for
 	// never.
-	LostAt        *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=lost_at,json=lostAt,proto3" json:"lost_at,omitempty"`
+	LostAt *timestamppb.Timestamp `protobuf:"bytes,28,opt,name=lost_at,json=lostAt,proto3" json:"lost_at,omitempty"`
+	// The prefixes of runs.placement.stores that it reaches: parts of the object store that not all clusters reach.
+	Stores        []string `protobuf:"bytes,29,rep,name=stores,proto3" json:"stores,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -500,6 +502,13 @@ func (x *Cluster) GetPolicy() string {
 func (x *Cluster) GetLostAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.LostAt
+	}
+	return nil
+}
+
+func (x *Cluster) GetStores() []string {
+	if x != nil {
+		return x.Stores
 	}
 	return nil
 }
@@ -2039,7 +2048,7 @@ var File_flytebinary_clusters_v1_clusters_proto protoreflect.FileDescriptor
 
 const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\n" +
-	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xec\f\n" +
+	"&flytebinary/clusters/v1/clusters.proto\x12\x17flytebinary.clusters.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x84\r\n" +
 	"\aCluster\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
@@ -2074,7 +2083,8 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\fgiven_labels\x18\x19 \x03(\v21.flytebinary.clusters.v1.Cluster.GivenLabelsEntryR\vgivenLabels\x12!\n" +
 	"\fversion_note\x18\x1a \x01(\tR\vversionNote\x12\x16\n" +
 	"\x06policy\x18\x1b \x01(\tR\x06policy\x123\n" +
-	"\alost_at\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampR\x06lostAt\x1a9\n" +
+	"\alost_at\x18\x1c \x01(\v2\x1a.google.protobuf.TimestampR\x06lostAt\x12\x16\n" +
+	"\x06stores\x18\x1d \x03(\tR\x06stores\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a;\n" +
