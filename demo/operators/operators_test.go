@@ -102,14 +102,19 @@ func (b *bench) stop() {
 	require.NoError(b.t, b.running.Stop(context.Background()))
 }
 
+func objectOf(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, object.UnmarshalJSON(raw))
+	return object
+}
+
 // create creates an object, as the executor's plugin would.
 func (b *bench) create(text string) string {
 	b.t.Helper()
-	object := &unstructured.Unstructured{}
-	raw, err := yaml.YAMLToJSON([]byte(text))
-	require.NoError(b.t, err)
-	require.NoError(b.t, object.UnmarshalJSON(raw))
-	made, err := b.objects.Create(b.t.Context(), object, metav1.CreateOptions{})
+	made, err := b.objects.Create(b.t.Context(), objectOf(b.t, text), metav1.CreateOptions{})
 	require.NoError(b.t, err)
 	return made.GetName()
 }
@@ -270,37 +275,6 @@ func TestAClusterThatIsTooLargeIsRefused(t *testing.T) {
 	b.create(fmt.Sprintf(jobSet, "d", 0, 300))
 	require.Equal(t, "it has 300 pods; on this machine a cluster has at most 254", b.condition("d", "Failed"))
 	require.Empty(t, b.list())
-}
-
-const daskJob = `{apiVersion: kubernetes.dask.org/v1, kind: DaskJob, metadata: {name: d}, spec: {
-  job: {spec: {containers: [{name: main, image: i, args: [a0]}]}},
-  cluster: {spec: {
-    scheduler: {spec: {restartPolicy: Always, containers: [{name: main, image: i, args: [dask, scheduler]}]}},
-    worker: {replicas: 2, spec: {restartPolicy: Always, containers: [{name: main, image: i, args: [dask, worker, --name, $(DASK_WORKER_NAME)]}]}}}}}}`
-
-func TestADaskJobWaitsForItsScheduler(t *testing.T) {
-	b := newBench(t, "dask")
-	b.create(daskJob)
-	scheduler := b.pods("d-scheduler")["d-scheduler"]
-	require.Equal(t, []string{"dask", "scheduler", "--host", address(scheduler)}, scheduler.Spec.Containers[0].Args)
-	b.status("d", "jobStatus", "ClusterCreated")
-	b.programs.start(nil)
-	pods := b.pods("d-scheduler", "d-runner", "d-default-worker-0", "d-default-worker-1")
-	require.Equal(t, "tcp://"+address(scheduler)+":8786", variable(pods["d-runner"], "DASK_SCHEDULER_ADDRESS"))
-	require.Equal(t, "d-default-worker-1", variable(pods["d-default-worker-1"], "DASK_WORKER_NAME"))
-	require.Equal(t, []string{"a0"}, pods["d-runner"].Spec.Containers[0].Args)
-	b.status("d", "jobStatus", "Running")
-	b.end(0, "d-runner")
-	b.status("d", "jobStatus", "Successful")
-}
-
-func TestADaskJobFailsWithItsRunner(t *testing.T) {
-	b := newBench(t, "dask")
-	b.programs.start(nil)
-	b.create(daskJob)
-	b.pods("d-scheduler", "d-runner", "d-default-worker-0", "d-default-worker-1")
-	b.end(1, "d-runner")
-	b.status("d", "jobStatus", "Failed")
 }
 
 const rayJob = `{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec: {
