@@ -101,6 +101,11 @@ func cases(o options) []benchCase {
 			measureKill(o.fanOut[0], o.concurrency),
 		},
 		benchCase{"restart", fmt.Sprintf("start of a server with %d live actions", o.live), true, false, measureRestart(o.live, o.quiet)},
+		// Its API replaces the server of the stack.
+		benchCase{
+			"clusters", fmt.Sprintf("up to %d clusters that run %d actions, and %d assignments a second for %s", o.clusters, o.placed, o.rate, o.streamFor), true, true,
+			clustersCase{clusters: o.clusters, held: o.placed, rate: o.rate, streamFor: o.streamFor, callers: o.concurrency, quiet: o.quiet}.measure,
+		},
 		benchCase{
 			"migrations", fmt.Sprintf("an upgrade of the tables with %d actions and with %d, while others read and write", o.stored/10, o.stored), false, true,
 			measureMigrations(o.stored, o.quiet),

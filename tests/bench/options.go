@@ -59,6 +59,10 @@ type options struct {
 	kubeTasks   []int
 	churn       bool
 	live        int
+	clusters    int
+	placed      int
+	rate        int
+	streamFor   time.Duration
 	soak        int
 	soakFor     time.Duration
 	soakRound   int
@@ -99,6 +103,10 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.DurationVar(&o.heldFor, "heldfor", time.Minute, "how long each of them sleeps")
 	flags.IntVar(&o.paused, "paused", 10_000, "conditions that wait at once")
 	flags.IntVar(&o.live, "live", 100_000, "live actions of the restart")
+	flags.IntVar(&o.clusters, "clusters", 50, "clusters of one control plane")
+	flags.IntVar(&o.placed, "placed", 100_000, "actions that these clusters run altogether")
+	flags.IntVar(&o.rate, "rate", 1000, "assignments a second to these clusters")
+	flags.DurationVar(&o.streamFor, "streamfor", time.Minute, "how long these assignments last")
 	flags.IntVar(&o.soak, "soak", 200_000, "actions of the soak")
 	flags.DurationVar(&o.soakFor, "soakfor", 0, "end the soak after this time, whatever its number of actions; 0 means no limit")
 	flags.IntVar(&o.soakRound, "soakround", 1000, "children of each run of the soak")
@@ -133,7 +141,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
-		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "reused": o.reused, "apps": o.apps, "rayjobs": o.rayJobs, "requests": o.requests, "starts": o.starts, "rounds": o.rounds, "tasks": o.tasks, "soak": o.soak, "soakround": o.soakRound,
+		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "clusters": o.clusters, "placed": o.placed, "rate": o.rate, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "reused": o.reused, "apps": o.apps, "rayjobs": o.rayJobs, "requests": o.requests, "starts": o.starts, "rounds": o.rounds, "tasks": o.tasks, "soak": o.soak, "soakround": o.soakRound,
 	} {
 		if n <= 0 {
 			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)

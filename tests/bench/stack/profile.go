@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -68,4 +69,29 @@ func fetch(ctx context.Context, url string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %s", url, response.Status)
 	}
 	return io.ReadAll(response.Body)
+}
+
+// Heap is what the server's heap and stacks hold after a collection, in MiB. Unlike the memory of the process it does not depend on
+// when the collector ran.
+func (s *Stack) Heap(ctx context.Context) (float64, error) {
+	body, err := fetch(ctx, s.debug+"/debug/pprof/heap?gc=1&debug=1")
+	if err != nil {
+		return 0, err
+	}
+	total := 0.0
+	for line := range strings.Lines(string(body)) {
+		for _, name := range []string{"# HeapAlloc = ", "# Stack = "} {
+			var bytes float64
+			if rest, is := strings.CutPrefix(line, name); is {
+				if _, err := fmt.Sscanf(rest, "%g", &bytes); err != nil {
+					return 0, fmt.Errorf("read the heap: %w", err)
+				}
+				total += bytes / (1 << 20)
+			}
+		}
+	}
+	if total == 0 {
+		return 0, errors.New("read the heap: it has no totals")
+	}
+	return total, nil
 }

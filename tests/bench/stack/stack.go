@@ -26,6 +26,7 @@ type Stack struct {
 	programs Programs
 	debug    string   // where the server's profiles are
 	Env      []string // what cases add to the environment of the servers that they start
+	settings string   // what Serve has added to the configuration
 	Runs     int      // how many runs were named
 }
 
@@ -70,6 +71,14 @@ workers: {enabled: true}
 deployer: {keepLogs: 0}
 `
 
+// Serve replaces the server by one with more configuration, on the same data.
+func (s *Stack) Serve(ctx context.Context, settings string) error {
+	s.Client.Close()
+	StopProcess(s.Server)
+	s.settings = settings
+	return s.StartServer(ctx)
+}
+
 // StartServer starts the server on the data of the stack, on free ports, and waits until it is ready. It may be called
 // again after the server was stopped or killed.
 func (s *Stack) StartServer(ctx context.Context) error {
@@ -87,7 +96,7 @@ func (s *Stack) StartServer(ctx context.Context) error {
 	}
 	path := filepath.Join(s.Dir, "config.yaml")
 	text := fmt.Appendf(nil, serverConfig, port, debugPort, s.Postgres.DSN(), storage, s.Cluster.kubeconfig)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
+	if err := os.WriteFile(path, append(text, s.settings...), 0o600); err != nil {
 		return err
 	}
 	if s.Server, err = Spawn(s.Dir, "server", s.programs.Server, append([]string{ServingEnv + "=1"}, s.Env...), "serve", "--config", path); err != nil {
