@@ -70,12 +70,27 @@ func (i *injector) heal(ctx context.Context) error {
 	if err := i.stack.Empty(); err != nil {
 		return err
 	}
-	for i.stack.Ready(ctx) != nil {
+	return i.awaitReady(ctx)
+}
+
+// awaitReady waits until the server is ready, as long as it does something: on a busy machine that takes minutes.
+func (i *injector) awaitReady(ctx context.Context) error {
+	last, moved := i.stack.Server.Activity(), time.Now()
+	for {
+		err := i.stack.Ready(ctx)
+		if err == nil {
+			return nil
+		}
+		if now := i.stack.Server.Activity(); now != last {
+			last, moved = now, time.Now()
+		}
+		if time.Since(moved) > stuckAfter {
+			return fmt.Errorf("the server is not ready again, and did nothing for %s: %w", stuckAfter, err)
+		}
 		if !sleep(ctx, 50*time.Millisecond) {
-			return fmt.Errorf("the server is not ready again: %w", ctx.Err())
+			return fmt.Errorf("the server is not ready again: %w; %w", ctx.Err(), err)
 		}
 	}
-	return nil
 }
 
 func (i *injector) apply(ctx context.Context, f fault) error {

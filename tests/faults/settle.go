@@ -43,7 +43,7 @@ func (c *collector) settle(ctx context.Context) error {
 
 func (c *collector) pulse(ctx context.Context) (pulse, error) {
 	var now pulse
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, c.stack.DSN())
 	if err != nil {

@@ -37,8 +37,9 @@ type result struct {
 
 func (r result) failed() bool { return r.err != nil || len(r.violations) > 0 }
 
-// stormLimit bounds one storm with its settling.
-const stormLimit = 5 * time.Minute
+// stormLimit bounds one storm with its settling. On a quiet machine a storm takes less than two minutes; what makes no progress is given
+// up long before this.
+const stormLimit = 20 * time.Minute
 
 // storm runs the plan of one seed on a stack and checks what is left.
 func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) {

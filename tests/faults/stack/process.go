@@ -60,6 +60,21 @@ func (p *Process) Pid() int {
 	return 0
 }
 
+// Activity changes while the program does something: it is started again, or it logs.
+type Activity struct {
+	pid    int
+	logged int64
+}
+
+// Activity is that of the program until now.
+func (p *Process) Activity() Activity {
+	now := Activity{pid: p.Pid()}
+	if log, err := os.Stat(p.Log); err == nil {
+		now.logged = log.Size()
+	}
+	return now
+}
+
 // Done is closed when the latest run has ended.
 func (p *Process) Done() <-chan struct{} { return p.latest().Done() }
 
