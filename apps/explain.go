@@ -80,7 +80,7 @@ func summary(a *store.App, state rollout.State, shown *app.App) (text, advice st
 var advices = map[app.Status_Substate]string{
 	app.Status_IMAGE_PULL_ERROR:   "Check the name of the image, and that the cluster may pull it.",
 	app.Status_SECRET_MOUNT_ERROR: "Create the secret that the app names, in its project and domain or in a wider scope. The app then starts without another deployment.",
-	app.Status_CRASH_LOOP:         "Read the log of the last replica: the program ends soon after its start.",
+	app.Status_CRASH_LOOP:         "The app exits right after starting. Check the logs of its last replica.",
 	app.Status_OOM_KILLED:         "Raise the memory limit of the app, or make it use less.",
 	app.Status_WEBHOOK_ERROR:      "Ask who runs the cluster: it refuses the pod of the app.",
 }
@@ -101,18 +101,30 @@ func wanted(state rollout.State, spec *app.Spec, now time.Time) (count uint32, b
 	case state.Trial:
 		return count, fmt.Sprintf("revision %d is starting", state.Newest)
 	case state.Replicas == 0:
-		return count, fmt.Sprintf("there were no requests for %s", scale.Calm)
+		return count, "idle for " + inWords(scale.Calm)
 	case state.Replicas == scale.Min:
 		return count, fmt.Sprintf("this is the minimum that the app declares, %d", scale.Min)
 	}
 	because = "the recent load needs that many"
 	if left := state.CalmSince.Add(scale.Calm).Sub(now).Round(time.Second); left > 0 && state.Peak < state.Replicas || scale.Min == 0 {
-		because = fmt.Sprintf("it scales down after %s without more load, in %s at the earliest", scale.Calm, max(left, 0))
+		because = fmt.Sprintf("it scales down after %s without more load, in %s at the earliest", inWords(scale.Calm), inWords(max(left, 0)))
 	}
 	if scale.Max > 0 && state.Replicas == scale.Max && spec.GetAutoscaling().GetScalingMetric() != nil {
 		because += fmt.Sprintf("; this is the maximum that the app declares, %d", scale.Max)
 	}
 	return count, because
+}
+
+// inWords is a duration without the zeros at its end: 5m for 5m0s.
+func inWords(d time.Duration) string {
+	text := d.String()
+	if d >= time.Minute && d%time.Minute == 0 {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if d >= time.Hour && d%time.Hour == 0 {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // replicas are those that the cluster reports, then the last deleted ones.

@@ -116,7 +116,7 @@ func TestSystem(t *testing.T) {
 	require.Positive(t, figure(t, answer, "Database", "Size").GetValue())
 	require.Equal(t, float64(20), figure(t, answer, "Database", "Connections allowed").GetValue())
 	require.Positive(t, figure(t, answer, "Cluster", "Requests").GetValue())
-	require.Equal(t, "s", figure(t, answer, "Cluster", "Answer time").GetUnit())
+	require.Equal(t, "s", figure(t, answer, "Cluster", "Response time").GetUnit())
 	require.Zero(t, figure(t, answer, "Queues", "default: waiting").GetValue())
 
 	settings := map[string]*insightv1.Setting{}
@@ -157,7 +157,7 @@ func TestSystemAnswersWithoutCluster(t *testing.T) {
 	for _, one := range answer.GetFigures() {
 		require.NotEmpty(t, one.GetGroup())
 		require.NotEmpty(t, one.GetDescription(), one.GetName())
-		require.NotEqual(t, "Cluster/Answer time", one.GetGroup()+"/"+one.GetName())
+		require.NotEqual(t, "Cluster/Response time", one.GetGroup()+"/"+one.GetName())
 	}
 }
 

@@ -98,7 +98,7 @@ func TestWhyAnActionWaits(t *testing.T) {
 	require.Equal(t, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, w.GetCause())
 	require.Equal(t, []int64{1, 1, 1}, []int64{w.GetLimit(), w.GetUsed(), w.GetAhead()})
 	require.Equal(t, "actions", w.GetQueue())
-	require.Equal(t, "1 of the 1 actions that queue actions may have at once are live; one action is ahead of it in queue actions", w.GetMessage())
+	require.Equal(t, "queue actions is at its limit (1 of 1 in use); one action is ahead of it in queue actions", w.GetMessage())
 	events := c.details("q3", "a0").GetAttempts()[0].GetClusterEvents()
 	require.Len(t, events, 1)
 	require.Equal(t, "waits: "+w.GetMessage(), events[0].GetMessage())
@@ -109,7 +109,7 @@ func TestWhyAnActionWaits(t *testing.T) {
 	c.create(queuedRun("n2", "runs"))
 	w = c.explain("n2", "a0").GetWait()
 	require.Equal(t, insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS, w.GetCause())
-	require.Equal(t, "1 of the 1 runs that queue runs may have at once are live", w.GetMessage())
+	require.Equal(t, "queue runs is at its limit of concurrent runs (1 of 1 in use)", w.GetMessage())
 
 	c.create(limitedRun("r", 2))
 	c.eventuallyLive("q1/a0", "n1/a0", "r/a0")

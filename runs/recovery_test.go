@@ -270,8 +270,8 @@ func TestPreviewOfARecovery(t *testing.T) {
 	}
 	all := preview(nil)
 	require.Equal(t, map[string]string{
-		"a0": "did not succeed: FAILED", "good": "", "bad": "did not succeed: FAILED", "mid": "", "leaf": "",
-		"step": "", "oops": "did not succeed: FAILED", "inner": "", "approve": "",
+		"a0": "Failed", "good": "", "bad": "Failed", "mid": "", "leaf": "",
+		"step": "", "oops": "Failed", "inner": "", "approve": "",
 	}, table(all))
 	require.EqualValues(t, 6, all.GetReused())
 	require.EqualValues(t, 3, all.GetRerun())
@@ -281,9 +281,9 @@ func TestPreviewOfARecovery(t *testing.T) {
 	require.NoError(t, c.blobs.Delete(t.Context(), base+"good/1/outputs.pb"))
 	forced := preview(func(r *insightv1.PreviewRecoveryRequest) { r.ForceRerunActions = []string{"leaf", "bad", "unknown"} })
 	require.Equal(t, map[string]string{
-		"a0": "did not succeed: FAILED", "good": "outputs are gone", "bad": "must run again: requested",
+		"a0": "Failed", "good": "outputs are gone", "bad": "must run again: requested",
 		"mid": "an action below must run again", "leaf": "must run again: requested",
-		"step": "", "oops": "did not succeed: FAILED", "inner": "the action that made it must run again: requested", "approve": "",
+		"step": "", "oops": "Failed", "inner": "the action that made it must run again: requested", "approve": "",
 	}, table(forced))
 	require.EqualValues(t, 2, forced.GetReused())
 	require.EqualValues(t, 7, forced.GetRerun())

@@ -89,9 +89,9 @@ func (s *State) serving(in Input) Condition {
 	c := Condition{Status: statusActive, Substate: int32(app.Status_RUNNING)}
 	switch {
 	case s.Replicas == 0:
-		c.Substate, c.Message = int32(app.Status_SCALED_TO_ZERO), "the app sleeps until the next request"
+		c.Substate, c.Message = int32(app.Status_SCALED_TO_ZERO), "scaled to zero; starts on the next request"
 	case seen.Ready == 0 && s.FromZero:
-		c.Substate, c.Message = int32(app.Status_SCALING_FROM_ZERO), "the app wakes up for a request"
+		c.Substate, c.Message = int32(app.Status_SCALING_FROM_ZERO), "starting a replica for a request"
 	case seen.Ready == 0:
 		c.Status, c.Substate, c.Message = statusDeploying, int32(app.Status_INITIALIZING), "no replica is ready"
 		if seen.Problem != nil {

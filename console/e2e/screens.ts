@@ -207,7 +207,7 @@ export const screens: readonly Screen[] = [
     name: "trigger",
     open: async (page) => {
       await page.goto(`${place}/triggers/triggered.read/on_figures`);
-      await expect(page.getByRole("table", { name: "Slots" })).toBeVisible();
+      await expect(page.getByRole("table", { name: "Runs" })).toBeVisible();
     },
   },
   {

@@ -6,9 +6,9 @@ test("a trigger shows which version of an artifact it fired for, its run, and th
   await browser.goto(`${place}/triggers?q=on_figures`);
   await browser.getByRole("table", { name: "Triggers" }).getByRole("link", { name: "on_figures" }).click();
   await expect(browser.getByRole("heading", { level: 1 })).toHaveText("on_figures");
-  const slot = browser.getByRole("table", { name: "Slots" }).getByRole("row").nth(1);
+  const slot = browser.getByRole("table", { name: "Runs" }).getByRole("row").nth(1);
   await expect(slot).toContainText("Started");
-  await expect(browser.getByRole("list", { name: "Versions that did not fire" }).getByRole("listitem")).toContainText("region");
+  await expect(browser.getByRole("list", { name: "Skipped versions" }).getByRole("listitem")).toContainText("region");
   await expectAccessible(browser);
 
   const run = slot.getByRole("cell").nth(1).getByRole("link");
@@ -23,10 +23,10 @@ test("a trigger shows which version of an artifact it fired for, its run, and th
   await expect(browser.getByRole("group", { name: /^Lineage/ })).toContainText(name);
 });
 
-test("a trigger is turned off and on again", async ({ page: browser }) => {
+test("a trigger is disabled and enabled again", async ({ page: browser }) => {
   await browser.goto(page);
-  await browser.getByRole("button", { name: "Switch off" }).click();
-  await expect(browser.getByText("It does not fire")).toBeVisible();
-  await browser.getByRole("button", { name: "Switch on" }).click();
-  await expect(browser.getByText("It does not fire")).toHaveCount(0);
+  await browser.getByRole("button", { name: "Disable" }).click();
+  await expect(browser.getByText("No upcoming runs")).toBeVisible();
+  await browser.getByRole("button", { name: "Enable" }).click();
+  await expect(browser.getByText("No upcoming runs")).toHaveCount(0);
 });

@@ -39,7 +39,7 @@ func (s *System) figures(
 	list.add("Changes to be stored", float64(vitals.Unwritten), "", "Changes of actions that wait for the next transaction of this process.")
 	list.add("Oldest change", vitals.OldestWrite.Seconds(), "s", "How long the oldest of them has waited, or the transaction in progress.")
 	if vitals.Store.Bytes > 0 { // it was read
-		list.add("Held back", float64(vitals.Store.Held), "", "Actions that wait for a cache or recovery lookup before they can be admitted.")
+		list.add("Held back", float64(vitals.Store.Held), "", "Waiting for a cache or recovery lookup before admission.")
 		list.add("Overdue", float64(vitals.Store.Overdue), "", "Timeouts, starts and ends that are due and not processed yet.")
 		list.add("Webhooks to call", float64(vitals.Store.Webhooks), "", "Webhook calls of conditions that have not been answered yet.")
 		list.add("Runs being deleted", float64(vitals.Store.Deletions), "", "Runs that retention has hidden and whose data it is deleting.")
@@ -123,7 +123,7 @@ func (s *System) queueFigures(list *figureList, queues []*insightv1.Queue) {
 func (l *figureList) latency(components []*insightv1.Component, name string) {
 	for _, component := range components {
 		if component.GetName() == name && component.GetHealthy() {
-			l.add("Answer time", component.GetLatency().AsDuration().Seconds(), "s", "Response time of the last check.")
+			l.add("Response time", component.GetLatency().AsDuration().Seconds(), "s", "Response time of the last check.")
 		}
 	}
 }

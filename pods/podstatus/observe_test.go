@@ -91,7 +91,7 @@ func TestStatesOfPods(t *testing.T) {
 		words  string
 	}{
 		{"just created", 0, func(*corev1.Pod) {}, queued, "", ""},
-		{"no scheduler", time.Minute, func(*corev1.Pod) {}, waiting, "", "waits for a scheduler"},
+		{"no scheduler", time.Minute, func(*corev1.Pod) {}, waiting, "", "not scheduled yet"},
 		{"unschedulable", 0, func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no nodes"}}
 		}, waiting, "", "no nodes"},

@@ -241,7 +241,7 @@ func ofUnscheduled(state *plugin.State, pod *corev1.Pod, now time.Time) {
 		state.Phase, state.Recheck = common.ActionPhase_ACTION_PHASE_QUEUED, left
 		return
 	}
-	state.Reason, state.Message = "Pending", fmt.Sprintf("pod %s waits for a scheduler", pod.Name)
+	state.Reason, state.Message = "Pending", fmt.Sprintf("waiting for a node (pod %s not scheduled yet)", pod.Name)
 }
 
 // byBlame orders containers by how likely they made the pod fail: sidecars are stopped with the others and come last.

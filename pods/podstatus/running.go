@@ -121,7 +121,7 @@ func (s *Running) ofUnscheduled(pod *corev1.Pod, now time.Time) {
 	case pod.CreationTimestamp.Add(slowListener).After(now):
 		s.Recheck = pod.CreationTimestamp.Add(slowListener).Sub(now)
 	default:
-		s.Why = failure.New(failure.NoRoom, fmt.Sprintf("pod %s waits for a scheduler", pod.Name))
+		s.Why = failure.New(failure.NoRoom, fmt.Sprintf("waiting for a node (pod %s not scheduled yet)", pod.Name))
 	}
 }
 

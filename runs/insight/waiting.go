@@ -286,21 +286,21 @@ func count(n int, noun string) string {
 // limitWait explains a decision that a limit holds the action back. The queue is in the wait already.
 func limitWait(w *insightv1.Wait, d limits.Decision) {
 	w.Limit, w.Used = int64(d.Max), int64(d.Used)
-	taken := fmt.Sprintf("%d of the %d", d.Used, d.Max)
+	used := fmt.Sprintf("(%d of %d in use)", d.Used, d.Max)
 	switch d.Limit {
 	case limits.None:
 	case limits.Run:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY
-		w.Message = taken + " actions that the run may have at once are live"
+		w.Message = "the run is at its limit of concurrent actions " + used
 	case limits.QueueRuns:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS
-		w.Message = taken + " runs that queue " + w.GetQueue() + " may have at once are live"
+		w.Message = "queue " + w.GetQueue() + " is at its limit of concurrent runs " + used
 	case limits.QueueActions:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS
-		w.Message = taken + " actions that queue " + w.GetQueue() + " may have at once are live"
+		w.Message = "queue " + w.GetQueue() + " is at its limit " + used
 	case limits.Installation:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_INSTALLATION
-		w.Message = taken + " actions that the installation may have at once are live"
+		w.Message = "the installation is at its limit of concurrent actions " + used
 	}
 }
 

@@ -18,7 +18,7 @@ func TestEveryLimitIsExplained(t *testing.T) {
 		require.NotZero(t, w.GetCause(), limit)
 		require.False(t, causes[w.GetCause()], "%s explains two limits", w.GetCause())
 		causes[w.GetCause()] = true
-		require.Contains(t, w.GetMessage(), "5 of the 4")
+		require.Contains(t, w.GetMessage(), "5 of 4")
 		require.EqualValues(t, 4, w.GetLimit())
 		require.EqualValues(t, 5, w.GetUsed())
 	}

@@ -70,10 +70,10 @@ func TestWaits(t *testing.T) {
 			func(*lists.Standing) {}, line{ahead: 1, turns: 1, projects: 1}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0,
 			"one action is ahead of it in queue gpu; one action of one other project takes turns with those of project p",
 		},
-		"concurrency":          {func(s *lists.Standing) { s.RunLimit = 3 }, line{load: busy}, insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY, 3, "3 of the 3"},
-		"actions of its queue": {func(*lists.Standing) {}, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, 2, "2 of the 2"},
-		"runs of its queue":    {func(s *lists.Standing) { s.ParentName = nil }, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS, 1, "1 of the 1"},
-		"installation":         {func(s *lists.Standing) { s.Queue = "" }, line{live: 2, load: full}, insightv1.WaitCause_WAIT_CAUSE_INSTALLATION, 2, "2 of the 2"},
+		"concurrency":          {func(s *lists.Standing) { s.RunLimit = 3 }, line{load: busy}, insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY, 3, "3 of 3"},
+		"actions of its queue": {func(*lists.Standing) {}, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, 2, "2 of 2"},
+		"runs of its queue":    {func(s *lists.Standing) { s.ParentName = nil }, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS, 1, "1 of 1"},
+		"installation":         {func(s *lists.Standing) { s.Queue = "" }, line{live: 2, load: full}, insightv1.WaitCause_WAIT_CAUSE_INSTALLATION, 2, "2 of 2"},
 		"lookup":               {func(s *lists.Standing) { s.Hold = schema.HoldCache }, line{}, insightv1.WaitCause_WAIT_CAUSE_PENDING, 0, "looked up"},
 		"reservation": {
 			func(s *lists.Standing) { s.Hold, s.CacheReason = schema.HoldReservation, "r/other computes it" }, line{owner: &ident.Action{Name: "other"}},
@@ -105,7 +105,7 @@ func TestWaits(t *testing.T) {
 // TestAWaitForASlowClusterSaysSo: with fewer places than configured, the reason is not the limit but the cluster.
 func TestAWaitForASlowClusterSaysSo(t *testing.T) {
 	for ceiling, text := range map[int]string{
-		2: "2 of the 2 actions that the installation may have at once are live, fewer than the usual 5 because the cluster answers slowly",
+		2: "the installation is at its limit of concurrent actions (2 of 2 in use), fewer than the usual 5 because the cluster answers slowly",
 		5: "about to be admitted",
 	} {
 		waits := &insight.Waits{

@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
@@ -123,13 +124,19 @@ func (p *preview) reason(a *lists.PreviewedAction) string {
 	case trace && a.ParentName != nil && p.recovery.listed[*a.ParentName]:
 		return reasonTraced
 	case !good(a.Phase):
-		return "did not succeed: " + state.Name(a.Phase)
+		return phaseWords(a.Phase)
 	case p.recovery.again[a.Name]:
 		return reasonBelow
 	case trace && a.OutputURI == "":
 		return "it has no outputs"
 	}
 	return ""
+}
+
+// phaseWords is a phase as people read it, such as "Timed out".
+func phaseWords(phase state.Phase) string {
+	words := strings.ReplaceAll(strings.ToLower(state.Name(phase)), "_", " ")
+	return strings.ToUpper(words[:1]) + words[1:]
 }
 
 // lookForOutputs corrects the page for actions whose outputs are gone. A task without outputs may have written none.

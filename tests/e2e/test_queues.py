@@ -78,7 +78,7 @@ def test_the_queue_of_a_run(limited):
     handle = flyte.with_runcontext(queue="narrow").run(basic.slow_many, 3, 1.0)
     wait = eventually(lambda: waiting_child(limited, handle.name), what="a child that waits")
     assert wait["cause"] == "WAIT_CAUSE_QUEUE_ACTIONS" and wait["queue"] == "narrow" and wait["limit"] == "1", wait
-    assert "1 of the 1 actions that queue narrow may have at once are live" in wait["message"]
+    assert "queue narrow is at its limit (1 of 1 in use)" in wait["message"]
     succeeded(handle)
     assert most_at_once(limited, handle.name) == 1
 
@@ -103,7 +103,7 @@ def test_runs_of_a_queue_and_where_the_reason_is_shown(limited, tmp_path):
     wait = why(limited, second.name)
     assert wait["cause"] == "WAIT_CAUSE_QUEUE_RUNS", wait
     event = details(limited, second.name)["attempts"][0]["clusterEvents"][-1]
-    assert event["message"] == "waits: 1 of the 1 runs that queue nightly may have at once are live", event
+    assert event["message"] == "waits: queue nightly is at its limit of concurrent runs (1 of 1 in use)", event
     seen = queue(limited, "nightly")
     assert (seen["maxRuns"], seen["runs"], seen["depth"]) == ("1", "1", "1") and seen["oldestWaiting"], seen
     (tmp_path / "go").touch()

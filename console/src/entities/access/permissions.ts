@@ -38,7 +38,7 @@ export const permissionGroups: readonly PermissionGroup[] = [
       "task.deploy": "Deploy tasks",
       "trigger.view": "See triggers and their history",
       "trigger.deploy": "Deploy triggers",
-      "trigger.update": "Switch triggers on and off",
+      "trigger.update": "Enable and disable triggers",
       "trigger.delete": "Delete triggers",
       "trigger.backfill": "Start and cancel backfills",
       "image.view": "See whether an image exists",

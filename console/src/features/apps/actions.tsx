@@ -48,7 +48,7 @@ export function AppActions({ id, app, onChange }: { readonly id: AppId; readonly
         open={asked === "stop"}
         onClose={close}
         title={`Stop app ${id.name}`}
-        description="Its replicas stop after the requests in flight. New requests fail until somebody starts it again."
+        description="Stops after in-flight requests finish. Requests fail until you start it again."
       >
         {set.error && <ProblemNotice error={set.error} />}
         <DialogActions>
@@ -95,7 +95,7 @@ function DeleteDialog({ id, open, onClose }: { readonly id: AppId; readonly open
         onClose();
       }}
       title={`Delete app ${name}`}
-      description="Its replicas stop, and its revisions, logs and addresses are deleted. This cannot be undone."
+      description="Deletes the app with its revisions, logs and URLs. This cannot be undone."
     >
       {remove.error && <ProblemNotice error={remove.error} />}
       <DialogActions>

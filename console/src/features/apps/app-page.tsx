@@ -45,7 +45,7 @@ export function AppPage() {
   if (deleted) {
     return (
       <Empty title={`App ${name} was deleted`}>
-        <p>Its logs and revisions went with it.</p>
+        <p>Its logs and revisions were deleted too.</p>
       </Empty>
     );
   }

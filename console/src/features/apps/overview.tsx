@@ -23,8 +23,8 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
     <>
       <Facts
         facts={[
-          ["Serving", serving > 0n ? `revision ${serving}` : "no revision yet"],
-          ["Newest revision", String(app?.metadata?.revision ?? 0n)],
+          ["Serving", serving > 0n ? `revision ${serving}` : "no revision"],
+          ["Latest revision", String(app?.metadata?.revision ?? 0n)],
           ["Last message", message !== "" && !saysTheSame(message, explained.summary) && <Message key="message" text={message} />],
           ["Replicas", [`${wanted} of ${rangeOf(app?.spec?.autoscaling)}`, wantedBecause].filter(Boolean).join(": ")],
           ["Scales at", scalingWords(app?.spec?.autoscaling)],
@@ -51,7 +51,7 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
 
 /** The state of a replica in one word. The end of a replica matters more than whether it is ready. */
 function stateOf({ ready, draining, gone, phase }: AppReplica): string {
-  if (gone) return "Gone";
+  if (gone) return "Terminated";
   if (draining) return "Draining";
   return ready ? "Ready" : phase || "Starting";
 }
@@ -64,7 +64,7 @@ interface ReplicasProps {
 }
 
 function Replicas({ replicas, said, onLog }: ReplicasProps) {
-  if (replicas.length === 0) return <p className={page["muted"]}>No replica runs.</p>;
+  if (replicas.length === 0) return <p className={page["muted"]}>No running replicas</p>;
   return (
     <Table
       label="Replicas"

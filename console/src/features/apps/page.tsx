@@ -73,7 +73,7 @@ export function AppsPage() {
           <Empty title="No apps match" />
         ) : (
           <Empty title="No apps yet" command={firstApp}>
-            Two lines of Python deploy one:
+            Deploy one with two lines of Python:
           </Empty>
         )
       }

@@ -294,11 +294,11 @@ it("lists revisions with what they changed, and rolls back", async () => {
   open(<AppPage />);
   const [newest, serving] = (await screen.findAllByTestId("app-revision")).map((item) => within(item));
   for (const text of ["Failed", "the port is closed", "Changed: scaling"]) expect(newest?.getByText(text)).toBeTruthy();
-  for (const text of ["Serving", "a new model", "restores revision 1", "The same spec as the revision before"]) expect(serving?.getByText(text)).toBeTruthy();
+  for (const text of ["Serving", "a new model", "restores revision 1", "No changes"]) expect(serving?.getByText(text)).toBeTruthy();
   expect(newest?.queryByRole("button")).toBeNull();
 
   fireEvent.click(screen.getByRole("button", { name: "Roll back to revision 2" }));
-  expect(dialog().getByText(/Revision 2 serves until that is ready/)).toBeTruthy();
+  expect(dialog().getByText(/Revision 2 keeps serving until it is ready/)).toBeTruthy();
   expect((await dialog().findByTestId("diff")).textContent).not.toContain("s3cr3t");
   fireEvent.change(dialog().getByLabelText("Reason"), { target: { value: "it worked" } });
   fireEvent.click(dialog().getByRole("button", { name: "Roll back" }));

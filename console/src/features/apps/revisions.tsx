@@ -112,7 +112,7 @@ function Revision({ revision, before, denied, onRollBack }: RevisionProps) {
       )}
       {changes && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>{changes.length === 0 ? "The same spec as the revision before" : `Changed: ${changes.join(", ")}`}</summary>
+          <summary>{changes.length === 0 ? "No changes" : `Changed: ${changes.join(", ")}`}</summary>
           {open && <Diff label={`Changes of revision ${number}`} {...textsOf(before.spec, revision.spec)} />}
         </details>
       )}
@@ -153,11 +153,11 @@ function RollBack({
       wide
       onClose={onClose}
       title={`Roll back to revision ${number}`}
-      description={`Its spec is deployed again, as a new revision. ${serving === undefined ? "Nothing" : `Revision ${serving}`} serves until that is ready.`}
+      description={`Redeploys this spec as a new revision. ${serving === undefined ? "No revision serves" : `Revision ${serving} keeps serving`} until it is ready.`}
     >
       <Diff
         label={`Changes from revision ${String(from.revision)} to revision ${number}`}
-        equal={`Its spec is that of revision ${String(from.revision)}.`}
+        equal={`No changes from revision ${String(from.revision)}.`}
         {...textsOf(from.spec, to.spec)}
       />
       <form

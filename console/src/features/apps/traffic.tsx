@@ -84,7 +84,7 @@ function Drawn({ loads, errors }: { readonly loads: readonly Load[]; readonly er
         />
       </Charts>
       <p className={css["about"]}>
-        {shown ? `${moment(new Date(shown.from), zone)}: ${wordsOf(shown)}` : `From ${moment(new Date(loads[0]?.from ?? 0), zone)} to now. Hover for values.`}
+        {shown ? `${moment(new Date(shown.from), zone)}: ${wordsOf(shown)}` : `From ${moment(new Date(loads[0]?.from ?? 0), zone)} to now`}
       </p>
       <details>
         <summary>Show as table</summary>

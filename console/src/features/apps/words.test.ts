@@ -16,7 +16,7 @@ import { isPassing, isWanted, rangeOf, scalingWords, shownAs, shownOf, statusNam
 
 it.each([
   [Deployment.ACTIVE, Substate.RUNNING, "active", ""],
-  [Deployment.ACTIVE, Substate.SCALED_TO_ZERO, "asleep", "the next request starts a replica"],
+  [Deployment.ACTIVE, Substate.SCALED_TO_ZERO, "asleep", "starts on the next request"],
   [Deployment.ACTIVE, Substate.SCALING_FROM_ZERO, "active", "starting a replica for a request"],
   [Deployment.DEPLOYING, Substate.PULLING_IMAGE, "deploying", "pulling the image"],
   [Deployment.UNASSIGNED, Substate.SUBSTATE_UNSPECIFIED, "pending", ""],

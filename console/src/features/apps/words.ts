@@ -59,7 +59,7 @@ const substates: Record<Substate, string> = {
   [Substate.CRASH_LOOP]: "crashes repeatedly",
   [Substate.OOM_KILLED]: "out of memory",
   [Substate.RUNNING]: "",
-  [Substate.SCALED_TO_ZERO]: "the next request starts a replica",
+  [Substate.SCALED_TO_ZERO]: "starts on the next request",
   [Substate.SCALING_FROM_ZERO]: "starting a replica for a request",
   [Substate.SCALING_UP]: "adding replicas",
   [Substate.SCALING_DOWN]: "removing replicas",

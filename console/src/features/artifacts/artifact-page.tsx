@@ -91,7 +91,7 @@ function Details({ artifact, newest }: { readonly artifact: Artifact; readonly n
           ["Created", <When key="created" at={dateOf(createdAt)} />],
           ["Created by", whoIs(createdBy)],
           [
-            "Made by",
+            "Created by",
             action?.run && (
               <Link
                 to="/domain/$domain/project/$project/runs/$run"
@@ -103,7 +103,7 @@ function Details({ artifact, newest }: { readonly artifact: Artifact; readonly n
             ),
           ],
           ["From outside", source?.case === "externalRef" ? source.value : ""],
-          ["Data", uri && <code className={css["version"]}>{uri}</code>],
+          ["Location", uri && <code className={css["version"]}>{uri}</code>],
           ...metadata,
         ]}
       />
@@ -144,7 +144,7 @@ function Versions({ place, name, chosen }: { readonly place: Place; readonly nam
         { label: "Partitions", cell: ({ spec }) => partitionWords(spec) },
         { label: "Created", cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
         {
-          label: "Made by",
+          label: "Created by",
           cell: ({ spec, createdBy }) => {
             const source = spec?.source?.source;
             const run = source?.case === "taskAction" ? source.value.action?.run : undefined;

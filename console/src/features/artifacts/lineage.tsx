@@ -14,7 +14,7 @@ export function Lineage({ place: { project, domain }, name, version }: { readonl
   if (answer.error) return <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data) return <Loading what="lineage" />;
   const { boxes, lines, width, height } = layout(answer.data);
-  if (boxes.length < 2) return <p className={page["muted"]}>No run is known to have made this version, and no run or app to use it.</p>;
+  if (boxes.length < 2) return <p className={page["muted"]}>No lineage recorded for this version.</p>;
   const open = (href: string) => void navigate({ href });
   return (
     <>
@@ -49,9 +49,9 @@ export function Lineage({ place: { project, domain }, name, version }: { readonl
           ))}
         </svg>
       </div>
-      {answer.data.truncated && <p className={page["muted"]}>There is more than is shown. Open a node to go on from there.</p>}
+      {answer.data.truncated && <p className={page["muted"]}>Not everything is shown. Open a node to see more.</p>}
       <details>
-        <summary>As a list</summary>
+        <summary>Show as list</summary>
         <ul>
           {answer.data.edges.map(({ from, to, kind, actions }, at) => {
             const [a, b] = [boxes[from], boxes[to]];

@@ -197,8 +197,8 @@ it("draws the lineage both ways, and lists it for those who cannot see the drawi
   ]);
   fireEvent.click(nodes[1] as HTMLElement);
   expect(navigate).toHaveBeenCalledWith({ href: "/v2/domain/d/project/p/runs/train-1" });
-  expect(screen.getByText(/There is more than is shown/)).toBeTruthy();
-  fireEvent.click(screen.getByText("As a list"));
+  expect(screen.getByText(/Not everything is shown/)).toBeTruthy();
+  fireEvent.click(screen.getByText("Show as list"));
   expect(screen.getAllByRole("listitem").map((each) => each.textContent.includes("train-1"))).toContain(true);
   expect(nodes[2]?.textContent).toContain("run, by evaluate");
   expect(screen.getAllByRole("listitem").map((each) => each.textContent)).toContain("model 7 was used by chat app");
@@ -208,5 +208,5 @@ it("draws the lineage both ways, and lists it for those who cannot see the drawi
 it("says that a version has no lineage", async () => {
   server.getLineage.mockImplementation(() => lineage({ nodes: [node("model")], edges: [] }));
   open(<ArtifactPage />);
-  expect(await screen.findByText("No run is known to have made this version, and no run or app to use it.")).toBeTruthy();
+  expect(await screen.findByText("No lineage recorded for this version.")).toBeTruthy();
 });

@@ -86,7 +86,7 @@ function Plan({ run, titleOf, forced = [], onClose }: Omit<RecoverDialogProps, "
             <tr>
               <th scope="col">Action</th>
               <th scope="col">Phase</th>
-              <th scope="col">In the new run</th>
+              <th scope="col">Result</th>
               <th scope="col">Rerun</th>
             </tr>
           </thead>

@@ -37,8 +37,8 @@ export function NotificationsPage() {
         </nav>
       }
       empty={
-        <Empty title={state === "dead" ? "Every notification was delivered" : "No notifications"}>
-          <p>Notifications that could not be delivered are listed here, and can be sent again.</p>
+        <Empty title={state === "dead" ? "All notifications delivered" : "No notifications"}>
+          <p>Failed deliveries appear here, and you can resend them.</p>
         </Empty>
       }
       answer={found.answer}

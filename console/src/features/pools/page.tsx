@@ -51,7 +51,7 @@ export function PoolsPage() {
       empty={
         <Empty title={environment === undefined ? "No worker pools" : "No worker pools of this environment"}>
           <p>
-            Tasks of environments with <code>reusable=flyte.ReusePolicy(…)</code> share workers. A pool is listed until ten minutes after its last work.
+            Tasks of environments with <code>reusable=flyte.ReusePolicy(…)</code> share workers. Pools stay listed for 10 minutes after their last action.
           </p>
         </Empty>
       }

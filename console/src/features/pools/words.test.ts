@@ -5,11 +5,11 @@ import { PoolsSearch } from "./search";
 import { policyWords, warmWords, workerOf, workersWords } from "./words";
 
 it("tells what a pool has and may have", () => {
-  expect(workersWords({ workers: create(WorkerCountsSchema, { live: 1, starting: 2 }) })).toBe("1 live, 2 starting");
+  expect(workersWords({ workers: create(WorkerCountsSchema, { live: 1, starting: 2 }) })).toBe("1 ready, 2 starting");
   expect(workersWords({})).toBe("None");
   expect(policyWords({ minReplicas: 1, maxReplicas: 2, concurrency: 1 })).toBe("1 to 2 workers with 1 slot each");
   expect(policyWords({ minReplicas: 3, maxReplicas: 3, concurrency: 4 })).toBe("3 workers with 4 slots each");
-  expect(warmWords({ attempts: 3n, warmHits: 2n })).toBe("2 of 3 (66%)");
+  expect(warmWords({ attempts: 3n, warmHits: 2n })).toBe("2 of 3 (67%)");
   expect(warmWords({ attempts: 0n, warmHits: 0n })).toBeUndefined();
 });
 

@@ -8,15 +8,15 @@ export const every = 5000;
 export const stateWords: Record<WorkerState, string> = {
   [WorkerState.UNSPECIFIED]: "Unknown",
   [WorkerState.STARTING]: "Starting",
-  [WorkerState.LIVE]: "Live",
+  [WorkerState.LIVE]: "Ready",
   [WorkerState.DRAINING]: "Draining",
-  [WorkerState.GONE]: "Gone",
+  [WorkerState.GONE]: "Terminated",
 };
 
-/** The workers of a pool by state, such as "1 live, 2 starting". */
+/** The workers of a pool by state, such as "1 ready, 2 starting". */
 export function workersWords({ workers }: Pick<Pool, "workers">): string {
   const states = [
-    [workers?.live ?? 0, "live"],
+    [workers?.live ?? 0, "ready"],
     [workers?.starting ?? 0, "starting"],
     [workers?.draining ?? 0, "draining"],
   ] as const;
@@ -31,7 +31,7 @@ export function policyWords({ minReplicas: least, maxReplicas: most, concurrency
 
 /** The share of attempts that began in a worker which was up already; undefined without attempts. */
 export function warmWords({ attempts, warmHits }: Pick<Pool, "attempts" | "warmHits">): string | undefined {
-  return attempts === 0n ? undefined : `${count(warmHits)} of ${count(attempts)} (${Math.floor((Number(warmHits) / Number(attempts)) * 100)}%)`;
+  return attempts === 0n ? undefined : `${count(warmHits)} of ${count(attempts)} (${Math.round((Number(warmHits) / Number(attempts)) * 100)}%)`;
 }
 
 /** The id of the worker that has or had an attempt, as its events tell. */

@@ -64,7 +64,7 @@ const columns: readonly Column<Worker>[] = [
     ),
   },
   {
-    label: "Runs now",
+    label: "Current action",
     cell: ({ state, attempts, slots }) => (
       <>
         {attempts.length === 0 && "–"}
@@ -81,7 +81,7 @@ const columns: readonly Column<Worker>[] = [
   },
   { label: "Attempts", cell: ({ given }) => count(given) },
   { label: "Started", cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
-  { label: "Up for", cell: ({ connectedAt, goneAt }) => (connectedAt ? <Span from={dateOf(connectedAt)} to={dateOf(goneAt)} /> : "–") },
+  { label: "Uptime", cell: ({ connectedAt, goneAt }) => (connectedAt ? <Span from={dateOf(connectedAt)} to={dateOf(goneAt)} /> : "–") },
 ];
 
 function Attempt({ attempt: { actionId, attempt } }: { readonly attempt: WorkerAttempt }) {

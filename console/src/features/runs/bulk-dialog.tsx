@@ -133,7 +133,7 @@ function Ask({
       </p>
       {runs.length >= maxRuns && (
         <Notice tone="warning" title={`Only the first ${count(maxRuns)} runs are included`}>
-          <p>More runs match. Repeat this afterwards for the remaining runs.</p>
+          <p>More runs match. Run this again for the rest.</p>
         </Notice>
       )}
       {kind.reason && possible > 0 && (

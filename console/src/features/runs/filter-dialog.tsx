@@ -33,7 +33,7 @@ const orders: readonly (readonly [Sort, string])[] = [
 /** A form with all filters. */
 export function FilterDialog({ open, onClose, ...rest }: FilterDialogProps) {
   return (
-    <Dialog open={open} onClose={onClose} title="Filter runs" description="Filters are combined with AND.">
+    <Dialog open={open} onClose={onClose} title="Filter runs" description="Shows runs that match all filters.">
       <Form {...rest} onClose={onClose} />
     </Dialog>
   );
@@ -90,7 +90,7 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
           </label>
         ))}
       </fieldset>
-      <Field label="Owner" hint="User ID of the starter.">
+      <Field label="Owner" hint="User ID of the person who started the run.">
         {(control) => <Input {...control} autoComplete="off" value={draft.owner ?? ""} onChange={(event) => change({ owner: event.target.value })} />}
       </Field>
       <Field label="Labels" hint="key=value, or key for any value. One per line.">

@@ -29,7 +29,7 @@ export function SecretDialog({ asked, ...props }: Props & { readonly asked: Aske
       open={asked !== undefined}
       onClose={props.onClose}
       title={asked ? titles[asked.what] : ""}
-      {...(asked?.what === "update" && { description: "Attempts that begin later get the new value." })}
+      {...(asked?.what === "update" && { description: "Takes effect for new attempts." })}
     >
       {asked?.what === "create" && <CreateForm {...props} />}
       {asked?.what === "update" && <UpdateForm secret={asked.secret} {...props} />}
@@ -43,7 +43,7 @@ function ValueFields({ type, onValue, error }: { readonly type: SecretType; read
   const [login, setLogin] = useState({ registry: "", user: "", password: "" });
   if (type !== SecretType.IMAGE_PULL_SECRET) {
     return (
-      <Field label="Value" hint="It cannot be shown again." error={error}>
+      <Field label="Value" hint="You won’t be able to view it later." error={error}>
         {(control) => <TextArea {...control} rows={4} autoComplete="off" onChange={(event) => onValue(event.target.value)} />}
       </Field>
     );
@@ -61,7 +61,7 @@ function ValueFields({ type, onValue, error }: { readonly type: SecretType; read
       <Field label="User">
         {(control) => <Input {...control} autoComplete="off" onChange={(event) => change({ user: event.target.value })} />}
       </Field>
-      <Field label="Password" hint="It cannot be shown again.">
+      <Field label="Password" hint="You won’t be able to view it later.">
         {(control) => <Input {...control} type="password" autoComplete="new-password" onChange={(event) => change({ password: event.target.value })} />}
       </Field>
     </>
@@ -93,7 +93,7 @@ function CreateForm(props: Props) {
       <Field label="Name" hint={wrong === "" ? `Tasks get it as ${variableOf(name)} by default.` : "Letters, digits, dashes and underscores"} error={tried ? wrong : ""}>
         {(control) => <Input {...control} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
-      <Field label="Scope" hint="A task gets the secret of the narrowest scope.">
+      <Field label="Scope" hint="If a name exists in several scopes, the most specific one wins.">
         {(control) => (
           <Select {...control} value={scope} onChange={(event) => setScope(scopes.find((known) => known === event.target.value) ?? "project")}>
             {scopes.map((one) => (

@@ -33,14 +33,14 @@ export function groupsOf(figures: readonly Figure[]): readonly (readonly [group:
 }
 
 const repairs: Readonly<Record<string, string>> = {
-  task_action_missing: "Live action without a TaskAction: recreated the TaskAction",
-  task_action_deleted: "TaskAction of a live action deleted externally: recreated it",
-  task_action_finished: "TaskAction of a terminal action left over: deleted it",
-  task_action_unknown: "TaskAction without an action: deleted it",
-  task_action_unmarked: "TaskAction without an ownership label: labeled it",
-  task_action_over: "TaskAction of an action that is no longer live: terminated it",
-  pod_orphaned: "Pod without a TaskAction: deleted it",
-  pod_deleted: "Pod of a live attempt deleted externally: reported the attempt as lost",
+  task_action_missing: "Recreated the missing TaskAction of a live action",
+  task_action_deleted: "Recreated the TaskAction of a live action after something deleted it",
+  task_action_finished: "Deleted leftover TaskAction of a finished action",
+  task_action_unknown: "Deleted a TaskAction without an action",
+  task_action_unmarked: "Labeled a TaskAction that had no ownership label",
+  task_action_over: "Terminated the TaskAction of an action that is no longer live",
+  pod_orphaned: "Deleted a pod without a TaskAction",
+  pod_deleted: "Reported an attempt as lost after something deleted its pod",
 };
 
 /** A kind of repair as text; unknown kinds are shown by name. */

@@ -153,7 +153,7 @@ function Axis({ buckets, shown }: { readonly buckets: readonly Bucket[]; readonl
     <p className={css["about"]}>
       {shown
         ? `${moment(new Date(shown.from), zone)} to ${moment(new Date(shown.to), zone)}: ${wordsOf(shown)}`
-        : `From ${moment(from, zone)} to now. Hover for values.`}
+        : `From ${moment(from, zone)} to now`}
     </p>
   );
 }

@@ -11,7 +11,7 @@ import { useNotify } from "@/design/toast";
 import { useDenied } from "@/entities/access/use-denied";
 import type { TriggerId } from "./id";
 
-/** Switches a trigger on and off, fires it, and deletes it. */
+/** Enables and disables a trigger, runs it now, and deletes it. */
 export function TriggerActions({ id, active, onChange }: { readonly id: TriggerId; readonly active: boolean; readonly onChange: () => void }) {
   const navigate = useNavigate();
   const notify = useNotify();
@@ -38,7 +38,7 @@ export function TriggerActions({ id, active, onChange }: { readonly id: TriggerI
     <>
       {error && <ProblemNotice error={error} />}
       <Button denied={noUpdate} disabled={update.isPending} onClick={() => update.mutate({ names: [id], active: !active })}>
-        {active ? "Switch off" : "Switch on"}
+        {active ? "Disable" : "Enable"}
       </Button>
       <Button
         kind="primary"
@@ -52,7 +52,7 @@ export function TriggerActions({ id, active, onChange }: { readonly id: TriggerI
           })
         }
       >
-        Fire now
+        Run now
       </Button>
       <Button kind="danger" denied={noDelete} onClick={() => setDeleting(true)}>
         Delete
@@ -61,7 +61,7 @@ export function TriggerActions({ id, active, onChange }: { readonly id: TriggerI
         open={deleting}
         onClose={() => setDeleting(false)}
         title={`Delete trigger ${id.name}`}
-        description="Its history stays. If the code of the task still has it, the next deployment brings it back."
+        description="History is kept. The next deploy recreates the trigger if it is still in the code."
       >
         {remove.error && <ProblemNotice error={remove.error} />}
         <DialogActions>

@@ -61,9 +61,9 @@ export function TriggersPage() {
             value={active === undefined ? "" : String(active)}
             onChange={(event) => set("active", event.target.value === "" ? undefined : event.target.value === "true")}
           >
-            <option value="">On and off</option>
-            <option value="true">On</option>
-            <option value="false">Off</option>
+            <option value="">All states</option>
+            <option value="true">Enabled</option>
+            <option value="false">Disabled</option>
           </Select>
           <Select className={css["select"]} aria-label="Kind" value={kind ?? ""} onChange={(event) => set("kind", event.target.value)}>
             <option value="">All kinds</option>
@@ -116,8 +116,8 @@ const columns = (place: Place): readonly Column<Trigger>[] => [
       </Link>
     ),
   },
-  { label: "Fires", cell: ({ automationSpec }) => automationWords(automationSpec) },
-  { label: "State", cell: ({ active }) => <Tag>{active ? "On" : "Off"}</Tag> },
-  { label: "Last fired", cell: ({ status }) => (status?.triggeredAt ? <When at={dateOf(status.triggeredAt)} relative /> : "–") },
+  { label: "Schedule", cell: ({ automationSpec }) => automationWords(automationSpec) },
+  { label: "State", cell: ({ active }) => <Tag>{active ? "Enabled" : "Disabled"}</Tag> },
+  { label: "Last run", cell: ({ status }) => (status?.triggeredAt ? <When at={dateOf(status.triggeredAt)} relative /> : "–") },
   { label: "Deployed", cell: ({ status }) => <When at={dateOf(status?.deployedAt)} relative /> },
 ];

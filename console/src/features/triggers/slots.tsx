@@ -14,7 +14,7 @@ import { VersionLink } from "./version-link";
 import { stateWords } from "./words";
 
 /** The slots of a trigger with their runs, newest first. */
-export function Slots({ id }: { readonly id: TriggerId }) {
+export function Slots({ id, next }: { readonly id: TriggerId; readonly next: Timestamp | undefined }) {
   const answer = useInfiniteQuery({
     queryKey: ["trigger-slots", id],
     initialPageParam: undefined as Timestamp | undefined,
@@ -26,10 +26,18 @@ export function Slots({ id }: { readonly id: TriggerId }) {
   });
   return (
     <List
-      what="slots"
-      label="Slots"
-      more="Older slots"
-      empty={<Empty title="It has not fired yet" />}
+      what="runs"
+      label="Runs"
+      more="Older runs"
+      empty={
+        <Empty title="No runs yet">
+          {next && (
+            <p>
+              Next run: <When at={dateOf(next)} />
+            </p>
+          )}
+        </Empty>
+      }
       answer={answer}
       rows={answer.data?.pages.flatMap((page) => page.slots) ?? []}
       columns={columns}
@@ -40,7 +48,7 @@ export function Slots({ id }: { readonly id: TriggerId }) {
 
 const columns: readonly Column<Slot>[] = [
   {
-    label: "Slot",
+    label: "Scheduled for",
     cell: ({ time, artifact }) => (
       <>
         <When at={dateOf(time)} />

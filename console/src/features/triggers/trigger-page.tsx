@@ -17,10 +17,10 @@ import { Revisions } from "./revisions";
 import type { TriggerSearch, TriggerTab } from "./search";
 import { Slots } from "./slots";
 import { VersionLink } from "./version-link";
-import { automationWords } from "./words";
+import { automationWords, catchUpWords } from "./words";
 import css from "@/design/page.module.css";
 
-/** A trigger: when it fires, what its slots became, its revisions and backfills. */
+/** A trigger: its schedule, the runs it started, its revisions and backfills. */
 export function TriggerPage() {
   const { project = "", domain = "", task = "", name = "" } = useParams({ strict: false });
   const search: TriggerSearch = useSearch({ strict: false });
@@ -42,13 +42,13 @@ export function TriggerPage() {
       <div className={css["head"]}>
         <h1>{name}</h1>
         <CopyButton text={name} label="Copy trigger name" />
-        {trigger && <Tag>{trigger.spec?.active ? "On" : "Off"}</Tag>}
+        {trigger && <Tag>{trigger.spec?.active ? "Enabled" : "Disabled"}</Tag>}
         <div className={css["actions"]}>{trigger && <TriggerActions id={id} active={trigger.spec?.active ?? false} onChange={refresh} />}</div>
       </div>
       {trigger?.description && <p>{trigger.description}</p>}
       {explained.error && <ProblemNotice error={explained.error} retry={refresh} />}
       {explained.isLoading && <Loading what="trigger" />}
-      {why?.reason && <Notice title={waits ? "It does not fire" : "No slot is coming"}>{why.reason}</Notice>}
+      {why?.reason && <Notice title="No upcoming runs">{why.reason}</Notice>}
       {why?.notes.map((note) => (
         <Notice key={note} title="About its runs">
           {note}
@@ -57,11 +57,11 @@ export function TriggerPage() {
       {why && (
         <Facts
           facts={[
-            ["Fires", why.schedule || automationWords(trigger?.automationSpec)],
+            ["Schedule", why.schedule || automationWords(trigger?.automationSpec)],
             [
-              "Next",
+              "Next runs",
               why.next.length > 0 && (
-                <ul aria-label="Next slots">
+                <ul aria-label="Next runs">
                   {why.next.map((at) => (
                     <li key={String(at.seconds)}>
                       <When at={dateOf(at)} />
@@ -71,9 +71,9 @@ export function TriggerPage() {
               ),
             ],
             [
-              "Did not fire for",
+              "Skipped for",
               why.ignored.length > 0 && (
-                <ul aria-label="Versions that did not fire">
+                <ul aria-label="Skipped versions">
                   {why.ignored.map(({ artifact, reason }) => (
                     <li key={artifact?.version}>
                       <p>
@@ -92,7 +92,7 @@ export function TriggerPage() {
             ],
             ["Version", trigger?.spec?.taskVersion],
             ["Revision", String(why.revision)],
-            ["Missed slots", !waits && (why.catchUp === "all" ? `all, at most ${why.catchUpLimit}` : why.catchUp)],
+            ["Catch up", !waits && catchUpWords(why.catchUp, why.catchUpLimit)],
             ["Concurrency", why.concurrency],
             ["Jitter", jitter > 0 && `up to ${duration(jitter)}`],
             ["Deployed", trigger && <When key="deployed" at={dateOf(trigger.status?.deployedAt)} />],
@@ -111,13 +111,13 @@ export function TriggerPage() {
           })
         }
         tabs={[
-          ["slots", "Slots"],
+          ["slots", "Runs"],
           ["revisions", "Revisions"],
           ["backfills", "Backfills"],
         ]}
       >
         <div className={css["tab"]}>
-          {tab === "slots" && <Slots id={id} />}
+          {tab === "slots" && <Slots id={id} next={why?.next[0]} />}
           {tab === "revisions" && <Revisions id={id} />}
           {tab === "backfills" && <Backfills id={id} />}
         </div>

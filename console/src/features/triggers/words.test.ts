@@ -20,7 +20,7 @@ test("automations in words", () => {
   expect(automationWords(cron(""))).toBe("0 9 * * 1 (UTC)");
   expect(automationWords(rate(1, FixedRateUnit.DAY))).toBe("every day");
   expect(automationWords(rate(90, FixedRateUnit.MINUTE))).toBe("every 90 minutes");
-  expect(automationWords(spec({ type: TriggerAutomationSpecType.TYPE_NONE }))).toBe("by hand");
+  expect(automationWords(spec({ type: TriggerAutomationSpecType.TYPE_NONE }))).toBe("manual");
   const artifact = { artifactName: "m", version: "1", partitions: { region: "us", kind: "a" } };
   expect(automationWords(spec({ automation: { case: "artifact", value: { artifactName: "m" } } }))).toBe("on artifact: m");
   expect(automationWords(spec({ automation: { case: "artifact", value: artifact } }))).toBe("on artifact: m@1 (kind=a, region=us)");

@@ -12,7 +12,7 @@ const units: Partial<Record<FixedRateUnit, string>> = {
   [FixedRateUnit.DAY]: "day",
 };
 
-/** When a trigger fires, in words. */
+/** What starts the runs of a trigger, in words. */
 export function automationWords(spec: TriggerAutomationSpec | undefined): string {
   switch (spec?.automation.case) {
     case "schedule": {
@@ -37,12 +37,12 @@ export function automationWords(spec: TriggerAutomationSpec | undefined): string
       return `on artifact: ${artifactName}${version && `@${version}`}${pairs.length > 0 ? ` (${pairs.sort().join(", ")})` : ""}`;
     }
     default:
-      return spec?.type === TriggerAutomationSpecType.TYPE_NONE ? "by hand" : "unknown";
+      return spec?.type === TriggerAutomationSpecType.TYPE_NONE ? "manual" : "unknown";
   }
 }
 
 /** The kinds of triggers, for a filter. */
-export const kindWords: Record<TriggerKind, string> = { schedule: "Scheduled", artifact: "On artifact", none: "By hand" };
+export const kindWords: Record<TriggerKind, string> = { schedule: "Scheduled", artifact: "On artifact", none: "Manual" };
 
 const states: Record<SlotState, string> = {
   [SlotState.UNSPECIFIED]: "Unknown",
@@ -58,13 +58,27 @@ export const stateWords = (state: SlotState): string => states[state];
 const actions: Record<TriggerRevisionAction, string> = {
   [TriggerRevisionAction.UNSPECIFIED]: "Changed",
   [TriggerRevisionAction.DEPLOY]: "Deployed",
-  [TriggerRevisionAction.ACTIVATE]: "Switched on",
-  [TriggerRevisionAction.DEACTIVATE]: "Switched off",
+  [TriggerRevisionAction.ACTIVATE]: "Enabled",
+  [TriggerRevisionAction.DEACTIVATE]: "Disabled",
   [TriggerRevisionAction.DELETE]: "Deleted",
 };
 
 /** What a revision changed, as text. */
 export const actionWords = (action: TriggerRevisionAction): string => actions[action];
+
+/** What happens to runs that were due while no server could start them. */
+export function catchUpWords(policy: string, limit: number): string {
+  switch (policy) {
+    case "all":
+      return `all missed runs, up to ${limit}`;
+    case "latest":
+      return "the latest missed run";
+    case "none":
+      return "no missed runs";
+    default:
+      return policy;
+  }
+}
 
 /** The filters of the list. */
 export function filtersOf({ q, task, active, kind }: TriggersSearch): MessageInitShape<typeof FilterSchema>[] {

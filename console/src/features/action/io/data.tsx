@@ -68,8 +68,7 @@ export function DataTab({ action, details }: TabProps) {
 
 /** Why there are no outputs: an action that still runs has none yet, one that failed never will. */
 function emptyOutputs(phase: ActionPhase): string {
-  if (isLive(phase)) return "Outputs appear when the action has ended.";
-  return phase === ActionPhase.SUCCEEDED || phase === ActionPhase.RECOVERED ? "No outputs." : "The action ended without outputs.";
+  return isLive(phase) ? "Outputs appear when the action has ended." : "No outputs";
 }
 
 /** The declared types. Conditions declare none: their answer has its type with it. */

@@ -32,7 +32,7 @@ const preempted: Advice = {
   title: "Node preempted",
   steps: [
     "The task is not at fault, and this does not consume its retries.",
-    "If it happens often, use nodes that are not preemptible, or make the task shorter.",
+    "If this keeps happening, use on-demand nodes or split the task.",
   ],
 };
 const platform: Advice = {
@@ -51,7 +51,7 @@ const code: Advice = {
 };
 const deleted: Advice = {
   title: "The pod was deleted",
-  steps: ["Find out what deletes pods in the namespace: a user, a cleanup job or a policy. Then rerun."],
+  steps: ["Something deleted the pod (a user, a cleanup job or a policy). Check the namespace, then rerun."],
 };
 
 /** By the error code of the server or the Python SDK. */

@@ -56,7 +56,7 @@ const titles: Record<WaitCause, string> = {
   [WaitCause.CLUSTER]: "Waiting for the cluster",
   [WaitCause.SIGNAL]: "Waiting for approval",
   [WaitCause.TURN]: "Waiting for its turn",
-  [WaitCause.WORKER_SLOTS]: "All slots of its workers are taken",
+  [WaitCause.WORKER_SLOTS]: "All workers are busy",
   [WaitCause.WORKER_START]: "Waiting for a worker to start",
   [WaitCause.WORKER_PROBLEM]: "No worker can start",
   [WaitCause.CONNECTOR]: "Waiting for the connector",

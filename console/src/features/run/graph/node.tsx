@@ -70,7 +70,7 @@ export const Node = memo(function Node({ model, node, at, picture, taken, cursor
           </>
         )}
         {node.kind === "more" && (
-          <span className={css["title"]} title={node.full ? "The graph is full. Collapse nodes, or use the actions view." : undefined}>
+          <span className={css["title"]} title={node.full ? "Too many nodes to draw. Collapse some, or use the actions view." : undefined}>
             {!node.full && <Plus size={14} aria-hidden />}
             <span className={css["name"]}>{nameOf(model, node)}</span>
           </span>
