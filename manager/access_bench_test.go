@@ -6,13 +6,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
@@ -36,6 +34,7 @@ type measured struct {
 	url, storage string
 	people       connect.HTTPClient // those who create runs
 	task         connect.HTTPClient // the parent of children
+	db           *pgx.Conn
 }
 
 // startMeasured starts a server with a database of its own, with access on or off, and a run whose children are enqueued.
@@ -44,7 +43,7 @@ func startMeasured(b *testing.B, postgres *pgembed.Server, name string, on bool)
 	pgtest.Exec(b, postgres.DSN(), "CREATE DATABASE "+name)
 	config := testConfig(b)
 	config.Database.URL = postgres.DSNOf(name)
-	config.Access.Limits.RunsPerMinute, config.Access.Limits.RequestsPerSecond = 0, 0
+	config.Access.Limits.RunsPerMinute, config.Access.Limits.RequestsPerSecond, config.Runs.Backlog.WaitingRuns = 0, 0, 0
 	options := manager.Options{Logger: zerolog.Nop(), REST: nowhere(b)}
 	m := &measured{storage: config.Storage.URL, people: http.DefaultClient, task: http.DefaultClient}
 	if on {
@@ -57,6 +56,9 @@ func startMeasured(b *testing.B, postgres *pgembed.Server, name string, on bool)
 	b.Cleanup(func() { require.NoError(b, server.Stop(context.WithoutCancel(b.Context()))) })
 	require.NoError(b, server.Start(b.Context()))
 	m.url = "http://" + server.Addr()
+	m.db, err = pgx.Connect(b.Context(), config.Database.URL)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, m.db.Close(context.WithoutCancel(b.Context()))) })
 	_, err = projectconnect.NewProjectServiceClient(m.people, m.url).CreateProject(b.Context(), &project.CreateProjectRequest{Project: &project.Project{Id: "mine"}})
 	require.NoError(b, err)
 	require.NoError(b, m.createRun(b.Context(), "parent"))
@@ -86,98 +88,83 @@ func (m *measured) enqueue(ctx context.Context, name string) error {
 	return err
 }
 
-// cost is what a call takes, in microseconds: of the clock, and of the processor in this process, its client included. What Postgres
-// takes is in the time alone.
-type cost struct{ time, cpu float64 }
-
-// measure returns what one of some calls takes.
-func measure(b *testing.B, calls int, work func()) cost {
+// recorded is how many events the chain of a server has.
+func (m *measured) recorded(b *testing.B) (events int) {
 	b.Helper()
-	began, before := time.Now(), cpuTime(b)
-	work()
-	return cost{
-		time: float64(time.Since(began).Microseconds()) / float64(calls),
-		cpu:  float64((cpuTime(b) - before).Microseconds()) / float64(calls),
+	require.NoError(b, m.db.QueryRow(b.Context(), `SELECT last FROM access_audit_chain`).Scan(&events))
+	return events
+}
+
+// kind is a kind of call that is measured.
+type kind struct {
+	name           string
+	callers, calls int // of a round
+	call           func(*measured, context.Context, string) error
+	events         int // in the record for each call
+}
+
+// make makes the calls of a round. Their names begin with one that no other round has.
+func (k kind) make(b *testing.B, m *measured, names string) {
+	b.Helper()
+	var callers sync.WaitGroup
+	for caller := range k.callers {
+		callers.Go(func() {
+			for i := caller; i < k.calls; i += k.callers {
+				if err := k.call(m, b.Context(), fmt.Sprint(names, i)); err != nil {
+					b.Error(err)
+				}
+			}
+		})
 	}
+	callers.Wait()
 }
 
-// cpuTime is the processor time of this process.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	var used syscall.Rusage
-	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
-}
-
-// BenchmarkAccessCosts creates runs and enqueues children with access off and on, alternately, and reports how much longer they take
-// with access on, and how much more of the processor: the median of the rounds. One iteration is one round.
+// BenchmarkAccessCosts creates runs and enqueues children with access off and on, and reports how much more they cost with access on.
+// One iteration is four rounds, on two servers with access off and two with access on: off on on off, and next time on off off on, so
+// that neither the place of a server nor the time at which its round comes favours one side.
 func BenchmarkAccessCosts(b *testing.B) {
 	dir := b.TempDir()
 	require.NoError(b, os.Chmod(filepath.Dir(dir), 0o711)) // Postgres may run as another user
-	postgres, err := pgembed.New(pgembed.Config{DataDir: filepath.Join(dir, "postgres"), MaxConnections: 100, Log: zerolog.Nop()})
+	postgres, err := pgembed.New(pgembed.Config{DataDir: filepath.Join(dir, "postgres"), MaxConnections: 200, Log: zerolog.Nop()})
 	require.NoError(b, err)
 	require.NoError(b, postgres.Start(b.Context()))
 	b.Cleanup(func() { require.NoError(b, postgres.Stop(context.WithoutCancel(b.Context()))) })
-	off, on := startMeasured(b, postgres, "access_off", false), startMeasured(b, postgres, "access_on", true)
+	// The first change of a page after a checkpoint writes the whole page, into whichever round it falls.
+	pgtest.Exec(b, postgres.DSN(), `ALTER SYSTEM SET checkpoint_timeout = '1d'`)
+	pgtest.Exec(b, postgres.DSN(), `ALTER SYSTEM SET max_wal_size = '32GB'`)
+	pgtest.Exec(b, postgres.DSN(), `SELECT pg_reload_conf()`)
+	off1, on1 := startMeasured(b, postgres, "off1", false), startMeasured(b, postgres, "on1", true)
+	on2, off2 := startMeasured(b, postgres, "on2", true), startMeasured(b, postgres, "off2", false)
 	b.Cleanup(http.DefaultClient.CloseIdleConnections)
-	created := 0
-	for _, c := range []struct {
-		name           string
-		callers, calls int
-		call           func(*measured, context.Context, string) error
-	}{
-		{"CreateRun/callers=1", 1, 40, (*measured).createRun},
-		{"CreateRun/callers=32", 32, 320, (*measured).createRun},
-		{"fan-out/callers=1", 1, 40, (*measured).enqueue},
-		{"fan-out/callers=32", 32, 640, (*measured).enqueue},
+	rounds := 0
+	for _, k := range []kind{
+		{"CreateRun/callers=1", 1, 400, (*measured).createRun, 1},
+		{"CreateRun/callers=32", 32, 1000, (*measured).createRun, 1},
+		{"fan-out/callers=1", 1, 400, (*measured).enqueue, 0},
+		{"fan-out/callers=32", 32, 2000, (*measured).enqueue, 0},
 	} {
-		b.Run(c.name, func(b *testing.B) {
+		b.Run(k.name, func(b *testing.B) {
 			round := func(m *measured) cost {
-				return measure(b, c.calls, func() {
-					var callers sync.WaitGroup
-					for caller := range c.callers {
-						created++
-						first := created * 1000
-						callers.Go(func() {
-							for i := caller; i < c.calls; i += c.callers {
-								if err := c.call(m, b.Context(), fmt.Sprint("r", first+i)); err != nil {
-									b.Error(err)
-								}
-							}
-						})
-					}
-					callers.Wait()
-				})
+				rounds++
+				return measure(b, postgres, m, k, fmt.Sprintf("r%dx", rounds))
 			}
-			var offs, ons []cost
+			for _, warm := range []*measured{off1, on1, on2, off2} {
+				round(warm)
+			}
+			var pairs []pair
 			for b.Loop() {
-				var without, with cost
-				if len(offs)%2 == 0 {
-					without, with = round(off), round(on)
+				var off, on [2]cost
+				if len(pairs)%2 == 0 {
+					off[0], on[0], on[1], off[1] = round(off1), round(on1), round(on2), round(off2)
 				} else {
-					with, without = round(on), round(off)
+					on[0], off[0], off[1], on[1] = round(on1), round(off1), round(off2), round(on2)
 				}
-				offs, ons = append(offs, without), append(ons, with)
+				pairs = append(pairs, pair{off: off[0].plus(off[1]), on: on[0].plus(on[1])})
 			}
-			compare(b, "µs", "%-slower", offs, ons, func(c cost) float64 { return c.time })
-			compare(b, "µs-CPU", "%-more-CPU", offs, ons, func(c cost) float64 { return c.cpu })
+			b.ReportMetric(0, "ns/op") // it is of four rounds with their pauses
+			report(b, "time", 2*k.calls, pairs, func(c cost) float64 { return float64(c.time.Microseconds()) })
+			report(b, "CPU", 2*k.calls, pairs, func(c cost) float64 { return float64(c.cpu.Microseconds()) })
+			report(b, "WAL", 2*k.calls, pairs, func(c cost) float64 { return float64(c.wal) })
 		})
 	}
-}
-
-// compare reports the medians without and with access, and that of the ratios of the rounds.
-func compare(b *testing.B, unit, more string, offs, ons []cost, of func(cost) float64) {
-	b.Helper()
-	var without, with, ratios []float64
-	for i := range offs {
-		without, with, ratios = append(without, of(offs[i])), append(with, of(ons[i])), append(ratios, of(ons[i])/of(offs[i]))
-	}
-	b.ReportMetric(median(without), unit+"-off")
-	b.ReportMetric(median(with), unit+"-on")
-	b.ReportMetric(100*(median(ratios)-1), more)
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
 }
