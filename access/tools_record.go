@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 
 	"github.com/jackc/pgx/v5"
@@ -16,14 +15,15 @@ import (
 // Change makes a change of the command line. The record of it is stored in the transaction of the change. about are the resources of the
 // record that are known before; change returns those that it made. A change that fails is not recorded.
 func (t *Tools) Change(ctx context.Context, permission string, about []string, change func(ctx context.Context) (made []string, err error)) error {
-	r := &toolRecord{store: t.store, end: store.AuditEnd{ID: rand.Text(), Event: t.event(permission, about)}}
+	event := t.event(permission, about)
+	r := &toolRecord{store: t.store, end: store.AuditEnd{ID: store.NewAuditID(event.At), Event: event}}
 	made, err := change(authz.WithRecord(ctx, r))
 	if !r.committed && err != nil {
 		return err
 	}
 	r.end.Event.Resources = append(r.end.Event.Resources, made...)
 	if !r.committed { // what was asked for was so already
-		r.end.ID = ""
+		r.end.ID = store.AuditID{}
 	}
 	recorded := t.store.AppendAudit(ctx, []store.AuditEnd{r.end}, audit.Seal)
 	if recorded != nil && r.committed { // a server does it later

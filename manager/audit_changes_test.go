@@ -21,14 +21,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
-// refusal makes it impossible to store a record with an outcome: succeeded is that of records in the transaction of a change, unknown
-// that of records around one.
+// refusal makes it impossible to store a record in a table: access_audit_made has those in the transaction of a change, access_audit_open
+// those around one.
 const refusal = `
-	CREATE FUNCTION refuse_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-		IF NEW.event->>'Outcome' = '%s' THEN RAISE EXCEPTION 'no record is taken'; END IF;
-		RETURN NEW;
-	END $$;
-	CREATE TRIGGER refuse_record BEFORE INSERT ON access_audit_open FOR EACH ROW EXECUTE FUNCTION refuse_record()`
+	CREATE FUNCTION refuse_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no record is taken'; END $$;
+	CREATE TRIGGER refuse_record BEFORE INSERT ON %s FOR EACH ROW EXECUTE FUNCTION refuse_record()`
 
 // noting notes the transaction of each change of each table, and of each record with the id of its call. A loop empties artifact_events
 // all the time.
@@ -39,10 +36,11 @@ const noting = `
 		RETURN NULL;
 	END $$;
 	CREATE FUNCTION note_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-		INSERT INTO public.noted (tx, tbl, request, outcome) VALUES (pg_current_xact_id(), 'record', NEW.event->>'RequestID', NEW.event->>'Outcome');
+		INSERT INTO public.noted (tx, tbl, request, outcome) VALUES (pg_current_xact_id(), 'record', NEW.event::json->>'RequestID', NEW.event::json->>'Outcome');
 		RETURN NULL;
 	END $$;
 	CREATE TRIGGER note_record AFTER INSERT ON access_audit_open FOR EACH ROW EXECUTE FUNCTION note_record();
+	CREATE TRIGGER note_record AFTER INSERT ON access_audit_made FOR EACH ROW EXECUTE FUNCTION note_record();
 	DO $$ DECLARE name regclass; BEGIN
 		FOR name IN SELECT c.oid::regclass FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 			WHERE n.nspname IN ('public', 'tracked') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
@@ -155,11 +153,11 @@ func (a *audited) now() (id int64) {
 	return id
 }
 
-// refusing runs work while no record with an outcome is taken.
-func (a *audited) refusing(outcome string, work func()) {
+// refusing runs work while a table takes no record.
+func (a *audited) refusing(table string, work func()) {
 	a.Helper()
-	a.exec(fmt.Sprintf(refusal, outcome))
-	defer a.exec(`DROP TRIGGER refuse_record ON access_audit_open; DROP FUNCTION refuse_record`)
+	a.exec(fmt.Sprintf(refusal, table))
+	defer a.exec(`DROP FUNCTION refuse_record CASCADE`)
 	work()
 }
 
@@ -225,7 +223,7 @@ func TestChangesAndTheirRecordsAreOneTransaction(t *testing.T) {
 func (a *audited) within(person, procedure, body, counts string) {
 	a.Helper()
 	var refused map[string][]string
-	a.refusing("succeeded", func() {
+	a.refusing("access_audit_made", func() {
 		before := a.now()
 		status, answer, id := a.call(person, procedure, body)
 		require.Contains(a, []int{http.StatusInternalServerError, http.StatusServiceUnavailable}, status, answer)
@@ -253,7 +251,7 @@ func (a *audited) within(person, procedure, body, counts string) {
 func (a *audited) around(person, procedure, body string) {
 	a.Helper()
 	before := a.now()
-	a.refusing("unknown", func() {
+	a.refusing("access_audit_open", func() {
 		status, answer, _ := a.call(person, procedure, body)
 		require.Equal(a, http.StatusServiceUnavailable, status, answer)
 		require.Contains(a, answer, "the call cannot be recorded, so it is not made")

@@ -22,7 +22,7 @@ import (
 const unmatched = `
 	WITH recorded AS (
 		SELECT permission, unnest(resources) AS name FROM access_audit WHERE outcome = 'succeeded'
-		UNION SELECT event->>'Permission', jsonb_array_elements_text(event->'Resources') FROM access_audit_open WHERE event->>'Outcome' = 'succeeded'),
+		UNION SELECT event::json->>'Permission', json_array_elements_text(event::json->'Resources') FROM access_audit_made),
 	done AS (
 		SELECT 'run.create' AS permission, 'run ' || project || '/' || domain || '/' || run_name AS name FROM actions WHERE parent_name IS NULL
 		UNION SELECT 'run.abort', 'run ' || project || '/' || domain || '/' || run_name FROM actions
@@ -94,9 +94,9 @@ func TestRunsAndTheirRecordsAreCommittedTogether(t *testing.T) {
 	matched()
 
 	require.Eventually(t, func() bool {
-		var open int
-		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM access_audit_open`).Scan(&open))
-		return open == 0
+		var left int
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM access_audit_made`).Scan(&left))
+		return left == 0
 	}, 2*time.Minute, 10*time.Millisecond, "every record becomes part of the chain")
 	verified, err := accessv1connect.NewAuditServiceClient(as("root"), url).VerifyAudit(t.Context(), &accessv1.VerifyAuditRequest{})
 	require.NoError(t, err)

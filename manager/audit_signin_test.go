@@ -57,7 +57,7 @@ func TestSignInsAndTheirRecordsAreOneTransaction(t *testing.T) {
 		}
 		prepare()
 		before := a.lasting()
-		a.refusing("succeeded", func() {
+		a.refusing("access_audit_made", func() {
 			got := step.do()
 			require.Equal(t, http.StatusServiceUnavailable, got.status, "%s: %s", step.page, got.body)
 		})

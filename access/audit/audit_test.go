@@ -397,12 +397,12 @@ func TestTheRecordOfAPlaceHasNoOther(t *testing.T) {
 		{Event: store.AuditEvent{Resources: text(run, task), Error: "task.view is not allowed on task theirs/d/secret-plan"}},
 		{Event: store.AuditEvent{Resources: text(run, other, whole, authz.Resource{}), Error: "task mine/other/hidden-too"}},
 		{Event: store.AuditEvent{Resources: append(text(run), "and 3 more"), Error: "no such run"}},
-		{ID: "open", Event: store.AuditEvent{Resources: text(run, task)}},
+		{ID: store.NewAuditID(time.Now()), Begun: true, Event: store.AuditEvent{Resources: text(run, task)}},
 	}
 	for i := range events {
 		e := &events[i].Event
 		e.At, e.Project, e.Domain, e.Outcome = time.Now().Add(-time.Hour), "mine", "d", "unknown"
-		if events[i].ID == "" {
+		if !events[i].Begun {
 			e.Outcome = "refused"
 		}
 	}

@@ -50,8 +50,8 @@ func TestTheTransactionOfAChangeCarriesItsRecord(t *testing.T) {
 		require.NotNil(t, end)
 		return handled, end
 	}
-	open := func(outcome string) (names []string) {
-		rows, err := pool.Query(t.Context(), `SELECT event->'Resources'->>0 FROM access_audit_open WHERE event->>'Outcome' = $1 ORDER BY 1`, outcome)
+	made := func() (names []string) {
+		rows, err := pool.Query(t.Context(), `SELECT event::json->'Resources'->>0 FROM access_audit_made ORDER BY 1`)
 		require.NoError(t, err)
 		names, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)
@@ -63,12 +63,12 @@ func TestTheTransactionOfAChangeCarriesItsRecord(t *testing.T) {
 	_, endUnchanged := begin("unchanged")
 	abandoned, endAbandoned := begin("abandoned")
 	repeated, endRepeated := begin("repeated")
-	require.Empty(t, open("unknown"), "nothing is written before the change")
+	require.Empty(t, made(), "nothing is written before the change")
 
 	require.Error(t, writes(t, pool, recorder, "SELECT 1/0", failing, one))
-	require.Empty(t, open("succeeded"), "the change was not made")
+	require.Empty(t, made(), "the change was not made")
 	require.NoError(t, writes(t, pool, recorder, "SELECT 1", one, t.Context(), two))
-	require.Equal(t, []string{"run p/d/one", "run p/d/two"}, open("succeeded"))
+	require.Equal(t, []string{"run p/d/one", "run p/d/two"}, made())
 	recorder.Committed([]context.Context{one, t.Context(), two})
 	require.NoError(t, writes(t, pool, recorder, "SELECT 1", one), "a second operation of the call")
 	endOne(authz.Succeeded, nil)
@@ -94,7 +94,7 @@ func TestTheTransactionOfAChangeCarriesItsRecord(t *testing.T) {
 		"run p/d/one succeeded", "run p/d/two succeeded", "run p/d/two failed", "run p/d/failing failed", "run p/d/unchanged succeeded", "run p/d/repeated succeeded",
 		"run p/d/abandoned failed", "run p/d/abandoned succeeded", // the answer that the client got, and what was done
 	}, texts)
-	require.Empty(t, open("succeeded"), "all are part of the chain")
+	require.Empty(t, made(), "all are part of the chain")
 }
 
 // TestRecordsOfADeadProcessBecomePartOfTheChain: the process dies between the commit and the chain.

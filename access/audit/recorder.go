@@ -4,7 +4,6 @@ package audit
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -106,19 +105,19 @@ func (r *Recorder) Begin(ctx context.Context, entry authz.Entry) (context.Contex
 	}
 	event := eventOf(ctx, entry)
 	event.At = r.clock.Now()
-	id := rand.Text()
+	id := store.NewAuditID(event.At)
 	if manner == within {
 		handled, end := r.carry(ctx, store.AuditEnd{ID: id, Event: event})
 		return handled, end, nil
 	}
-	if _, err := r.begun.Submit(ctx, store.AuditEnd{ID: id, Event: event}); err != nil {
+	if _, err := r.begun.Submit(ctx, store.AuditEnd{ID: id, Begun: true, Event: event}); err != nil {
 		return ctx, nil, rpc.Unavailable(err, "the call cannot be recorded, so it is not made; try again")
 	}
 	failpoint.Here("audit.after-begin")
 	return ctx, func(outcome authz.Outcome, err error) {
 		failpoint.Here("audit.before-end")
 		event.Outcome, event.Error = outcome.String(), errorText(err)
-		r.add(store.AuditEnd{ID: id, Event: event})
+		r.add(store.AuditEnd{ID: id, Begun: true, Event: event})
 	}, nil
 }
 

@@ -11,20 +11,20 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
-const openTable = "access_audit_open"
+const madeTable = "access_audit_made"
 
 // Store reads and writes the rows of the service.
 type Store struct {
 	pool  *pgxpool.Pool
 	clock clock.Clock
 	begun grantBounds
-	// open is the table of calls that are not part of the chain yet, by a name that statements of every namespace can use.
-	open string
+	// made is the table of the records of changes that are not part of the chain yet, by a name that statements of every namespace can use.
+	made string
 }
 
 // New returns a store on a pool that the caller owns.
 func New(pool *pgxpool.Pool, clk clock.Clock) *Store {
-	return &Store{pool: pool, clock: clk, open: openTable, begun: grantBounds{address: addressGrants, all: allGrants}}
+	return &Store{pool: pool, clock: clk, made: madeTable, begun: grantBounds{address: addressGrants, all: allGrants}}
 }
 
 // Locate has to be called before transactions of other namespaces store records.
@@ -33,6 +33,6 @@ func (s *Store) Locate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.open = namespace + "." + openTable
+	s.made = namespace + "." + madeTable
 	return nil
 }

@@ -17,13 +17,13 @@ import (
 
 // refusing makes it impossible to store the record of a change.
 const refusing = `CREATE FUNCTION refuse_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no record is taken'; END $$;
-	CREATE TRIGGER refuse_record BEFORE INSERT ON access_audit_open FOR EACH ROW EXECUTE FUNCTION refuse_record()`
+	CREATE TRIGGER refuse_record BEFORE INSERT ON access_audit_made FOR EACH ROW EXECUTE FUNCTION refuse_record()`
 
 // contents are the rows that the command line may change, as texts.
 func contents(t *testing.T, pool *pgxpool.Pool) (all []string) {
 	t.Helper()
 	for _, table := range []string{
-		"access_accounts", "access_keys", "access_bindings", "access_sessions", "clusters", "cluster_credentials", "cluster_removals", "access_audit", "access_audit_open",
+		"access_accounts", "access_keys", "access_bindings", "access_sessions", "clusters", "cluster_credentials", "cluster_removals", "access_audit", "access_audit_made",
 	} {
 		rows, err := pool.Query(t.Context(), `SELECT $1 || ': ' || t::text FROM `+table+` t ORDER BY 1`, table)
 		require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestTheCommandLineRecordsInTheTransactionOfTheChange(t *testing.T) {
 		require.NoError(t, err)
 		_, err = run(args...)
 		require.ErrorContains(t, err, "record the change", line)
-		_, err = pool.Exec(t.Context(), `DROP TRIGGER refuse_record ON access_audit_open; DROP FUNCTION refuse_record`)
+		_, err = pool.Exec(t.Context(), `DROP TRIGGER refuse_record ON access_audit_made; DROP FUNCTION refuse_record`)
 		require.NoError(t, err)
 		require.Equal(t, before, contents(t, pool), line)
 
@@ -72,10 +72,10 @@ func TestTheCommandLineRecordsInTheTransactionOfTheChange(t *testing.T) {
 		if id := regexp.MustCompile(`(key|cred)-\w{16}`).FindString(text); id != "" {
 			made = id
 		}
-		var events, open int
-		require.NoError(t, pool.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM access_audit), (SELECT count(*) FROM access_audit_open)`).Scan(&events, &open))
+		var events, left int
+		require.NoError(t, pool.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM access_audit), (SELECT count(*) FROM access_audit_made)`).Scan(&events, &left))
 		require.Equal(t, i+1, events, "%s: one event, which is part of the chain", line)
-		require.Zero(t, open)
+		require.Zero(t, left)
 	}
 	text, err := run("audit", "verify")
 	require.NoError(t, err)

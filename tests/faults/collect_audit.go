@@ -69,7 +69,7 @@ func (c *collector) audit(ctx context.Context, conn *pgx.Conn) (found check.Audi
 	if err != nil {
 		return found, fmt.Errorf("read the record: %w", err)
 	}
-	rows, err = conn.Query(ctx, `SELECT event FROM access_audit_open`)
+	rows, err = conn.Query(ctx, `SELECT event::text FROM access_audit_open UNION ALL SELECT event FROM access_audit_made`)
 	if err != nil {
 		return found, fmt.Errorf("read what is not part of the record yet: %w", err)
 	}
