@@ -37,6 +37,8 @@ type Deps struct {
 	Work Counter
 	// LostAfter is how long a cluster is away before its work is given up; 0 for never.
 	LostAfter time.Duration
+	// PodPolicy returns an error in words for a text that is not the report of a policy of pods; nil takes all.
+	PodPolicy func(text string) error
 	// Stores are the prefixes of URIs that a cluster with these labels reaches, apart from those that all reach; nil means that there are
 	// none.
 	Stores func(name string, labels map[string]string) []string
@@ -78,7 +80,7 @@ func New(deps Deps) (*Service, error) {
 	s := &Service{
 		credentials: credentials.New(rows, deps.Clock, deps.Logger), states: known,
 		links: links.New(links.Deps{
-			Store: rows, States: known, Version: deps.Version, Clock: deps.Clock, Logger: deps.Logger, Meters: meters,
+			Store: rows, States: known, Version: deps.Version, PodPolicy: deps.PodPolicy, Clock: deps.Clock, Logger: deps.Logger, Meters: meters,
 		}),
 		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock, version: deps.Version, lostAfter: deps.LostAfter, stores: deps.Stores},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager/clusterwork"
+	"github.com/flyte-binary/flyte-binary/pods/podspec"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
 )
 
@@ -49,7 +50,7 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildClusters(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := clusters.New(clusters.Deps{
 		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Work: clusterwork.New(p.pool), LostAfter: p.config.Runs.Clusters.LostAfter,
-		Stores: placement.New(p.config.Runs.Placement).Stores, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Stores: placement.New(p.config.Runs.Placement).Stores, PodPolicy: podspec.CheckReport, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err
@@ -67,10 +68,19 @@ func buildLink(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, fmt.Errorf("digest of the policy of pods: %w", err)
 	}
 	digest := sha256.Sum256(policy)
+	report, err := podspec.ReportPolicy(p.config.Executor.Pod)
+	if err != nil {
+		return nil, err
+	}
+	if len(report) > podspec.MostReported {
+		p.log.Warn().Int("bytes", len(report)).Int("limit", podspec.MostReported).
+			Msg("executor.pod.policy is too long to be reported; the API judges pods for this cluster by its own policy")
+		report = ""
+	}
 	return outgoing.New(outgoing.Deps{
 		API: p.peers.clusterLink(), Logs: client(p.peers, "", enginev1connect.NewPodLogServiceClient), Cluster: p.config.Cluster.ID,
 		Hello: func(ctx context.Context, hello *clustersv1.ConnectRequest) error {
-			hello.Policy, hello.Labels = hex.EncodeToString(digest[:8]), p.config.Cluster.LabelMap()
+			hello.Policy, hello.PodPolicy, hello.Labels = hex.EncodeToString(digest[:8]), report, p.config.Cluster.LabelMap()
 			plugins, taskTypes, err := p.executor.Offer(ctx)
 			hello.Plugins, hello.TaskTypes = plugins, taskTypes
 			return err

@@ -61,6 +61,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	reviewers := podspec.NewReviewers(p.config.Executor.Pod)
 	service, err := runs.New(p.config.Runs, runs.Deps{
 		Pool: p.pool, Tenants: closed(p.config, p.options), Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Listener: p.notices, Blobs: p.blobs,
 		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer, Pace: p.clusterPace(), Images: p.options.Images,
@@ -70,8 +71,8 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 			Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
 		},
 		Launch: runs.Launch{
-			Pods: podspec.NewReviewer(p.config.Executor.Pod), Notifications: reviewer, TaskTypes: p.config.Executor.Plugins.Served(),
-			WorkerPools: workersRun(p.config), Asks: clusterview.Asked(p.config.Executor.Pod),
+			Pods: reviewers, Notifications: reviewer, TaskTypes: p.config.Executor.Plugins.Served(),
+			WorkerPools: workersRun(p.config), Asks: clusterview.Asked(p.config.Executor.Pod, reviewers),
 		},
 		Lost:      runs.Lost{Clusters: p.clusters.States(), MaxSystemFailures: p.config.Executor.Reconciler.MaxSystemFailures},
 		Outbox:    runs.Outbox{NotifyPhases: reviewer.Everywhere(), EventSinks: p.config.EventStream.Names()},
@@ -115,7 +116,7 @@ func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
 		PodLogs:   podLogs(p.peers, p.config, func(c podLogReader) apps.PodLogs { return c }),
 		Addresses: apps.Addresses{PublicURL: p.config.Access.PublicURL, Domain: p.config.Gateway.Domain},
 		Clusters: clusterview.Apps{
-			States: p.clusters.States(), Policy: placement.New(p.config.Runs.Placement), Rules: clusterview.Asked(p.config.Executor.Pod),
+			States: p.clusters.States(), Policy: placement.New(p.config.Runs.Placement), Rules: clusterview.Asked(p.config.Executor.Pod, podspec.NewReviewers(p.config.Executor.Pod)),
 			LostAfter: p.config.Runs.Clusters.LostAfter, Root: p.blobs.Root(), Clock: p.clock,
 		},
 		Settle: p.config.Runs.Clusters.Settle,

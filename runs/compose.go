@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobaccess"
 	"github.com/flyte-binary/flyte-binary/runs/actionstate"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
+	"github.com/flyte-binary/flyte-binary/runs/asks"
 	"github.com/flyte-binary/flyte-binary/runs/backlog"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
@@ -95,7 +96,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		},
 		tasks: tasks.New(tasks.Deps{
 			Places: places, Access: access, Writer: catalog.NewTaskWriter(deps.Pool), Reader: l.tasks, Types: types, Clock: deps.Clock,
-			Pods: deps.Launch.Pods, Triggers: deps.Peers.TaskTriggers,
+			Pods: podsOf(deps, l), Triggers: deps.Peers.TaskTriggers,
 		}),
 		settings: settings.NewHandler(settings.Deps{
 			Store: written, Resolver: resolver, Places: places, Access: access, Queues: l.queues, Clock: deps.Clock,
@@ -125,4 +126,12 @@ func tracer(provider trace.TracerProvider) trace.Tracer {
 		return nil
 	}
 	return provider.Tracer("github.com/flyte-binary/flyte-binary/runs")
+}
+
+// podsOf judges the pods of tasks that are deployed; nil allows all.
+func podsOf(deps Deps, l *loops) tasks.Pods {
+	if deps.Launch.Pods == nil {
+		return nil
+	}
+	return asks.Anywhere{Policies: deps.Launch.Pods, Clusters: l.places}
 }

@@ -26,6 +26,9 @@ func (l *Links) Connect(ctx context.Context, r *clustersv1.ConnectRequest, to *c
 		l.deps.Meters.refused(ctx, "version")
 		return err
 	}
+	if err := l.deps.checkPodPolicy(r.GetPodPolicy()); err != nil {
+		return err
+	}
 	one := link{Links: l, id: newID(), cluster: r.GetCluster(), send: to.Send}
 	hub := &stream.Hub[orders]{}
 	changes := hub.Subscribe() // before the row is there, so that no order is missed
@@ -33,7 +36,7 @@ func (l *Links) Connect(ctx context.Context, r *clustersv1.ConnectRequest, to *c
 	l.hold(one.id, hub)
 	defer l.hold(one.id, nil)
 	err := l.deps.Store.Connect(ctx, store.Hello{
-		Cluster: r.GetCluster(), Instance: r.GetInstance(), Link: one.id, Replica: l.replica, Version: r.GetVersion(), Policy: r.GetPolicy(),
+		Cluster: r.GetCluster(), Instance: r.GetInstance(), Link: one.id, Replica: l.replica, Version: r.GetVersion(), Policy: r.GetPolicy(), PodPolicy: r.GetPodPolicy(),
 		Plugins: r.GetPlugins(), TaskTypes: r.GetTaskTypes(), Labels: r.GetLabels(), Nodes: *nodesOf(r.GetNodes()),
 	}, authz.ClusterOf(ctx) == "")
 	switch {

@@ -30,14 +30,16 @@ const (
 	maxAge = 10 * time.Minute
 )
 
-// Deps are the dependencies. All are required, except Version, which is empty for a program that was built without one.
+// Deps are the dependencies. All are required, except Version, which is empty for a program that was built without one, and PodPolicy.
 type Deps struct {
 	Store   *store.Store
 	States  *states.Reader
 	Version string
-	Clock   clock.Clock
-	Logger  zerolog.Logger
-	Meters  *Meters
+	// PodPolicy returns an error in words for a text that is not the report of a policy of pods; nil takes all.
+	PodPolicy func(text string) error
+	Clock     clock.Clock
+	Logger    zerolog.Logger
+	Meters    *Meters
 }
 
 // Links serves ClusterLinkService and ClusterLogService.
@@ -131,6 +133,16 @@ func (l *Links) checkVersion(r *clustersv1.ConnectRequest) error {
 	}
 	return rpc.FailedPrecondition("the controller of cluster %s is of version %s, and the API of version %s: versions work together if they are at most "+
 		"one minor version apart. Bring the older one to the version before the newer one first", r.GetCluster(), r.GetVersion(), l.deps.Version)
+}
+
+func (d *Deps) checkPodPolicy(text string) error {
+	if text == "" || d.PodPolicy == nil {
+		return nil
+	}
+	if err := d.PodPolicy(text); err != nil {
+		return rpc.InvalidArgument("pod_policy", "%s", err)
+	}
+	return nil
 }
 
 // wantedOf is what operators want of a cluster. One that is not known is to be ready.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,7 +46,15 @@ type replica struct {
 
 func startReplica(t *testing.T, pool *pgxpool.Pool, version string) *replica {
 	t.Helper()
-	service, err := clusters.New(clusters.Deps{Pool: pool, Version: version, Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)})
+	service, err := clusters.New(clusters.Deps{
+		Pool: pool, Version: version, Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
+		PodPolicy: func(text string) error {
+			if !strings.HasPrefix(text, "{") {
+				return fmt.Errorf("%s is no policy", text)
+			}
+			return nil
+		},
+	})
 	require.NoError(t, err)
 	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	service.Mount(mux)
@@ -358,6 +367,32 @@ func TestVersionsApart(t *testing.T) {
 	all, err := a.States().All(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all, "it is not there")
+}
+
+// TestThePolicyOfPodsIsTheLatest that the controller reported: it connects again when it has changed.
+func TestThePolicyOfPodsIsTheLatest(t *testing.T) {
+	t.Parallel()
+	a := startReplica(t, pgtest.Schemas(t, store.Schema()), "")
+	var policy atomic.Value
+	policy.Store(`{"policy":{}}`)
+	controller(t, a.client, "east", "", &pod{}, func(d *outgoing.Deps) {
+		d.Hello = func(_ context.Context, hello *clustersv1.ConnectRequest) error {
+			hello.PodPolicy = policy.Load().(string)
+			return nil
+		}
+	})
+	awaitState(t, a, "east", func(s states.State) bool { return connected(s) && s.PodPolicy == `{"policy":{}}` })
+	policy.Store(`{"policy":{"volumes":["hostPath"]}}`)
+	awaitState(t, a, "east", func(s states.State) bool { return s.PodPolicy == `{"policy":{"volumes":["hostPath"]}}` })
+	policy.Store("") // the controller of a version before
+	awaitState(t, a, "east", func(s states.State) bool { return s.PodPolicy == "" })
+
+	refused, err := clustersv1connect.NewClusterLinkServiceClient(a.client, rpc.InProcessURL).
+		Connect(t.Context(), &clustersv1.ConnectRequest{Cluster: "west", Instance: "i", PodPolicy: "no policy"})
+	require.NoError(t, err)
+	require.False(t, refused.Receive())
+	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(refused.Err()))
+	require.ErrorContains(t, refused.Err(), "pod_policy: no policy is no policy")
 }
 
 // TestWhatOperatorsWantReachesTheController, and what its nodes have reaches the API with a beat.

@@ -49,6 +49,8 @@ type State struct {
 	Version string
 	// Policy is a digest of its policy of pods.
 	Policy string
+	// PodPolicy is that policy, as podspec.ReportPolicy writes it; empty if the controller did not say.
+	PodPolicy string
 	// Plugins are the plugins that it runs and whose types the cluster serves.
 	Plugins []string
 	// TaskTypes are the types that these plugins are made for, or configured for. Types that are one container run everywhere.

@@ -16,7 +16,7 @@ import (
 // Hello is what a replica of a controller says when it connects.
 type Hello struct {
 	Cluster, Instance, Link, Replica string
-	Version, Policy                  string
+	Version, Policy, PodPolicy       string
 	Plugins, TaskTypes               []string
 	Labels                           map[string]string
 	Nodes                            Nodes
@@ -45,14 +45,14 @@ func (s *Store) Connect(ctx context.Context, h Hello, enroll bool) error {
 			return err
 		}
 		done, err := tx.Exec(ctx, `INSERT INTO cluster_states
-			(cluster, instance, link, replica, version, policy, plugins, task_types, labels, accelerators, capacity, free, largest, connected_at, seen_at)
-			SELECT name, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), now() FROM clusters WHERE name = $1
+			(cluster, instance, link, replica, version, policy, plugins, task_types, labels, accelerators, capacity, free, largest, pod_policy, connected_at, seen_at)
+			SELECT name, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, now(), now() FROM clusters WHERE name = $1
 			ON CONFLICT (cluster, instance) DO UPDATE SET link = excluded.link, replica = excluded.replica, version = excluded.version,
 				policy = excluded.policy, plugins = excluded.plugins, task_types = excluded.task_types, labels = excluded.labels,
 				accelerators = excluded.accelerators, capacity = excluded.capacity, free = excluded.free, largest = excluded.largest,
-				connected_at = excluded.connected_at, seen_at = excluded.seen_at`,
+				pod_policy = excluded.pod_policy, connected_at = excluded.connected_at, seen_at = excluded.seen_at`,
 			h.Cluster, h.Instance, h.Link, h.Replica, h.Version, h.Policy, list(h.Plugins), list(h.TaskTypes), texts(h.Labels),
-			list(h.Nodes.Accelerators), amounts(h.Nodes.Capacity), amounts(h.Nodes.Free), amounts(h.Nodes.Largest))
+			list(h.Nodes.Accelerators), amounts(h.Nodes.Capacity), amounts(h.Nodes.Free), amounts(h.Nodes.Largest), h.PodPolicy)
 		if err == nil && done.RowsAffected() == 0 {
 			return ErrNone
 		}
@@ -85,7 +85,7 @@ func amounts(of states.Resources) any {
 
 // States implements states.Source. Times are by the caller's clock, ages by that of Postgres.
 func (s *Store) States(ctx context.Context, now time.Time) ([]states.State, error) {
-	rows, err := s.pool.Query(ctx, `SELECT c.name, c.state, c.state_by, c.state_note, c.state_at, c.drain_until, c.weight, c.pools, c.labels, s.version, s.policy, s.plugins, s.task_types, s.labels,
+	rows, err := s.pool.Query(ctx, `SELECT c.name, c.state, c.state_by, c.state_note, c.state_at, c.drain_until, c.weight, c.pools, c.labels, s.version, s.policy, s.pod_policy, s.plugins, s.task_types, s.labels,
 			s.accelerators, s.capacity, s.free, s.largest, now() - s.connected_at, now() - s.seen_at, s.fresh
 		FROM clusters c LEFT JOIN LATERAL (
 			SELECT *, count(*) FILTER (WHERE seen_at > now() - $1::interval) OVER () AS fresh
@@ -113,11 +113,11 @@ func (s *Store) States(ctx context.Context, now time.Time) ([]states.State, erro
 func scanState(row pgx.CollectableRow, now time.Time) (states.State, error) {
 	var state states.State
 	var given, reported map[string]string
-	var version, policy *string
+	var version, policy, podPolicy *string
 	var connected, seen *time.Duration
 	var fresh *int
 	var at, until *time.Time
-	if err := row.Scan(&state.Name, &state.State, &state.By, &state.Note, &at, &until, &state.Weight, &state.Pools, &given, &version, &policy, &state.Plugins, &state.TaskTypes, &reported,
+	if err := row.Scan(&state.Name, &state.State, &state.By, &state.Note, &at, &until, &state.Weight, &state.Pools, &given, &version, &policy, &podPolicy, &state.Plugins, &state.TaskTypes, &reported,
 		&state.Accelerators, &state.Capacity, &state.Free, &state.Largest, &connected, &seen, &fresh); err != nil {
 		return states.State{}, err
 	}
@@ -133,7 +133,7 @@ func scanState(row pgx.CollectableRow, now time.Time) (states.State, error) {
 	if seen == nil {
 		return state, nil
 	}
-	state.Version, state.Policy, state.Controllers = *version, *policy, *fresh
+	state.Version, state.Policy, state.PodPolicy, state.Controllers = *version, *policy, *podPolicy, *fresh
 	state.ConnectedAt, state.SeenAt = now.Add(-*connected), now.Add(-*seen)
 	return state, nil
 }

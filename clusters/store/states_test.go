@@ -26,12 +26,12 @@ func TestWhatControllersSayIsKnown(t *testing.T) {
 	require.NoError(t, err)
 
 	hello := store.Hello{
-		Cluster: "east", Instance: "one", Link: "l1", Replica: "r1", Version: "1.2.3", Policy: "d1", Plugins: []string{"pod"}, TaskTypes: []string{"ray"},
+		Cluster: "east", Instance: "one", Link: "l1", Replica: "r1", Version: "1.2.3", Policy: "d1", PodPolicy: "p1", Plugins: []string{"pod"}, TaskTypes: []string{"ray"},
 		Labels: map[string]string{"region": "unknown", "zone": "a"},
 		Nodes:  store.Nodes{Accelerators: []string{"nvidia-h100"}, Capacity: states.Resources{"cpu": 8000}, Free: states.Resources{"cpu": 500}, Largest: states.Resources{"cpu": 4000}},
 	}
 	require.NoError(t, rows.Connect(t.Context(), hello, false))
-	hello.Instance, hello.Link, hello.Nodes = "two", "l2", store.Nodes{}
+	hello.Instance, hello.Link, hello.Nodes, hello.PodPolicy = "two", "l2", store.Nodes{}, "p2"
 	require.NoError(t, rows.Connect(t.Context(), hello, false))
 	hello.Cluster = "south"
 	require.ErrorIs(t, rows.Connect(t.Context(), hello, false), store.ErrNone)
@@ -48,6 +48,7 @@ func TestWhatControllersSayIsKnown(t *testing.T) {
 	require.Equal(t, map[string]string{"region": "us-east-1", "zone": "a"}, east.Labels, "the operator's words win")
 	require.Equal(t, 2, east.Controllers)
 	require.Equal(t, "1.2.3", east.Version)
+	require.Equal(t, "p2", east.PodPolicy, "the latest word counts")
 	require.Equal(t, "south", south.Name)
 	require.Nil(t, south.Capacity, "unknown")
 	require.True(t, south.Takes(now))

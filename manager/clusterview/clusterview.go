@@ -46,6 +46,7 @@ func placeable(s *states.State, now time.Time) placement.Cluster {
 	c := placement.Cluster{
 		Name: s.Name, Unseen: !s.Known(), Away: s.Away(now), Weight: s.Weight, Pools: s.Pools, Labels: s.Labels,
 		Capacity: placement.Amounts(s.Capacity), Free: placement.Amounts(s.Free), Largest: placement.Amounts(s.Largest),
+		PodPolicy: s.PodPolicy,
 	}
 	switch {
 	case s.State == states.Cordoned:
@@ -89,11 +90,13 @@ func (c Closed) Closed(ctx context.Context) (map[string]pools.Closed, error) {
 	return closed, nil
 }
 
-// Asked says what tasks get of the cluster that ask for nothing, as far as the configuration of this process tells.
-func Asked(pods podspec.Config) asks.Rules {
+// Asked says what tasks get of the cluster that ask for nothing, as far as the configuration of this process tells, and what
+// policies of pods say to them.
+func Asked(pods podspec.Config, reviewers *podspec.Reviewers) asks.Rules {
 	return asks.Rules{
 		CPU: pods.DefaultCPU, Memory: pods.DefaultMemory,
 		Device: func(given *core.GPUAccelerator) string { return podspec.DeviceOf(pods, given) },
+		Pods:   func(template *core.TaskTemplate) asks.Pods { return reviewers.Read(template) },
 	}
 }
 

@@ -1,6 +1,7 @@
 package podspec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,15 +31,17 @@ func (b *Builder) checkPolicy(subject *Subject, declared *corev1.PodSpec) error 
 func askedBy(config Config, template *core.TaskTemplate, declared *corev1.PodSpec) podpolicy.Asked {
 	asked := podpolicy.Asked{
 		Spec: declared, Annotations: map[string]string{}, ServiceAccount: declared.ServiceAccountName,
-		// Without an account for all, the one that pods get from their namespace is called default.
-		GrantedAccounts: []string{config.DefaultServiceAccount},
-	}
-	if config.DefaultServiceAccount == "" {
-		asked.GrantedAccounts = []string{"default"}
+		GrantedAccounts: grantedBy(config),
 	}
 	maps.Copy(asked.Annotations, template.GetMetadata().GetMetadata().GetAnnotations())
 	maps.Copy(asked.Annotations, template.GetK8SPod().GetMetadata().GetAnnotations())
 	return asked
+}
+
+// grantedBy are the accounts that the configuration names for every pod. Without one for all, the account that pods get from their
+// namespace is called default.
+func grantedBy(config Config) []string {
+	return []string{cmp.Or(config.DefaultServiceAccount, "default")}
 }
 
 // checkTemplateUse refuses a task that would get hold of what a pod template keeps for containers of its own: by a container

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
@@ -27,17 +29,52 @@ func NewReviewer(config Config) *Reviewer {
 // settings. Without a run, accounts are not judged, since settings of the run may allow them. Tasks that cannot be run for
 // other reasons, or without a pod, are not judged.
 func (r *Reviewer) Review(template *core.TaskTemplate, run *task.RunSpec) (field, words string) {
-	declared, err := specOf(template, PrimaryName(template))
+	return r.judge(declared(template), run)
+}
+
+// wish is what a task asks of its pod, without what no policy judges. It is read only.
+type wish struct {
+	spec        *corev1.PodSpec
+	annotations map[string]string
+	// account is the service account that the task names.
+	account string
+	// plain says that every policy allows it: a container without annotations or an account.
+	plain bool
+}
+
+// declared reads what a task asks of its pod. It is nil for a task that cannot be run for other reasons, or without a pod.
+func declared(template *core.TaskTemplate) *wish {
+	spec, err := specOf(template, PrimaryName(template))
 	if err != nil {
-		return "", "" // It fails for that reason when it runs.
+		return nil // It fails for that reason when it runs.
 	}
-	asked := askedBy(r.config, template, declared)
-	maps.Copy(asked.Annotations, run.GetAnnotations().GetValues())
+	eachContainer(spec, func(container *corev1.Container) {
+		container.Command, container.Args = nil, nil // may be long, and wishes are kept
+	})
+	asked := askedBy(Config{}, template, spec)
+	account := cmp.Or(template.GetSecurityContext().GetRunAs().GetK8SServiceAccount(), asked.ServiceAccount)
+	return &wish{
+		spec: spec, annotations: asked.Annotations, account: account,
+		plain: template.GetContainer() != nil && len(asked.Annotations) == 0 && account == "",
+	}
+}
+
+// judge applies the policy to a wish, as a run with a spec has it.
+func (r *Reviewer) judge(of *wish, run *task.RunSpec) (field, words string) {
+	if of == nil {
+		return "", ""
+	}
 	ofRun := run.GetSecurityContext().GetRunAs().GetK8SServiceAccount()
-	asked.ServiceAccount = cmp.Or(ofRun, template.GetSecurityContext().GetRunAs().GetK8SServiceAccount(), asked.ServiceAccount)
-	asked.GrantedAccounts = append(asked.GrantedAccounts, run.GetAnnotations().GetValues()[ident.AnnotationServiceAccount])
-	if run == nil {
-		asked.ServiceAccount = ""
+	annotations := run.GetAnnotations().GetValues()
+	if of.plain && ofRun == "" && len(annotations) == 0 {
+		return "", ""
+	}
+	asked := podpolicy.Asked{Spec: of.spec, Annotations: map[string]string{}, GrantedAccounts: grantedBy(r.config)}
+	maps.Copy(asked.Annotations, of.annotations)
+	maps.Copy(asked.Annotations, annotations)
+	if run != nil {
+		asked.ServiceAccount = cmp.Or(ofRun, of.account)
+		asked.GrantedAccounts = append(asked.GrantedAccounts, annotations[ident.AnnotationServiceAccount])
 	}
 	violations := r.policy.Check(asked)
 	if len(violations) == 0 {

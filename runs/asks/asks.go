@@ -23,13 +23,35 @@ type Rules struct {
 	CPU, Memory string
 	// Device is the resource that "gpu" means for an accelerator; nil means nvidia.com/gpu.
 	Device func(*core.GPUAccelerator) string
+	// Pods reads what policies judge of the pods of a task; nil means that nothing is judged.
+	Pods func(*core.TaskTemplate) Pods
+}
+
+// Pods says in words what a policy, as a cluster reported it, does not allow of the pods of a task in a run; empty if it allows them. Nil
+// means that no policy judges them.
+type Pods func(policy string, run *task.RunSpec) string
+
+// within returns the judgement for one run.
+func (p Pods) within(run *task.RunSpec) func(policy string) string {
+	if p == nil {
+		return nil
+	}
+	return func(policy string) string { return p(policy, run) }
+}
+
+// pods reads what policies judge of the pods of a task.
+func (r *Rules) pods(template *core.TaskTemplate) Pods {
+	if r.Pods == nil {
+		return nil
+	}
+	return r.Pods(template)
 }
 
 // Of is what a task asks for, of a run with a spec. The caller adds where the run is and what runs it. The result has maps that are
 // shared, and must not be changed.
 func (r *Rules) Of(template *core.TaskTemplate, run *task.RunSpec) placement.Request {
 	asked := r.task(template)
-	asked.Pool, asked.Labels = run.GetClusterPool(), run.GetLabels().GetValues()
+	asked.Pool, asked.Labels, asked.Refuses = run.GetClusterPool(), run.GetLabels().GetValues(), r.pods(template).within(run)
 	return asked
 }
 

@@ -36,19 +36,25 @@ type Reader struct {
 	queues  *queues.Set
 	actions Actions
 	specs   Specs
-	tasks   *lru.Cache[string, placement.Request]
+	tasks   *lru.Cache[string, ofTask]
 	runs    *lru.Cache[string, ofRun]
+}
+
+type ofTask struct {
+	request placement.Request
+	pods    Pods
 }
 
 type ofRun struct {
 	pool   string
 	labels map[string]string
-	raw    string // where tasks write files and data frames; empty for the directory of the run
+	raw    string        // where tasks write files and data frames; empty for the directory of the run
+	pods   *task.RunSpec // what policies of pods judge of it
 }
 
 // NewReader returns a reader that knows no specs.
 func NewReader(rules *Rules, set *queues.Set, actions Actions, specs Specs) *Reader {
-	tasks, err := lru.New[string, placement.Request](maxKnown)
+	tasks, err := lru.New[string, ofTask](maxKnown)
 	if err != nil {
 		panic(err) // only a size that is not positive is refused
 	}
@@ -98,11 +104,12 @@ func (r *Reader) ask(ctx context.Context, rows []worklists.Placeable) ([]Asked, 
 	asked := make([]Asked, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		request, _ := r.tasks.Get(string(row.SpecDigest)) // nothing, if the cache is too small
+		known, _ := r.tasks.Get(string(row.SpecDigest)) // nothing, if the cache is too small
+		request := known.request
 		run, _ := r.runs.Get(string(row.RunSpecDigest))
 		queue := r.queues.Of(row.Queue)
 		request.Project, request.Domain, request.Queue, request.Pin, request.Parent = row.Project, row.Domain, queue.Name, queue.Cluster, row.Parent
-		request.Pool, request.Labels = run.pool, run.labels
+		request.Pool, request.Labels, request.Refuses = run.pool, run.labels, known.pods.within(run.pods)
 		Data(&request, row.InputURI, row.RunOutputBase, run.raw)
 		Shared(&request, row.Runner, row.Environment)
 		asked[i] = Asked{RunID: row.RunID, ID: row.ID, Request: &request}
@@ -160,14 +167,17 @@ func (r *Reader) know(row *worklists.Placeable, bodies map[string][]byte) error 
 		if err := proto.Unmarshal(body, spec); err != nil {
 			return fmt.Errorf("the stored spec of action %d cannot be read: %w", row.ID, err)
 		}
-		r.tasks.Add(string(row.SpecDigest), r.rules.Of(spec.GetTaskTemplate(), nil))
+		r.tasks.Add(string(row.SpecDigest), ofTask{request: r.rules.task(spec.GetTaskTemplate()), pods: r.rules.pods(spec.GetTaskTemplate())})
 	}
 	if body, ok := bodies[string(row.RunSpecDigest)]; ok {
 		spec := &task.RunSpec{}
 		if err := proto.Unmarshal(body, spec); err != nil {
 			return fmt.Errorf("the stored spec of run %d cannot be read: %w", row.RunID, err)
 		}
-		r.runs.Add(string(row.RunSpecDigest), ofRun{pool: spec.GetClusterPool(), labels: spec.GetLabels().GetValues(), raw: spec.GetRawDataStorage().GetRawDataPrefix()})
+		r.runs.Add(string(row.RunSpecDigest), ofRun{
+			pool: spec.GetClusterPool(), labels: spec.GetLabels().GetValues(), raw: spec.GetRawDataStorage().GetRawDataPrefix(),
+			pods: &task.RunSpec{Annotations: spec.GetAnnotations(), SecurityContext: spec.GetSecurityContext()},
+		})
 	}
 	return nil
 }
@@ -184,8 +194,8 @@ func (r *Reader) Specs(ctx context.Context, digests [][]byte) (map[string]placem
 			return nil, err
 		}
 		for i := range part {
-			if request, known := r.tasks.Get(string(part[i].SpecDigest)); known {
-				found[string(part[i].SpecDigest)] = request.Resources
+			if known, ok := r.tasks.Get(string(part[i].SpecDigest)); ok {
+				found[string(part[i].SpecDigest)] = known.request.Resources
 			}
 		}
 	}

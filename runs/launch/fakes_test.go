@@ -68,7 +68,7 @@ func (w *world) deps(configured ...queues.Queue) launch.Deps {
 	}
 }
 
-func (w *world) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) {
+func (w *world) Review(string, *core.TaskTemplate, *task.RunSpec) (field, words string) {
 	return w.refusal[0], w.refusal[1]
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/asks"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
@@ -33,10 +34,7 @@ func (p *Planner) planPlace(_ context.Context, a *schema.Action, planned *planne
 	if _, sole := p.Clusters.Sole(); sole && pool == "" {
 		return nil
 	}
-	asked := p.Asks.Of(planned.spec.GetTaskTemplate(), run.Spec)
-	asked.Project, asked.Domain = a.Project, a.Domain
-	queue := p.Queues.Of(a.Queue)
-	asked.Queue, asked.Pin = queue.Name, queue.Cluster
+	asked := p.asked(a, planned, run.Spec)
 	asks.Data(&asked, a.InputURI, run.OutputBase, run.Spec.GetRawDataStorage().GetRawDataPrefix())
 	clusters := p.Clusters.Clusters()
 	if isRoot && pool != "" && len(placement.Pools(clusters)) == 0 {
@@ -54,6 +52,28 @@ func (p *Planner) planPlace(_ context.Context, a *schema.Action, planned *planne
 	asks.Shared(&asked, a.Runner, a.EnvironmentName)
 	a.Asks = &asked
 	return nil
+}
+
+// asked is what an action asks of a cluster.
+func (p *Planner) asked(a *schema.Action, planned *plannedTask, run *task.RunSpec) placement.Request {
+	asked := p.Asks.Of(planned.spec.GetTaskTemplate(), run)
+	asked.Project, asked.Domain = a.Project, a.Domain
+	queue := p.Queues.Of(a.Queue)
+	asked.Queue, asked.Pin = queue.Name, queue.Cluster
+	return asked
+}
+
+// candidates are the clusters that may run an action, whatever the policies of their pods; none if no cluster is known.
+func (p *Planner) candidates(a *schema.Action, planned *plannedTask, run *task.RunSpec) []placement.Cluster {
+	if p.Clusters == nil {
+		return nil
+	}
+	clusters := p.Clusters.Clusters()
+	if !slices.ContainsFunc(clusters, func(c placement.Cluster) bool { return c.PodPolicy != clusters[0].PodPolicy }) {
+		return clusters // any of them may speak for all
+	}
+	asked := p.asked(a, planned, run)
+	return p.Clusters.Policy().Candidates(&asked, clusters)
 }
 
 // knownPool refuses the pool of a run that does not exist, before anything is stored.

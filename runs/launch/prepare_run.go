@@ -114,7 +114,7 @@ func (c *Creator) stepTask(ctx context.Context, p *preparedRun) (err error) {
 }
 
 func (c *Creator) stepPod(_ context.Context, p *preparedRun) error {
-	return c.reviewPod(p.request, p.planned, p.spec)
+	return c.reviewPod(p)
 }
 
 func (c *Creator) stepNotifications(_ context.Context, p *preparedRun) error {

@@ -3,26 +3,21 @@ package launch
 import (
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/kube/kuberule"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/asks"
 )
 
 // Pods judges the pods that tasks ask for.
-type Pods interface {
-	// Review returns the field of what the policy of this installation does not allow, below a task spec or with the prefix
-	// run_spec, and the reason in words; both are empty for an allowed task.
-	Review(template *core.TaskTemplate, run *task.RunSpec) (field, words string)
-}
+type Pods = asks.Policies
 
-// reviewPod refuses a run whose root action would fail for what it asks of its pod, or for the size of the objects that it
-// becomes. The executor checks again, and alone checks what children ask for.
-func (c *Creator) reviewPod(request *workflow.CreateRunRequest, planned *plannedTask, run *task.RunSpec) error {
+// reviewPod refuses a run whose root action would fail for what it asks of its pod in each cluster that may run it, or for the size of the
+// objects that it becomes. The executor checks again, and alone checks what children ask for.
+func (c *Creator) reviewPod(p *preparedRun) error {
+	request, planned, run := p.request, p.planned, p.spec
 	field, words := kuberule.Sizes(planned.spec.GetTaskTemplate(), len(planned.body), run)
 	if words == "" && c.Pods != nil && planned.connector == "" {
-		field, words = c.Pods.Review(planned.spec.GetTaskTemplate(), run)
+		field, words = asks.Review(c.Pods, c.Planner.candidates(&p.root.Action, planned, run), planned.spec.GetTaskTemplate(), run)
 	}
 	if words == "" {
 		return nil

@@ -247,7 +247,9 @@ type Prospect struct {
 func (b *Book) Prospect(r *Request, cluster string) Prospect {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, s := range b.policy.wish(r, b.seats).matching(b.seats) {
+	matching := b.policy.wish(r, b.seats).matching(b.seats)
+	r = b.policy.judged(r, matching)
+	for _, s := range matching {
 		if s.Name != cluster || b.policy.unfit(s.Cluster, r) != "" {
 			continue
 		}

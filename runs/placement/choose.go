@@ -38,6 +38,7 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 	if wish.cluster != "" && matching[0].Unseen && matching[0].Closed == "" && p.far(matching[0].Cluster, r) == "" {
 		return Choice{Cluster: wish.cluster, Words: wish.from + "; it has not connected yet"}
 	}
+	r = p.judged(r, matching)
 	able := p.openFor(r, matching)
 	if elsewhere := slices.DeleteFunc(slices.Clone(able), func(s *Seat) bool { return s.Name == r.Avoid }); len(elsewhere) > 0 {
 		able = elsewhere
@@ -53,9 +54,9 @@ func (p *Policy) Choose(r *Request, seats []Seat) Choice {
 		able = large
 	}
 	if room := withRoom(r, able); len(room) > 0 {
-		return p.choose(r, wish, matching, room)
+		return refused(p.choose(r, wish, matching, room), r, matching)
 	}
-	return p.crowded(r, wish, able)
+	return refused(p.crowded(r, wish, able), r, matching)
 }
 
 func (p *Policy) openFor(r *Request, of []*Seat) (able []*Seat) {

@@ -28,6 +28,8 @@ type Cluster struct {
 	Capacity, Free Amounts
 	// Largest is the most that one machine has, by resource; nil means that it did not say.
 	Largest Amounts
+	// PodPolicy is the policy of its pods, as it reported it; empty means that it did not.
+	PodPolicy string
 }
 
 func (c *Cluster) weight() float64 { return float64(max(c.Weight, 1)) }

@@ -30,6 +30,9 @@ type Request struct {
 	Data []string
 	// Group is set for an action that shares workers with others of the same group, which must not be spread over clusters.
 	Group string
+	// Refuses says in words what a policy of pods, as a cluster reported it, does not allow; empty if it allows the pods. Nil means that
+	// every policy does.
+	Refuses func(policy string) string
 }
 
 // anyPool is the name of the pool that clients send when no pool was chosen.

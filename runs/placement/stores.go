@@ -109,6 +109,9 @@ func (p *Policy) unfit(c *Cluster, r *Request) string {
 	if far := p.far(c, r); far != "" {
 		return "cannot reach " + far
 	}
+	if words := c.refuses(r); words != "" {
+		return refuses + shorten(words)
+	}
 	return ""
 }
 

@@ -125,7 +125,10 @@ type ConnectRequest struct {
 	// The labels of the cluster.
 	Labels map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What its nodes have.
-	Nodes         *NodeSummary `protobuf:"bytes,8,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	Nodes *NodeSummary `protobuf:"bytes,8,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// Its policy of pods as JSON, by which the API says whether the cluster can run a pod. Empty for one that is too long, or of a controller
+	// of an earlier version: then the API judges by its own policy.
+	PodPolicy     string `protobuf:"bytes,9,opt,name=pod_policy,json=podPolicy,proto3" json:"pod_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -214,6 +217,13 @@ func (x *ConnectRequest) GetNodes() *NodeSummary {
 		return x.Nodes
 	}
 	return nil
+}
+
+func (x *ConnectRequest) GetPodPolicy() string {
+	if x != nil {
+		return x.PodPolicy
+	}
+	return ""
 }
 
 // ConnectResponse is one message of a link.
@@ -916,7 +926,7 @@ const file_flytebinary_clusters_v1_link_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a:\n" +
 	"\fLargestEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xd6\x03\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x80\x04\n" +
 	"\x0eConnectRequest\x12#\n" +
 	"\acluster\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\acluster\x12%\n" +
 	"\binstance\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dR\binstance\x12!\n" +
@@ -926,7 +936,9 @@ const file_flytebinary_clusters_v1_link_proto_rawDesc = "" +
 	"\n" +
 	"task_types\x18\x06 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xf4\x03\"\x04r\x02\x18dR\ttaskTypes\x12c\n" +
 	"\x06labels\x18\a \x03(\v23.flytebinary.clusters.v1.ConnectRequest.LabelsEntryB\x16\xbaH\x13\x9a\x01\x10\x10@\"\x06r\x04\x10\x01\x18?*\x04r\x02\x18?R\x06labels\x12:\n" +
-	"\x05nodes\x18\b \x01(\v2$.flytebinary.clusters.v1.NodeSummaryR\x05nodes\x1a9\n" +
+	"\x05nodes\x18\b \x01(\v2$.flytebinary.clusters.v1.NodeSummaryR\x05nodes\x12(\n" +
+	"\n" +
+	"pod_policy\x18\t \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x02R\tpodPolicy\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x99\x02\n" +
