@@ -99,6 +99,11 @@ func (r *Reader) Of(ctx context.Context, attempt *plugin.Attempt, pod *corev1.Po
 	return Member{Role: pod.Labels[podspec.LabelRole], Pod: pod, State: r.states.Observe(attempt, pod)}, nil
 }
 
+// LinksOfPods are the names of the links that differ by member.
+func (r *Reader) LinksOfPods(attempt *plugin.Attempt) map[string]bool {
+	return r.states.LinksOfPods(attempt)
+}
+
 // Restarts returns how often the kubelet restarted the container of the task in the pod, and how it ended the last time, in words.
 func (m Member) Restarts() (count int32, why string) {
 	for _, own := range m.State.LogContext.GetPods() {

@@ -1,6 +1,7 @@
 package podstatus
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -43,17 +44,40 @@ func (r *Reader) logLinks(attempt *plugin.Attempt, pod *corev1.Pod, state plugin
 	return result
 }
 
-// linkValues are the values that are known of an attempt, by lower-case name. Attempts count from 0 in links, as in the
-// names of pods.
-func linkValues(attempt *plugin.Attempt, pod *corev1.Pod, state plugin.State) map[string]string {
-	spec, id, primary := attempt.Task.Spec, attempt.Template.GetId(), podspec.PrimaryName(attempt.Template)
-	values := map[string]string{
-		"podname": pod.Name, "poduid": string(pod.UID), "namespace": pod.Namespace, "hostname": pod.Spec.NodeName, "containername": primary,
+// LinksOfPods are the names of the links that differ by pod, such as those with a pod's name. The others are the same for all pods of
+// an attempt.
+func (r *Reader) LinksOfPods(attempt *plugin.Attempt) map[string]bool {
+	values, differ := attemptValues(attempt), map[string]bool{}
+	for _, link := range attempt.Template.GetMetadata().GetLogLinks() {
+		_, complete := rendering.Link(link.GetUri(), values)
+		differ[link.GetName()] = !complete
+	}
+	for _, link := range r.config.LogLinks {
+		_, complete := rendering.Link(link.URI, values)
+		differ[link.Name] = differ[link.Name] || !complete
+	}
+	return differ
+}
+
+// attemptValues are the values of an attempt, whatever pods it has, by lower-case name. Attempts count from 0 in links, as in the names
+// of pods.
+func attemptValues(attempt *plugin.Attempt) map[string]string {
+	spec, id := attempt.Task.Spec, attempt.Template.GetId()
+	return map[string]string{
+		"namespace": attempt.Task.Namespace, "containername": podspec.PrimaryName(attempt.Template),
 		"taskid": id.GetName(), "taskversion": id.GetVersion(), "taskproject": id.GetProject(), "taskdomain": id.GetDomain(),
 		"taskretryattempt": strconv.Itoa(int(attempt.Number) - 1), "runname": spec.Run, "actionname": spec.Action,
 		"executionname": spec.Run, "executionproject": spec.Project, "executiondomain": spec.Domain,
-		"generatedname": pod.Name, "perretryuniquekey": rendering.UniqueKey(pod.Name),
 	}
+}
+
+// linkValues are the values that are known of an attempt and one of its pods, by lower-case name.
+func linkValues(attempt *plugin.Attempt, pod *corev1.Pod, state plugin.State) map[string]string {
+	values, primary := attemptValues(attempt), podspec.PrimaryName(attempt.Template)
+	maps.Copy(values, map[string]string{
+		"podname": pod.Name, "poduid": string(pod.UID), "namespace": pod.Namespace, "hostname": pod.Spec.NodeName,
+		"generatedname": pod.Name, "perretryuniquekey": rendering.UniqueKey(pod.Name),
+	})
 	if status := statusOf(pod.Status.ContainerStatuses, primary); status != nil && status.ContainerID != "" {
 		_, values["containerid"], _ = strings.Cut(status.ContainerID, "://")
 	}

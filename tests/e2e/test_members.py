@@ -13,7 +13,7 @@ import pytest
 
 from conftest import connect
 from flows import members
-from server import AS_USER, WITHOUT_NAMESPACES, Server, alive, eventually, refused
+from server import AS_USER, WITHOUT_NAMESPACES, Server, alive, environ, eventually, refused
 from test_flows import phase_of, result
 
 
@@ -120,6 +120,24 @@ def test_an_abort_leaves_no_process(machine: Server, tmp_path: pathlib.Path):
     handle.abort()
     eventually(lambda: not any(alive(pid) for pid in running), what="the members end")
     assert phase_of(handle) == "aborted"
+
+
+LIMITS = {"runtime": flyte.Timeout(max_runtime=2), "queue": flyte.Timeout(max_queued_time=2), "deadline": flyte.Timeout(deadline=4)}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_cluster_has_the_time_limits_of_its_task(machine: Server, tmp_path: pathlib.Path, limit: str):
+    """In a queue it waits for room that this machine does not have."""
+    task = members.waits.override(timeout=LIMITS[limit], resources=flyte.Resources(cpu="500" if limit == "queue" else "100m", memory="250Mi"))
+    handle = flyte.run(task, str(tmp_path))
+    handle.wait(quiet=True)
+    assert phase_of(handle) == "timed_out"
+
+    def rest() -> list[int]:
+        numbers = (int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit())
+        return [pid for pid in numbers if handle.name in environ(pid) and alive(pid)]
+
+    eventually(lambda: not rest(), what="the members end")
 
 
 def test_a_killed_demo_goes_on_with_its_members(machine: Server, tmp_path: pathlib.Path):

@@ -119,10 +119,11 @@ class Bed:
     def operator(self) -> operators.Operator:
         return self.running[-1]
 
-    def run(self, gang: Gang, name: str = ""):
+    def run(self, gang: Gang, name: str = "", **changes):
         """Submits the task. It waits until the executor has seen the operator's kind."""
-        module, _, task = (name or self.framework.task).partition(".")
-        return flyte.run(getattr(importlib.import_module(f"flows.{module}"), task), folder=str(gang.folder))
+        module, _, name = (name or self.framework.task).partition(".")
+        task = getattr(importlib.import_module(f"flows.{module}"), name)
+        return flyte.run(task.override(**changes) if changes else task, folder=str(gang.folder))
 
 
 @pytest.fixture(scope="module")
@@ -362,6 +363,17 @@ def test_an_abort_leaves_nothing(bed: Bed, gang: Gang):
     run.abort()
     assert ended(run) == "aborted"
     gone(bed, run)
+    eventually(lambda: not any(alive(pid) for pid in pids), what="the processes end")
+
+
+@of()
+def test_a_time_limit_leaves_nothing(bed: Bed, gang: Gang):
+    """The time counts from when all pods run."""
+    gang.hold(bed)
+    run = bed.run(gang, timeout=flyte.Timeout(max_runtime=5))
+    assert ended(run) == "timed_out"
+    gone(bed, run)
+    pids = [int(text) for pattern in ("member-*", "worker-*") for file in gang.folder.glob(pattern) if (text := file.read_text())]
     eventually(lambda: not any(alive(pid) for pid in pids), what="the processes end")
 
 

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/pods/kueue"
 	"github.com/flyte-binary/flyte-binary/pods/members"
@@ -49,6 +51,7 @@ func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, object *u
 		}
 	}
 	addMembers(&state, all)
+	state.LogLinks = linksOf(all, p.pods.LinksOfPods(attempt))
 	state.Object = object.GetUID()
 	// Operators delete pods that still run when another one has failed.
 	state.Stopping = object.GetDeletionTimestamp() != nil || slices.ContainsFunc(all, func(m members.Member) bool { return m.State.Stopping })
@@ -278,6 +281,28 @@ func (p *Plugin) withoutPods(state *plugin.State, object *unstructured.Unstructu
 	}
 }
 
+// linksOf are the links of an attempt, by name: those that its pods have in common once, and those that differ by pod with the names of
+// the pods. The links of the primary pod keep their names.
+func linksOf(all []members.Member, ofPods map[string]bool) []*core.TaskLog {
+	var result []*core.TaskLog
+	at := map[string]int{}
+	for _, m := range all {
+		for _, link := range m.State.LogLinks {
+			if ofPods[link.GetName()] && !m.Primary {
+				link = proto.CloneOf(link)
+				link.Name = fmt.Sprintf("%s (%s)", link.GetName(), m.Pod.Name)
+			}
+			if i, known := at[link.GetName()]; known {
+				result[i] = link // of a pod that began later
+				continue
+			}
+			at[link.GetName()] = len(result)
+			result = append(result, link)
+		}
+	}
+	return result
+}
+
 // addMembers adds what the pods say of the attempt's times and logs.
 func addMembers(state *plugin.State, all []members.Member) {
 	if len(all) == 0 {
@@ -285,7 +310,6 @@ func addMembers(state *plugin.State, all []members.Member) {
 	}
 	state.LogContext = members.LogContext(all)
 	for _, m := range all {
-		state.LogLinks = append(state.LogLinks, m.State.LogLinks...)
 		if !m.Primary {
 			continue
 		}
