@@ -88,6 +88,23 @@ def test_an_action_says_how_it_runs(machine: Server):
     assert any("a cluster of processes on this machine, started by the demo and not by the JobSet controller" in text for text in events), events
 
 
+class Logs:
+    """A link that differs by pod."""
+
+    name, icon_uri = "logs", ""
+
+    def get_link(self, pod_name: str, **_) -> str:
+        return f"https://logs.example/{pod_name}"
+
+
+def test_each_member_has_its_link(machine: Server):
+    handle = flyte.run(members.talk.override(links=(Logs(),)), "links")
+    handle.wait(quiet=True)
+    first, second = names(machine, handle.name)
+    links = {link["name"]: link["uri"] for link in details_of(machine, handle.name)["logInfo"]}
+    assert links == {"logs": f"https://logs.example/{first}", f"logs ({second})": f"https://logs.example/{second}"}
+
+
 def test_the_member_that_failed_is_named(machine: Server, tmp_path: pathlib.Path):
     handle = flyte.run(members.second_fails, str(tmp_path))
     handle.wait(quiet=True)

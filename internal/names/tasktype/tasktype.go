@@ -49,7 +49,7 @@ var operators = map[string]string{
 	"clustered-task": "the plugin jobset, and the JobSet controller on the cluster",
 	"dask":           "the plugin dask, and the Dask operator on the cluster",
 	"mpi":            "the plugin mpi, and the Kubeflow training operator on the cluster",
-	"pytorch":        "the plugin pytorch, and the Kubeflow training operator on the cluster",
+	"pytorch":        "the plugin pytorch, and the Kubeflow training operator on the cluster, or the plugin trainjob, and Kubeflow Trainer",
 	Ray:              "the plugin ray, and the KubeRay operator on the cluster",
 	"spark":          "the plugin spark, and the Spark operator on the cluster",
 	"tensorflow":     "the plugin tensorflow, and the Kubeflow training operator on the cluster",

@@ -29,6 +29,7 @@ func TestATypeThatNobodyServes(t *testing.T) {
 	require.Contains(t, words, "actor, batch, container, core-sleep, echo, notebook, python,", "what is served")
 	require.Contains(t, words, "spark=pod in executor.plugins.taskTypes", "how to run it anyway")
 	require.Contains(t, set.Refusal(container("no-such-type")), `"no-such-type"`)
+	require.Contains(t, set.Refusal(container("pytorch")), "or the plugin trainjob, and Kubeflow Trainer", "two plugins do")
 }
 
 // TestATypeThatNeedsAConnector: another system does the work of such a task, so the words do not advise to run it as a pod.
