@@ -59,6 +59,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """With --dist loadscope, the tests of a folder are one scope, as those of a file are: they share a server."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling  # not every environment of these tests has it
+
+    class Folders(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            folder, _, _ = nodeid.split("::", 1)[0].rpartition("/")
+            return folder or super()._split_scope(nodeid)
+
+    return Folders(config, log)
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory):
     """A demo server on a free port, with the default configuration. No test stops it or kills parts of it."""
