@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
@@ -59,6 +60,34 @@ func TestUnknownQueuesAreRefusedByName(t *testing.T) {
 	}
 	c.create(namedRun("without"))
 	require.Nil(t, c.details("without", "a0").GetMetadata().GetTask().Queue, "it names none")
+}
+
+// TestWhyAnActionOfOnePersonWaits: people of a project take turns, so the older actions of others are not ahead.
+func TestWhyAnActionOfOnePersonWaits(t *testing.T) {
+	c := newWriteFixture(t, func(config *runs.Config) {
+		config.Queues = []queues.Queue{{Name: "narrow", MaxActions: 1}}
+		config.Admission.Poll = 20 * time.Millisecond
+	})
+	of := func(person string, names ...string) {
+		ctx := authz.WithIdentity(t.Context(), authz.Identity{Kind: authz.User, Subject: person})
+		for _, name := range names {
+			_, err := c.runs.CreateRun(ctx, queuedRun(name, "narrow"))
+			require.NoError(t, err)
+		}
+	}
+	of("ada", "first")
+	c.eventuallyLive("first/a0")
+	of("ada", "second", "third")
+	of("bob", "other")
+
+	w := c.explain("third", "a0").GetWait()
+	require.EqualValues(t, 1, w.GetAhead())
+	require.Equal(t, "queue narrow is at its limit (1 of 1 in use); one action is ahead of it in queue narrow; "+
+		"one action of one other caller in project flytesnacks takes turns with it", w.GetMessage())
+	w = c.explain("other", "a0").GetWait()
+	require.Zero(t, w.GetAhead(), "none of ada's older actions is")
+	require.Equal(t, "queue narrow is at its limit (1 of 1 in use); "+
+		"2 actions of one other caller in project flytesnacks take turns with it", w.GetMessage())
 }
 
 func TestQueuesAreLabelsWhenNoneIsConfigured(t *testing.T) {

@@ -29,7 +29,7 @@ type ReservationReader interface {
 	ReservedBy(ctx context.Context, waits *schema.Action) (*ident.Action, error)
 }
 
-// AheadReader counts the actions ahead in a queue, those that take turns, and the live ones; worklists.QueueReader does.
+// AheadReader counts the actions ahead in a queue, those with which it takes turns, and the live ones; worklists.QueueReader does.
 type AheadReader interface {
 	Ahead(ctx context.Context, queue string, others []string, a *schema.Action) (worklists.Standing, error)
 	Load(ctx context.Context, scope worklists.LoadScope) (*worklists.Load, error)
@@ -252,7 +252,7 @@ func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *lists.Stand
 		if decision.Limit == limits.Installation && most < s.MaxLive {
 			w.Message += fmt.Sprintf(", fewer than the usual %d because the cluster answers slowly", s.MaxLive)
 		}
-	case stands.Ahead > 0 || stands.Turns > 0:
+	case stands.Ahead > 0 || stands.Shared > 0 || stands.Turns > 0:
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_TURN, "its turn in queue "+queue.Name+" has not come"
 	default:
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "it is about to be admitted"
@@ -260,15 +260,22 @@ func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *lists.Stand
 	if stands.Ahead > 0 {
 		w.Message += fmt.Sprintf("; %s ahead of it in queue %s", howMany(stands.Ahead), queue.Name)
 	}
+	if stands.Shared > 0 {
+		w.Message += takeTurns(stands.Shared, count(stands.People, "other caller")+" in project "+a.Project, "it")
+	}
 	if stands.Turns > 0 {
-		take := "take"
-		if stands.Turns == 1 {
-			take = "takes"
-		}
-		w.Message += fmt.Sprintf("; %s of %s %s turns with those of project %s",
-			count(stands.Turns, "action"), count(stands.Projects, "other project"), take, a.Project)
+		w.Message += takeTurns(stands.Turns, count(stands.Projects, "other project"), "those of project "+a.Project)
 	}
 	return nil
+}
+
+// takeTurns says whose actions get places in turn with others, so that none of them is ahead of all others.
+func takeTurns(n int, whose, others string) string {
+	take := "take"
+	if n == 1 {
+		take = "takes"
+	}
+	return fmt.Sprintf("; %s of %s %s turns with %s", count(n, "action"), whose, take, others)
 }
 
 // count is a number with its noun.

@@ -24,12 +24,13 @@ import (
 type line struct {
 	ahead, live     int
 	turns, projects int
+	shared, people  int
 	load            worklists.Load
 	owner           *ident.Action
 }
 
 func (l *line) Ahead(context.Context, string, []string, *schema.Action) (worklists.Standing, error) {
-	return worklists.Standing{Ahead: l.ahead, Live: l.live, Turns: l.turns, Projects: l.projects}, nil
+	return worklists.Standing{Ahead: l.ahead, Live: l.live, Turns: l.turns, Projects: l.projects, Shared: l.shared, People: l.people}, nil
 }
 
 func (l *line) Load(context.Context, worklists.LoadScope) (*worklists.Load, error) {
@@ -69,6 +70,15 @@ func TestWaits(t *testing.T) {
 		"one turn": {
 			func(*lists.Standing) {}, line{ahead: 1, turns: 1, projects: 1}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0,
 			"one action is ahead of it in queue gpu; one action of one other project takes turns with those of project p",
+		},
+		"turns of people": {
+			func(*lists.Standing) {}, line{shared: 4, people: 2}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0,
+			"its turn in queue gpu has not come; 4 actions of 2 other callers in project p take turns with it",
+		},
+		"turns of people and projects": {
+			func(*lists.Standing) {}, line{ahead: 3, shared: 1, people: 1, turns: 2, projects: 1}, insightv1.WaitCause_WAIT_CAUSE_TURN, 0,
+			"3 actions are ahead of it in queue gpu; one action of one other caller in project p takes turns with it; " +
+				"2 actions of one other project take turns with those of project p",
 		},
 		"concurrency":          {func(s *lists.Standing) { s.RunLimit = 3 }, line{load: busy}, insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY, 3, "3 of 3"},
 		"actions of its queue": {func(*lists.Standing) {}, line{load: full}, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, 2, "2 of 2"},

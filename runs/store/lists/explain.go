@@ -27,7 +27,7 @@ func (r *Reader) Standing(ctx context.Context, id ident.Action) (*Standing, erro
 	const query = `
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_type, a.phase, a.attempt,
 			a.admitted_at, a.hold, a.queue, a.priority, a.runner, a.wake_at, a.deadline_at, a.created_at, a.started_at, a.task_name,
-			a.cache_status, a.cache_key, a.cache_reason, a.cluster, r.max_concurrency
+			a.cache_status, a.cache_key, a.cache_reason, a.cluster, a.created_by_subject, r.max_concurrency
 		FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
 		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
 	const events = `
@@ -37,7 +37,7 @@ func (r *Reader) Standing(ctx context.Context, id ident.Action) (*Standing, erro
 	err := r.pool.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).Scan(
 		&s.ID, &s.RunID, &s.Project, &s.Domain, &s.RunName, &s.Name, &s.ParentName, &s.ActionType, &s.Phase, &s.Attempt,
 		&s.AdmittedAt, &s.Hold, &s.Queue, &s.Priority, &s.Runner, &s.WakeAt, &s.DeadlineAt, &s.CreatedAt, &s.StartedAt, &s.TaskName,
-		&s.CacheStatus, &s.CacheKey, &s.CacheReason, &s.Cluster, &s.RunLimit)
+		&s.CacheStatus, &s.CacheKey, &s.CacheReason, &s.Cluster, &s.CreatedBySubject, &s.RunLimit)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, rpc.NotFound("action %s does not exist", id)
 	}
