@@ -162,9 +162,9 @@ func BenchmarkAccessCosts(b *testing.B) {
 				pairs = append(pairs, pair{off: off[0].plus(off[1]), on: on[0].plus(on[1])})
 			}
 			b.ReportMetric(0, "ns/op") // it is of four rounds with their pauses
-			report(b, "time", 2*k.calls, pairs, func(c cost) float64 { return float64(c.time.Microseconds()) })
-			report(b, "CPU", 2*k.calls, pairs, func(c cost) float64 { return float64(c.cpu.Microseconds()) })
-			report(b, "WAL", 2*k.calls, pairs, func(c cost) float64 { return float64(c.wal) })
+			report(b, "time", "µs", 2*k.calls, pairs, func(c cost) float64 { return float64(c.time.Microseconds()) })
+			report(b, "CPU", "µs", 2*k.calls, pairs, func(c cost) float64 { return float64(c.cpu.Microseconds()) })
+			report(b, "WAL", "bytes", 2*k.calls, pairs, func(c cost) float64 { return float64(c.wal) })
 		})
 	}
 }

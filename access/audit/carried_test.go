@@ -128,3 +128,25 @@ func TestRecordsOfADeadProcessBecomePartOfTheChain(t *testing.T) {
 	require.NoError(t, recorder.Stop(t.Context()))
 	require.Len(t, found(t, s, store.AuditFilter{}), 1, "it is recorded once")
 }
+
+// TestRecordsOfEarlierVersionsBecomePartOfTheChain: a process of a version before access_audit_made dies between the commit and the chain.
+func TestRecordsOfEarlierVersionsBecomePartOfTheChain(t *testing.T) {
+	pool := pgtest.Schemas(t, store.Schema())
+	s := store.New(pool, clock.System{})
+	_, err := pool.Exec(t.Context(), `INSERT INTO access_audit_open (id, begun, event) VALUES
+		('MADE', now(), '{"At": "2026-01-02T03:04:05Z", "Kind": "user", "Subject": "ada", "Permission": "run.create", "Resources": ["run p/d/one"], "Error": "", "Outcome": "succeeded"}'),
+		('BEGUN', now(), '{"At": "2026-01-02T03:04:05Z", "Kind": "user", "Subject": "ada", "Permission": "secret.create", "Resources": null, "Error": "", "Outcome": "unknown"}')`)
+	require.NoError(t, err)
+	lost := store.LostAudit{Made: time.Now().Add(time.Minute), Begun: time.Now().Add(-time.Minute), End: store.AuditEvent{Outcome: "unknown", Error: "its process died"}}
+	ended, err := s.EndLostAudit(t.Context(), lost, 10, audit.Seal)
+	require.NoError(t, err)
+	require.Equal(t, 1, ended, "the other may still end")
+	lost.Begun = time.Now().Add(time.Minute)
+	ended, err = s.EndLostAudit(t.Context(), lost, 10, audit.Seal)
+	require.NoError(t, err)
+	require.Equal(t, 1, ended)
+	require.Equal(t, []string{"ada run.create succeeded", "ada secret.create unknown"}, found(t, s, store.AuditFilter{}))
+	verified, err := audit.Verify(t.Context(), s)
+	require.NoError(t, err)
+	require.Empty(t, verified.Problem)
+}
