@@ -65,7 +65,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 	service, err := runs.New(p.config.Runs, runs.Deps{
 		Pool: p.pool, Tenants: closed(p.config, p.options), Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Listener: p.notices, Blobs: p.blobs,
 		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer, Pace: p.clusterPace(), Images: p.options.Images,
-		Clusters: clusterview.Placeable{States: p.clusters.States(), Clock: p.clock},
+		Clusters: clusterview.Placeable{States: p.clusters.States(), Clock: p.clock}, ClustersChanged: p.clusters.States().Changed(),
 		Peers: runs.Peers{
 			Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Artifacts: p.peers.artifactRegistry(), Workers: p.peers.workerPools(), Connectors: p.peers.connectors(),
 			Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),

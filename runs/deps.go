@@ -71,6 +71,8 @@ type Deps struct {
 	Pace admission.Pace
 	// Clusters says which clusters there are; nil means that only queues name them.
 	Clusters admission.Clusters
+	// ClustersChanged receives when Clusters are to be read at once; nil means that they are read once a second.
+	ClustersChanged <-chan struct{}
 	// Images knows the images that exist; nil means those that runs of the configured builder have built.
 	Images    images.Catalog
 	Peers     Peers

@@ -182,7 +182,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	l.placer = lifecycle.Idle{}
 	if deps.Clusters != nil {
 		l.placer = admission.NewPlaces(admission.PlacesDeps{
-			Book: l.places, Clusters: deps.Clusters, Held: l.asks, Writer: l.writer, Admits: l.admission.Admits, Clock: deps.Clock, Logger: logger,
+			Book: l.places, Clusters: deps.Clusters, Changed: deps.ClustersChanged, Held: l.asks, Writer: l.writer, Admits: l.admission.Admits, Clock: deps.Clock, Logger: logger,
 		})
 	}
 	caching := config.Cache

@@ -16,8 +16,9 @@ type Source interface {
 
 // Reader reads states, at most once a second. It is safe for concurrent use.
 type Reader struct {
-	source Source
-	now    func() time.Time
+	source  Source
+	now     func() time.Time
+	changed chan struct{}
 
 	mu     sync.Mutex
 	states []State   // GUARDED_BY(mu)
@@ -26,7 +27,9 @@ type Reader struct {
 }
 
 // NewReader returns a reader of a source.
-func NewReader(source Source, now func() time.Time) *Reader { return &Reader{source: source, now: now} }
+func NewReader(source Source, now func() time.Time) *Reader {
+	return &Reader{source: source, now: now, changed: make(chan struct{}, 1)}
+}
 
 // All returns the states of all clusters in alphabetical order, as they were at most a second ago. The caller must not change them.
 func (r *Reader) All(ctx context.Context) ([]State, error) {
@@ -46,9 +49,16 @@ func (r *Reader) All(ctx context.Context) ([]State, error) {
 	return r.states, nil
 }
 
-// Forget reads the states again at the next call. It is called when an operator has changed one.
+// Forget reads the states again at the next call. It is called when an operator has changed one, or a controller has connected.
 func (r *Reader) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.readAt = time.Time{}
+	select {
+	case r.changed <- struct{}{}:
+	default: // one who looks later sees this change, too
+	}
 }
+
+// Changed receives after Forget. It is for one receiver.
+func (r *Reader) Changed() <-chan struct{} { return r.changed }

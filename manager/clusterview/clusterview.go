@@ -21,8 +21,8 @@ type Placeable struct {
 	Clock  clock.Clock
 }
 
-// Clusters implements admission.Clusters. As long as no controller has reported, and no operator has closed a cluster, nothing is
-// known, and only queues name clusters: controllers of earlier versions do not report.
+// Clusters implements admission.Clusters. As long as no controller has reported, and no operator has closed a cluster or given one pools
+// or labels, nothing is known, and only queues name clusters: controllers of earlier versions do not report.
 func (p Placeable) Clusters(ctx context.Context) ([]placement.Cluster, map[string]time.Time, error) {
 	all, err := p.States.All(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func (p Placeable) Clusters(ctx context.Context) ([]placement.Cluster, map[strin
 	for i := range all {
 		known = append(known, placeable(&all[i], now))
 		seen[all[i].Name] = all[i].SeenAt
-		reported = reported || all[i].Known() || all[i].State != states.Ready
+		reported = reported || all[i].Known() || all[i].State != states.Ready || len(all[i].Pools)+len(all[i].Given) > 0
 	}
 	if !reported {
 		return nil, nil, nil

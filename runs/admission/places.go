@@ -32,8 +32,10 @@ type Releaser interface {
 type PlacesDeps struct {
 	Book     *placement.Book
 	Clusters Clusters
-	Held     Held
-	Writer   Releaser
+	// Changed receives when they are to be read at once; nil means that they are read once a second.
+	Changed <-chan struct{}
+	Held    Held
+	Writer  Releaser
 	// Admits reports whether this replica admits; others leave waiting actions alone.
 	Admits func() bool
 	Clock  clock.Clock
@@ -63,13 +65,14 @@ func NewPlaces(deps PlacesDeps) *Places { return &Places{deps: deps} }
 // Start implements lifecycle.Part. When it returns, the clusters are known, unless they cannot be read.
 func (p *Places) Start(ctx context.Context) error {
 	if err := p.Refresh(ctx); err != nil {
+		p.deps.Book.Unread()
 		p.deps.Logger.Warn().Err(err).Msg("reading the states of clusters failed; retrying")
 	}
 	return p.Run(p.deps.Logger.WithContext(ctx), p.keep)
 }
 
 func (p *Places) keep(ctx context.Context) {
-	for clock.Sleep(ctx, p.deps.Clock, refresh) == nil {
+	for p.wait(ctx) == nil {
 		err := p.Refresh(ctx)
 		if err == nil && p.deps.Admits() {
 			_, err = p.Release(ctx)
@@ -78,6 +81,18 @@ func (p *Places) keep(ctx context.Context) {
 			p.deps.Logger.Warn().Err(err).Msg("placing waiting actions failed; retrying")
 		}
 	}
+}
+
+// wait returns when the clusters are to be read again, or an error if ctx ends.
+func (p *Places) wait(ctx context.Context) error {
+	timer := p.deps.Clock.NewTimer(refresh)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-p.deps.Changed:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }
 
 // Refresh reads the states of all clusters.

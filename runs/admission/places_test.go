@@ -2,8 +2,10 @@ package admission_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -269,6 +271,59 @@ func TestOneClusterCostsNothing(t *testing.T) {
 		}
 		require.Equal(t, rows[0], rows[1])
 		require.Contains(t, rows[0], "r1 a0 default 0 t")
+	}
+}
+
+// late are clusters that cannot be read at first.
+type late struct {
+	known atomic.Pointer[[]placement.Cluster]
+}
+
+func (l *late) Clusters(context.Context) ([]placement.Cluster, map[string]time.Time, error) {
+	known := l.known.Load()
+	if known == nil {
+		return nil, nil, errors.New("the database does not answer")
+	}
+	return *known, nil, nil
+}
+
+// TestTheFirstSecond: what a rule sends to a pool waits until the clusters have been read, and until one of the pool has connected. What
+// nothing sends anywhere starts at once.
+func TestTheFirstSecond(t *testing.T) {
+	for name, gate := range map[string]int64{"recorded": 1000, "loop": 0} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlacing(t, placement.Config{Rules: []placement.Rule{{Projects: []string{"ml"}, Pool: "gpu"}}}, nil)
+			p.Gate().Set(gate, 0)
+			source, changed := &late{}, make(chan struct{})
+			places := admission.NewPlaces(admission.PlacesDeps{
+				Book: p.book, Clusters: source, Changed: changed, Held: p.asks(), Writer: p.Writer, Admits: func() bool { return true },
+				Clock: clock.NewFake(time.Now()), Logger: zerolog.Nop(), // nothing happens each second
+			})
+			require.NoError(t, places.Start(t.Context()))
+			t.Cleanup(func() { require.NoError(t, places.Stop(context.WithoutCancel(t.Context()))) })
+			p.ask("ml.r1", "", 1)
+			p.ask("r2", "", 1)
+			p.drain()
+			require.Equal(t, map[string]string{"ml.r1/a0": "!", "r2/a0": "default"}, p.at())
+
+			report := func(clusters ...placement.Cluster) {
+				source.known.Store(&clusters)
+				changed <- struct{}{}
+				changed <- struct{}{} // received when the first has had its effect
+				p.drain()
+			}
+			home, east := cluster("default", 8, 8), cluster("east", 8, 8)
+			east.Pools, east.Unseen = []string{"gpu"}, true
+			report(east)
+			p.ask("r3", "", 1)
+			p.drain()
+			require.Equal(t, map[string]string{"ml.r1/a0": "!", "r2/a0": "default", "r3/a0": "default"}, p.at())
+			report(home, east)
+			require.Equal(t, "!", p.at()["ml.r1/a0"])
+			east.Unseen = false
+			report(home, east)
+			require.Equal(t, "east", p.at()["ml.r1/a0"])
+		})
 	}
 }
 

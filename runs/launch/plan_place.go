@@ -31,13 +31,15 @@ func (p *Planner) planPlace(_ context.Context, a *schema.Action, planned *planne
 		return nil
 	}
 	pool, isRoot := run.Spec.GetClusterPool(), run.RootID == 0
-	if _, sole := p.Clusters.Sole(); sole && pool == "" {
+	_, sole := p.Clusters.Sole()
+	if sole && pool == "" {
 		return nil
 	}
 	asked := p.asked(a, planned, run.Spec)
 	asks.Data(&asked, a.InputURI, run.OutputBase, run.Spec.GetRawDataStorage().GetRawDataPrefix())
 	clusters := p.Clusters.Clusters()
-	if isRoot && pool != "" && len(placement.Pools(clusters)) == 0 {
+	known := sole || len(clusters) > 0 // else they could not be read yet
+	if isRoot && pool != "" && known && len(placement.Pools(clusters)) == 0 {
 		planned.notes = append(planned.notes, protomap.Note{Reason: "NotHonoured", Message: noPools})
 	}
 	words, ofPool := p.Clusters.Policy().Refusal(&asked, clusters)

@@ -1,9 +1,12 @@
 package placement
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // Book has the last reports of all clusters, and what was admitted since. It is safe for concurrent use.
@@ -15,11 +18,13 @@ type Book struct {
 	clusters []Cluster            // GUARDED_BY(mu): in the order of their names
 	seen     map[string]time.Time // GUARDED_BY(mu)
 	// offered are the types of tasks that clusters run; offeredAll says that they are all.
-	offered    []string          // GUARDED_BY(mu)
-	offeredAll bool              // GUARDED_BY(mu)
-	seats      []Seat            // GUARDED_BY(mu): of the clusters
-	booked     map[int64]booking // GUARDED_BY(mu): by action
-	order      []int64           // GUARDED_BY(mu): of the bookings, oldest first; some may have ended
+	offered    []string // GUARDED_BY(mu)
+	offeredAll bool     // GUARDED_BY(mu)
+	// undecided says that no cluster has connected yet, or that they could not be read.
+	undecided bool              // GUARDED_BY(mu)
+	seats     []Seat            // GUARDED_BY(mu): of the clusters
+	booked    map[int64]booking // GUARDED_BY(mu): by action
+	order     []int64           // GUARDED_BY(mu): of the bookings, oldest first; some may have ended
 }
 
 type booking struct {
@@ -56,6 +61,7 @@ func (b *Book) Report(now time.Time, clusters []Cluster, seen map[string]time.Ti
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.clusters, b.seen = clusters, seen
+	b.undecided = Undecided(clusters)
 	b.offer()
 	b.seats = make([]Seat, len(clusters))
 	for i := range clusters {
@@ -75,6 +81,11 @@ func (b *Book) Report(now time.Time, clusters []Cluster, seen map[string]time.Ti
 		b.count(one, 1)
 	}
 	b.order = kept
+}
+
+// Undecided reports whether clusters are known of which none has connected yet.
+func Undecided(clusters []Cluster) bool {
+	return len(clusters) > 0 && !slices.ContainsFunc(clusters, func(c Cluster) bool { return !c.Unseen || c.Closed != "" })
 }
 
 // included reports whether the last report of its cluster includes an admission.
@@ -133,12 +144,21 @@ func (b *Book) offer() {
 	b.offered = slices.Compact(b.offered)
 }
 
+// Unread says that the clusters could not be read yet. Until the next report, what asks for clusters by name, pool or labels waits.
+func (b *Book) Unread() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clusters, b.seats, b.undecided = nil, nil, true
+}
+
 // Sole reports whether there is nothing to choose: no cluster is known, or one that takes work. It returns its name, which is empty
 // if none is known.
 func (b *Book) Sole() (cluster string, sole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
+	case b.undecided:
+		return "", false
 	case len(b.clusters) == 0:
 		return "", true
 	case len(b.clusters) == 1 && (b.clusters[0].Closed == "" || b.clusters[0].Away):
@@ -151,7 +171,20 @@ func (b *Book) Sole() (cluster string, sole bool) {
 func (b *Book) Explain(r *Request) Choice {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.policy.Choose(r, b.seats)
+	return b.choose(r, b.seats, b.undecided)
+}
+
+// choose decides about one action. Before a cluster has connected, only what asks for certain clusters waits for them; everything else
+// runs in the default cluster, as where there is no other.
+func (b *Book) choose(r *Request, seats []Seat, undecided bool) Choice {
+	switch {
+	case !undecided:
+	case !b.policy.AsksFor(r, seats):
+		return Choice{Cluster: cmp.Or(r.Pin, ident.DefaultCluster)}
+	case len(seats) == 0:
+		return Choice{Words: "the clusters could not be read yet"}
+	}
+	return b.policy.Choose(r, seats)
 }
 
 // Ended frees what actions took that are no longer live.
@@ -169,9 +202,10 @@ func (b *Book) Ended(ids ...int64) {
 // Round decides about several actions, each after those before it. Nothing is booked before Commit. A round is not safe for
 // concurrent use.
 type Round struct {
-	book  *Book
-	seats []Seat
-	took  []taken
+	book      *Book
+	seats     []Seat
+	undecided bool
+	took      []taken
 }
 
 type taken struct {
@@ -183,7 +217,7 @@ type taken struct {
 func (b *Book) Begin() *Round {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	round := &Round{book: b, seats: slices.Clone(b.seats)}
+	round := &Round{book: b, seats: slices.Clone(b.seats), undecided: b.undecided}
 	for i := range round.seats {
 		booked := make(Amounts, len(round.seats[i].Booked))
 		booked.Add(round.seats[i].Booked, 1)
@@ -194,7 +228,7 @@ func (b *Book) Begin() *Round {
 
 // Choose decides about an action. If it gets a cluster, the next decisions of the round count with it.
 func (r *Round) Choose(id int64, request *Request) Choice {
-	choice := r.book.policy.Choose(request, r.seats)
+	choice := r.book.choose(request, r.seats, r.undecided)
 	if choice.Cluster == "" {
 		return choice
 	}

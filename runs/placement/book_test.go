@@ -88,6 +88,52 @@ func TestOneClusterIsNoChoice(t *testing.T) {
 	}
 }
 
+// TestBeforeAClusterHasConnected, only what asks for certain clusters waits for them. Nothing waits where there is one cluster.
+func TestBeforeAClusterHasConnected(t *testing.T) {
+	book := placement.NewBook(placement.New(placement.Config{Rules: []placement.Rule{
+		{Labels: []string{"data=eu"}, Where: []string{"region=eu"}}, {Projects: []string{"near"}, Cluster: "default"}, {Projects: []string{"any"}, Pool: "default"},
+	}}))
+	eu := &placement.Request{Labels: map[string]string{"data": "eu"}}
+	plain := []*placement.Request{{}, {Pool: "default"}, {Project: "any"}}
+	choose := func(r *placement.Request) string {
+		require.Equal(t, book.Explain(r).Cluster, book.Begin().Choose(1, r).Cluster)
+		return book.Explain(r).Cluster
+	}
+	_, sole := book.Sole()
+	require.True(t, sole, "without a registry, nothing is to be read")
+
+	book.Unread()
+	_, sole = book.Sole()
+	require.False(t, sole)
+	for _, r := range plain {
+		require.Equal(t, "default", choose(r))
+	}
+	require.Equal(t, "east", choose(&placement.Request{Pin: "east", Pool: "gpu"}), "its queue has decided")
+	for _, r := range []*placement.Request{{Pool: "gpu"}, eu, {Project: "near"}} {
+		require.Equal(t, placement.Choice{Words: "the clusters could not be read yet"}, book.Explain(r))
+	}
+
+	registered := placement.Cluster{Name: "east", Weight: 1, Unseen: true, Pools: []string{"gpu"}, Labels: map[string]string{"region": "eu"}}
+	book.Report(noon, []placement.Cluster{registered}, nil)
+	for _, r := range plain {
+		require.Equal(t, "default", choose(r))
+	}
+	require.Equal(t, "no cluster of pool gpu takes it: east has not connected yet", book.Explain(&placement.Request{Pool: "gpu"}).Words)
+	require.Equal(t, "no cluster with region=eu takes it: east has not connected yet", book.Explain(eu).Words)
+
+	connected := placement.Cluster{Name: "default", Weight: 1}
+	book.Report(noon, []placement.Cluster{connected, registered}, nil)
+	require.Empty(t, choose(&placement.Request{Pool: "gpu"}), "the first that connects is not theirs")
+	registered.Unseen = false
+	book.Report(noon, []placement.Cluster{connected, registered}, nil)
+	require.Equal(t, "east", choose(&placement.Request{Pool: "gpu"}))
+	require.Equal(t, "east", choose(eu))
+
+	book.Report(noon, nil, nil)
+	_, sole = book.Sole()
+	require.True(t, sole)
+}
+
 // Workers of a reusable environment are in one cluster, and adding a cluster moves few environments.
 func TestGroupsStayTogether(t *testing.T) {
 	policy := placement.New(placement.Config{})

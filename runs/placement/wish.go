@@ -53,6 +53,19 @@ func (p *Policy) wish(r *Request, seats []Seat) wish {
 	return wish{}
 }
 
+// AsksFor reports whether a request asks for certain clusters, by a pool or a rule. Without seats, it is not known whether any cluster is
+// in a pool.
+func (p *Policy) AsksFor(r *Request, seats []Seat) bool {
+	if r.Pin != "" {
+		return false // its cluster is decided
+	}
+	if len(seats) == 0 && r.Pool != "" && r.Pool != anyPool {
+		return true
+	}
+	wish := p.wish(r, seats)
+	return wish.cluster != "" || len(wish.where) > 0 || wish.pool != "" && wish.pool != anyPool
+}
+
 // words name the clusters of the wish, after "no cluster".
 func (w wish) words() string {
 	switch {

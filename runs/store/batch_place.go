@@ -67,7 +67,9 @@ func (b *batch) place(r *row) bool {
 		return false
 	}
 	r.Cluster = choice.Cluster
-	b.placed = append(b.placed, placed{row: r, reason: choice.Words})
+	if choice.Words != "" {
+		b.placed = append(b.placed, placed{row: r, reason: choice.Words})
+	}
 	return true
 }
 
