@@ -104,6 +104,7 @@ func spec(cores int) (store.NewSpec, *placement.Request) {
 func (p *placing) ask(name, queue string, cores int) {
 	p.t.Helper()
 	s, asked := spec(cores)
+	asked.Project = projectOf(name)
 	_, _, err := p.CreateRun(p.t.Context(), store.NewRun{
 		Root: schema.Root{
 			Action: schema.Action{
@@ -119,6 +120,7 @@ func (p *placing) ask(name, queue string, cores int) {
 func (p *placing) askChild(run, parent, name string, cores int) {
 	p.t.Helper()
 	s, asked := spec(cores)
+	asked.Project = projectOf(run)
 	require.NoError(p.t, p.RecordAction(p.t.Context(), store.NewAction{
 		Action: schema.Action{
 			Project: projectOf(run), Domain: "d", RunName: run, Name: name, ParentName: &parent, ActionType: schema.ActionTask, TaskName: "c",
