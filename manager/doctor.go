@@ -316,26 +316,44 @@ func sameDefinition(found, wanted map[string]string) bool {
 }
 
 func examineStorage(ctx context.Context, config blobstore.Config, health configuration.HealthConfig) []Finding {
-	f := Finding{What: "storage"}
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	opening, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	blobs, err := blobstore.Open(ctx, config)
+	blobs, err := blobstore.Open(opening, config)
 	if err != nil {
-		return []Finding{f.failed(diagnose.Storage(config, err))}
+		return []Finding{Finding{What: "storage"}.failed(diagnose.Storage(config, err))}
 	}
 	defer blobs.Close() //nolint:errcheck // nothing is pending
-	if err := blobs.Check(ctx); err != nil {
-		f = f.failed(diagnose.Storage(config, err))
-	} else {
-		f.Detail = "wrote, read and deleted an object below " + blobs.Root()
+	var findings []Finding
+	for _, root := range blobs.Roots() {
+		findings = append(findings, examineRoot(ctx, config, blobs, root))
 	}
+	ctx, cancel = context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
 	free, known, err := blobs.FreeBytes(ctx)
 	if err == nil && !known {
-		return []Finding{f}
+		return findings
 	}
 	disk := Finding{
 		What: "disk", Detail: fmt.Sprintf("%d MiB are free below %s", free>>20, blobs.Root()),
 		Err: disk(health, blobs.FreeBytes)(ctx), Fix: "free space on the disk of storage.url, or enable runs.retention",
 	}
-	return []Finding{f, disk}
+	return append(findings, disk)
+}
+
+// examineRoot writes, reads and deletes an object below storage.url or one of storage.extraPrefixes.
+func examineRoot(ctx context.Context, config blobstore.Config, blobs *blobstore.Store, root string) Finding {
+	f := Finding{What: "storage", Detail: "wrote, read and deleted an object below " + root}
+	if root != blobs.Root() {
+		f.What += " " + root
+	}
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	if err := blobs.CheckRoot(ctx, root); err != nil {
+		config.URL = root
+		f = f.failed(diagnose.Storage(config, err))
+		if root != blobs.Root() {
+			f.Fix = strings.ReplaceAll(f.Fix, "storage.url", "storage.extraPrefixes")
+		}
+	}
+	return f
 }

@@ -169,7 +169,8 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 		gateLease = admission.LeaseName
 	}
 	l.places = placement.NewBook(placement.New(config.Placement))
-	l.asks = asks.NewReader(&deps.Launch.Asks, l.queues, worklists.NewPlacementReader(deps.Pool), l.live)
+	placeable := worklists.NewPlacementReader(deps.Pool)
+	l.asks = asks.NewReader(&deps.Launch.Asks, l.queues, placeable, l.live)
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
 		Notify: deps.Outbox.NotifyPhases, EventSinks: deps.Outbox.EventSinks, GateLease: gateLease,
@@ -189,7 +190,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	caching.Shared = caching.Shared || !deps.Tenants
 	l.cache = cachelink.New(caching, cachelink.Deps{
 		Scoped: deps.Peers.Cache, Global: deps.Peers.GlobalCache, Reader: worklists.NewCacheReader(deps.Pool), Settler: l.writer,
-		Keys: worklists.NewReservedKeys(deps.Pool), Specs: l.live, Blobs: deps.Blobs, Leases: leases,
+		Keys: worklists.NewReservedKeys(deps.Pool), Specs: l.live, Blobs: deps.Blobs, Far: farFrom(l.places, placeable), Leases: leases,
 		Lookups: cacheSignals{l.feed.Subscribe()}, Waits: cacheSignals{l.feed.Subscribe()}, Clock: deps.Clock, Logger: logger,
 	})
 	l.timers = timers.New(config.Timers, timers.Deps{

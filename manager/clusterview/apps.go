@@ -97,7 +97,7 @@ func (v appView) request(w apps.Wanted) *placement.Request {
 	}
 	request := v.of.Rules.Of(template, nil)
 	request.Project, request.Domain, request.Labels, request.Pin = w.Project, w.Domain, w.Labels, w.Spec.GetCluster()
-	asks.Data(&request, v.of.Root)
+	asks.Data(&request, nil, v.of.Root)
 	if pool := w.Spec.GetClusterPool(); request.Pin == "" {
 		request.Pool = pool
 	}

@@ -97,6 +97,10 @@ func (c Config) validateClusters() error {
 			"clusters[%d].token: required to read the logs of that cluster: it is the auth.internalToken of its controller", i)
 	}
 	if c.Target != TargetController {
+		for i, store := range c.Runs.Placement.Stores {
+			found.If(store.Base && !c.Storage.Has(store.Prefix),
+				"runs.placement.stores[%d].base: requires %s in storage.extraPrefixes, since the API writes the inputs of runs there", i, store.Prefix)
+		}
 		return found.Err()
 	}
 	if err := validateURL(c.ControlPlane.URL); err != nil {

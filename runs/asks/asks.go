@@ -10,7 +10,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/internal/blob/codebundle"
 	"github.com/flyte-binary/flyte-binary/internal/names/accelerator"
 	"github.com/flyte-binary/flyte-binary/internal/names/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
@@ -75,9 +74,7 @@ func (r *Rules) task(template *core.TaskTemplate) placement.Request {
 	}
 	r.complete(pod)
 	request.Pod, request.Resources = pod, job(template, pod, device)
-	if code := codebundle.URI(template); code != "" {
-		request.Data = []string{code}
-	}
+	request.Data = codeOf(template)
 	return request
 }
 

@@ -48,7 +48,7 @@ type ofTask struct {
 type ofRun struct {
 	pool   string
 	labels map[string]string
-	raw    string        // where tasks write files and data frames; empty for the directory of the run
+	data   []string
 	pods   *task.RunSpec // what policies of pods judge of it
 }
 
@@ -110,7 +110,7 @@ func (r *Reader) ask(ctx context.Context, rows []worklists.Placeable) ([]Asked, 
 		queue := r.queues.Of(row.Queue)
 		request.Project, request.Domain, request.Queue, request.Pin, request.Parent = row.Project, row.Domain, queue.Name, queue.Cluster, row.Parent
 		request.Pool, request.Labels, request.Refuses = run.pool, run.labels, known.pods.within(run.pods)
-		Data(&request, row.InputURI, row.RunOutputBase, run.raw)
+		Data(&request, run.data, row.InputURI, row.RunOutputBase)
 		Shared(&request, row.Runner, row.Environment)
 		asked[i] = Asked{RunID: row.RunID, ID: row.ID, Request: &request}
 	}
@@ -123,12 +123,6 @@ func Shared(request *placement.Request, runner schema.Runner, environment string
 		request.Group = request.Project + "/" + request.Domain + "/" + environment
 		request.Resources, request.Pod, request.Type, request.Accelerator = nil, nil, "", ""
 	}
-}
-
-// Data adds where the data of an action are: its inputs, the directory of its run and where tasks write files. Of a task, its code is
-// known already.
-func Data(request *placement.Request, uris ...string) {
-	request.Data = slices.Concat(request.Data, uris) // those of the task are shared
 }
 
 // learn reads the specs that are not known.
@@ -175,7 +169,7 @@ func (r *Reader) know(row *worklists.Placeable, bodies map[string][]byte) error 
 			return fmt.Errorf("the stored spec of run %d cannot be read: %w", row.RunID, err)
 		}
 		r.runs.Add(string(row.RunSpecDigest), ofRun{
-			pool: spec.GetClusterPool(), labels: spec.GetLabels().GetValues(), raw: spec.GetRawDataStorage().GetRawDataPrefix(),
+			pool: spec.GetClusterPool(), labels: spec.GetLabels().GetValues(), data: RunData(spec),
 			pods: &task.RunSpec{Annotations: spec.GetAnnotations(), SecurityContext: spec.GetSecurityContext()},
 		})
 	}

@@ -72,7 +72,9 @@ type Deps struct {
 	Keys    Reservations
 	Specs   Specs
 	Blobs   Blobs
-	Leases  leased.Leases
+	// Far says why the caller of an action cannot read an object; empty if it can. nil means that all callers can read everything.
+	Far    func(ctx context.Context, actionID int64, uri string) (words string, err error)
+	Leases leased.Leases
 	// Lookups and Waits wake the two loops. Each loop has its own, because Take consumes the signals.
 	Lookups Signals
 	Waits   Signals

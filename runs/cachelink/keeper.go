@@ -252,7 +252,7 @@ func (k *keeper) settleGroup(ctx context.Context, g *group) ([]store.Settlement,
 		a, wish := &g.actions[i], g.wishes[i]
 		s := store.Settlement{CacheStatus: int16(core.CatalogCacheStatus_CACHE_SKIPPED), Reason: ReasonOverwrite}
 		if !wish.Overwrite {
-			s = k.decide(a, wish, o)
+			s = k.decide(ctx, a, wish, o)
 		}
 		s.RunID, s.ID, s.From = a.RunID, a.ID, schema.HoldReservation
 		settlements[i] = s

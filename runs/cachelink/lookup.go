@@ -64,7 +64,7 @@ func (c *Cache) lookUpAll(ctx context.Context, held []worklists.Cacheable) ([]st
 	settlements := make([]store.Settlement, len(held))
 	for i := range held {
 		a, wish := &held[i], wishes[i]
-		s := c.decide(a, wish, outcomes[keyOf(a, wish)])
+		s := c.decide(ctx, a, wish, outcomes[keyOf(a, wish)])
 		s.RunID, s.ID, s.From = a.RunID, a.ID, schema.HoldCache
 		if s.Hit == nil && wish.Serialize && c.On() {
 			s.To = schema.HoldReservation // one of them will compute it; the keeper decides which
@@ -100,13 +100,12 @@ func (c *Cache) outcomes(ctx context.Context, actions []worklists.Cacheable, wis
 }
 
 // decide turns a lookup into the settlement of one action.
-func (c *Cache) decide(a *worklists.Cacheable, wish Wish, o outcome) store.Settlement {
+func (c *Cache) decide(ctx context.Context, a *worklists.Cacheable, wish Wish, o outcome) store.Settlement {
 	switch {
 	case !c.On():
 		return store.Settlement{CacheStatus: int16(core.CatalogCacheStatus_CACHE_SKIPPED), Reason: ReasonOff}
 	case o.err != nil:
-		c.deps.Logger.Warn().Err(o.err).Stringer("action", a.Ident()).Msg("cache lookup failed")
-		return store.Settlement{CacheStatus: int16(core.CatalogCacheStatus_CACHE_LOOKUP_FAILURE), Reason: "lookup failed: " + message(o.err)}
+		return c.failed(a, o.err)
 	case o.entry == nil:
 		return store.Settlement{CacheStatus: int16(core.CatalogCacheStatus_CACHE_MISS), Reason: o.reason}
 	}
@@ -116,10 +115,30 @@ func (c *Cache) decide(a *worklists.Cacheable, wish Wish, o outcome) store.Settl
 			Reason:      fmt.Sprintf("expired by max age: the entry is %s old and %s is allowed", age.Round(time.Second), wish.MaxAge),
 		}
 	}
+	far, err := c.far(ctx, a.ID, o.entry.uri)
+	switch {
+	case err != nil:
+		return c.failed(a, err)
+	case far != "":
+		return store.Settlement{CacheStatus: int16(core.CatalogCacheStatus_CACHE_MISS), Reason: far}
+	}
 	return store.Settlement{
 		CacheStatus: int16(core.CatalogCacheStatus_CACHE_HIT), Reason: reasonOfHit(o.entry),
 		Hit: &store.Hit{OutputURI: o.entry.uri, Event: c.hitEvent(a, o.entry)},
 	}
+}
+
+func (c *Cache) failed(a *worklists.Cacheable, err error) store.Settlement {
+	c.deps.Logger.Warn().Err(err).Stringer("action", a.Ident()).Msg("cache lookup failed")
+	return store.Settlement{CacheStatus: int16(core.CatalogCacheStatus_CACHE_LOOKUP_FAILURE), Reason: "lookup failed: " + message(err)}
+}
+
+// far says why the caller of an action cannot read outputs; empty if it can.
+func (c *Cache) far(ctx context.Context, actionID int64, uri string) (string, error) {
+	if c.deps.Far == nil {
+		return "", nil
+	}
+	return c.deps.Far(ctx, actionID, uri)
 }
 
 // Reasons that need no lookup.

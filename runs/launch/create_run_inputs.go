@@ -102,6 +102,12 @@ func (c *Creator) offloadedUses(ctx context.Context, uri string) ([]schema.Artif
 	if !blobpath.HasArtifacts(uri) {
 		return nil, nil
 	}
+	inputs, err := c.offloadedInputs(ctx, uri)
+	return usesOf(inputs), err
+}
+
+// offloadedInputs reads inputs that a client has uploaded; nil if there are none, or too many to look at.
+func (c *Creator) offloadedInputs(ctx context.Context, uri string) (*task.Inputs, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Config.InputsTimeout)
 	defer cancel()
 	body, err := c.Inputs.ReadAll(ctx, blobpath.InputsPath(uri), c.Config.MaxInlineInputs)
@@ -115,7 +121,7 @@ func (c *Creator) offloadedUses(ctx context.Context, uri string) ([]schema.Artif
 	if proto.Unmarshal(body, inputs) != nil {
 		return nil, nil
 	}
-	return usesOf(inputs), nil
+	return inputs, nil
 }
 
 func usesOf(inputs *task.Inputs) (keys []schema.ArtifactKey) {

@@ -36,7 +36,7 @@ func (p *Planner) planPlace(_ context.Context, a *schema.Action, planned *planne
 		return nil
 	}
 	asked := p.asked(a, planned, run.Spec)
-	asks.Data(&asked, a.InputURI, run.OutputBase, run.Spec.GetRawDataStorage().GetRawDataPrefix())
+	asks.Data(&asked, asks.RunData(run.Spec), a.InputURI, run.OutputBase)
 	clusters := p.Clusters.Clusters()
 	known := sole || len(clusters) > 0 // else they could not be read yet
 	if isRoot && pool != "" && known && len(placement.Pools(clusters)) == 0 {

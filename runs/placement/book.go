@@ -266,6 +266,29 @@ func (r *Round) Commit(now time.Time) {
 	r.took = nil
 }
 
+// Far is the store of an object that a cluster does not reach; empty if it reaches the object.
+func (b *Book) Far(cluster, uri string) string {
+	c := &Cluster{Name: cluster}
+	for _, known := range b.Clusters() {
+		if known.Name == cluster {
+			c = &known
+		}
+	}
+	return b.policy.far(c, &Request{Data: []string{uri}})
+}
+
+// Elsewhere reports whether a cluster other than the named one takes new work and reaches the data of a request.
+func (b *Book) Elsewhere(r *Request, cluster string) bool {
+	if !b.policy.Divided() {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.clusters, func(c Cluster) bool {
+		return c.Name != cluster && c.Closed == "" && !c.Unseen && b.policy.far(&c, r) == ""
+	})
+}
+
 // Prospect is what a cluster has to do with an action that waits.
 type Prospect struct {
 	// Possible says that the cluster may run the action, now or when it takes new work again.

@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
@@ -17,12 +18,16 @@ type Store struct {
 	Clusters []string `config:"clusters"`
 	// Where are labels of further clusters that reach it, as "key=value"; a cluster needs all of them.
 	Where []string `config:"where"`
+	// Base makes it the base directory of runs that may go only to clusters which reach it, by their queue, their pool or a rule, and that
+	// name no base directory. It must be in storage.url or in storage.extraPrefixes of the API.
+	Base bool `config:"base"`
 }
 
 // Validate lists the fields that are wrong.
 func (s Store) Validate() error {
 	var found invalid.Fields
 	found.If(!strings.HasPrefix(s.Prefix, "/") && !strings.Contains(s.Prefix, "://"), "prefix: must be a URL or an absolute path, got %q", s.Prefix)
+	found.If(strings.ContainsAny(s.Prefix, " \t\n"), "prefix: must have no spaces, got %q", s.Prefix)
 	found.If(len(s.Clusters) == 0 && len(s.Where) == 0, "clusters: a store requires clusters or where")
 	for i, name := range s.Clusters {
 		found.If(!ident.IsCluster(name), "clusters[%d]: %s, got %q", i, ident.ClusterRule, name)
@@ -46,6 +51,10 @@ func (s *Store) UnmarshalText(text []byte) error {
 			s.Clusters = strings.Split(value, ";")
 		case "where":
 			s.Where = strings.Split(value, ";")
+		case "base":
+			base, err := strconv.ParseBool(value)
+			s.Base = base
+			return err //nolint:wrapcheck // it says what is wrong
 		default:
 			return fmt.Errorf("a store has no field %q", field)
 		}
@@ -111,6 +120,51 @@ func (p *Policy) unfit(c *Cluster, r *Request) string {
 	}
 	if words := c.refuses(r); words != "" {
 		return refuses + shorten(words)
+	}
+	return ""
+}
+
+// StoresOf are the prefixes of the stores that have objects, each once, in the order of the configuration. Objects that all clusters
+// reach are in none.
+func (p *Policy) StoresOf(uris []string) (prefixes []string) {
+	found := map[*Store]bool{}
+	for _, uri := range uris {
+		found[p.storeOf(uri)] = true
+	}
+	for i := range p.stores {
+		if found[&p.stores[i]] {
+			prefixes = append(prefixes, p.stores[i].Prefix)
+		}
+	}
+	return prefixes
+}
+
+// Divided reports whether there are stores that not all clusters reach.
+func (p *Policy) Divided() bool { return len(p.stores) > 0 }
+
+// Base is the base directory of a run that names none: the first store for that purpose which every cluster reaches that the run may go
+// to. It is empty if the run may go to all clusters, or if there is no such store.
+func (p *Policy) Base(r *Request, clusters []Cluster) string {
+	if !slices.ContainsFunc(p.stores, func(s Store) bool { return s.Base }) {
+		return ""
+	}
+	seats := make([]Seat, len(clusters))
+	for i := range clusters {
+		seats[i].Cluster = &clusters[i]
+	}
+	wish := p.wish(r, seats)
+	matching := wish.matching(seats)
+	if len(matching) == 0 && wish.cluster != "" {
+		matching = []*Seat{{Cluster: &Cluster{Name: wish.cluster}}}
+	}
+	if wish.from == "" || wish.pool == anyPool || len(matching) == 0 {
+		return ""
+	}
+	for i := range p.stores {
+		s := &p.stores[i]
+		if s.Base && !slices.ContainsFunc(matching, func(m *Seat) bool { return !s.reachedBy(m.Cluster) }) {
+			return s.Prefix
+		}
 	}
 	return ""
 }

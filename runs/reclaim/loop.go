@@ -56,6 +56,8 @@ type Deps struct {
 	Writer      Writer
 	// Queues say which actions only one cluster may run: those wait for it.
 	Queues *queues.Set
+	// Elsewhere reports whether a cluster other than that of an assignment takes new work and reaches its data.
+	Elsewhere func(of *enginev1.Assignment) bool
 	// MaxSystemFailures is how many attempts the system may lose of one action, in addition to the task's own retries.
 	MaxSystemFailures int32
 	// Taken is called with how many attempts were taken back from a cluster, the code of the reason, and whether they had not begun.
@@ -170,6 +172,11 @@ func (l *Loop) say(cluster string, why *failure.Failure, total int) {
 	}
 }
 
+// bound reports whether nothing but its cluster could run an action: its queue names the cluster, or no other one reaches its data.
+func (l *Loop) bound(of *enginev1.Assignment) bool {
+	return l.deps.Queues.Of(of.GetTask().GetQueue()).Cluster == of.GetCluster() || !l.deps.Elsewhere(of)
+}
+
 func (l *Loop) some(ctx context.Context, from states.State, waiting bool, refs []schema.Ref, why *failure.Failure) (int, error) {
 	ids := make([]int64, len(refs))
 	byID := make(map[int64]schema.Ref, len(refs))
@@ -182,7 +189,7 @@ func (l *Loop) some(ctx context.Context, from states.State, waiting bool, refs [
 	}
 	lost := make([]store.Reclaim, 0, len(assigned))
 	for _, one := range assigned {
-		if from.State != states.Draining && from.State != states.Removed && l.deps.Queues.Of(one.GetTask().GetQueue()).Cluster == from.Name {
+		if from.State != states.Draining && from.State != states.Removed && l.bound(one) {
 			continue
 		}
 		reclaim, err := l.reclaim(byID[one.GetRef().GetUid()], one, waiting, why)

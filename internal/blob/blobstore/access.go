@@ -174,8 +174,11 @@ func (s *Store) FreeBytes(ctx context.Context) (uint64, bool, error) {
 }
 
 // Check writes, reads and deletes a small object. The error names the step that failed.
-func (s *Store) Check(ctx context.Context) error {
-	uri := s.Root() + "/.flyte-check-" + rand.Text()
+func (s *Store) Check(ctx context.Context) error { return s.CheckRoot(ctx, s.Root()) }
+
+// CheckRoot is Check for one of Roots.
+func (s *Store) CheckRoot(ctx context.Context, root string) error {
+	uri := root + "/.flyte-check-" + rand.Text()
 	want := []byte("flyte")
 	if err := s.WriteAll(ctx, uri, want); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,18 @@ func (c Config) Validate() error {
 		}
 	}
 	return found.Err()
+}
+
+// Has reports whether a directory is one of the roots, or below one.
+func (c Config) Has(directory string) bool {
+	asked, err := parseRoot(directory)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(append([]string{c.URL}, c.ExtraPrefixes...), func(text string) bool {
+		one, err := parseRoot(text)
+		return err == nil && strings.HasPrefix(asked.uri()+"/", one.uri()+"/")
+	})
 }
 
 // root is a parsed root URL.

@@ -175,6 +175,15 @@ func (s *Store) Close() error {
 // Root is what URIs of this store begin with, without a slash at the end: a bare absolute path for a directory.
 func (s *Store) Root() string { return s.roots[0].uri }
 
+// Roots are the roots of storage.url and storage.extraPrefixes, in this order, each as Root is.
+func (s *Store) Roots() []string {
+	roots := make([]string, len(s.roots))
+	for i, m := range s.roots {
+		roots[i] = m.uri
+	}
+	return roots
+}
+
 // resolve finds the backend of a URI and the key in it.
 func (s *Store) resolve(uri string) (*bounded, string, error) {
 	m, key, err := s.locate(uri)

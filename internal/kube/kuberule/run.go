@@ -28,7 +28,7 @@ func Run(spec *task.RunSpec) (path, words string) {
 		return path, words
 	}
 	path, words = reserved("annotations.values", spec.GetAnnotations().GetValues(),
-		ident.AnnotationServiceAccount, ident.AnnotationMirrorLimits, ident.AnnotationTrigger)
+		ident.AnnotationServiceAccount, ident.AnnotationMirrorLimits, ident.AnnotationStores, ident.AnnotationTrigger)
 	if words != "" {
 		return path, words
 	}

@@ -13,6 +13,10 @@ const AnnotationTrigger = ReservedKeys + "trigger-"
 // a request is ignored.
 const AnnotationServiceAccount = ReservedKeys + "settings-service-account"
 
+// AnnotationStores on a run has the prefixes of the stores that what its inputs point to is in, separated by spaces, as far as not all
+// clusters reach them. Its value in a request is ignored.
+const AnnotationStores = ReservedKeys + "stores"
+
 // AnnotationMirrorLimits on a run with the value "true" makes the limits of its tasks equal to their requests. Settings
 // say so by it, since run specs have no field for it.
 const AnnotationMirrorLimits = ReservedKeys + "mirror-limits-request"
