@@ -38,6 +38,7 @@ type cacheFixture struct {
 	scoped  cachev2connect.CacheServiceClient
 	away    atomic.Bool
 	halt    func()
+	more    func(*cacheFixture, *runs.Deps) // may be nil
 }
 
 // cacheConfig is a configuration in which the loops of the cache are quick.
@@ -59,7 +60,12 @@ func newCacheFixture(t testing.TB, change func(*runs.Config)) *cacheFixture {
 // startCacheFixture starts an installation with a configuration; tenants says that people sign in there.
 func startCacheFixture(t testing.TB, config runs.Config, tenants bool) *cacheFixture {
 	t.Helper()
-	c := &cacheFixture{config: config, tenants: tenants, writeFixture: &writeFixture{t: t, pool: pgtest.Schemas(t, store.Schema(), cachestore.Schema())}}
+	return startCacheFixtureWith(t, config, tenants, nil)
+}
+
+func startCacheFixtureWith(t testing.TB, config runs.Config, tenants bool, more func(*cacheFixture, *runs.Deps)) *cacheFixture {
+	t.Helper()
+	c := &cacheFixture{config: config, tenants: tenants, more: more, writeFixture: &writeFixture{t: t, pool: pgtest.Schemas(t, store.Schema(), cachestore.Schema())}}
 	blobs := blobstore.DefaultConfig()
 	blobs.URL, blobs.PublicURL, blobs.Sync = t.TempDir(), "http://localhost", false
 	var err error
@@ -86,10 +92,14 @@ func (c *cacheFixture) start(pool *pgxpool.Pool) {
 		cacheMux.ServeHTTP(w, r)
 	}))
 	c.scoped = cachev2connect.NewCacheServiceClient(cacheClient, rpc.InProcessURL)
-	c.service, err = runs.New(c.config, runs.Deps{
+	deps := runs.Deps{
 		Pool: pool, Tenants: c.tenants, Blobs: c.blobs, Logger: zerolog.Nop(),
 		Peers: runs.Peers{Cache: c.scoped, GlobalCache: cacheserviceconnect.NewCacheServiceClient(cacheClient, rpc.InProcessURL)},
-	})
+	}
+	if c.more != nil {
+		c.more(c, &deps)
+	}
+	c.service, err = runs.New(c.config, deps)
 	require.NoError(c.t, err)
 	require.NoError(c.t, c.service.Start(c.t.Context()))
 	service := c.service

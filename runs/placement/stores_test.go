@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -124,10 +125,51 @@ func TestStoresOfAClusterAreListed(t *testing.T) {
 	require.Empty(t, policy.Stores("west", nil))
 }
 
+// TestBase: only a store that is for it, and that every cluster reaches to which the run may go.
+func TestBase(t *testing.T) {
+	config := divided()
+	config.Rules = []placement.Rule{{Queues: []string{"eu"}, Where: []string{"region=eu"}}, {Queues: []string{"all"}, Pool: "default"}}
+	config.Stores[0].Base, config.Stores[2].Base = true, true
+	east := with(machine("east", 1, 1, 0, 0), func(c *placement.Cluster) { c.Pools = []string{"one", "two"} })
+	west := with(machine("west", 1, 1, 0, 0), func(c *placement.Cluster) { c.Pools, c.Labels = []string{"two"}, map[string]string{"region": "eu"} })
+	for name, test := range map[string]struct {
+		request placement.Request
+		want    string
+	}{
+		"any cluster":             {placement.Request{}, ""},
+		"every cluster, by words": {placement.Request{Queue: "all"}, ""},
+		"a queue's cluster":       {placement.Request{Pin: "east"}, "s3://east"},
+		"one that is not known":   {placement.Request{Pin: "south"}, "/data/eu"},
+		"one without a store":     {placement.Request{Pin: "new"}, ""},
+		"a store for other data":  {placement.Request{Pin: "north"}, ""},
+		"a pool":                  {placement.Request{Pool: "one"}, "s3://east"},
+		"a pool with several":     {placement.Request{Pool: "two"}, ""},
+		"a rule":                  {placement.Request{Queue: "eu"}, "/data/eu"},
+	} {
+		require.Equal(t, test.want, placement.New(config).Base(&test.request, []placement.Cluster{east, west}), name)
+	}
+	require.Empty(t, placement.New(divided()).Base(&placement.Request{Pin: "east"}, []placement.Cluster{east, west}))
+}
+
+func TestElsewhere(t *testing.T) {
+	book := placement.NewBook(placement.New(divided()))
+	request := &placement.Request{Data: []string{"s3://east/x"}}
+	book.Report(time.Now(), []placement.Cluster{machine("east", 1, 1, 0, 0), machine("west", 1, 1, 0, 0)}, nil)
+	require.True(t, book.Elsewhere(request, "west"))
+	require.False(t, book.Elsewhere(request, "east"))
+	require.True(t, book.Elsewhere(&placement.Request{Data: []string{"s3://all/x"}}, "east"))
+	require.Equal(t, "s3://east", book.Far("west", "s3://east/x"))
+	require.Equal(t, "s3://east", book.Far("unknown", "s3://east/x"))
+	require.Empty(t, book.Far("east", "s3://east/x"))
+	book.Report(time.Now(), []placement.Cluster{with(machine("east", 1, 1, 0, 0), func(c *placement.Cluster) { c.Closed = "is away" }), machine("west", 1, 1, 0, 0)}, nil)
+	require.False(t, book.Elsewhere(request, "west"))
+	require.True(t, placement.NewBook(placement.New(placement.Config{})).Elsewhere(request, "west"), "without stores, every cluster reaches everything")
+}
+
 func TestStoresInOneLine(t *testing.T) {
 	var store placement.Store
-	require.NoError(t, store.UnmarshalText([]byte("prefix=s3://east/a clusters=east;west where=region=eu;tier=1")))
-	require.Equal(t, placement.Store{Prefix: "s3://east/a", Clusters: []string{"east", "west"}, Where: []string{"region=eu", "tier=1"}}, store)
+	require.NoError(t, store.UnmarshalText([]byte("prefix=s3://east/a clusters=east;west where=region=eu;tier=1 base=true")))
+	require.Equal(t, placement.Store{Base: true, Prefix: "s3://east/a", Clusters: []string{"east", "west"}, Where: []string{"region=eu", "tier=1"}}, store)
 	require.EqualError(t, store.UnmarshalText([]byte("url=s3://east")), `a store has no field "url"`)
 }
 

@@ -15,6 +15,8 @@ from outside import Outside, Replica, slim
 from server import eventually, free_port
 
 INSTALLATION = "neighbours"
+# A bucket that only the API and the controller of east are configured with.
+EASTERN = "eastern"
 
 
 class Relay:
@@ -82,15 +84,18 @@ def rewrite(replica: Replica, *without: str, **keys: object) -> None:
 
 
 class Neighbours:
-    """The API, and the controllers of east and west."""
+    """The API, and the controllers of east and west. The API and east, but not west, are configured with the bucket `eastern`."""
 
     def __init__(self, folder: pathlib.Path, **api: object):
         self.east = Outside(folder)
+        (self.east.buckets / EASTERN).mkdir(parents=True)
         self.west = Neighbour(self.east, folder / "west")
         self.clusters = {"east": self.east, "west": self.west}
         self.api = Replica(self.east, "api")
         common = {"replicas": {"installation": INSTALLATION}}
         rewrite(self.api, "kubernetes", "actions", "executor", **common, target="api", auth={"internalToken": "of the API"}, **api)
+        with_eastern = self.storage(self.api) | {"extraPrefixes": [f"s3://{EASTERN}"]}
+        rewrite(self.api, storage=with_eastern)
         self.relays: dict[str, Relay] = {}
         self.controllers: dict[str, Replica] = {}
         for name, outside in self.clusters.items():
@@ -100,6 +105,11 @@ class Neighbours:
             pod |= {"endpoint": self.api.endpoint, "defaultEnv": [*pod["defaultEnv"], f"CLUSTER={name}"]}
             rewrite(controller, "database", **common, target="controller", cluster={"id": name, "labels": [f"side={name}"]},
                     controlPlane={"url": f"http://127.0.0.1:{relay.port}", "credentialFile": str(self.credential(name))}, executor={"pod": pod})
+        rewrite(self.controllers["east"], storage=with_eastern)
+
+    @staticmethod
+    def storage(replica: Replica) -> dict:
+        return json.loads(replica.config.read_text())["storage"]
 
     def credential(self, name: str) -> pathlib.Path:
         return self.east.folder / f"credential-{name}"

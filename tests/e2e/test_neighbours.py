@@ -8,9 +8,10 @@ import pathlib
 import flyte
 import flyte.remote as remote
 import pytest
+from flyte.io import File
 
 from flows import placed
-from neighbours import Neighbours
+from neighbours import EASTERN, Neighbours
 from outside import slim
 from server import alive, eventually
 from test_members import log_of
@@ -22,7 +23,10 @@ CLUSTERS = ("east", "west")
 def both(tmp_path_factory: pytest.TempPathFactory, home):
     neighbours = Neighbours(tmp_path_factory.mktemp("neighbours"), runs={
         "queues": [{"name": "eastern", "cluster": "east"}, {"name": "western", "cluster": "west"}],
-        "placement": {"rules": [{"labels": [f"wants={name}"], "where": [f"side={name}"]} for name in CLUSTERS]},
+        "placement": {
+            "rules": [{"labels": [f"wants={name}"], "where": [f"side={name}"]} for name in CLUSTERS],
+            "stores": [{"prefix": f"s3://{EASTERN}/", "where": ["side=east"], "base": True}],
+        },
         "clusters": {"lostAfter": "15s", "settle": "3s"},
     })
     try:
@@ -158,3 +162,56 @@ def test_a_late_report_is_refused(both: Neighbours, tmp_path: pathlib.Path):
     assert both.attempts(running.name) == ["east", "west"]
     assert both.error(running.name, 1)["code"] == "ClusterLost"
     assert [line[0] for line in notes(tmp_path / "late", "ended")] == ["east", "west"]
+
+
+def eastern(both: Neighbours, name: str, words: str) -> File:
+    """A file in the bucket that only east is configured with."""
+    path = both.east.buckets / EASTERN / "given" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(words)
+    return File(path=f"s3://{EASTERN}/given/{name}")
+
+
+def waits_for_data(both: Neighbours, run: str, *words: str) -> None:
+    eventually(lambda: both.explain(run).get("wait", {}).get("cause") == "WAIT_CAUSE_PLACEMENT", what=f"{run} waits for a cluster")
+    message = both.explain(run)["wait"]["message"]
+    assert all(one in message for one in words), message
+
+
+def test_a_run_goes_to_the_cluster_that_reaches_its_inputs(both: Neighbours):
+    both.wait_for("east", "CLUSTER_HEALTH_CONNECTED")
+    assert both.listed("east")["stores"] == [f"s3://{EASTERN}"] and "stores" not in both.listed("west")
+    given = eastern(both, "one", "words of the east")
+    handles = [flyte.run(placed.reads, given) for _ in range(3)]
+    for handle in handles:
+        assert succeeded(handle) == ["east", "words of the east"]
+        assert f"its data is in s3://{EASTERN}" in both.explain(handle.name)["placement"]["reason"]
+    far = flyte.with_runcontext(queue="western").run(placed.reads, given)
+    waits_for_data(both, far.name, f"cluster west cannot reach s3://{EASTERN}")
+    far.abort()
+
+
+def test_a_run_of_one_cluster_has_its_data_there(both: Neighbours):
+    handle = flyte.with_runcontext(queue="eastern").run(placed.family, 2)
+    assert succeeded(handle) == ["east"] * 3
+    written = [path for path in (both.east.buckets / EASTERN / "flytesnacks").rglob("outputs.pb") if handle.name in str(path)]
+    assert len(written) == 3, "of the run and its children"
+
+
+def test_a_run_waits_for_the_only_cluster_that_reaches_its_data(both: Neighbours):
+    both.relays["east"].cut()
+    both.wait_for("east", "CLUSTER_HEALTH_AWAY")
+    handle = flyte.run(placed.reads, eastern(both, "two", "still there"))
+    waits_for_data(both, handle.name, "east is away", f"west cannot reach s3://{EASTERN}")
+    assert succeeded(flyte.run(placed.where)) == "west", "other work goes on"
+    waits_for_data(both, handle.name, "east is away")
+    both.relays["east"].join()
+    assert succeeded(handle) == ["east", "still there"]
+    assert both.attempts(handle.name) == ["east"]
+
+
+def test_doctor_tries_each_store(both: Neighbours, tmp_path: pathlib.Path):
+    config = both.controllers["east"].config
+    assert f"storage s3://{EASTERN}" in slim("doctor", "--config", str(config)).stdout
+    wrong = slim("doctor", "--config", str(config), "--set", "storage.extraPrefixes=s3://nowhere")
+    assert wrong.returncode == 3 and "storage s3://nowhere" in wrong.stdout and "there is no such bucket" in wrong.stdout, wrong.stdout

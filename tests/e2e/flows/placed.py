@@ -5,6 +5,7 @@ import os
 import pathlib
 
 import flyte
+from flyte.io import File
 
 env = flyte.TaskEnvironment(name="placed", resources=flyte.Resources(cpu="100m", memory="256Mi"))
 
@@ -32,6 +33,12 @@ async def waits(folder: str) -> str:
     with (here / "ended").open("a") as notes:
         notes.write(f"{cluster} {os.getpid()}\n")
     return cluster
+
+
+@env.task
+async def reads(data: File) -> list[str]:
+    async with data.open("rb") as stream:
+        return [os.environ["CLUSTER"], bytes(await stream.read()).decode()]
 
 
 @env.task
