@@ -205,13 +205,12 @@ func (c *Creator) describeRun(ctx context.Context, root *schema.Root, request *w
 }
 
 // describeBase fills in where the run writes.
-func (c *Creator) describeBase(ctx context.Context, root *schema.Root, spec *task.RunSpec) error {
+func (c *Creator) describeBase(ctx context.Context, root *schema.Root, spec *task.RunSpec, base string) error {
 	run := ident.Run{Project: root.Project, Domain: root.Domain, Name: root.RunName}
 	if err := c.checkBases(ctx, run, spec); err != nil {
 		return err
 	}
-	base := cmp.Or(spec.GetRunBaseDir(), c.Inputs.Root())
-	root.RunOutputBase = blobpath.RunBase(base, run.Project, run.Domain, blobpath.RunDir(run.Name, root.RequestDigest))
+	root.RunOutputBase = blobpath.RunBase(cmp.Or(base, c.Inputs.Root()), run.Project, run.Domain, blobpath.RunDir(run.Name, root.RequestDigest))
 	return nil
 }
 

@@ -24,6 +24,7 @@ type preparedRun struct {
 	id      ident.Run
 	spec    *task.RunSpec   // the request's, completed by settings
 	notes   []protomap.Note // about the options
+	base    string          // the directory below which the run writes, other than the root of the store; empty for that one
 	planned *plannedTask
 	root    schema.Root
 	context *runContext
@@ -139,7 +140,7 @@ func (c *Creator) stepDirectories(ctx context.Context, p *preparedRun) (err erro
 	if p.root.RequestDigest, err = requestDigest(p.from.asked); err != nil {
 		return err
 	}
-	return c.describeBase(ctx, &p.root, p.spec)
+	return c.describeBase(ctx, &p.root, p.spec, p.base)
 }
 
 // stepCode checks the code of a spec that came with the request. That of deployed tasks was checked when they were deployed.
@@ -192,7 +193,7 @@ func (c *Creator) stepStored(ctx context.Context, p *preparedRun) error {
 	if c.Stored == nil || p.from.checkOnly {
 		return nil
 	}
-	err := c.Stored.EnterRun(ctx, p.id.Project, p.spec.GetRunBaseDir(), p.spec.GetRawDataStorage().GetRawDataPrefix())
+	err := c.Stored.EnterRun(ctx, p.id.Project, p.base, p.spec.GetRawDataStorage().GetRawDataPrefix())
 	if err == nil {
 		return nil
 	}

@@ -10,13 +10,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/placement"
 )
 
-// stepBase gives a run that names no base directory one that the clusters reach to which it may go.
+// stepBase gives a run that names no base directory one that the clusters reach to which it may go. It is not part of the spec, since a
+// rerun may go elsewhere.
 func (c *Creator) stepBase(_ context.Context, p *preparedRun) error {
-	if c.Planner.Clusters == nil || p.spec.GetRunBaseDir() != "" {
+	p.base = p.spec.GetRunBaseDir()
+	if c.Planner.Clusters == nil || p.base != "" {
 		return nil
 	}
 	queue := c.Planner.Queues.Of(p.root.Queue)
-	p.spec.RunBaseDir = c.Planner.Clusters.Policy().Base(&placement.Request{
+	p.base = c.Planner.Clusters.Policy().Base(&placement.Request{
 		Project: p.id.Project, Domain: p.id.Domain, Queue: queue.Name, Pin: queue.Cluster, Pool: p.spec.GetClusterPool(), Labels: p.spec.GetLabels().GetValues(),
 	}, c.Planner.Clusters.Clusters())
 	return nil

@@ -269,9 +269,10 @@ func (r *Round) Commit(now time.Time) {
 // Far is the store of an object that a cluster does not reach; empty if it reaches the object.
 func (b *Book) Far(cluster, uri string) string {
 	c := &Cluster{Name: cluster}
-	for _, known := range b.Clusters() {
-		if known.Name == cluster {
-			c = &known
+	clusters := b.Clusters()
+	for i := range clusters {
+		if clusters[i].Name == cluster {
+			c = &clusters[i]
 		}
 	}
 	return b.policy.far(c, &Request{Data: []string{uri}})
