@@ -15,17 +15,18 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
-// Service serves DataProxyService, RunLogsService, ClusterService, TranslatorService, CodeService and FileService. The methods are in
+// Service serves DataProxyService, RunLogsService, ClusterService, TranslatorService, CodeService, FileService and FailureService. The methods are in
 // files of their own, one use case each.
 type Service struct {
-	config  Config
-	deps    Deps
-	access  *blobaccess.Rules
-	clock   clock.Clock
-	logger  zerolog.Logger
-	uploads *uploadQuota
-	stored  *storedQuota
-	bundles chan struct{} // has a place for each code bundle that may be read at the same time
+	config     Config
+	deps       Deps
+	access     *blobaccess.Rules
+	clock      clock.Clock
+	logger     zerolog.Logger
+	uploads    *uploadQuota
+	stored     *storedQuota
+	bundles    chan struct{} // has a place for each code bundle that may be read at the same time
+	explaining chan struct{} // has a place for each log that is searched at the same time
 }
 
 var _ dataproxyconnect.DataProxyServiceHandler = (*Service)(nil)
@@ -51,7 +52,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	return &Service{
 		config: config, deps: deps, access: blobaccess.New(deps.Store), clock: deps.Clock, uploads: uploads, stored: newStoredQuota(deps.Store, deps.Engine, deps.Clock),
 		logger:  deps.Logger.With().Str("service", "dataproxy").Logger(),
-		bundles: make(chan struct{}, config.Code.MaxReads),
+		bundles: make(chan struct{}, config.Code.MaxReads), explaining: make(chan struct{}, explainedAtOnce),
 	}, nil
 }
 
@@ -64,4 +65,5 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(workflowconnect.NewTranslatorServiceHandler(&translatorHandler{s}, options...))
 	r.Handle(insightv1connect.NewCodeServiceHandler(&codeHandler{s}, options...))
 	r.Handle(insightv1connect.NewFileServiceHandler(&filesHandler{s}, options...))
+	r.Handle(insightv1connect.NewFailureServiceHandler(&failuresHandler{s}, options...))
 }

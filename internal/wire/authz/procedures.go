@@ -145,6 +145,9 @@ var procedures = map[string]map[string]Row{
 		"GetJobMetrics":  {people, "action.view", on("action_id")},
 		"ListConnectors": {people, "system.view", nothing("connectors belong to the installation")},
 	},
+	"flytebinary.insight.v1.FailureService": {
+		"ExplainFailure": {people, "log.view", on("action_id")},
+	},
 	"flytebinary.insight.v1.FileService": {
 		"CreateFileLink": {people, "data.view", on("action_id")},
 		"ListFiles":      {people, "data.view", on("action_id")},

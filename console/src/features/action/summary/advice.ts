@@ -46,7 +46,7 @@ const process: Advice = {
 };
 const code: Advice = {
   title: "The task raised an exception",
-  steps: ["Find the traceback in the log.", "Fix the code, then use Recover to rerun only what failed."],
+  steps: ["Fix the code, then use Recover to rerun only what failed."],
   look: "logs",
 };
 const deleted: Advice = {

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { ErrorInfo } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
@@ -9,8 +10,15 @@ import css from "./summary.module.css";
 
 const looks = { logs: "Show log", pod: "Show pod", resources: "Show resources" } as const;
 
+interface FailureProps {
+  readonly error: ErrorInfo;
+  readonly onLook?: (tab: PanelTab) => void;
+  /** What the log tells about the error. */
+  readonly children?: ReactNode;
+}
+
 /** An error with its code, kind and suggested fix. */
-export function Failure({ error, onLook }: { readonly error: ErrorInfo; readonly onLook?: (tab: PanelTab) => void }) {
+export function Failure({ error, onLook, children }: FailureProps) {
   const advice = adviceOf(error);
   const look = advice?.look;
   const kind = kindOf(error.kind);
@@ -30,6 +38,7 @@ export function Failure({ error, onLook }: { readonly error: ErrorInfo; readonly
         }
       >
         <pre className={css["message"]}>{error.message || "No error message."}</pre>
+        {children}
         {advice && (
           <div className={css["advice"]}>
             <strong>Suggested fix</strong>

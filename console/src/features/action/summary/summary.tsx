@@ -11,6 +11,7 @@ import { Condition } from "./condition";
 import { Details } from "./details";
 import { Events } from "./events";
 import { Failure } from "./failure";
+import { Traceback } from "./traceback";
 import { whoIs } from "@/entities/person/who-is";
 import { Explanation } from "./waiting";
 
@@ -25,7 +26,13 @@ export function Summary({ action, details, attempt, onChange, onSelect }: TabPro
   const task = details.metadata?.actionType === ActionType.TASK;
   return (
     <>
-      {error && <Failure error={error} onLook={(tab) => onChange({ tab })} />}
+      {error && (
+        <Failure error={error} onLook={(tab) => onChange({ tab })}>
+          {task && chosen && !action.run.tracked && (
+            <Traceback action={action} attempt={chosen.attempt} onLog={(line) => onChange({ tab: "logs", line })} />
+          )}
+        </Failure>
+      )}
       {aborted && (
         <Notice title={whoIs(aborted.abortedBy) ? `Aborted by ${whoIs(aborted.abortedBy)}` : "Aborted"}>
           <p>{aborted.reason || "No reason given."}</p>
