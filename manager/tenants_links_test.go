@@ -277,4 +277,5 @@ func TestNoOneExploresTheGroupsOfOthers(t *testing.T) {
 	require.NoError(t, err)
 	told, err := explain("team of ada", "team of carol")
 	require.Equal(t, connect.CodePermissionDenied, connect.CodeOf(err), "%v %v", err, told)
+	require.ErrorContains(t, err, "access.explain is not allowed in the whole installation to ada; it takes one of the roles admin, operator there")
 }

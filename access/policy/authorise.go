@@ -54,6 +54,11 @@ func seesPart(rule authz.Rule, resource authz.Resource) bool {
 	return rule.Action == "project.view" && resource.Kind == "project" && resource.Project != ""
 }
 
+// Refusal is the error for a caller who does not have a permission in all of a place: which roles give it, and whom to ask.
+func (p *Policy) Refusal(ctx context.Context, permission string, place authz.Place, subject string) error {
+	return authz.Denied("%s is not allowed %s to %s; %s%s", permission, In(place), subject, p.needs(ctx, permission), p.ask())
+}
+
 // needs says which roles give a permission.
 func (p *Policy) needs(ctx context.Context, permission string) string {
 	roles := p.rolesWith(ctx, permission)

@@ -167,7 +167,7 @@ func (h *Handler) require(ctx context.Context, permission string, place authz.Pl
 	}
 	allowed, err := h.Policy.Allows(ctx, authz.IdentityFrom(ctx), permission, place)
 	if err == nil && !allowed {
-		return authz.Denied("%s is not allowed %s to %s", permission, policy.In(place), caller.Subject(ctx))
+		return h.Policy.Refusal(ctx, permission, place, caller.Subject(ctx))
 	}
 	return err
 }
