@@ -41,12 +41,26 @@ func (p *Policy) Authorise(ctx context.Context, identity authz.Identity, rule au
 		return authz.Everything(), nil
 	case seesPart(rule, resource) && reach.touches(place):
 		return authz.Everything(), nil
+	case rule.Action == "task.view" && place == builds && !given.none():
+		return builder(rule), nil
 	case place.Project != "" && !given.reach("project.view").touches(place):
 		return authz.Scope{}, authz.Hidden("%s does not exist, or you may not see it%s", words(resource), p.ask())
 	default:
 		return authz.Scope{}, authz.Denied("%s is not allowed on %s to %s; %s%s%s",
 			rule.Action, words(resource), identity.Subject, p.needs(ctx, rule.Action), reach.elsewhere(place), p.ask())
 	}
+}
+
+// builds is where the installation has the task that builds images, for those who build for a project of their own: its clients look
+// for it there. Whoever has a role anywhere sees the tasks of this place, and nothing else in it.
+var builds = authz.Place{Project: "system", Domain: "production"} //nolint:gochecknoglobals // a constant
+
+// builder is the scope of who sees the tasks of builds alone. What is no list has no scope.
+func builder(rule authz.Rule) authz.Scope {
+	if rule.Lists {
+		return authz.Scope{Places: []authz.Place{builds}}
+	}
+	return authz.Everything()
 }
 
 // seesPart reports whether a right in a part of the resource is enough: a project is seen by those who see one of its domains.

@@ -381,3 +381,21 @@ func TestAPolicyThatDecidesNothingFollowsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, known)
 }
+
+// TestWhoHasARoleSeesTheTaskThatBuildsImages: the clients of a project look for it in a place of the installation.
+func TestWhoHasARoleSeesTheTaskThatBuildsImages(t *testing.T) {
+	p, _, _ := fixture(t, store.Binding{Member: user("ada"), Role: policy.Runner, Project: "p"})
+	builder := authz.Resource{Kind: "task", Project: "system", Domain: "production", Name: "build-image"}
+	scope, err := p.Authorise(t.Context(), ada, authz.Rule{Action: "task.view", Lists: true}, authz.Resource{Kind: "place", Project: "system", Domain: "production"})
+	require.NoError(t, err)
+	require.Equal(t, []authz.Place{{Project: "system", Domain: "production"}}, scope.Places)
+	scope, err = p.Authorise(t.Context(), ada, authz.Rule{Action: "task.view"}, builder)
+	require.NoError(t, err)
+	require.True(t, scope.All, "no list, and the run that has the task is elsewhere")
+	for _, permission := range []string{"run.view", "run.create", "task.deploy", "project.view", "data.view"} {
+		require.Error(t, decide(t, p, ada, permission, "system", "production"), permission)
+	}
+	require.Error(t, decide(t, p, ada, "task.view", "system", "development"))
+	_, err = p.Authorise(t.Context(), authz.Identity{Kind: authz.User, Subject: "nobody"}, authz.Rule{Action: "task.view"}, builder)
+	require.Error(t, err)
+}
