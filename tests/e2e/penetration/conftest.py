@@ -14,6 +14,7 @@ SETTINGS = (
     "runs.webhooks.allow=192.0.2.0/24",  # and so not this machine, which demos otherwise allow
     "server.connectionsPerClient=300", "health.oldestWrite=1s", "runs.stored.projects=hoard bytes=1000000",
     "runs.stored.interval=1s", "runs.stored.nearInterval=1s",
+    "triggers.maxPerMinute=4",
 )
 
 

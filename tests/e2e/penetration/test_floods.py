@@ -81,36 +81,66 @@ def test_03_a_message_that_unpacks_to_a_gigabyte_is_refused_before_it_is_decoded
     assert peak(server.process.pid) - before < 256 << 20
 
 
+class Slow:
+    """A connection of the attacker, from another address of this machine, since the limits of connections are those of an address."""
+
+    def __init__(self, server: Server, first: str, then: bytes = b""):
+        self.then, self.answer, self.client = then, b"", socket.socket()
+        self.client.bind(("127.0.0.2", 0))
+        self.client.connect(("127.0.0.1", server.port))
+        with contextlib.suppress(ConnectionError):
+            self.client.sendall(first.encode())
+
+    def ended(self) -> bool:
+        """Goes on with what it sends, and looks whether the server has closed the connection."""
+        with contextlib.suppress(ConnectionError):
+            self.client.sendall(self.then)
+        try:
+            while select.select([self.client], [], [], 0)[0]:
+                got = self.client.recv(1 << 16)
+                if not got:
+                    return True
+                self.answer += got
+        except ConnectionError:
+            return True
+        return False
+
+
+def all_end(slow: list[Slow]) -> None:
+    left = list(slow)
+
+    def none_left() -> bool:
+        left[:] = [one for one in left if not one.ended()]
+        return not left
+
+    try:
+        eventually(none_left, what="the end of all connections")
+    finally:
+        for one in slow:
+            one.client.close()
+
+
 def test_16_connections_and_bodies_of_the_attacker_end(server: Server, admin: Browser, attacker: Tenant, victim: Victim):
-    """They come from another address of this machine, since the limits of connections are those of an address."""
+    """Headers that do not end, bodies that bring nothing, and bodies that bring some bytes a second: the server ends each of them, and says
+    why where it has read a request. Meanwhile others are answered."""
+    head = f"POST /{RUNS}/ListRuns HTTP/1.1\r\nHost: {server.endpoint}\r\n"
+    body = head + f"Authorization: Bearer {attacker.token}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{{"
+    headers = [Slow(server, head + "X-Never: ") for _ in range(80)]
+    bodies = [Slow(server, body) for _ in range(80)] + [Slow(server, body, b" ") for _ in range(80)]
+    assert victim.phase(victim.standing) == "RUNNING"
+    all_end(headers + bodies)
+    assert [one.answer[:200] for one in bodies if b"deadline_exceeded" not in one.answer] == []
+    assert [one.answer[:200] for one in headers if one.answer.startswith(b"HTTP/1.1 200")] == []
+
+
+def test_16_connections_of_the_attacker_are_bounded(server: Server, admin: Browser, attacker: Tenant, victim: Victim):
+    """More than an address may have are closed, and take nothing from others."""
     refused = lambda: metric(server, admin, r'flyte_port_refused_total\{.*connection')  # noqa: E731
     before = refused()
-    header = f"POST /{RUNS}/ListRuns HTTP/1.1\r\nHost: {server.endpoint}\r\nAuthorization: Bearer {attacker.token}\r\n" \
-             "Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
-    with contextlib.ExitStack() as opened:
-        slow = set()
-        for _ in range(400):
-            client = opened.enter_context(socket.socket())
-            client.bind(("127.0.0.2", 0))
-            client.connect(("127.0.0.1", server.port))
-            with contextlib.suppress(ConnectionError):
-                client.sendall(header.encode())
-            slow.add(client)
-        victim.unharmed()
-        answers = []
-
-        def all_ended() -> bool:
-            for client in select.select(list(slow), [], [], 0.2)[0]:
-                with contextlib.suppress(ConnectionError):
-                    if got := client.recv(1 << 16):
-                        answers.append(got)
-                        continue
-                slow.discard(client)
-            return not slow
-
-        eventually(all_ended, what="the end of all connections")
+    slow = [Slow(server, f"POST /{RUNS}/ListRuns HTTP/1.1\r\nHost: {server.endpoint}\r\n") for _ in range(400)]
+    assert victim.phase(victim.standing) == "RUNNING"
+    all_end(slow)
     assert refused() - before >= 100
-    assert any(b"deadline_exceeded" in answer for answer in answers), answers[:3]
 
 
 def test_20_refused_calls_do_not_fill_the_log(server: Server, admin: Browser, attacker: Tenant, victim: Victim):
@@ -160,3 +190,43 @@ def test_21_no_one_fills_the_store(server: Server, admin: Browser, victim: Victi
     hoarder.refused(f"{RUNS}/CreateRun", {"runId": hoarder.run(), "taskSpec": hoarder.spec("true")}, "resource_exhausted", "project hoard has")
     status, location = victim.upload(more, filename="after.bin")
     assert status == 200 and put(location, more) == 200, location
+
+
+PUBLISHES = """
+import json, pathlib, sys, urllib.request, uuid
+url, token, place = sys.argv[1], pathlib.Path(sys.argv[2]).read_text(), json.loads(sys.argv[3])
+body = {"artifactId": {"name": {**place, "name": "loop"}, "version": uuid.uuid4().hex}, "spec": {
+    "value": {"scalar": {"primitive": {"stringValue": "again"}}}, "type": {"simple": "STRING"}}}
+urllib.request.urlopen(urllib.request.Request(
+    url + "/flyteidl2.artifact.ArtifactService/CreateArtifact", json.dumps(body).encode(),
+    {"Content-Type": "application/json", "Authorization": "Bearer " + token}), timeout=60).read()
+"""
+
+
+def test_second_06_a_trigger_that_feeds_itself_is_slow(attacker: Tenant, victim: Victim, tmp_path: pathlib.Path):
+    """Each of its runs publishes two versions, with a key and not as a task, so that the server does not know which run did."""
+    tmp_path.chmod(0o755)
+    (tmp_path / "token").write_text(attacker.token)
+    (tmp_path / "token").chmod(0o644)
+    publish = ["python", "-c", PUBLISHES, attacker.server.url, str(tmp_path / "token"), json.dumps(attacker.place)]
+    spec = attacker.spec("true")
+    spec["taskTemplate"]["id"]["name"] = "tenants.loop"
+    spec["taskTemplate"]["container"].update(command=["sh", "-ec", '"$@"; "$@"', "sh"], args=publish)
+    attacker.done("flyteidl2.task.TaskService/DeployTask", {"taskId": spec["taskTemplate"]["id"], "spec": spec})
+    name = {**attacker.place, "name": "loop", "taskName": "tenants.loop"}
+    attacker.done("flyteidl2.trigger.TriggerService/DeployTrigger", {
+        "name": name, "spec": {"active": True, "taskVersion": "1", "inputs": {}, "runSpec": {}},
+        "automationSpec": {"type": "TYPE_ARTIFACT", "artifact": {"artifactName": "loop"}}})
+    first = attacker.run()
+    attacker.done(f"{RUNS}/CreateRun", {"runId": first, "taskSpec": spec})
+    attacker.reaches(first, "SUCCEEDED")
+
+    def why() -> str:
+        return json.dumps(attacker.done("flytebinary.insight.v1.TriggerInsightService/ExplainTrigger", {"name": name}))
+
+    try:
+        words = "has started 4 runs within a minute, and may not start more (triggers.maxPerMinute)"
+        eventually(lambda: words in why(), what="a trigger that waits")
+        victim.unharmed()
+    finally:
+        attacker.done("flyteidl2.trigger.TriggerService/DeleteTriggers", {"names": [name]})
