@@ -16,6 +16,8 @@ var eventKinds = map[store.EventKind]clustersv1.ClusterEventKind{
 	store.EventAdded:     clustersv1.ClusterEventKind_CLUSTER_EVENT_KIND_ADDED,
 	store.EventConnected: clustersv1.ClusterEventKind_CLUSTER_EVENT_KIND_CONNECTED,
 	store.EventReturned:  clustersv1.ClusterEventKind_CLUSTER_EVENT_KIND_RETURNED,
+	store.EventAway:      clustersv1.ClusterEventKind_CLUSTER_EVENT_KIND_AWAY,
+	store.EventLost:      clustersv1.ClusterEventKind_CLUSTER_EVENT_KIND_LOST,
 	store.EventVersion:   clustersv1.ClusterEventKind_CLUSTER_EVENT_KIND_VERSION,
 	store.EventCordoned:  clustersv1.ClusterEventKind_CLUSTER_EVENT_KIND_CORDONED,
 	store.EventDraining:  clustersv1.ClusterEventKind_CLUSTER_EVENT_KIND_DRAINING,

@@ -23,6 +23,8 @@ type handler struct {
 	clock    clock.Clock
 	// version is that of the API.
 	version string
+	// installation is the id of the installation.
+	installation string
 	// lostAfter is how long a cluster may be away; 0 means forever.
 	lostAfter time.Duration
 	// stores are the prefixes of URIs that a cluster with these labels reaches, apart from those that all reach.
@@ -36,7 +38,9 @@ func (h *handler) AddCluster(ctx context.Context, request *clustersv1.AddCluster
 		return nil, err
 	}
 	h.states.Forget()
-	return &clustersv1.AddClusterResponse{Cluster: h.message(added, states.State{State: states.Ready, Weight: 1}, Work{}), Secret: issued.Secret}, nil
+	return &clustersv1.AddClusterResponse{
+		Cluster: h.message(added, states.State{State: states.Ready, Weight: 1}, Work{}), Secret: issued.Secret, Installation: h.installation,
+	}, nil
 }
 
 // ListClusters implements clustersv1connect.ClusterRegistryServiceHandler. The token of a page is the last name of the page before.

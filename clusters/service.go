@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/flyte-binary/flyte-binary/clusters/absences"
 	"github.com/flyte-binary/flyte-binary/clusters/credentials"
 	"github.com/flyte-binary/flyte-binary/clusters/links"
 	"github.com/flyte-binary/flyte-binary/clusters/states"
@@ -33,6 +34,8 @@ type Deps struct {
 	Listener *pgdb.Listener
 	// Version is the version of this program; empty for one that was built without.
 	Version string
+	// Installation is the id of the installation.
+	Installation string
 	// Work counts what clusters have to do; nil means that it is not known.
 	Work Counter
 	// LostAfter is how long a cluster is away before its work is given up; 0 for never.
@@ -82,7 +85,10 @@ func New(deps Deps) (*Service, error) {
 		links: links.New(links.Deps{
 			Store: rows, States: known, Version: deps.Version, PodPolicy: deps.PodPolicy, Clock: deps.Clock, Logger: deps.Logger, Meters: meters,
 		}),
-		handler: &handler{registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock, version: deps.Version, lostAfter: deps.LostAfter, stores: deps.Stores},
+		handler: &handler{
+			registry: NewRegistry(rows, deps.Work, deps.Clock), states: known, clock: deps.Clock, version: deps.Version, installation: deps.Installation,
+			lostAfter: deps.LostAfter, stores: deps.Stores,
+		},
 	}
 	if err := s.links.Observe(deps.Meter, links.Observed{LostAfter: deps.LostAfter, Actions: actionsOf(deps.Work)}); err != nil {
 		return nil, fmt.Errorf("clusters: %w", err)
@@ -95,7 +101,11 @@ func New(deps Deps) (*Service, error) {
 		},
 		store.TailChannel: s.links.Hear,
 	})
-	s.parts = lifecycle.NewGroup(lifecycle.Named{Name: "notifications", Part: listener}, lifecycle.Named{Name: "credentials", Part: s.credentials})
+	absent := absences.New(absences.Deps{Clusters: known, Store: rows, LostAfter: deps.LostAfter, Clock: deps.Clock, Logger: deps.Logger})
+	s.parts = lifecycle.NewGroup(
+		lifecycle.Named{Name: "notifications", Part: listener}, lifecycle.Named{Name: "credentials", Part: s.credentials},
+		lifecycle.Named{Name: "absences", Part: absent},
+	)
 	return s, nil
 }
 
@@ -105,7 +115,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	s.links.Mount(r)
 }
 
-// Start records the use of credentials.
+// Start records the use of credentials and the absences of clusters.
 func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
 
 // Stop ends that.

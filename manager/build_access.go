@@ -49,7 +49,7 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 // is closed to everybody else there.
 func buildClusters(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := clusters.New(clusters.Deps{
-		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Work: clusterwork.New(p.pool), LostAfter: p.config.Runs.Clusters.LostAfter,
+		Pool: p.pool, Listener: p.notices, Version: p.options.Version, Installation: p.installation, Work: clusterwork.New(p.pool), LostAfter: p.config.Runs.Clusters.LostAfter,
 		Stores: placement.New(p.config.Runs.Placement).Stores, PodPolicy: podspec.CheckReport, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ const pageSize = 50
 // ListPools implements insightv1connect.PoolInsightServiceHandler.
 func (h *handler) ListPools(ctx context.Context, r *insightv1.ListPoolsRequest) (*insightv1.ListPoolsResponse, error) {
 	place := r.GetProjectId()
-	found, token, err := h.store.ListPools(ctx, place.GetName(), place.GetDomain(), r.GetEnvironment(), int(cmp.Or(r.GetLimit(), pageSize)), r.GetToken())
+	found, token, err := h.store.ListPools(ctx, place.GetName(), place.GetDomain(), r.GetEnvironment(), r.GetCluster(), int(cmp.Or(r.GetLimit(), pageSize)), r.GetToken())
 	if err != nil {
 		return nil, err
 	}

@@ -75,6 +75,13 @@ func TestWhoUsesACluster(t *testing.T) {
 	require.EqualValues(t, 2, first.GetPending())
 	require.Empty(t, c.use("west").GetRuns())
 
+	where, err := c.insight.ListRunClusters(t.Context(), &insightv1.ListRunClustersRequest{
+		ProjectId: &common.ProjectIdentifier{Name: "flytesnacks", Domain: "development"}, Runs: []string{"large", "theirs", "none"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"large": "east"}, where.GetClusters(), "those of another domain are left out")
+	require.True(t, where.GetSeveral())
+
 	one, err := c.insight.GetClusterUse(t.Context(), &insightv1.GetClusterUseRequest{Cluster: "east", Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, one.GetRuns(), 1)

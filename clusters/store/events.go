@@ -19,6 +19,8 @@ const (
 	EventAdded     EventKind = "added"
 	EventConnected EventKind = "connected" // for the first time
 	EventReturned  EventKind = "returned"  // after it was away
+	EventAway      EventKind = "away"      // not heard for longer than states.Silence
+	EventLost      EventKind = "lost"      // away for so long that its work is given up
 	EventVersion   EventKind = "version"   // of its controller changed
 	EventChanged   EventKind = "changed"   // its labels, weight or pools
 	EventCordoned  EventKind = states.Cordoned

@@ -76,11 +76,11 @@ type PoolFigures struct {
 }
 
 // ListPools reads a page of pools, the newest first, and the token of the next page. The scope of the call narrows it. Empty
-// project, domain and environment mean all.
-func (s *Store) ListPools(ctx context.Context, project, domain, environment string, limit int, token string) ([]PoolFigures, string, error) {
+// project, domain, environment and cluster mean all.
+func (s *Store) ListPools(ctx context.Context, project, domain, environment, cluster string, limit int, token string) ([]PoolFigures, string, error) {
 	var b listquery.Builder
 	listquery.Narrow(ctx, &b, "p.project", "p.domain")
-	for column, value := range map[string]string{"p.project": project, "p.domain": domain, "p.name": environment} {
+	for column, value := range map[string]string{"p.project": project, "p.domain": domain, "p.name": environment, "p.cluster": cluster} {
 		if value != "" {
 			b.Equal(column, value)
 		}

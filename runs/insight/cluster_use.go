@@ -28,6 +28,7 @@ type ClusterAsks interface {
 // ClusterPlaces knows what clusters could run; placement.Book does.
 type ClusterPlaces interface {
 	Prospect(r *placement.Request, cluster string) placement.Prospect
+	Clusters() []placement.Cluster
 }
 
 // Clusters says who uses clusters and what waits for them.

@@ -17,6 +17,7 @@ type Reader interface {
 	ChildReader
 	PausedReader
 	TransitionReader
+	RunClusterReader
 	Index
 }
 
@@ -50,6 +51,7 @@ type Questions struct {
 	*Searcher
 	*Retention
 	*Clusters
+	*RunClusters
 }
 
 // New puts the questions together.
@@ -66,5 +68,6 @@ func New(deps Deps) *Questions {
 		Searcher:    &Searcher{Index: deps.Reader, Tracked: deps.Tracked},
 		Retention:   &Retention{Keeper: deps.Keeper},
 		Clusters:    deps.Clusters,
+		RunClusters: &RunClusters{Runs: deps.Reader, Places: deps.Clusters.Places},
 	}
 }

@@ -89,6 +89,9 @@ func (d *drawing) actions(t require.TestingT, c *insightv1.ActionColumns) {
 	} {
 		require.Len(t, column, n)
 	}
+	if len(c.GetClusters()) > 0 {
+		require.Len(t, c.GetClusters(), n)
+	}
 	for i, number := range c.GetNumbers() {
 		name := c.GetNames()[i]
 		if known, again := d.names[number]; again {
@@ -145,6 +148,34 @@ func TestPictureOfARun(t *testing.T) {
 	require.Equal(t, []string{"", "main", "pairs", "fetch"}, d.strings, "texts come once")
 
 	require.True(t, rpc.IsNotFound(f.picture(ident.Run{Project: "p", Domain: "production", Name: "r1"}).end()))
+}
+
+// TestPictureOfARunInTwoClusters: only clusters other than the one that is usually alone are named.
+func TestPictureOfARunInTwoClusters(t *testing.T) {
+	f := newFixture(t)
+	r := f.run("p", "development", "r1")
+	r.child("x")
+	r.child("y")
+	s := f.picture(r.Run)
+	s.shows(map[string]string{"a0": "1/1 a0  main", "x": "1/1 a0  ", "y": "1/1 a0  "})
+	require.Empty(t, s.all()[1].GetActions().GetClusters())
+	f.exec(`UPDATE actions SET cluster = 'east' WHERE name = 'y'`)
+	before := len(s.all())
+	r.apply(change{name: "x", phase: running}, change{name: "y", phase: running})
+	d = s.shows(map[string]string{"a0": "1/1 a0  main", "x": "4/1 a0  ", "y": "4/1 a0  "})
+	clusters := map[string]string{}
+	for _, message := range s.all()[before:] {
+		for i, at := range message.GetActions().GetClusters() {
+			clusters[message.GetActions().GetNames()[i]] = d.strings[at]
+		}
+	}
+	require.Equal(t, "east", clusters["y"])
+	require.Empty(t, clusters["x"])
+	second := f.picture(r.Run)
+	d = second.shows(map[string]string{"a0": "1/1 a0  main", "x": "4/1 a0  ", "y": "4/1 a0  "})
+	columns := second.all()[1].GetActions()
+	require.Equal(t, []string{"a0", "x", "y"}, columns.GetNames())
+	require.Equal(t, []string{"", "", "east"}, []string{d.strings[columns.GetClusters()[0]], d.strings[columns.GetClusters()[1]], d.strings[columns.GetClusters()[2]]})
 }
 
 func TestPictureResumes(t *testing.T) {

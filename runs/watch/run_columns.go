@@ -7,6 +7,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 )
@@ -96,6 +97,12 @@ func (c *runColumns) message(briefs []schema.Brief) *insightv1.WatchRunActionsRe
 		out.Started[i], out.Ended[i] = c.offsetPlusOne(b.StartedAt), c.offsetPlusOne(b.EndedAt)
 		if core.CatalogCacheStatus(b.CacheStatus) == core.CatalogCacheStatus_CACHE_HIT {
 			out.Flags[i] = flagCached
+		}
+		if b.Cluster != "" && b.Cluster != ident.DefaultCluster {
+			if out.Clusters == nil {
+				out.Clusters = make([]uint32, n)
+			}
+			out.Clusters[i] = c.text(out, b.Cluster)
 		}
 	}
 	return &insightv1.WatchRunActionsResponse{Part: &insightv1.WatchRunActionsResponse_Actions{Actions: out}}

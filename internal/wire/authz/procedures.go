@@ -164,6 +164,7 @@ var procedures = map[string]map[string]Row{
 		"ListPausedActions": {people, "action.view", listing(on(self))},
 		"ListQueues":        {people, "queue.view", members(nothing("queues belong to the installation"))},
 		"ListTransitions":   {people, "action.view", on("run_id")},
+		"ListRunClusters":   {people, "run.view", on("project_id")},
 		"PreviewRecovery":   {people, "run.view", on("run_id")},
 		"PreviewRetention":  {people, "retention.view", nothing("retention is of the installation")},
 		"Search":            {people, "run.view", listing(nothing("every place of the installation"))},

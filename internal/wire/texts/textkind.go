@@ -25,7 +25,7 @@ func payload(name protoreflect.FullName) bool {
 // textKinds decides what the texts of requests are, by the name of their field. A field that means something else in
 // its message is in textFields. Tests walk the requests and fail when the kind of a field is not decided.
 var textKinds = kindsByName(map[textKind]string{
-	textName:  "force_rerun_actions parent parent_action_name parent_name",
+	textName:  "force_rerun_actions parent parent_action_name parent_name runs",
 	textPlace: "domain id project",
 	textTitle: "artifact_name display_name environment first_name friendly_name last_name name short_name task_name task_version title " +
 		"version",

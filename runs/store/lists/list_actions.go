@@ -31,7 +31,7 @@ const ListedColumns = `a.id, a.run_id, a.project, a.domain, a.run_name, a.name, 
 	a.action_group, a.phase, a.attempt, a.version, a.cache_status, a.last_seq, a.task_project, a.task_domain, a.task_name,
 	a.task_version, a.task_type, a.short_name, a.function_name, a.environment_name, a.recovered_from, a.created_by,
 	a.created_by_subject, a.created_at, a.started_at, a.ended_at, a.updated_at, a.source, a.trigger_name,
-	a.trigger_task_name, a.trigger_revision, a.trigger_automation, a.relation, a.queue`
+	a.trigger_task_name, a.trigger_revision, a.trigger_automation, a.relation, a.queue, a.cluster`
 
 // ListedTargets are where the values of ListedColumns are scanned to.
 func ListedTargets(a *schema.Action) []any {
@@ -40,7 +40,7 @@ func ListedTargets(a *schema.Action) []any {
 		&a.ActionGroup, &a.Phase, &a.Attempt, &a.Version, &a.CacheStatus, &a.LastSeq, &a.TaskProject, &a.TaskDomain, &a.TaskName,
 		&a.TaskVersion, &a.TaskType, &a.ShortName, &a.FunctionName, &a.EnvironmentName, &a.RecoveredFrom, &a.CreatedBy,
 		&a.CreatedBySubject, &a.CreatedAt, &a.StartedAt, &a.EndedAt, &a.UpdatedAt, &a.Source, &a.TriggerName,
-		&a.TriggerTaskName, &a.TriggerRevision, &a.TriggerAutomation, &a.Relation, &a.Queue,
+		&a.TriggerTaskName, &a.TriggerRevision, &a.TriggerAutomation, &a.Relation, &a.Queue, &a.Cluster,
 	}
 }
 

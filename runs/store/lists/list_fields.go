@@ -76,6 +76,7 @@ func rootFields() map[string]listquery.Field {
 		Names: listquery.EnumNames(workflow.RunSource_value, "RUN_SOURCE_"),
 	}
 	maps.Copy(fields, map[string]listquery.Field{
+		clusterField:        {Expr: "a.cluster", Type: listquery.Text},
 		"source":            source,
 		"run_source":        source,
 		"trigger_name":      {Expr: "a.trigger_name", Type: listquery.Text},

@@ -50,6 +50,7 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 	if err != nil {
 		return nil, "", err
 	}
+	nameCluster(q, request.GetFilters())
 	if places != nil && len(places) == 0 {
 		return nil, "", nil
 	}

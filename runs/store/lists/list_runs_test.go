@@ -62,19 +62,19 @@ func TestListRunsFilters(t *testing.T) {
 	insertRoots(t, pool, 8, func(n int, r *schema.Root) {
 		switch n {
 		case 0:
-			r.Phase, r.TaskName = 6, "env.100%_sure"
+			r.Phase, r.TaskName, r.Cluster = 6, "env.100%_sure", "default"
 		case 1:
 			r.Phase, r.EndedAt, r.CreatedBySubject = 4, nil, "ann"
 		case 2:
 			r.Phase, r.Labels = 10, map[string]string{"team": "ml", "env": "prod"}
 		case 3:
-			r.Labels, r.TaskVersion = map[string]string{"team": "ops"}, "v2"
+			r.Labels, r.TaskVersion, r.Cluster = map[string]string{"team": "ops"}, "v2", "east"
 		case 4:
 			r.PausedCount, r.Phase, r.EndedAt = 1, 4, nil
 		case 5:
 			r.TriggerName, r.TriggerTaskName, r.Source = "nightly", "env.main", 3
 		case 6:
-			r.Domain = "other"
+			r.Domain, r.Cluster = "other", "east"
 		case 7:
 			r.Project, r.Labels = "q", map[string]string{"team": ""}
 		}
@@ -122,6 +122,12 @@ func TestListRunsFilters(t *testing.T) {
 		{"empty label", lists.RunScope{}, []*common.Filter{filter(common.Filter_EQUAL, "labels.team", "")}, "07"},
 		{"unfinished", here, []*common.Filter{filter(common.Filter_NOT_EXISTS, "ended_at")}, "04 01"},
 		{"duration", here, []*common.Filter{filter(common.Filter_EQUAL, "duration_ms", "1500")}, "05 03 02 00"},
+		{"cluster", here, []*common.Filter{filter(common.Filter_EQUAL, "cluster", "east")}, "03"},
+		{"the default cluster", here, []*common.Filter{filter(common.Filter_EQUAL, "cluster", "default")}, "00"},
+		{"clusters", here, []*common.Filter{filter(common.Filter_VALUE_IN, "cluster", "east", "default")}, "03 00"},
+		{"another cluster", here, []*common.Filter{filter(common.Filter_EQUAL, "cluster", "west")}, ""},
+		{"a cluster of all projects", lists.RunScope{}, []*common.Filter{filter(common.Filter_EQUAL, "cluster", "east")}, "06 03"},
+		{"not a cluster", here, []*common.Filter{filter(common.Filter_NOT_EQUAL, "cluster", "east")}, "05 04 02 01 00"},
 		{"source", here, []*common.Filter{filter(common.Filter_EQUAL, "run_source", "schedule_trigger")}, "05"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

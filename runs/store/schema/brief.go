@@ -15,6 +15,7 @@ type Brief struct {
 	LastSeq     int64
 	TaskName    string
 	ShortName   string
+	Cluster     string
 	CreatedAt   time.Time
 	StartedAt   *time.Time
 	EndedAt     *time.Time
@@ -24,7 +25,7 @@ type Brief struct {
 func (a *Action) Brief() Brief {
 	return Brief{
 		ID: a.ID, Name: a.Name, ParentName: a.ParentName, ActionType: a.ActionType, ActionGroup: a.ActionGroup, Phase: a.Phase,
-		Attempt: a.Attempt, CacheStatus: a.CacheStatus, LastSeq: a.LastSeq, TaskName: a.TaskName, ShortName: a.ShortName,
+		Attempt: a.Attempt, CacheStatus: a.CacheStatus, LastSeq: a.LastSeq, TaskName: a.TaskName, ShortName: a.ShortName, Cluster: a.Cluster,
 		CreatedAt: a.CreatedAt, StartedAt: a.StartedAt, EndedAt: a.EndedAt,
 	}
 }

@@ -10,12 +10,12 @@ import (
 )
 
 const briefColumns = `a.id, a.name, a.parent_name, a.action_type, a.action_group, a.phase, a.attempt, a.cache_status, a.last_seq,
-	a.task_name, a.short_name, a.created_at, a.started_at, a.ended_at`
+	a.task_name, a.short_name, a.cluster, a.created_at, a.started_at, a.ended_at`
 
 func briefTargets(b *schema.Brief) []any {
 	return []any{
 		&b.ID, &b.Name, &b.ParentName, &b.ActionType, &b.ActionGroup, &b.Phase, &b.Attempt, &b.CacheStatus, &b.LastSeq,
-		&b.TaskName, &b.ShortName, &b.CreatedAt, &b.StartedAt, &b.EndedAt,
+		&b.TaskName, &b.ShortName, &b.Cluster, &b.CreatedAt, &b.StartedAt, &b.EndedAt,
 	}
 }
 

@@ -16,6 +16,7 @@ export function ClusterButtons({ cluster, onChange }: ClusterButtonsProps) {
   const noRemove = useDenied(ClusterRegistryService.method.removeCluster, everywhere);
   const noCordon = useDenied(ClusterRegistryService.method.cordonCluster, everywhere);
   const noDrain = useDenied(ClusterRegistryService.method.drainCluster, everywhere);
+  const noUpdate = useDenied(ClusterRegistryService.method.updateCluster, everywhere);
   const noUncordon = useDenied(ClusterRegistryService.method.uncordonCluster, everywhere);
   return (
     <div className={css["inline"]}>
@@ -30,6 +31,9 @@ export function ClusterButtons({ cluster, onChange }: ClusterButtonsProps) {
       )}
       <Button small denied={noDrain} onClick={() => onChange({ kind: "drain", name })} aria-label={`Drain ${name}`}>
         Drain
+      </Button>
+      <Button small denied={noUpdate} onClick={() => onChange({ kind: "settings", cluster })} aria-label={`Settings of ${name}`}>
+        Settings
       </Button>
       <Button small denied={noRemove} onClick={() => onChange({ kind: "remove", cluster })} aria-label={`Remove ${name}`}>
         Remove

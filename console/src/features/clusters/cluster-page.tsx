@@ -17,6 +17,7 @@ import { Credentials } from "./credentials";
 import { ClusterDialogs, type ClusterChange } from "./dialogs";
 import { Events } from "./events";
 import { Health } from "./health";
+import { Placed } from "./placed";
 import { Use } from "./use";
 import { Waits } from "./waits";
 import { every, running, waiting, workWords } from "./words";
@@ -88,6 +89,7 @@ function Parts({ cluster, onChange }: { readonly cluster: Cluster; readonly onCh
           {count(running(cluster))} running and {count(waiting(cluster))} waiting actions; {workWords(cluster)} in total.
         </p>
         <Use cluster={name} />
+        <Placed cluster={name} />
       </section>
       <Waits cluster={name} />
       <section className={css["section"]} aria-labelledby="details">
@@ -121,7 +123,7 @@ const tags = (all: readonly string[]) =>
 
 function Details({ cluster }: { readonly cluster: Cluster }) {
   const { version, controllers, connectedAt, seenAt, createdBy, createdAt } = cluster;
-  const { plugins, taskTypes, accelerators, labels, givenLabels, pools, weight, policy } = cluster;
+  const { plugins, taskTypes, accelerators, labels, givenLabels, pools, weight, policy, stores } = cluster;
   return (
     <Facts
       facts={[
@@ -140,6 +142,7 @@ function Details({ cluster }: { readonly cluster: Cluster }) {
               .map(([key, value]) => `${key}=${value}${key in givenLabels ? " (set by operators)" : ""}`),
           ),
         ],
+        ["Parts of the object store", tags(stores)],
         ["Cluster pools", tags(pools)],
         ["Weight", weight === 0 ? "0: gets only work that names it or one of its pools" : count(weight)],
         ["Digest of its pod policy", policy && <code key="policy">{policy}</code>],

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { Tooltip } from "radix-ui";
@@ -15,6 +16,8 @@ import {
   ListClusterEventsResponseSchema,
   ListClustersResponseSchema,
 } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import { ListResponseSchema } from "@gen/flyteidl2/app/app_payload_pb.js";
+import { ListPoolsResponseSchema } from "@gen/flytebinary/insight/v1/pools_pb.js";
 import { GetClusterUseResponseSchema, ListClusterWaitsResponseSchema } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { Toasts } from "@/design/toast";
 import { ClusterPage } from "./cluster-page";
@@ -28,9 +31,12 @@ const server = vi.hoisted(() => ({
   issueCredential: vi.fn(),
   revokeCredential: vi.fn(),
   removeCluster: vi.fn(),
+  updateCluster: vi.fn(),
   getCluster: vi.fn(),
   cordonCluster: vi.fn(),
   drainCluster: vi.fn(),
+  list: vi.fn(),
+  listPools: vi.fn(),
   listClusterEvents: vi.fn(),
   listClusterWaits: vi.fn(),
 }));
@@ -99,9 +105,16 @@ beforeEach(() => {
       totalRuns: 12,
     }),
   );
+  server.list.mockResolvedValue(
+    create(ListResponseSchema, { apps: [{ metadata: { id: { project: "p", domain: "d", name: "search" } }, status: { currentReplicas: 2 } }] }),
+  );
+  server.listPools.mockResolvedValue(
+    create(ListPoolsResponseSchema, { pools: [{ id: 7n, projectId: { name: "p", domain: "d" }, environment: "warm", workers: { live: 3 }, running: 1 }] }),
+  );
+  server.updateCluster.mockResolvedValue({});
   server.cordonCluster.mockResolvedValue({});
   server.drainCluster.mockResolvedValue({});
-  server.addCluster.mockResolvedValue(create(AddClusterResponseSchema, { secret: "fbc_first" }));
+  server.addCluster.mockResolvedValue(create(AddClusterResponseSchema, { secret: "fbc_first", installation: "prod" }));
   server.issueCredential.mockResolvedValue(create(IssueCredentialResponseSchema, { secret: "fbc_second" }));
   server.revokeCredential.mockResolvedValue({});
   server.removeCluster.mockResolvedValue({});
@@ -123,6 +136,7 @@ it("adds a cluster and shows its secret once", async () => {
   const secret = await screen.findByLabelText<HTMLInputElement>("Secret");
   expect(secret.value).toBe("fbc_first");
   expect(server.addCluster).toHaveBeenCalledWith({ name: "west" });
+  expect(dialog().getByText(/helm install .*--set installation=prod --set cluster\.id=west /)).toBeTruthy();
   fireEvent.keyDown(screen.getByRole("dialog"), { key: "Escape" });
   expect(screen.getByLabelText<HTMLInputElement>("Secret").value).toBe("fbc_first");
   press("Done");
@@ -169,6 +183,32 @@ it("removes a cluster with work only if its name is typed", async () => {
   await waitFor(() => expect(server.removeCluster).toHaveBeenCalledWith({ name: "east", force: true }));
 });
 
+it("changes the settings that were changed, and says what the server refuses", async () => {
+  const cluster = create(ClusterSchema, { ...connected, weight: 1, pools: ["gpu", "cheap"], givenLabels: { region: "eu" }, labels: { region: "eu", zone: "a" } });
+  server.getCluster.mockResolvedValue(create(GetClusterResponseSchema, { cluster }));
+  open(<ClusterPage />);
+  fireEvent.click(await screen.findByRole("button", { name: "Settings of east" }));
+  expect(dialog().getByLabelText<HTMLTextAreaElement>("Labels").value, "only what operators gave").toBe("region=eu");
+  expect(dialog().getByLabelText<HTMLInputElement>("Cluster pools").value).toBe("gpu, cheap");
+  fireEvent.change(dialog().getByLabelText("Weight"), { target: { value: "1001" } });
+  fireEvent.change(dialog().getByLabelText("Labels"), { target: { value: "region" } });
+  press("Save");
+  expect(dialog().getAllByRole("alert").map(({ textContent }) => textContent)).toEqual([
+    "Write each as key=value, on a line of its own, and each key once.",
+    "A whole number from 0 to 1000.",
+  ]);
+  expect(server.updateCluster).not.toHaveBeenCalled();
+  fireEvent.change(dialog().getByLabelText("Weight"), { target: { value: "0" } });
+  fireEvent.change(dialog().getByLabelText("Labels"), { target: { value: "re gion=eu" } });
+  server.updateCluster.mockRejectedValueOnce(new ConnectError('labels.values: "re gion" cannot be the key of a label', Code.InvalidArgument));
+  press("Save");
+  expect(await dialog().findByText(/"re gion" cannot be the key of a label/)).toBeTruthy();
+  fireEvent.change(dialog().getByLabelText("Labels"), { target: { value: "region=eu" } });
+  press("Save");
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  expect(server.updateCluster).toHaveBeenLastCalledWith({ name: "east", weight: 0 });
+});
+
 it("drains with a time limit and a note", async () => {
   open();
   fireEvent.click(await screen.findByRole("button", { name: "Drain east" }));
@@ -193,6 +233,12 @@ it("shows what a cluster has, who uses it, what waits for it and what happened",
   expect(screen.getByText("11 more runs")).toBeTruthy();
   expect(await screen.findByText("8 nvidia.com/gpu; free: 2 nvidia.com/gpu")).toBeTruthy();
   expect(screen.getByText("about to begin")).toBeTruthy();
+  const apps = within(await screen.findByRole("table", { name: "Apps" }));
+  expect(apps.getByRole("link", { name: "search" })).toBeTruthy();
+  expect(server.list.mock.lastCall?.[0]).toMatchObject({ filterBy: { case: "clusterId", value: { name: "east" } } });
+  const pools = within(await screen.findByRole("table", { name: "Worker pools" }));
+  expect(pools.getByText("3 live")).toBeTruthy();
+  expect(server.listPools.mock.lastCall?.[0]).toMatchObject({ cluster: "east" });
   expect(await screen.findByText("Came back")).toBeTruthy();
   expect(screen.getByText("away for 5m0s")).toBeTruthy();
 });
@@ -201,7 +247,7 @@ it("says what one may not do", async () => {
   server.getMe.mockResolvedValue(meWith(["cluster.view"]));
   open();
   await screen.findByRole("rowheader", { name: /east/ });
-  for (const name of ["Add cluster", "Cordon east", "Drain east", "Remove east"]) {
+  for (const name of ["Add cluster", "Cordon east", "Drain east", "Settings of east", "Remove east"]) {
     await waitFor(() => expect(screen.getByRole("button", { name }).getAttribute("aria-disabled")).toBe("true"));
   }
   cleanup();

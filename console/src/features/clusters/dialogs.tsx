@@ -8,18 +8,22 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input } from "@/design/field";
 import { Notice } from "@/design/notice";
 import { CordonForm, DrainForm, RemoveForm } from "./forms";
+import { Launch } from "./launch";
+import { SettingsForm } from "./settings";
 import css from "@/design/page.module.css";
 
 /** What is done to the clusters. */
 export type ClusterChange =
   | { readonly kind: "add" }
   | { readonly kind: "issue" | "cordon" | "uncordon" | "drain"; readonly name: string }
-  | { readonly kind: "remove"; readonly cluster: Cluster }
+  | { readonly kind: "remove" | "settings"; readonly cluster: Cluster }
   | { readonly kind: "revoke"; readonly credential: Credential };
 
 interface Issued {
   readonly name: string;
   readonly secret: string;
+  /** The id of the installation, for a new cluster. */
+  readonly installation?: string;
 }
 
 const title = (change: ClusterChange): readonly [title: string, description: string] => {
@@ -30,6 +34,8 @@ const title = (change: ClusterChange): readonly [title: string, description: str
       return [`Issue a credential for ${change.name}`, "The others stay valid. Revoke the old one once the controller uses the new one."];
     case "remove":
       return [`Remove ${change.cluster.name}`, "All its credentials end at once, and it is forgotten."];
+    case "settings":
+      return [`Settings of ${change.cluster.name}`, "They count when work is placed. What runs already stays where it is."];
     case "cordon":
       return [`Cordon ${change.name}`, "It gets no new work. What runs there continues."];
     case "uncordon":
@@ -82,6 +88,8 @@ function Form({ change, onCancel, onChanged, onIssued }: FormProps) {
     }
     case "remove":
       return <RemoveForm {...props} cluster={change.cluster} />;
+    case "settings":
+      return <SettingsForm {...props} cluster={change.cluster} />;
     case "cordon":
       return <CordonForm {...props} name={change.name} />;
     case "uncordon": {
@@ -135,7 +143,7 @@ function AddForm({ onCancel, onChanged, onIssued }: Omit<FormProps, "change">) {
         const add = () =>
           client(ClusterRegistryService)
             .addCluster({ name })
-            .then(({ secret }) => onIssued({ name, secret }));
+            .then(({ secret, installation }) => onIssued({ name, secret, installation }));
         change(add, `Cluster ${name} added`);
       }}
     >
@@ -146,12 +154,12 @@ function AddForm({ onCancel, onChanged, onIssued }: Omit<FormProps, "change">) {
   );
 }
 
-function Secret({ name, secret, onClose }: Issued & { readonly onClose: () => void }) {
+function Secret({ name, secret, installation, onClose }: Issued & { readonly onClose: () => void }) {
   return (
     <div className={css["section"]}>
       <CopyField label="Secret" hint="For controlPlane.credentialFile of its controller, or the Secret that the chart names in controlPlane.credentialSecret." value={secret} />
-      <CopyField label="cluster.id" hint="In the configuration of the controller." value={name} />
       <Notice tone="warning">Anyone with this secret can act as the controller of {name}. Keep it in a secret store.</Notice>
+      {installation !== undefined && <Launch name={name} installation={installation} />}
       <DialogActions>
         <Button kind="primary" onClick={onClose}>
           Done

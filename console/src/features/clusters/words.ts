@@ -144,6 +144,8 @@ export const eventWords: Readonly<Record<ClusterEventKind, string>> = {
   [ClusterEventKind.ADDED]: "Added",
   [ClusterEventKind.CONNECTED]: "Connected for the first time",
   [ClusterEventKind.RETURNED]: "Came back",
+  [ClusterEventKind.AWAY]: "Went away",
+  [ClusterEventKind.LOST]: "Lost",
   [ClusterEventKind.VERSION]: "Changed its version",
   [ClusterEventKind.CORDONED]: "Cordoned",
   [ClusterEventKind.DRAINING]: "Began to drain",

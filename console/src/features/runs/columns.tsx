@@ -8,9 +8,11 @@ import { Tag } from "@/design/facts";
 import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
+import { ClusterLink } from "@/entities/access/cluster-link";
 import { isTracked, keyOf, nameOf, ownerOf, phaseOf } from "@/entities/run/listed";
 import { routeOf } from "@/entities/run/kind";
 import { sources, type Sort } from "./search";
+import type { RunClusters } from "./use-clusters";
 import { titleOf } from "@/entities/action/title";
 import css from "./list.module.css";
 
@@ -22,7 +24,7 @@ export interface Column {
   readonly width: readonly [min: number, share: number];
   /** The two orders that its header toggles. */
   readonly sorts?: readonly [Sort, Sort];
-  readonly cell: (run: Run) => ReactNode;
+  readonly cell: (run: Run, clusters: RunClusters) => ReactNode;
 }
 
 const task = (run: Run) => {
@@ -68,6 +70,15 @@ export const columns: readonly Column[] = [
     cell: (run) => <Span from={dateOf(run.action?.status?.startTime)} to={isLive(phaseOf(run)) ? undefined : dateOf(run.action?.status?.endTime)} />,
   },
   { key: "owner", label: "Owner", width: [7, 0.8], cell: (run) => ownerOf(run) },
+  {
+    key: "cluster",
+    label: "Cluster",
+    width: [7, 0.6],
+    cell: (run, { of }) => {
+      const cluster = isTracked(run) ? undefined : of[nameOf(run)];
+      return cluster !== undefined && <ClusterLink name={cluster} />;
+    },
+  },
   { key: "source", label: "Source", width: [7, 0.6], cell: (run) => sources.find(([, source]) => source === run.action?.metadata?.source)?.[2] ?? "" },
   {
     key: "labels",
@@ -104,7 +115,7 @@ export const columns: readonly Column[] = [
   },
 ];
 
-const defaultKeys: readonly string[] = ["phase", "started", "duration", "owner", "labels"];
+const defaultKeys: readonly string[] = ["phase", "started", "duration", "owner", "cluster", "labels"];
 
 const isKeys = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((key) => typeof key === "string");
 

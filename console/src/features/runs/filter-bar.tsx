@@ -21,12 +21,14 @@ export interface FilterBarProps {
   readonly search: RunsSearch;
   readonly onSearch: (search: RunsSearch) => void;
   readonly columns: ReturnType<typeof useColumns>;
+  /** The keys of columns that the menu leaves out. */
+  readonly without: readonly string[];
 }
 
 const spans = ["1h", "24h", "7d", "30d"] as const;
 
 /** The filters of the list: typed, from menus, and as chips that can be removed. */
-export function FilterBar({ place, search, onSearch, columns: chosen }: FilterBarProps) {
+export function FilterBar({ place, search, onSearch, columns: chosen, without }: FilterBarProps) {
   const { zone } = usePreferences();
   const [typed, setTyped] = useState("");
   const [wrong, setWrong] = useState<readonly string[]>([]);
@@ -59,7 +61,7 @@ export function FilterBar({ place, search, onSearch, columns: chosen }: FilterBa
             aria-describedby={wrong.length > 0 ? "filter-wrong" : undefined}
             placeholder="Filter: train, phase:failed, label:team=ml …"
             title={
-              "Press / to focus. A word matches part of a task name; a run name finds that run.\nKeys: name: task: owner: phase: label: source: since: until: is:paused"
+              "Press / to focus. A word matches part of a task name; a run name finds that run.\nKeys: name: task: owner: phase: label: source: cluster: since: until: is:paused"
             }
             autoComplete="off"
             spellCheck={false}
@@ -111,7 +113,7 @@ export function FilterBar({ place, search, onSearch, columns: chosen }: FilterBa
           }
         >
           {columns
-            .filter(({ key }) => key !== "run")
+            .filter(({ key }) => key !== "run" && !without.includes(key))
             .map(({ key, label }) => (
               <MenuCheck key={key} checked={chosen.isShown(key)} onChange={() => chosen.toggle(key)}>
                 {label}
@@ -122,7 +124,7 @@ export function FilterBar({ place, search, onSearch, columns: chosen }: FilterBa
       </div>
       {wrong.length > 0 && (
         <p id="filter-wrong" role="alert" className={css["wrong"]}>
-          Unknown filter: {wrong.join(", ")}. Use name, task, owner, phase, label, source, since, until or is:paused.
+          Unknown filter: {wrong.join(", ")}. Use name, task, owner, phase, label, source, cluster, since, until or is:paused.
         </p>
       )}
       {chips.length > 0 && (

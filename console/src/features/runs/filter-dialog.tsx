@@ -93,6 +93,9 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
       <Field label="Owner" hint="User ID of the person who started the run.">
         {(control) => <Input {...control} autoComplete="off" value={draft.owner ?? ""} onChange={(event) => change({ owner: event.target.value })} />}
       </Field>
+      <Field label="Cluster" hint="The cluster that runs the first action.">
+        {(control) => <Input {...control} autoComplete="off" autoCapitalize="none" value={draft.cluster ?? ""} onChange={(event) => change({ cluster: event.target.value })} />}
+      </Field>
       <Field label="Labels" hint="key=value, or key for any value. One per line.">
         {(control) => <TextArea {...control} rows={2} value={labels} onChange={(event) => setLabels(event.target.value)} />}
       </Field>

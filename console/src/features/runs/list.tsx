@@ -9,11 +9,13 @@ import { rowTitle, type Column } from "./columns";
 import { isTracked, keyOf, phaseOf } from "@/entities/run/listed";
 import { lookOf } from "@/design/phases";
 import type { Sort } from "./search";
+import type { RunClusters } from "./use-clusters";
 import css from "./list.module.css";
 
 export interface RunListProps {
   readonly runs: readonly Run[];
   readonly columns: readonly Column[];
+  readonly clusters: RunClusters;
   readonly sort: Sort;
   readonly onSort: (sort: Sort) => void;
   readonly more: boolean;
@@ -32,7 +34,7 @@ const rowHeight = 40;
 const cardHeight = 84;
 
 /** The runs as rows, of which only the visible ones are rendered. Narrow screens show cards. */
-export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMore, selected, onSelect, onSeen }: RunListProps) {
+export function RunList({ runs, columns, clusters, sort, onSort, more, loadMore, loadingMore, selected, onSelect, onSeen }: RunListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const narrow = useMedia("(max-width: 48rem)");
   const [active, setActive] = useState<string>();
@@ -144,7 +146,7 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
                 </span>
                 {columns.map((column) => (
                   <span key={column.key} role="cell" className={css["cell"]} data-column={column.key}>
-                    {column.cell(run)}
+                    {column.cell(run, clusters)}
                   </span>
                 ))}
               </div>

@@ -15,6 +15,7 @@ import { PausedBanner } from "./paused-banner";
 import { isFiltered, patched, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
 import { useAllRuns } from "./use-all-runs";
+import { useClusters } from "./use-clusters";
 import type { Runs } from "./use-runs";
 import { useSelection } from "./use-selection";
 import { givenViews, sameSearch } from "./views";
@@ -32,6 +33,8 @@ export function RunsPage() {
   const empty = !runs.loading && !runs.problem && runs.runs.length === 0;
   const check = usePlaceCheck(place, empty);
   const columns = useColumns();
+  const clusters = useClusters(place, runs.runs, runs.runs.length > 0);
+  const without = clusters.several ? [] : ["cluster"];
   const selection = useSelection(place, search);
   const onSearch = (next: RunsSearch) => void navigate({ to: "/domain/$domain/project/$project/runs", params: place, search: next });
   useCommands([
@@ -48,7 +51,7 @@ export function RunsPage() {
           {!check.checking && check.unknown === undefined && <Currency runs={runs} search={search} />}
         </div>
         {!search.paused && <PausedBanner place={place} />}
-        <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} />
+        <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} without={without} />
         <SelectionBar place={place} search={search} runs={own} more={runs.more} selection={selection} />
         {runs.problem && <ProblemNotice error={runs.problem} retry={runs.refetch} />}
         {runs.loading && <Loading what="runs" />}
@@ -57,7 +60,8 @@ export function RunsPage() {
       {runs.runs.length > 0 && (
         <RunList
           runs={runs.runs}
-          columns={columns.shown}
+          columns={columns.shown.filter(({ key }) => !without.includes(key))}
+          clusters={clusters}
           sort={search.sort ?? "newest"}
           onSort={(sort) => onSearch(patched(search, { sort: sort === "newest" ? undefined : sort }))}
           more={runs.more}

@@ -9,6 +9,7 @@ it.each([
   ["phase:failed,timed-out owner:ada since:24h", { phases: "failed,timed-out", owner: "ada", since: "24h" }],
   ["label:team=ml label:gpu", { labels: ["team=ml", "gpu"] }],
   ['label:"note=two words" source:cli', { labels: ["note=two words"], source: "cli" }],
+  ["cluster:east train", { cluster: "east", task: "train" }],
   ["is:paused until:2026-03-01T00:00:00Z", { paused: true, until: "2026-03-01T00:00:00Z" }],
   ["", {}],
 ])("%j is understood", (typed, patch) => expect(parseQuery(typed)).toEqual({ patch, wrong: [] }));

@@ -51,6 +51,8 @@ function one(key: string, value: string): SearchPatch | undefined {
       return value.split(",").every((each) => phaseOfKey(each) !== undefined) ? { phases: value } : undefined;
     case "source":
       return value.split(",").every((each) => sources.some(([known]) => known === each)) ? { source: value } : undefined;
+    case "cluster":
+      return { cluster: value };
     case "since":
       return RunsSearch({ since: value }).since === undefined ? undefined : { since: value };
     case "until":

@@ -44,6 +44,7 @@ describe("the request", () => {
       source: "cli",
       since: "24h",
       until: "2026-03-01T11:00:00Z",
+      cluster: "east",
       q: "r5",
       sort: "shortest",
     };
@@ -57,6 +58,7 @@ describe("the request", () => {
       ["source", Filter_Function.VALUE_IN, ["2"]],
       ["created_at", Filter_Function.GREATER_THAN_OR_EQUAL, ["2026-02-28T12:00:00.000Z"]],
       ["created_at", Filter_Function.LESS_THAN, ["2026-03-01T11:00:00.000Z"]],
+      ["cluster", Filter_Function.EQUAL, ["east"]],
       ["name", Filter_Function.CONTAINS_CASE_INSENSITIVE, ["r5"]],
     ]);
     expect(request.sortByFields).toMatchObject([{ key: "duration_ms", direction: Sort_Direction.ASCENDING }]);
@@ -71,6 +73,7 @@ it("is live where the stream says enough", () => {
   expect(canBeLive({ phases: "failed", q: "x" })).toBe(true);
   expect(canBeLive({ paused: true })).toBe(false);
   expect(canBeLive({ sort: "updated" })).toBe(false);
+  expect(canBeLive({ cluster: "east" }), "runs do not name their clusters").toBe(false);
 });
 
 describe("what is heard matches as the server would say", () => {

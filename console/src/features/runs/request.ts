@@ -30,6 +30,7 @@ export function filtersOf(search: RunsSearch, now: number): FilterInit[] {
     ...(sources.length > 0 ? [some("source", sources)] : []),
     ...(since ? [one("created_at", since.toISOString(), Filter_Function.GREATER_THAN_OR_EQUAL)] : []),
     ...(search.until === undefined ? [] : [one("created_at", new Date(search.until).toISOString(), Filter_Function.LESS_THAN)]),
+    ...(search.cluster === undefined ? [] : [one("cluster", search.cluster)]),
     ...(search.q === undefined ? [] : [one("name", search.q, Filter_Function.CONTAINS_CASE_INSENSITIVE)]),
   ];
 }
@@ -56,8 +57,8 @@ export const runsRequest = (place: Place, search: RunsSearch, request: ListReque
     pausedActionsOnly: search.paused === true,
   }) satisfies MessageInitShape<typeof ListRunsRequestSchema>;
 
-/** Whether the stream of changes can keep a list up to date: it sends runs in creation order, and no pending approvals. */
-export const canBeLive = (search: RunsSearch): boolean => search.sort === undefined && search.paused === undefined;
+/** Whether the stream of changes can keep a list up to date: it sends runs in creation order, and neither pending approvals nor clusters. */
+export const canBeLive = (search: RunsSearch): boolean => search.sort === undefined && search.paused === undefined && search.cluster === undefined;
 
 /** Whether a run matches a search, by the rules of the server. Only for searches that can be live. */
 export function matches(search: RunsSearch, run: Run, now: number): boolean {

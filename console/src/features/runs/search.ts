@@ -22,6 +22,8 @@ export interface RunsSearch {
   readonly since?: string;
   /** Only created before then, a moment in ISO 8601. */
   readonly until?: string;
+  /** Only runs whose first action is in this cluster. */
+  readonly cluster?: string;
   /** Only runs with a pending approval. */
   readonly paused?: true;
   /** Only runs whose name contains this. */
@@ -55,6 +57,7 @@ export function RunsSearch(search: Record<string, unknown>): RunsSearch {
     ...(source && { source }),
     ...(since && (agoOf(since) !== undefined || isMoment(since)) && { since }),
     ...(until && isMoment(until) && { until }),
+    ...text(search, "cluster"),
     ...((search["paused"] === true || search["paused"] === "true") && { paused: true }),
     ...text(search, "q"),
     ...(sort && sort !== "newest" && { sort }),

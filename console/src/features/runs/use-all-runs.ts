@@ -42,6 +42,7 @@ export function useAllRuns(place: Place, search: RunsSearch): Runs {
 function kindsOf(search: RunsSearch): readonly ("own" | "tracked")[] {
   const sources = sourcesOf(search);
   const any = sources.length === 0;
+  if (search.cluster !== undefined) return ["own"]; // no cluster runs the actions of tracked runs
   return [
     ...(any || sources.some((source) => source !== RunSource.TRACKED) ? (["own"] as const) : []),
     ...(search.paused !== true && (any || sources.includes(RunSource.TRACKED)) ? (["tracked"] as const) : []),

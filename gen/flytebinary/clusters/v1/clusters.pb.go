@@ -48,20 +48,26 @@ const (
 	ClusterEventKind_CLUSTER_EVENT_KIND_READY ClusterEventKind = 7
 	// Its labels, weight or pools were changed.
 	ClusterEventKind_CLUSTER_EVENT_KIND_CHANGED ClusterEventKind = 8
+	// No controller was heard for more than 10 seconds.
+	ClusterEventKind_CLUSTER_EVENT_KIND_AWAY ClusterEventKind = 9
+	// It was away for so long that the work that ran there was given up.
+	ClusterEventKind_CLUSTER_EVENT_KIND_LOST ClusterEventKind = 10
 )
 
 // Enum value maps for ClusterEventKind.
 var (
 	ClusterEventKind_name = map[int32]string{
-		0: "CLUSTER_EVENT_KIND_UNSPECIFIED",
-		1: "CLUSTER_EVENT_KIND_ADDED",
-		2: "CLUSTER_EVENT_KIND_CONNECTED",
-		3: "CLUSTER_EVENT_KIND_RETURNED",
-		4: "CLUSTER_EVENT_KIND_VERSION",
-		5: "CLUSTER_EVENT_KIND_CORDONED",
-		6: "CLUSTER_EVENT_KIND_DRAINING",
-		7: "CLUSTER_EVENT_KIND_READY",
-		8: "CLUSTER_EVENT_KIND_CHANGED",
+		0:  "CLUSTER_EVENT_KIND_UNSPECIFIED",
+		1:  "CLUSTER_EVENT_KIND_ADDED",
+		2:  "CLUSTER_EVENT_KIND_CONNECTED",
+		3:  "CLUSTER_EVENT_KIND_RETURNED",
+		4:  "CLUSTER_EVENT_KIND_VERSION",
+		5:  "CLUSTER_EVENT_KIND_CORDONED",
+		6:  "CLUSTER_EVENT_KIND_DRAINING",
+		7:  "CLUSTER_EVENT_KIND_READY",
+		8:  "CLUSTER_EVENT_KIND_CHANGED",
+		9:  "CLUSTER_EVENT_KIND_AWAY",
+		10: "CLUSTER_EVENT_KIND_LOST",
 	}
 	ClusterEventKind_value = map[string]int32{
 		"CLUSTER_EVENT_KIND_UNSPECIFIED": 0,
@@ -73,6 +79,8 @@ var (
 		"CLUSTER_EVENT_KIND_DRAINING":    6,
 		"CLUSTER_EVENT_KIND_READY":       7,
 		"CLUSTER_EVENT_KIND_CHANGED":     8,
+		"CLUSTER_EVENT_KIND_AWAY":        9,
+		"CLUSTER_EVENT_KIND_LOST":        10,
 	}
 )
 
@@ -875,7 +883,9 @@ type AddClusterResponse struct {
 	// The cluster.
 	Cluster *Cluster `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// The secret of its credential, for controlPlane.credential of its controller.
-	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
+	Secret string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
+	// The id of the installation, for replicas.installation of its controller.
+	Installation  string `protobuf:"bytes,3,opt,name=installation,proto3" json:"installation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -920,6 +930,13 @@ func (x *AddClusterResponse) GetCluster() *Cluster {
 func (x *AddClusterResponse) GetSecret() string {
 	if x != nil {
 		return x.Secret
+	}
+	return ""
+}
+
+func (x *AddClusterResponse) GetInstallation() string {
+	if x != nil {
+		return x.Installation
 	}
 	return ""
 }
@@ -2128,10 +2145,11 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\flast_used_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"lastUsedAt\"2\n" +
 	"\x11AddClusterRequest\x12\x1d\n" +
-	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\"h\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\"\x8c\x01\n" +
 	"\x12AddClusterResponse\x12:\n" +
 	"\acluster\x18\x01 \x01(\v2 .flytebinary.clusters.v1.ClusterR\acluster\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"K\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\x12\"\n" +
+	"\finstallation\x18\x03 \x01(\tR\finstallation\"K\n" +
 	"\x13ListClustersRequest\x12\x1e\n" +
 	"\x05limit\x18\x01 \x01(\rB\b\xbaH\x05*\x03\x18\xe8\aR\x05limit\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\"j\n" +
@@ -2195,7 +2213,7 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\x14RemoveClusterRequest\x12\x1d\n" +
 	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04name\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\"\x17\n" +
-	"\x15RemoveClusterResponse*\xb7\x02\n" +
+	"\x15RemoveClusterResponse*\xf1\x02\n" +
 	"\x10ClusterEventKind\x12\"\n" +
 	"\x1eCLUSTER_EVENT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18CLUSTER_EVENT_KIND_ADDED\x10\x01\x12 \n" +
@@ -2205,7 +2223,10 @@ const file_flytebinary_clusters_v1_clusters_proto_rawDesc = "" +
 	"\x1bCLUSTER_EVENT_KIND_CORDONED\x10\x05\x12\x1f\n" +
 	"\x1bCLUSTER_EVENT_KIND_DRAINING\x10\x06\x12\x1c\n" +
 	"\x18CLUSTER_EVENT_KIND_READY\x10\a\x12\x1e\n" +
-	"\x1aCLUSTER_EVENT_KIND_CHANGED\x10\b*~\n" +
+	"\x1aCLUSTER_EVENT_KIND_CHANGED\x10\b\x12\x1b\n" +
+	"\x17CLUSTER_EVENT_KIND_AWAY\x10\t\x12\x1b\n" +
+	"\x17CLUSTER_EVENT_KIND_LOST\x10\n" +
+	"*~\n" +
 	"\fClusterState\x12\x1d\n" +
 	"\x19CLUSTER_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13CLUSTER_STATE_READY\x10\x01\x12\x1a\n" +

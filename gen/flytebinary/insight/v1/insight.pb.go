@@ -1139,6 +1139,117 @@ func (x *ClusterWait) GetMessage() string {
 	return ""
 }
 
+// ListRunClustersRequest names runs of a project and domain.
+type ListRunClustersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The project and domain.
+	ProjectId *common.ProjectIdentifier `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The names of the runs.
+	Runs          []string `protobuf:"bytes,2,rep,name=runs,proto3" json:"runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRunClustersRequest) Reset() {
+	*x = ListRunClustersRequest{}
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRunClustersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRunClustersRequest) ProtoMessage() {}
+
+func (x *ListRunClustersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRunClustersRequest.ProtoReflect.Descriptor instead.
+func (*ListRunClustersRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListRunClustersRequest) GetProjectId() *common.ProjectIdentifier {
+	if x != nil {
+		return x.ProjectId
+	}
+	return nil
+}
+
+func (x *ListRunClustersRequest) GetRuns() []string {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+// ListRunClustersResponse has the clusters of runs.
+type ListRunClustersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cluster of the first action of each run, by the name of the run. Runs that no cluster has got yet, and those that do not exist,
+	// are left out.
+	Clusters map[string]string `protobuf:"bytes,1,rep,name=clusters,proto3" json:"clusters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Whether the installation has more than one cluster.
+	Several       bool `protobuf:"varint,2,opt,name=several,proto3" json:"several,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRunClustersResponse) Reset() {
+	*x = ListRunClustersResponse{}
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRunClustersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRunClustersResponse) ProtoMessage() {}
+
+func (x *ListRunClustersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRunClustersResponse.ProtoReflect.Descriptor instead.
+func (*ListRunClustersResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListRunClustersResponse) GetClusters() map[string]string {
+	if x != nil {
+		return x.Clusters
+	}
+	return nil
+}
+
+func (x *ListRunClustersResponse) GetSeveral() bool {
+	if x != nil {
+		return x.Several
+	}
+	return false
+}
+
 // PreviewRecoveryRequest names the run that would be recovered.
 type PreviewRecoveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1156,7 +1267,7 @@ type PreviewRecoveryRequest struct {
 
 func (x *PreviewRecoveryRequest) Reset() {
 	*x = PreviewRecoveryRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1279,7 @@ func (x *PreviewRecoveryRequest) String() string {
 func (*PreviewRecoveryRequest) ProtoMessage() {}
 
 func (x *PreviewRecoveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1292,7 @@ func (x *PreviewRecoveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRecoveryRequest.ProtoReflect.Descriptor instead.
 func (*PreviewRecoveryRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{14}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PreviewRecoveryRequest) GetRunId() *common.RunIdentifier {
@@ -1229,7 +1340,7 @@ type PreviewRecoveryResponse struct {
 
 func (x *PreviewRecoveryResponse) Reset() {
 	*x = PreviewRecoveryResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1352,7 @@ func (x *PreviewRecoveryResponse) String() string {
 func (*PreviewRecoveryResponse) ProtoMessage() {}
 
 func (x *PreviewRecoveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1365,7 @@ func (x *PreviewRecoveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRecoveryResponse.ProtoReflect.Descriptor instead.
 func (*PreviewRecoveryResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{15}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PreviewRecoveryResponse) GetActions() []*PlannedAction {
@@ -1302,7 +1413,7 @@ type PlannedAction struct {
 
 func (x *PlannedAction) Reset() {
 	*x = PlannedAction{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1314,7 +1425,7 @@ func (x *PlannedAction) String() string {
 func (*PlannedAction) ProtoMessage() {}
 
 func (x *PlannedAction) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1327,7 +1438,7 @@ func (x *PlannedAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedAction.ProtoReflect.Descriptor instead.
 func (*PlannedAction) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{16}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PlannedAction) GetName() string {
@@ -1369,7 +1480,7 @@ type PreviewRetentionRequest struct {
 
 func (x *PreviewRetentionRequest) Reset() {
 	*x = PreviewRetentionRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1381,7 +1492,7 @@ func (x *PreviewRetentionRequest) String() string {
 func (*PreviewRetentionRequest) ProtoMessage() {}
 
 func (x *PreviewRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1394,7 +1505,7 @@ func (x *PreviewRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRetentionRequest.ProtoReflect.Descriptor instead.
 func (*PreviewRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{17}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PreviewRetentionRequest) GetLimit() uint32 {
@@ -1421,7 +1532,7 @@ type PreviewRetentionResponse struct {
 
 func (x *PreviewRetentionResponse) Reset() {
 	*x = PreviewRetentionResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1433,7 +1544,7 @@ func (x *PreviewRetentionResponse) String() string {
 func (*PreviewRetentionResponse) ProtoMessage() {}
 
 func (x *PreviewRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1446,7 +1557,7 @@ func (x *PreviewRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRetentionResponse.ProtoReflect.Descriptor instead.
 func (*PreviewRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{18}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PreviewRetentionResponse) GetRuns() []*ExpiredRun {
@@ -1494,7 +1605,7 @@ type ExpiredRun struct {
 
 func (x *ExpiredRun) Reset() {
 	*x = ExpiredRun{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1506,7 +1617,7 @@ func (x *ExpiredRun) String() string {
 func (*ExpiredRun) ProtoMessage() {}
 
 func (x *ExpiredRun) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1519,7 +1630,7 @@ func (x *ExpiredRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpiredRun.ProtoReflect.Descriptor instead.
 func (*ExpiredRun) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{19}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ExpiredRun) GetRunId() *common.RunIdentifier {
@@ -1635,7 +1746,17 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\n" +
 	"AskedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xcc\x01\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x89\x01\n" +
+	"\x16ListRunClustersRequest\x12J\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierB\x06\xbaH\x03\xc8\x01\x01R\tprojectId\x12#\n" +
+	"\x04runs\x18\x02 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xf4\x03\"\x04r\x02\x10\x01R\x04runs\"\xcb\x01\n" +
+	"\x17ListRunClustersResponse\x12Y\n" +
+	"\bclusters\x18\x01 \x03(\v2=.flytebinary.insight.v1.ListRunClustersResponse.ClustersEntryR\bclusters\x12\x18\n" +
+	"\aseveral\x18\x02 \x01(\bR\aseveral\x1a;\n" +
+	"\rClustersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcc\x01\n" +
 	"\x16PreviewRecoveryRequest\x12>\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12<\n" +
 	"\x13force_rerun_actions\x18\x02 \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\x11forceRerunActions\x12\x1e\n" +
@@ -1683,13 +1804,14 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x17WAIT_CAUSE_WORKER_START\x10\f\x12\x1d\n" +
 	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r\x12\x18\n" +
 	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e\x12\x18\n" +
-	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\xcf\x0e\n" +
+	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\xc8\x0f\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
 	"ListQueues\x12).flytebinary.insight.v1.ListQueuesRequest\x1a*.flytebinary.insight.v1.ListQueuesResponse\"\x03\x90\x02\x01\x12q\n" +
 	"\rGetClusterUse\x12,.flytebinary.insight.v1.GetClusterUseRequest\x1a-.flytebinary.insight.v1.GetClusterUseResponse\"\x03\x90\x02\x01\x12z\n" +
 	"\x10ListClusterWaits\x12/.flytebinary.insight.v1.ListClusterWaitsRequest\x1a0.flytebinary.insight.v1.ListClusterWaitsResponse\"\x03\x90\x02\x01\x12w\n" +
+	"\x0fListRunClusters\x12..flytebinary.insight.v1.ListRunClustersRequest\x1a/.flytebinary.insight.v1.ListRunClustersResponse\"\x03\x90\x02\x01\x12w\n" +
 	"\x0fPreviewRecovery\x12..flytebinary.insight.v1.PreviewRecoveryRequest\x1a/.flytebinary.insight.v1.PreviewRecoveryResponse\"\x03\x90\x02\x01\x12z\n" +
 	"\x10PreviewRetention\x12/.flytebinary.insight.v1.PreviewRetentionRequest\x1a0.flytebinary.insight.v1.PreviewRetentionResponse\"\x03\x90\x02\x01\x12t\n" +
 	"\x0fWatchRunActions\x12..flytebinary.insight.v1.WatchRunActionsRequest\x1a/.flytebinary.insight.v1.WatchRunActionsResponse0\x01\x12w\n" +
@@ -1717,7 +1839,7 @@ func file_flytebinary_insight_v1_insight_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_insight_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_flytebinary_insight_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(WaitCause)(0),                    // 0: flytebinary.insight.v1.WaitCause
 	(*ExplainActionRequest)(nil),      // 1: flytebinary.insight.v1.ExplainActionRequest
@@ -1734,104 +1856,112 @@ var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(*ListClusterWaitsRequest)(nil),   // 12: flytebinary.insight.v1.ListClusterWaitsRequest
 	(*ListClusterWaitsResponse)(nil),  // 13: flytebinary.insight.v1.ListClusterWaitsResponse
 	(*ClusterWait)(nil),               // 14: flytebinary.insight.v1.ClusterWait
-	(*PreviewRecoveryRequest)(nil),    // 15: flytebinary.insight.v1.PreviewRecoveryRequest
-	(*PreviewRecoveryResponse)(nil),   // 16: flytebinary.insight.v1.PreviewRecoveryResponse
-	(*PlannedAction)(nil),             // 17: flytebinary.insight.v1.PlannedAction
-	(*PreviewRetentionRequest)(nil),   // 18: flytebinary.insight.v1.PreviewRetentionRequest
-	(*PreviewRetentionResponse)(nil),  // 19: flytebinary.insight.v1.PreviewRetentionResponse
-	(*ExpiredRun)(nil),                // 20: flytebinary.insight.v1.ExpiredRun
-	nil,                               // 21: flytebinary.insight.v1.ClusterUse.AskedEntry
-	nil,                               // 22: flytebinary.insight.v1.ClusterWait.AskedEntry
-	(*common.ActionIdentifier)(nil),   // 23: flyteidl2.common.ActionIdentifier
-	(common.ActionPhase)(0),           // 24: flyteidl2.common.ActionPhase
-	(*timestamppb.Timestamp)(nil),     // 25: google.protobuf.Timestamp
-	(core.CatalogCacheStatus)(0),      // 26: flyteidl2.core.CatalogCacheStatus
-	(*common.RunIdentifier)(nil),      // 27: flyteidl2.common.RunIdentifier
-	(workflow.RunSource)(0),           // 28: flyteidl2.workflow.RunSource
-	(*WatchRunActionsRequest)(nil),    // 29: flytebinary.insight.v1.WatchRunActionsRequest
-	(*ListTransitionsRequest)(nil),    // 30: flytebinary.insight.v1.ListTransitionsRequest
-	(*ListErrorsRequest)(nil),         // 31: flytebinary.insight.v1.ListErrorsRequest
-	(*ListDataFlowRequest)(nil),       // 32: flytebinary.insight.v1.ListDataFlowRequest
-	(*ListPausedActionsRequest)(nil),  // 33: flytebinary.insight.v1.ListPausedActionsRequest
-	(*GetTaskHistoryRequest)(nil),     // 34: flytebinary.insight.v1.GetTaskHistoryRequest
-	(*GetActivityRequest)(nil),        // 35: flytebinary.insight.v1.GetActivityRequest
-	(*GetAttemptUsageRequest)(nil),    // 36: flytebinary.insight.v1.GetAttemptUsageRequest
-	(*SuggestResourcesRequest)(nil),   // 37: flytebinary.insight.v1.SuggestResourcesRequest
-	(*SearchRequest)(nil),             // 38: flytebinary.insight.v1.SearchRequest
-	(*WatchRunActionsResponse)(nil),   // 39: flytebinary.insight.v1.WatchRunActionsResponse
-	(*ListTransitionsResponse)(nil),   // 40: flytebinary.insight.v1.ListTransitionsResponse
-	(*ListErrorsResponse)(nil),        // 41: flytebinary.insight.v1.ListErrorsResponse
-	(*ListDataFlowResponse)(nil),      // 42: flytebinary.insight.v1.ListDataFlowResponse
-	(*ListPausedActionsResponse)(nil), // 43: flytebinary.insight.v1.ListPausedActionsResponse
-	(*GetTaskHistoryResponse)(nil),    // 44: flytebinary.insight.v1.GetTaskHistoryResponse
-	(*GetActivityResponse)(nil),       // 45: flytebinary.insight.v1.GetActivityResponse
-	(*GetAttemptUsageResponse)(nil),   // 46: flytebinary.insight.v1.GetAttemptUsageResponse
-	(*SuggestResourcesResponse)(nil),  // 47: flytebinary.insight.v1.SuggestResourcesResponse
-	(*SearchResponse)(nil),            // 48: flytebinary.insight.v1.SearchResponse
+	(*ListRunClustersRequest)(nil),    // 15: flytebinary.insight.v1.ListRunClustersRequest
+	(*ListRunClustersResponse)(nil),   // 16: flytebinary.insight.v1.ListRunClustersResponse
+	(*PreviewRecoveryRequest)(nil),    // 17: flytebinary.insight.v1.PreviewRecoveryRequest
+	(*PreviewRecoveryResponse)(nil),   // 18: flytebinary.insight.v1.PreviewRecoveryResponse
+	(*PlannedAction)(nil),             // 19: flytebinary.insight.v1.PlannedAction
+	(*PreviewRetentionRequest)(nil),   // 20: flytebinary.insight.v1.PreviewRetentionRequest
+	(*PreviewRetentionResponse)(nil),  // 21: flytebinary.insight.v1.PreviewRetentionResponse
+	(*ExpiredRun)(nil),                // 22: flytebinary.insight.v1.ExpiredRun
+	nil,                               // 23: flytebinary.insight.v1.ClusterUse.AskedEntry
+	nil,                               // 24: flytebinary.insight.v1.ClusterWait.AskedEntry
+	nil,                               // 25: flytebinary.insight.v1.ListRunClustersResponse.ClustersEntry
+	(*common.ActionIdentifier)(nil),   // 26: flyteidl2.common.ActionIdentifier
+	(common.ActionPhase)(0),           // 27: flyteidl2.common.ActionPhase
+	(*timestamppb.Timestamp)(nil),     // 28: google.protobuf.Timestamp
+	(core.CatalogCacheStatus)(0),      // 29: flyteidl2.core.CatalogCacheStatus
+	(*common.ProjectIdentifier)(nil),  // 30: flyteidl2.common.ProjectIdentifier
+	(*common.RunIdentifier)(nil),      // 31: flyteidl2.common.RunIdentifier
+	(workflow.RunSource)(0),           // 32: flyteidl2.workflow.RunSource
+	(*WatchRunActionsRequest)(nil),    // 33: flytebinary.insight.v1.WatchRunActionsRequest
+	(*ListTransitionsRequest)(nil),    // 34: flytebinary.insight.v1.ListTransitionsRequest
+	(*ListErrorsRequest)(nil),         // 35: flytebinary.insight.v1.ListErrorsRequest
+	(*ListDataFlowRequest)(nil),       // 36: flytebinary.insight.v1.ListDataFlowRequest
+	(*ListPausedActionsRequest)(nil),  // 37: flytebinary.insight.v1.ListPausedActionsRequest
+	(*GetTaskHistoryRequest)(nil),     // 38: flytebinary.insight.v1.GetTaskHistoryRequest
+	(*GetActivityRequest)(nil),        // 39: flytebinary.insight.v1.GetActivityRequest
+	(*GetAttemptUsageRequest)(nil),    // 40: flytebinary.insight.v1.GetAttemptUsageRequest
+	(*SuggestResourcesRequest)(nil),   // 41: flytebinary.insight.v1.SuggestResourcesRequest
+	(*SearchRequest)(nil),             // 42: flytebinary.insight.v1.SearchRequest
+	(*WatchRunActionsResponse)(nil),   // 43: flytebinary.insight.v1.WatchRunActionsResponse
+	(*ListTransitionsResponse)(nil),   // 44: flytebinary.insight.v1.ListTransitionsResponse
+	(*ListErrorsResponse)(nil),        // 45: flytebinary.insight.v1.ListErrorsResponse
+	(*ListDataFlowResponse)(nil),      // 46: flytebinary.insight.v1.ListDataFlowResponse
+	(*ListPausedActionsResponse)(nil), // 47: flytebinary.insight.v1.ListPausedActionsResponse
+	(*GetTaskHistoryResponse)(nil),    // 48: flytebinary.insight.v1.GetTaskHistoryResponse
+	(*GetActivityResponse)(nil),       // 49: flytebinary.insight.v1.GetActivityResponse
+	(*GetAttemptUsageResponse)(nil),   // 50: flytebinary.insight.v1.GetAttemptUsageResponse
+	(*SuggestResourcesResponse)(nil),  // 51: flytebinary.insight.v1.SuggestResourcesResponse
+	(*SearchResponse)(nil),            // 52: flytebinary.insight.v1.SearchResponse
 }
 var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
-	23, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	24, // 1: flytebinary.insight.v1.ExplainActionResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	26, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	27, // 1: flytebinary.insight.v1.ExplainActionResponse.phase:type_name -> flyteidl2.common.ActionPhase
 	4,  // 2: flytebinary.insight.v1.ExplainActionResponse.wait:type_name -> flytebinary.insight.v1.Wait
 	5,  // 3: flytebinary.insight.v1.ExplainActionResponse.cache:type_name -> flytebinary.insight.v1.CacheOutcome
 	3,  // 4: flytebinary.insight.v1.ExplainActionResponse.placement:type_name -> flytebinary.insight.v1.Placement
 	0,  // 5: flytebinary.insight.v1.Wait.cause:type_name -> flytebinary.insight.v1.WaitCause
-	25, // 6: flytebinary.insight.v1.Wait.since:type_name -> google.protobuf.Timestamp
-	23, // 7: flytebinary.insight.v1.Wait.behind:type_name -> flyteidl2.common.ActionIdentifier
-	26, // 8: flytebinary.insight.v1.CacheOutcome.status:type_name -> flyteidl2.core.CatalogCacheStatus
+	28, // 6: flytebinary.insight.v1.Wait.since:type_name -> google.protobuf.Timestamp
+	26, // 7: flytebinary.insight.v1.Wait.behind:type_name -> flyteidl2.common.ActionIdentifier
+	29, // 8: flytebinary.insight.v1.CacheOutcome.status:type_name -> flyteidl2.core.CatalogCacheStatus
 	8,  // 9: flytebinary.insight.v1.ListQueuesResponse.queues:type_name -> flytebinary.insight.v1.Queue
-	25, // 10: flytebinary.insight.v1.Queue.oldest_waiting:type_name -> google.protobuf.Timestamp
+	28, // 10: flytebinary.insight.v1.Queue.oldest_waiting:type_name -> google.protobuf.Timestamp
 	11, // 11: flytebinary.insight.v1.GetClusterUseResponse.projects:type_name -> flytebinary.insight.v1.ClusterUse
 	11, // 12: flytebinary.insight.v1.GetClusterUseResponse.runs:type_name -> flytebinary.insight.v1.ClusterUse
-	21, // 13: flytebinary.insight.v1.ClusterUse.asked:type_name -> flytebinary.insight.v1.ClusterUse.AskedEntry
+	23, // 13: flytebinary.insight.v1.ClusterUse.asked:type_name -> flytebinary.insight.v1.ClusterUse.AskedEntry
 	14, // 14: flytebinary.insight.v1.ListClusterWaitsResponse.waits:type_name -> flytebinary.insight.v1.ClusterWait
-	23, // 15: flytebinary.insight.v1.ClusterWait.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	25, // 16: flytebinary.insight.v1.ClusterWait.created_at:type_name -> google.protobuf.Timestamp
-	22, // 17: flytebinary.insight.v1.ClusterWait.asked:type_name -> flytebinary.insight.v1.ClusterWait.AskedEntry
-	27, // 18: flytebinary.insight.v1.PreviewRecoveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	17, // 19: flytebinary.insight.v1.PreviewRecoveryResponse.actions:type_name -> flytebinary.insight.v1.PlannedAction
-	24, // 20: flytebinary.insight.v1.PlannedAction.phase:type_name -> flyteidl2.common.ActionPhase
-	20, // 21: flytebinary.insight.v1.PreviewRetentionResponse.runs:type_name -> flytebinary.insight.v1.ExpiredRun
-	27, // 22: flytebinary.insight.v1.ExpiredRun.run_id:type_name -> flyteidl2.common.RunIdentifier
-	25, // 23: flytebinary.insight.v1.ExpiredRun.ended_at:type_name -> google.protobuf.Timestamp
-	28, // 24: flytebinary.insight.v1.ExpiredRun.run_source:type_name -> flyteidl2.workflow.RunSource
-	1,  // 25: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
-	6,  // 26: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
-	9,  // 27: flytebinary.insight.v1.InsightService.GetClusterUse:input_type -> flytebinary.insight.v1.GetClusterUseRequest
-	12, // 28: flytebinary.insight.v1.InsightService.ListClusterWaits:input_type -> flytebinary.insight.v1.ListClusterWaitsRequest
-	15, // 29: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
-	18, // 30: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
-	29, // 31: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
-	30, // 32: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
-	31, // 33: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
-	32, // 34: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
-	33, // 35: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
-	34, // 36: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
-	35, // 37: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
-	36, // 38: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
-	37, // 39: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
-	38, // 40: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
-	2,  // 41: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
-	7,  // 42: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
-	10, // 43: flytebinary.insight.v1.InsightService.GetClusterUse:output_type -> flytebinary.insight.v1.GetClusterUseResponse
-	13, // 44: flytebinary.insight.v1.InsightService.ListClusterWaits:output_type -> flytebinary.insight.v1.ListClusterWaitsResponse
-	16, // 45: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
-	19, // 46: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
-	39, // 47: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
-	40, // 48: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
-	41, // 49: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
-	42, // 50: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
-	43, // 51: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
-	44, // 52: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
-	45, // 53: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
-	46, // 54: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
-	47, // 55: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
-	48, // 56: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
-	41, // [41:57] is the sub-list for method output_type
-	25, // [25:41] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	26, // 15: flytebinary.insight.v1.ClusterWait.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	28, // 16: flytebinary.insight.v1.ClusterWait.created_at:type_name -> google.protobuf.Timestamp
+	24, // 17: flytebinary.insight.v1.ClusterWait.asked:type_name -> flytebinary.insight.v1.ClusterWait.AskedEntry
+	30, // 18: flytebinary.insight.v1.ListRunClustersRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	25, // 19: flytebinary.insight.v1.ListRunClustersResponse.clusters:type_name -> flytebinary.insight.v1.ListRunClustersResponse.ClustersEntry
+	31, // 20: flytebinary.insight.v1.PreviewRecoveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	19, // 21: flytebinary.insight.v1.PreviewRecoveryResponse.actions:type_name -> flytebinary.insight.v1.PlannedAction
+	27, // 22: flytebinary.insight.v1.PlannedAction.phase:type_name -> flyteidl2.common.ActionPhase
+	22, // 23: flytebinary.insight.v1.PreviewRetentionResponse.runs:type_name -> flytebinary.insight.v1.ExpiredRun
+	31, // 24: flytebinary.insight.v1.ExpiredRun.run_id:type_name -> flyteidl2.common.RunIdentifier
+	28, // 25: flytebinary.insight.v1.ExpiredRun.ended_at:type_name -> google.protobuf.Timestamp
+	32, // 26: flytebinary.insight.v1.ExpiredRun.run_source:type_name -> flyteidl2.workflow.RunSource
+	1,  // 27: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
+	6,  // 28: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
+	9,  // 29: flytebinary.insight.v1.InsightService.GetClusterUse:input_type -> flytebinary.insight.v1.GetClusterUseRequest
+	12, // 30: flytebinary.insight.v1.InsightService.ListClusterWaits:input_type -> flytebinary.insight.v1.ListClusterWaitsRequest
+	15, // 31: flytebinary.insight.v1.InsightService.ListRunClusters:input_type -> flytebinary.insight.v1.ListRunClustersRequest
+	17, // 32: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
+	20, // 33: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
+	33, // 34: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
+	34, // 35: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
+	35, // 36: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
+	36, // 37: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
+	37, // 38: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
+	38, // 39: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
+	39, // 40: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
+	40, // 41: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
+	41, // 42: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
+	42, // 43: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
+	2,  // 44: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
+	7,  // 45: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
+	10, // 46: flytebinary.insight.v1.InsightService.GetClusterUse:output_type -> flytebinary.insight.v1.GetClusterUseResponse
+	13, // 47: flytebinary.insight.v1.InsightService.ListClusterWaits:output_type -> flytebinary.insight.v1.ListClusterWaitsResponse
+	16, // 48: flytebinary.insight.v1.InsightService.ListRunClusters:output_type -> flytebinary.insight.v1.ListRunClustersResponse
+	18, // 49: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
+	21, // 50: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
+	43, // 51: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
+	44, // 52: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
+	45, // 53: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
+	46, // 54: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
+	47, // 55: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
+	48, // 56: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
+	49, // 57: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
+	50, // 58: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
+	51, // 59: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
+	52, // 60: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
+	44, // [44:61] is the sub-list for method output_type
+	27, // [27:44] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_insight_proto_init() }
@@ -1848,7 +1978,7 @@ func file_flytebinary_insight_v1_insight_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_insight_proto_rawDesc), len(file_flytebinary_insight_v1_insight_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -96,7 +96,9 @@ type ListPoolsRequest struct {
 	// How many to return, 50 by default.
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The token of the page to return; empty for the first one.
-	Token         string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
+	Token string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
+	// Those with workers in this cluster; empty means all.
+	Cluster       string `protobuf:"bytes,5,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -155,6 +157,13 @@ func (x *ListPoolsRequest) GetLimit() uint32 {
 func (x *ListPoolsRequest) GetToken() string {
 	if x != nil {
 		return x.Token
+	}
+	return ""
+}
+
+func (x *ListPoolsRequest) GetCluster() string {
+	if x != nil {
+		return x.Cluster
 	}
 	return ""
 }
@@ -864,13 +873,14 @@ var File_flytebinary_insight_v1_pools_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_pools_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/insight/v1/pools.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb8\x01\n" +
+	"\"flytebinary/insight/v1/pools.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdb\x01\n" +
 	"\x10ListPoolsRequest\x12B\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierR\tprojectId\x12*\n" +
 	"\venvironment\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\venvironment\x12\x1e\n" +
 	"\x05limit\x18\x03 \x01(\rB\b\xbaH\x05*\x03\x18\xc8\x01R\x05limit\x12\x14\n" +
-	"\x05token\x18\x04 \x01(\tR\x05token\"]\n" +
+	"\x05token\x18\x04 \x01(\tR\x05token\x12!\n" +
+	"\acluster\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\"]\n" +
 	"\x11ListPoolsResponse\x122\n" +
 	"\x05pools\x18\x01 \x03(\v2\x1c.flytebinary.insight.v1.PoolR\x05pools\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\"\xc2\x06\n" +

@@ -355,7 +355,9 @@ type ActionColumns struct {
 	Flags []uint32 `protobuf:"varint,12,rep,packed,name=flags,proto3" json:"flags,omitempty"`
 	// Texts that the indexes above mean. The client appends them to those of earlier messages, also of the stream that it
 	// resumes; a snapshot starts with the empty text at 0.
-	Strings       []string `protobuf:"bytes,13,rep,name=strings,proto3" json:"strings,omitempty"`
+	Strings []string `protobuf:"bytes,13,rep,name=strings,proto3" json:"strings,omitempty"`
+	// The index in strings of the cluster that has the action; 0 for none and for the cluster "default". Empty if all are 0.
+	Clusters      []uint32 `protobuf:"varint,14,rep,packed,name=clusters,proto3" json:"clusters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -477,6 +479,13 @@ func (x *ActionColumns) GetFlags() []uint32 {
 func (x *ActionColumns) GetStrings() []string {
 	if x != nil {
 		return x.Strings
+	}
+	return nil
+}
+
+func (x *ActionColumns) GetClusters() []uint32 {
+	if x != nil {
+		return x.Clusters
 	}
 	return nil
 }
@@ -1157,7 +1166,7 @@ const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\n" +
 	"PhaseCount\x12\x14\n" +
 	"\x05phase\x18\x01 \x01(\rR\x05phase\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"\xcd\x02\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"\xe9\x02\n" +
 	"\rActionColumns\x12\x18\n" +
 	"\anumbers\x18\x01 \x03(\rR\anumbers\x12\x14\n" +
 	"\x05names\x18\x02 \x03(\tR\x05names\x12\x18\n" +
@@ -1172,7 +1181,8 @@ const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	" \x03(\rR\astarted\x12\x14\n" +
 	"\x05ended\x18\v \x03(\rR\x05ended\x12\x14\n" +
 	"\x05flags\x18\f \x03(\rR\x05flags\x12\x18\n" +
-	"\astrings\x18\r \x03(\tR\astrings\"P\n" +
+	"\astrings\x18\r \x03(\tR\astrings\x12\x1a\n" +
+	"\bclusters\x18\x0e \x03(\rR\bclusters\"P\n" +
 	"\bCaughtUp\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\x03R\x06cursor\x12,\n" +
 	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xbd\x01\n" +

@@ -32,6 +32,16 @@ function filled(): RunModel {
   return model;
 }
 
+it("knows the clusters of actions, where there are several", () => {
+  const model = filled();
+  expect(model.spread).toBe(false);
+  model.apply(actions({ numbers: [3, 4], phases: [ActionPhase.RUNNING, ActionPhase.RUNNING], clusters: [0, 3], strings: ["east"] }));
+  expect(model.spread).toBe(true);
+  expect(["x", "y", "z"].map((name) => model.cluster(model.row(name)))).toEqual(["", "east", ""]);
+  model.apply(start(false, 0));
+  expect(model.spread).toBe(false);
+});
+
 it("knows who is whose child", () => {
   const model = filled();
   const x = model.row("x");

@@ -33,6 +33,7 @@ export class RunModel {
   readonly #started = new Column(); // + 1
   readonly #ended = new Column(); // + 1
   readonly #flags = new Column();
+  readonly #clusters = new Column();
   readonly #numbers = new Column();
   readonly #first = new Column(); // child, row + 1
   readonly #last = new Column();
@@ -45,6 +46,7 @@ export class RunModel {
   #total = 0;
   #cursor = 0n;
   #complete = false;
+  #spread = false;
   #version = 0;
   #generation = 0;
 
@@ -139,6 +141,14 @@ export class RunModel {
   cached(row: number): boolean {
     return (this.#flags.get(row) & 1) !== 0;
   }
+  /** The cluster that has it; empty if none has, or the one named default. */
+  cluster(row: number): string {
+    return this.#strings[this.#clusters.get(row)] ?? "";
+  }
+  /** Whether actions are in a cluster other than the one named default. */
+  get spread(): boolean {
+    return this.#spread;
+  }
   childCount(row: number): number {
     return this.#children.get(row);
   }
@@ -189,11 +199,13 @@ export class RunModel {
     this.#strings = [];
     this.#counts.clear();
     this.#complete = false;
+    this.#spread = false;
     this.#cursor = 0n;
   }
 
   #take(columns: ActionColumns): void {
     this.#strings.push(...columns.strings);
+    this.#spread ||= columns.clusters.length > 0;
     columns.numbers.forEach((number, at) => {
       let row = this.#rows.get(number);
       if (row === undefined) {
@@ -211,6 +223,7 @@ export class RunModel {
       this.#started.set(row, columns.started[at] ?? 0);
       this.#ended.set(row, columns.ended[at] ?? 0);
       this.#flags.set(row, columns.flags[at] ?? 0);
+      this.#clusters.set(row, columns.clusters[at] ?? 0);
       this.#count(phase, 1);
     });
   }

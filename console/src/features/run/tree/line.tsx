@@ -20,6 +20,8 @@ export interface LineProps {
   readonly failures: number;
   readonly attempt: number;
   readonly cached: boolean;
+  /** The cluster that has it, where it is not that of its parent; else empty. */
+  readonly cluster: string;
   /** In milliseconds; -1 if it has not started. */
   readonly duration: number;
   readonly selected: boolean;
@@ -68,6 +70,7 @@ export const Line = memo(function Line(line: LineProps) {
       {line.kind === "trace" && <Footprints size={13} aria-label="trace" className={css["sign"]} />}
       {line.kind === "condition" && <CirclePause size={13} aria-label="condition" className={css["sign"]} />}
       {line.cached && <Zap size={13} aria-label="cached" className={css["sign"]} />}
+      {line.cluster !== "" && <span className={css["note"]}>in {line.cluster}</span>}
       {line.attempt > 1 && <span className={css["note"]}>attempt {line.attempt}</span>}
       {below && open === false && (
         <span className={css["below"]}>

@@ -138,6 +138,7 @@ export function TreeView({ model, view, found, selected, onSelect }: TreeViewPro
               failures={branch ? outline.failures(node) : 0}
               attempt={row === none ? 0 : model.attempt(row)}
               cached={row !== none && model.cached(row)}
+              cluster={row === none ? "" : movedTo(model, row)}
               duration={row === none ? none : durationOf(model, row)}
               selected={row !== none && model.name(row) === selected}
               current={node === current}
@@ -150,6 +151,14 @@ export function TreeView({ model, view, found, selected, onSelect }: TreeViewPro
       </div>
     </div>
   );
+}
+
+/** The cluster of an action that is not in that of its parent; for the root, any but the one named default. */
+function movedTo(model: RunModel, row: number): string {
+  if (!model.spread) return "";
+  const [cluster, parent] = [model.cluster(row), model.parent(row)];
+  if (parent === none) return cluster;
+  return cluster === model.cluster(parent) ? "" : cluster || "default";
 }
 
 function kindOf(type: ActionType): "task" | "trace" | "condition" {

@@ -48,6 +48,9 @@ const (
 	// InsightServiceListClusterWaitsProcedure is the fully-qualified name of the InsightService's
 	// ListClusterWaits RPC.
 	InsightServiceListClusterWaitsProcedure = "/flytebinary.insight.v1.InsightService/ListClusterWaits"
+	// InsightServiceListRunClustersProcedure is the fully-qualified name of the InsightService's
+	// ListRunClusters RPC.
+	InsightServiceListRunClustersProcedure = "/flytebinary.insight.v1.InsightService/ListRunClusters"
 	// InsightServicePreviewRecoveryProcedure is the fully-qualified name of the InsightService's
 	// PreviewRecovery RPC.
 	InsightServicePreviewRecoveryProcedure = "/flytebinary.insight.v1.InsightService/PreviewRecovery"
@@ -96,6 +99,8 @@ type InsightServiceClient interface {
 	// ListClusterWaits lists what waits for a cluster and for which resource, a page at a time: actions that no cluster has got yet and
 	// this one could run, oldest first, then those that wait there. It has those that the caller may see.
 	ListClusterWaits(context.Context, *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error)
+	// ListRunClusters says in which clusters runs of a project and domain are.
+	ListRunClusters(context.Context, *v1.ListRunClustersRequest) (*v1.ListRunClustersResponse, error)
 	// PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
@@ -158,6 +163,13 @@ func NewInsightServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+InsightServiceListClusterWaitsProcedure,
 			connect.WithSchema(insightServiceMethods.ByName("ListClusterWaits")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listRunClusters: connect.NewClient[v1.ListRunClustersRequest, v1.ListRunClustersResponse](
+			httpClient,
+			baseURL+InsightServiceListRunClustersProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("ListRunClusters")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -253,6 +265,7 @@ type insightServiceClient struct {
 	listQueues        *connect.Client[v1.ListQueuesRequest, v1.ListQueuesResponse]
 	getClusterUse     *connect.Client[v1.GetClusterUseRequest, v1.GetClusterUseResponse]
 	listClusterWaits  *connect.Client[v1.ListClusterWaitsRequest, v1.ListClusterWaitsResponse]
+	listRunClusters   *connect.Client[v1.ListRunClustersRequest, v1.ListRunClustersResponse]
 	previewRecovery   *connect.Client[v1.PreviewRecoveryRequest, v1.PreviewRecoveryResponse]
 	previewRetention  *connect.Client[v1.PreviewRetentionRequest, v1.PreviewRetentionResponse]
 	watchRunActions   *connect.Client[v1.WatchRunActionsRequest, v1.WatchRunActionsResponse]
@@ -297,6 +310,15 @@ func (c *insightServiceClient) GetClusterUse(ctx context.Context, req *v1.GetClu
 // ListClusterWaits calls flytebinary.insight.v1.InsightService.ListClusterWaits.
 func (c *insightServiceClient) ListClusterWaits(ctx context.Context, req *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error) {
 	response, err := c.listClusterWaits.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListRunClusters calls flytebinary.insight.v1.InsightService.ListRunClusters.
+func (c *insightServiceClient) ListRunClusters(ctx context.Context, req *v1.ListRunClustersRequest) (*v1.ListRunClustersResponse, error) {
+	response, err := c.listRunClusters.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -418,6 +440,8 @@ type InsightServiceHandler interface {
 	// ListClusterWaits lists what waits for a cluster and for which resource, a page at a time: actions that no cluster has got yet and
 	// this one could run, oldest first, then those that wait there. It has those that the caller may see.
 	ListClusterWaits(context.Context, *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error)
+	// ListRunClusters says in which clusters runs of a project and domain are.
+	ListRunClusters(context.Context, *v1.ListRunClustersRequest) (*v1.ListRunClustersResponse, error)
 	// PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
@@ -476,6 +500,13 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 		InsightServiceListClusterWaitsProcedure,
 		svc.ListClusterWaits,
 		connect.WithSchema(insightServiceMethods.ByName("ListClusterWaits")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceListRunClustersHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceListRunClustersProcedure,
+		svc.ListRunClusters,
+		connect.WithSchema(insightServiceMethods.ByName("ListRunClusters")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -572,6 +603,8 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 			insightServiceGetClusterUseHandler.ServeHTTP(w, r)
 		case InsightServiceListClusterWaitsProcedure:
 			insightServiceListClusterWaitsHandler.ServeHTTP(w, r)
+		case InsightServiceListRunClustersProcedure:
+			insightServiceListRunClustersHandler.ServeHTTP(w, r)
 		case InsightServicePreviewRecoveryProcedure:
 			insightServicePreviewRecoveryHandler.ServeHTTP(w, r)
 		case InsightServicePreviewRetentionProcedure:
@@ -619,6 +652,10 @@ func (UnimplementedInsightServiceHandler) GetClusterUse(context.Context, *v1.Get
 
 func (UnimplementedInsightServiceHandler) ListClusterWaits(context.Context, *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListClusterWaits is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) ListRunClusters(context.Context, *v1.ListRunClustersRequest) (*v1.ListRunClustersResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListRunClusters is not implemented"))
 }
 
 func (UnimplementedInsightServiceHandler) PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error) {
