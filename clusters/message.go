@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ func (h *handler) message(c store.Cluster, s states.State, work Work) *clustersv
 		Name: c.Name, CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
 		State: links.Wanted(s.State), Weight: uint32(s.Weight), Pools: s.Pools, Labels: s.Labels, Version: s.Version, //nolint:gosec // not negative
 		Controllers: uint32(s.Controllers), Plugins: s.Plugins, TaskTypes: s.TaskTypes, Accelerators: s.Accelerators, //nolint:gosec // a count
-		Policy: s.Policy, VersionNote: links.VersionNote(s.Version, h.version), Capacity: s.Capacity, Free: s.Free, Largest: s.Largest, StateBy: s.By, StateNote: s.Note, GivenLabels: s.Given, Work: workOf(work),
+		Policy: s.Policy, VersionNote: links.VersionNote(cmp.Or(s.Refused, s.Version), h.version), Capacity: s.Capacity, Free: s.Free, Largest: s.Largest, StateBy: s.By, StateNote: s.Note, GivenLabels: s.Given, Work: workOf(work),
 		Stores: h.stores(c.Name, s.Labels),
 	}
 	if !s.At.IsZero() {

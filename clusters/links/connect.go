@@ -23,7 +23,7 @@ func (l *Links) Connect(ctx context.Context, r *clustersv1.ConnectRequest, to *c
 		return rpc.InvalidArgument("cluster", "%s, got %q", ident.ClusterRule, r.GetCluster())
 	}
 	if err := l.checkVersion(r); err != nil {
-		l.deps.Meters.refused(ctx, "version")
+		l.refused(ctx, r, err)
 		return err
 	}
 	if err := l.deps.checkPodPolicy(r.GetPodPolicy()); err != nil {
@@ -49,6 +49,19 @@ func (l *Links) Connect(ctx context.Context, r *clustersv1.ConnectRequest, to *c
 	l.deps.Meters.connected(ctx, r.GetCluster())
 	l.deps.Logger.Info().Str("cluster", r.GetCluster()).Str("instance", r.GetInstance()).Str("version", r.GetVersion()).Msg("a controller has connected")
 	return one.serve(ctx, changes)
+}
+
+// refused records that a controller was refused because of its version, and logs it once a minute while it tries again.
+func (l *Links) refused(ctx context.Context, r *clustersv1.ConnectRequest, why error) {
+	l.deps.Meters.refused(ctx, "version")
+	news, err := l.deps.Store.Refuse(ctx, r.GetCluster(), r.GetVersion())
+	if err != nil {
+		l.deps.Logger.Warn().Err(err).Msg("a refusal could not be recorded")
+	}
+	if news {
+		l.deps.States.Forget()
+		l.deps.Logger.Warn().Str("cluster", r.GetCluster()).Str("instance", r.GetInstance()).Err(why).Msg("a controller was refused")
+	}
 }
 
 // hold notes a link of this replica; nil ends it.

@@ -369,6 +369,24 @@ func TestVersionsApart(t *testing.T) {
 	require.Empty(t, all, "it is not there")
 }
 
+// TestARefusedControllerIsSeen until one connects that works.
+func TestARefusedControllerIsSeen(t *testing.T) {
+	t.Parallel()
+	a := startReplica(t, pgtest.Schemas(t, store.Schema()), "1.4.0")
+	works := controller(t, a.client, "east", "1.3.0", &pod{})
+	awaitState(t, a, "east", connected)
+	require.NoError(t, works.Stop(t.Context()))
+	old := controller(t, a.client, "east", "1.2.0", &pod{})
+	awaitState(t, a, "east", func(s states.State) bool { return s.Refused == "1.2.0" && s.Version == "1.3.0" })
+	registry := clustersv1connect.NewClusterRegistryServiceClient(a.client, rpc.InProcessURL)
+	listed, err := registry.ListClusters(t.Context(), &clustersv1.ListClustersRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "version 1.2.0 does not work with version 1.4.0 of the API: upgrade one of them", listed.GetClusters()[0].GetVersionNote())
+	require.NoError(t, old.Stop(t.Context()))
+	controller(t, a.client, "east", "1.5.0", &pod{})
+	awaitState(t, a, "east", func(s states.State) bool { return s.Refused == "" && s.Version == "1.5.0" })
+}
+
 // TestThePolicyOfPodsIsTheLatest that the controller reported: it connects again when it has changed.
 func TestThePolicyOfPodsIsTheLatest(t *testing.T) {
 	t.Parallel()

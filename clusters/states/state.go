@@ -43,6 +43,10 @@ type State struct {
 	// Given are those of Labels that operators gave it.
 	Given map[string]string
 
+	// Refused is the version of a controller that was refused within the last minute, and after any that connected, because it does not
+	// work with the API; empty for none.
+	Refused string
+
 	// The rest is what its controller reports. It is empty if none ever connected.
 
 	// Version is the version of the controller's program.

@@ -86,11 +86,12 @@ func amounts(of states.Resources) any {
 // States implements states.Source. Times are by the caller's clock, ages by that of Postgres.
 func (s *Store) States(ctx context.Context, now time.Time) ([]states.State, error) {
 	rows, err := s.pool.Query(ctx, `SELECT c.name, c.state, c.state_by, c.state_note, c.state_at, c.drain_until, c.weight, c.pools, c.labels, s.version, s.policy, s.pod_policy, s.plugins, s.task_types, s.labels,
-			s.accelerators, s.capacity, s.free, s.largest, now() - s.connected_at, now() - s.seen_at, s.fresh
+			s.accelerators, s.capacity, s.free, s.largest, now() - s.connected_at, now() - s.seen_at, s.fresh,
+			CASE WHEN c.refused_at > now() - $2::interval AND c.refused_at > coalesce(s.connected_at, '-infinity') THEN c.refused_version ELSE '' END
 		FROM clusters c LEFT JOIN LATERAL (
 			SELECT *, count(*) FILTER (WHERE seen_at > now() - $1::interval) OVER () AS fresh
 			FROM cluster_states WHERE cluster = c.name ORDER BY seen_at DESC LIMIT 1) s ON true
-		ORDER BY c.name`, states.Silence)
+		ORDER BY c.name`, states.Silence, refusedFor)
 	if err != nil {
 		return nil, fmt.Errorf("read the states of clusters: %w", err)
 	}
@@ -118,7 +119,7 @@ func scanState(row pgx.CollectableRow, now time.Time) (states.State, error) {
 	var fresh *int
 	var at, until *time.Time
 	if err := row.Scan(&state.Name, &state.State, &state.By, &state.Note, &at, &until, &state.Weight, &state.Pools, &given, &version, &policy, &podPolicy, &state.Plugins, &state.TaskTypes, &reported,
-		&state.Accelerators, &state.Capacity, &state.Free, &state.Largest, &connected, &seen, &fresh); err != nil {
+		&state.Accelerators, &state.Capacity, &state.Free, &state.Largest, &connected, &seen, &fresh, &state.Refused); err != nil {
 		return states.State{}, err
 	}
 	if at != nil {

@@ -176,5 +176,8 @@ func stateWords(known []states.State, name string, now time.Time) string {
 	if s.Away(now) {
 		words += "  away for " + now.Sub(s.SeenAt).Round(time.Second).String()
 	}
+	if s.Refused != "" {
+		words += "  its controller of version " + s.Refused + " is refused: it does not work with the version of the API"
+	}
 	return words
 }
