@@ -202,7 +202,7 @@ clusters-crashes: postgres ## Kill an API while it takes attempts back from a lo
 
 .PHONY: audit-crashes
 audit-crashes: postgres ## Kill a server at each step of each change, and check that none lacks its audit record
-	go test -count=1 -v -timeout 60m -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrashLeaves ./manager | grep -v -e '^=== '
+	go test -count=1 -v -timeout 120m -tags failpoints,grpcnotrace,disable_grpc_modules -run TestACrashLeaves ./manager | grep -v -e '^=== '
 
 .PHONY: stored-crashes
 stored-crashes: postgres s3-server ## Kill servers while they measure a bucket, and check that the next one ends the measurement with the right number

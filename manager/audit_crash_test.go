@@ -112,7 +112,7 @@ func exempt(procedure string) string {
 func crash(t *testing.T, procedure, point string) (changed []string, outcome string) {
 	t.Helper()
 	pool := pgtest.Schemas(t, manager.Schemas()...)
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestTheServerThatDies$", "-test.v", "-test.timeout", "2m")
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestTheServerThatDies$", "-test.v", "-test.timeout", "10m")
 	child.Env = append(os.Environ(), crashDatabase+"="+pgtest.URL(pool), crashProcedure+"="+procedure, crashPoint+"="+point, crashFile+"="+filepath.Join(t.TempDir(), "armed"))
 	said, err := child.CombinedOutput()
 	var exit *exec.ExitError
