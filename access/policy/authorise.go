@@ -52,10 +52,10 @@ func (p *Policy) Authorise(ctx context.Context, identity authz.Identity, rule au
 }
 
 // builds is where the installation has the task that builds images, for those who build for a project of their own: its clients look
-// for it there. Whoever has a role anywhere sees the tasks of this place, and nothing else in it.
+// for it there. A caller with any role sees the tasks of this place, and nothing else in it.
 var builds = authz.Place{Project: "system", Domain: "production"} //nolint:gochecknoglobals // a constant
 
-// builder is the scope of who sees the tasks of builds alone. What is no list has no scope.
+// builder is the scope of a caller who sees only the tasks of builds. Only lists have a scope.
 func builder(rule authz.Rule) authz.Scope {
 	if rule.Lists {
 		return authz.Scope{Places: []authz.Place{builds}}
