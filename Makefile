@@ -182,6 +182,10 @@ fuzz: postgres ## Send random requests to every rpc for ten minutes; FOR=1h SEED
 upgrade-test: cluster-tools ## Upgrade three replicas under load from another commit; OLD=commit ACTIONS=5000 (docs/high-availability.md)
 	tools/upgrade-test.sh '$(or $(OLD),HEAD^)' '$(or $(ACTIONS),1000)'
 
+.PHONY: versions-test
+versions-test: cluster-tools ## Run an API with controllers that are built one and two minor versions apart
+	tools/versions-test.sh
+
 .PHONY: warm-storm
 warm-storm: build-demo e2e-python ## Start 500 warm processes that end in all ways, and 500 tasks of a run; kill their parents and the server meanwhile
 	cd demo && FLYTE_WARM_STORM=500 go test -count=1 -v -run TestStorm ./node/warm
