@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
@@ -11,37 +10,38 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
-// rounds shares reads of the live actions of runs. A commit of another replica wakes the streams of all shards at once, and each
-// wants to know what changed in the same runs; what waits while one round reads is read together in the next. A request is never
+// rounds shares reads of the live actions of runs. A commit of another replica wakes the streams of all clusters and shards at once, and
+// each wants to know what changed in the same runs; what waits while one round reads is read together in the next. A request is never
 // answered by a read that began before it.
 type rounds struct {
 	reader Reader
 
 	mu        sync.Mutex
-	gathering map[part]*round          // GUARDED_BY(mu): rounds that do not read yet
-	before    map[part]<-chan struct{} // GUARDED_BY(mu): closed when the round before those has read
-}
-
-// part is a selection without its shard.
-type part struct {
-	runner  schema.Runner
-	cluster string
+	gathering map[schema.Runner]*round          // GUARDED_BY(mu): rounds that do not read yet
+	before    map[schema.Runner]<-chan struct{} // GUARDED_BY(mu): closed when the round before those has read
 }
 
 type round struct {
-	runs    map[int64]struct{}
-	done    chan struct{}
-	byShard map[int][]schema.Ref // set when done is closed, as err
-	err     error
+	runs     map[int64]struct{}
+	clusters map[string]struct{} // that asked; empty for all
+	done     chan struct{}
+	live     map[part][]schema.Ref // set when done is closed, as err
+	err      error
+}
+
+// part is a selection without its runner.
+type part struct {
+	cluster string
+	shard   int
 }
 
 func newRounds(reader Reader) *rounds {
-	return &rounds{reader: reader, gathering: map[part]*round{}, before: map[part]<-chan struct{}{}}
+	return &rounds{reader: reader, gathering: map[schema.Runner]*round{}, before: map[schema.Runner]<-chan struct{}{}}
 }
 
 // liveOfRuns is Reader.LiveOfRuns, possibly with more runs than were asked for.
 func (r *rounds) liveOfRuns(ctx context.Context, of worklists.Selection, runs map[int64]struct{}) ([]schema.Ref, error) {
-	joined := r.join(ctx, part{of.Runner, of.Cluster}, runs)
+	joined := r.join(ctx, of, runs)
 	select {
 	case <-joined.done:
 	case <-ctx.Done():
@@ -50,42 +50,50 @@ func (r *rounds) liveOfRuns(ctx context.Context, of worklists.Selection, runs ma
 	if joined.err != nil {
 		return nil, joined.err
 	}
-	if of.Shard != ident.AllShards {
-		return joined.byShard[of.Shard], nil
+	var found []schema.Ref
+	for at, refs := range joined.live {
+		if (of.Cluster == "" || of.Cluster == at.cluster) && (of.Shard == ident.AllShards || of.Shard == at.shard) {
+			found = append(found, refs...)
+		}
 	}
-	return slices.Concat(slices.Collect(maps.Values(joined.byShard))...), nil
+	return found, nil
 }
 
-func (r *rounds) join(ctx context.Context, p part, runs map[int64]struct{}) *round {
+func (r *rounds) join(ctx context.Context, of worklists.Selection, runs map[int64]struct{}) *round {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	joined := r.gathering[p]
+	joined := r.gathering[of.Runner]
 	if joined == nil {
-		joined = &round{runs: map[int64]struct{}{}, done: make(chan struct{})}
-		r.gathering[p] = joined
-		go r.read(context.WithoutCancel(ctx), p, r.before[p], joined) // for others too
+		joined = &round{runs: map[int64]struct{}{}, clusters: map[string]struct{}{}, done: make(chan struct{})}
+		r.gathering[of.Runner] = joined
+		go r.read(context.WithoutCancel(ctx), of.Runner, r.before[of.Runner], joined) // for others too
 	}
 	maps.Copy(joined.runs, runs)
+	joined.clusters[of.Cluster] = struct{}{}
 	return joined
 }
 
 // read waits for the round before, reads, and answers all that joined.
-func (r *rounds) read(ctx context.Context, p part, before <-chan struct{}, now *round) {
+func (r *rounds) read(ctx context.Context, runner schema.Runner, before <-chan struct{}, now *round) {
 	if before != nil {
 		<-before
 	}
 	r.mu.Lock()
-	delete(r.gathering, p)
-	r.before[p] = now.done
+	delete(r.gathering, runner)
+	r.before[runner] = now.done
 	r.mu.Unlock()
 	defer close(now.done)
-	all := worklists.Selection{Runner: p.runner, Cluster: p.cluster, Shard: ident.AllShards}
-	refs, err := r.reader.LiveOfRuns(ctx, all, sortedIDs(now.runs))
+	of := worklists.Selection{Runner: runner, Shard: ident.AllShards}
+	if len(now.clusters) == 1 {
+		for of.Cluster = range now.clusters {
+		}
+	}
+	refs, err := r.reader.LiveOfRuns(ctx, of, sortedIDs(now.runs))
 	if err != nil {
 		now.err = err
 		return
 	}
-	now.byShard = map[int][]schema.Ref{}
+	now.live = map[part][]schema.Ref{}
 	shards := map[int64]int{}
 	for _, ref := range refs {
 		shard, known := shards[ref.RunID]
@@ -93,6 +101,7 @@ func (r *rounds) read(ctx context.Context, p part, before <-chan struct{}, now *
 			shard = ref.Ident().Run.Shard()
 			shards[ref.RunID] = shard
 		}
-		now.byShard[shard] = append(now.byShard[shard], ref)
+		at := part{ref.Cluster, shard}
+		now.live[at] = append(now.live[at], ref)
 	}
 }

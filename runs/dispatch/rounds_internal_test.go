@@ -42,18 +42,18 @@ func (r *reads) count() int {
 func refs(n int) []schema.Ref {
 	found := make([]schema.Ref, n)
 	for i := range found {
-		found[i] = schema.Ref{ID: int64(i + 1), RunID: int64(i + 1), Project: "p", Domain: "d", RunName: "r" + strconv.Itoa(i), Name: "a0"}
+		found[i] = schema.Ref{ID: int64(i + 1), RunID: int64(i + 1), Project: "p", Domain: "d", RunName: "r" + strconv.Itoa(i), Name: "a0", Cluster: "c"}
 	}
 	return found
 }
 
-func (r *rounds) waiting(p part) int {
+func (r *rounds) waiting() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.gathering[p] == nil {
+	if r.gathering[schema.RunnerExecutor] == nil {
 		return 0
 	}
-	return len(r.gathering[p].runs)
+	return len(r.gathering[schema.RunnerExecutor].runs)
 }
 
 func TestStreamsOfAllShardsShareTwoReads(t *testing.T) {
@@ -77,7 +77,7 @@ func TestStreamsOfAllShardsShareTwoReads(t *testing.T) {
 	for shard := 1; shard < ident.Shards; shard++ {
 		begin(shard)
 	}
-	require.Eventually(t, func() bool { return shared.waiting(part{of.Runner, of.Cluster}) == ident.Shards-1 }, limit, tick,
+	require.Eventually(t, func() bool { return shared.waiting() == ident.Shards-1 }, limit, tick,
 		"what is asked for during a read is for the next one")
 	reader.proceed <- nil
 	reader.proceed <- nil
@@ -94,6 +94,41 @@ func TestStreamsOfAllShardsShareTwoReads(t *testing.T) {
 		}
 	}
 	require.Equal(t, 200, total)
+}
+
+// TestStreamsOfAllClustersShareTwoReads: one commit of another replica costs two reads at most, however many clusters there are.
+func TestStreamsOfAllClustersShareTwoReads(t *testing.T) {
+	const clusters = 50
+	reader := &reads{proceed: make(chan error), live: refs(200)}
+	for i := range reader.live {
+		reader.live[i].Cluster = strconv.Itoa(i % clusters)
+	}
+	shared := newRounds(reader)
+	var all sync.WaitGroup
+	begin := func(cluster int) {
+		all.Go(func() {
+			of := worklists.Selection{Runner: schema.RunnerExecutor, Cluster: strconv.Itoa(cluster), Shard: ident.AllShards}
+			found, err := shared.liveOfRuns(t.Context(), of, map[int64]struct{}{int64(cluster + 1): {}})
+			require.NoError(t, err)
+			require.Len(t, found, 200/clusters)
+			for _, ref := range found {
+				require.Equal(t, of.Cluster, ref.Cluster)
+			}
+		})
+	}
+	begin(0)
+	require.Eventually(t, func() bool { return reader.count() == 1 }, time.Minute, time.Millisecond)
+	for cluster := 1; cluster < clusters; cluster++ {
+		begin(cluster)
+	}
+	require.Eventually(t, func() bool { return shared.waiting() == clusters-1 }, time.Minute, time.Millisecond)
+	reader.proceed <- nil
+	reader.proceed <- nil
+	all.Wait()
+	require.Equal(t, []worklists.Selection{
+		{Runner: schema.RunnerExecutor, Cluster: "0", Shard: ident.AllShards}, {Runner: schema.RunnerExecutor, Shard: ident.AllShards},
+	}, reader.asked, "what several clusters ask for is read for all of them at once")
+	require.Len(t, reader.runs[1], clusters-1)
 }
 
 func TestARoundIsReadForAllThatStillWait(t *testing.T) {

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,6 +15,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // TestAReportDoesNotAdmit: only admission knows the limits. A report about an action that waits for it changes nothing.
@@ -82,4 +86,45 @@ func writerOf(t *testing.T, pool *pgxpool.Pool, queue queues.Queue) *writing {
 	require.NoError(t, w.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, w.Stop(context.WithoutCancel(t.Context()))) })
 	return w
+}
+
+// TestAClusterReadsOnlyWhatRunsThere: a controller, or what looks at its cluster, does not pay for the work of all other clusters.
+func TestAClusterReadsOnlyWhatRunsThere(t *testing.T) {
+	const clusters, each = 40, 100
+	for _, analyzed := range []bool{false, true} {
+		pool := pgtest.New(t, store.Migrations())
+		_, err := pool.Exec(t.Context(), `
+			WITH root AS (INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, created_at, updated_at, admitted_at, cluster)
+				SELECT id, id, 'p', 'd', 'wide', 'a0', 1, 4, now(), now(), now(), 'c0' FROM (SELECT nextval('actions_id_seq') AS id) n RETURNING id)
+			INSERT INTO actions (id, run_id, project, domain, run_name, name, parent_name, action_type, phase, created_at, updated_at, admitted_at, cluster)
+			SELECT nextval('actions_id_seq'), root.id, 'p', 'd', 'wide', 'c' || n, 'a0', 1, 4, now(), now(), now(), 'c' || n % $1
+			FROM root, generate_series(1, $1::int * $2::int) n`, clusters, each)
+		require.NoError(t, err)
+		if analyzed {
+			_, err = pool.Exec(t.Context(), `ANALYZE actions`)
+			require.NoError(t, err)
+		}
+		readers := storetest.Counted(t, pool)
+		pool.Reset()
+		storetest.AwaitConnections(t, pool, "pid <> pg_backend_pid()")
+		before := storetest.TuplesRead(t, pool)
+		live := worklists.NewLiveReader(readers)
+		for cluster := range clusters {
+			found := 0
+			for after, of := (schema.Ref{}), (worklists.Selection{Cluster: fmt.Sprint("c", cluster), Shard: ident.AllShards}); ; {
+				refs, err := live.Live(t.Context(), of, after, 100)
+				require.NoError(t, err)
+				if len(refs) == 0 {
+					break
+				}
+				found, after = found+len(refs), refs[len(refs)-1]
+			}
+			require.InDelta(t, each, found, 1)
+		}
+		placed, err := live.OnCluster(t.Context(), worklists.Placed{Cluster: "c7"}, schema.Ref{}, 1000)
+		require.NoError(t, err)
+		require.Len(t, placed, each)
+		storetest.CloseAndCount(t, readers, pool)
+		require.Less(t, storetest.TuplesRead(t, pool)-before, int64(2*clusters*each), "all clusters together read each action once, analyzed %t", analyzed)
+	}
 }

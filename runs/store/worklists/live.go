@@ -43,14 +43,25 @@ func inShard(parameter string) string {
 		parameter, ident.AllShards, name, ident.Shards)
 }
 
+// anyLive and placedLive are the same condition, that of an action which is live. Postgres reads actions_live for the first, and
+// actions_live_cluster for the second, which needs the cluster as a condition of its own, and the runner in the text.
+const (
+	anyLive    = `admitted_at IS NOT NULL AND ended_at IS NULL`
+	placedLive = `num_nulls(ended_at) > num_nulls(admitted_at) AND runner IN ` + sqltext.OnCluster
+)
+
 // Live reads a page of a selection in the order (run, id), after one entry of it; the zero Ref is before the first.
 func (l *LiveReader) Live(ctx context.Context, of Selection, after schema.Ref, limit int) ([]schema.Ref, error) {
+	live, args := anyLive, []any{after.RunID, after.ID, limit, of.Shard, of.Runner}
+	if of.Cluster != "" {
+		live = placedLive + ` AND cluster = $6`
+		args = append(args, of.Cluster)
+	}
 	query := `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = $6 AND (run_id, id) > ($1, $2) AND ($4 = '' OR cluster = $4)
-			AND ` + inShard("$5") + `
+		WHERE ` + live + ` AND runner = $5 AND (run_id, id) > ($1, $2) AND ` + inShard("$4") + `
 		ORDER BY run_id, id LIMIT $3`
-	return l.refs(ctx, query, after.RunID, after.ID, limit, of.Cluster, of.Shard, of.Runner)
+	return l.refs(ctx, query, args...)
 }
 
 // LiveOfRuns reads the live actions of some runs in a selection.

@@ -20,7 +20,7 @@ type Placed struct {
 func (l *LiveReader) OnCluster(ctx context.Context, of Placed, after schema.Ref, limit int) ([]schema.Ref, error) {
 	query := `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner IN ` + sqltext.OnCluster + ` AND cluster = $1 AND (run_id, id) > ($3, $4)
+		WHERE ` + placedLive + ` AND cluster = $1 AND (run_id, id) > ($3, $4)
 			AND (NOT $2 OR phase IN (` + sqltext.Queued + `, ` + sqltext.WaitingForResources + `)) AND (NOT $6 OR runner = ` + sqltext.Pool + `)
 		ORDER BY run_id, id LIMIT $5`
 	return l.refs(ctx, query, of.Cluster, of.Waiting, after.RunID, after.ID, limit, of.Pooled)
