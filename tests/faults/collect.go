@@ -40,6 +40,7 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
 	e := &check.Evidence{
+		Clusters:  len(c.stack.Clusters()),
 		Processes: c.stack.TaskProcesses(), Clashes: c.look.found(),
 		Memory: stack.Memory(c.stack.Server.Pid()), MemoryLimit: memoryLimit,
 	}

@@ -60,7 +60,7 @@ func (i *injector) heal(ctx context.Context) error {
 	i.stack.Database.Refuse(false)
 	i.stack.Database.DropFrozen()
 	i.stack.API.Fail(0, 0)
-	i.stack.Operators.Leave(false)
+	i.stack.OperatorsLeave(false)
 	i.stack.Connector.Set(connector.Healthy)
 	i.stack.ToConnector.Refuse(false)
 	i.stack.ToConnector.DropFrozen()
@@ -194,9 +194,9 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		sleep(ctx, 2*f.length)
 		s.Kubelets.Hang(false)
 	case kindOperators:
-		s.Operators.Leave(true)
+		s.OperatorsLeave(true)
 		sleep(ctx, 3*f.length)
-		s.Operators.Leave(false)
+		s.OperatorsLeave(false)
 	case kindConnectorAway, kindConnectorHang, kindConnectorOdd, kindConnectorLost, kindJobsLost:
 		i.strikeConnector(ctx, f)
 	case kindWorkers:

@@ -38,7 +38,7 @@ func lineKinds() []string {
 // clusterKinds are those of a storm over two clusters.
 func clusterKinds() []string {
 	return append(lineKinds(), []string{
-		kindReclaimPoint,
+		kindReclaimPoint, kindWorkers, kindWorkers, kindWorkersFreeze, kindOperators,
 		kindKill, kindStop, kindReplicaKill, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindAPIKill, kindPods,
 		kindNode, kindHang, kindClock,
 	}...)
@@ -47,8 +47,8 @@ func clusterKinds() []string {
 // awayFor is longer than a cluster may be away before it is lost in a storm.
 const awayFor = 17 * time.Second
 
-// newClusterPlan creates the plan of a seed over two clusters: the runs of newPlan. Half of the faults of a cluster last until it is
-// lost, the others shorter.
+// newClusterPlan creates the plan of a seed over two clusters: the runs of newPlan, some of whose tasks run in reusable environments, as
+// Jobs, and as the objects of operators. Half of the faults of a cluster last until it is lost, the others shorter.
 func newClusterPlan(seed uint64, kinds []string) plan {
 	p := newPlan(seed, kinds)
 	r := rand.New(rand.NewPCG(seed, 0xc105))
@@ -67,6 +67,7 @@ func newClusterPlan(seed uint64, kinds []string) plan {
 	slices.SortStableFunc(p.faults, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
 	for i := range p.runs { // some of them begin late, when clusters are away, or last until these are lost and back
 		lengthen(r, &p.runs[i].root)
+		disperse(r, &p.runs[i].root)
 		if r.IntN(3) == 0 {
 			p.runs[i].after += time.Duration(r.IntN(10)) * time.Second
 		}
@@ -81,6 +82,24 @@ func lengthen(r *rand.Rand, n *script.Node) {
 	}
 	if n.Kind == script.Task && n.Timeout == 0 && n.Deadline == 0 && n.AbortMillis == 0 && n.Cache == "" && r.IntN(8) == 0 {
 		n.Millis = 4000 + r.IntN(12000)
+	}
+}
+
+// disperse draws what runs a task and everything below it: mostly a pod.
+func disperse(r *rand.Rand, n *script.Node) {
+	for i := range n.Children {
+		disperse(r, &n.Children[i])
+	}
+	where := r.IntN(12)
+	switch {
+	case n.Kind != script.Task:
+	case where < len(script.Vias()):
+		n.Via = script.Vias()[where]
+	case n.Secret != "":
+	case where < 6 && len(n.Children) == 0:
+		n.Pool = script.FlatPool
+	case where < 7:
+		n.Pool = script.NestedPool
 	}
 }
 

@@ -30,6 +30,9 @@ type result struct {
 	restarts   []time.Duration
 	deaths     []string // the named points at which the server died
 	took       time.Duration
+	striking   time.Duration // of took: the faults
+	healing    time.Duration // of took: until the server was ready
+	settling   time.Duration // of took: until everything had ended
 	violations []check.Violation
 	memory     int64
 	err        error
@@ -64,14 +67,18 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 
 	d.start(driving)
 	w.inject(ctx, p.faults)
+	r.striking = time.Since(began)
 	if r.err = w.heal(ctx); r.err != nil {
 		return r
 	}
+	r.healing = time.Since(began) - r.striking
 	if r.err = d.stopTriggers(ctx); r.err != nil {
 		return r
 	}
 	c := &collector{stack: s, driver: d, look: look, healed: time.Now()}
-	if r.err = c.settle(ctx); r.err != nil && ctx.Err() == nil {
+	r.err = c.settle(ctx)
+	r.settling = time.Since(c.healed)
+	if r.err != nil && ctx.Err() == nil {
 		return r
 	}
 	evidence, err := c.collect(context.WithoutCancel(ctx))
@@ -80,7 +87,7 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 		return r
 	}
 	r.curves, r.jobs = len(evidence.Curves), len(evidence.Jobs)
-	r.memory, r.objects = evidence.Memory, s.Operators.Settled()
+	r.memory, r.objects = evidence.Memory, s.Settled()
 	for _, t := range evidence.Triggers {
 		r.slots += len(t.Fires)
 	}
@@ -130,8 +137,8 @@ func (r result) line() string {
 			kinds = append(kinds, f.kind)
 		}
 	}
-	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %2d curves %2d objects %2d jobs %2d slots %4d sent %4d asked %3d visits  %3d MiB  %s", r.seed, verdict,
-		r.took.Seconds(), r.runs, r.actions, r.lost, r.curves, r.objects, r.jobs, r.slots, r.told, r.asked, r.visited, r.memory>>20, strings.Join(kinds, " "))
+	text := fmt.Sprintf("seed %-4d %s %5.1fs (%.0f faults, %.0f ready, %.0f settled)  %2d runs %3d actions %3d lost attempts  %2d curves %2d objects %2d jobs %2d slots %4d sent %4d asked %3d visits  %3d MiB  %s", r.seed, verdict,
+		r.took.Seconds(), r.striking.Seconds(), r.healing.Seconds(), r.settling.Seconds(), r.runs, r.actions, r.lost, r.curves, r.objects, r.jobs, r.slots, r.told, r.asked, r.visited, r.memory>>20, strings.Join(kinds, " "))
 	if len(r.deaths) > 0 {
 		text += "  died at " + strings.Join(r.deaths, " ")
 	}

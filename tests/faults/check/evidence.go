@@ -50,6 +50,8 @@ type Evidence struct {
 	Runs []Run
 	// Triggers are the triggers of the storm; their runs are among Runs.
 	Triggers []Trigger
+	// Clusters is how many clusters run the tasks.
+	Clusters int
 	// TaskActions and Pods are what is left in the cluster, by name; Jobs and objects of operators count as pods.
 	TaskActions, Pods []string
 	// Processes are the tasks' processes that are still alive.

@@ -14,7 +14,8 @@ type life struct {
 	began, ended time.Time
 }
 
-// poolsHold: no worker runs more attempts at a time than it has slots, and no pool has more workers than its environment may have.
+// poolsHold: no worker runs more attempts at a time than it has slots, and no pool has more workers than its environment may have. Those of
+// a cluster that is lost run on, and it gets as many in another one.
 func poolsHold(e *Evidence, f *findings) {
 	for pool, lives := range livesInPools(e) {
 		policy := script.Reuse(pool)
@@ -46,8 +47,8 @@ func poolsHold(e *Evidence, f *findings) {
 					running++
 				}
 			}
-			if running > int(policy.GetMaxReplicas()) {
-				f.add("%s had %d workers of at most %d when %s began", pool, running, policy.GetMaxReplicas(), one.what)
+			if most := int(policy.GetMaxReplicas()) * max(e.Clusters, 1); running > most {
+				f.add("%s had %d workers of at most %d when %s began", pool, running, most, one.what)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/flyte-binary/flyte-binary/tests/faults/operators"
 	"github.com/flyte-binary/flyte-binary/tests/faults/proxy"
 )
 
@@ -16,6 +17,8 @@ import (
 type Side struct {
 	Name string
 	*Cluster
+	// Operators makes the pods of JobSets, PyTorchJobs and RayJobs.
+	Operators        *operators.Operators
 	Node, Controller *Process
 	// Line stands between the cluster, tasks included, and the API.
 	Line *proxy.TCP
@@ -48,7 +51,7 @@ replicas: {installation: storm}
 actions:
   taskActions: {resync: 3s, maxSilence: 5s, recreateDelay: 500ms, callTimeout: 5s, backoff: {first: 50ms, max: 1s}}
 executor:
-  plugins: {enabled: [pod, job]}
+  plugins: {enabled: [pod, job, jobset, pytorch, ray], probe: 5s}
   measure: {interval: 1s, report: 2s, kubelets: true}
   pod: {endpoint: %q, insecure: true, defaultCpu: 10m, defaultMemory: 128Mi, terminationGracePeriod: 1s}
   logs: {sealTimeout: 5s}
@@ -63,10 +66,13 @@ func (s *Stack) startWest(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	s.Sides = []*Side{{Name: East, Cluster: s.Cluster, Node: s.Node}, {Name: West}}
+	s.Sides = []*Side{{Name: East, Cluster: s.Cluster, Node: s.Node, Operators: s.Operators}, {Name: West}}
 	west := s.Sides[1]
 	var err error
 	if west.Cluster, err = startCluster(ctx, s.Programs, dir); err != nil {
+		return err
+	}
+	if west.Operators, err = operators.Start(ctx, west.Client, west.Dynamic, s.Programs.Task); err != nil {
 		return err
 	}
 	west.Node = newProcess(dir, "node", s.Programs.Demo, nil,
@@ -130,6 +136,31 @@ func (s *Stack) Clusters() []*Cluster {
 	return all
 }
 
+// OperatorsLeave stops the work of the operators of all clusters until OperatorsLeave(false).
+func (s *Stack) OperatorsLeave(away bool) {
+	for _, one := range s.allOperators() {
+		one.Leave(away)
+	}
+}
+
+// Settled is how many objects of operators have come to an end since the last call.
+func (s *Stack) Settled() (n int) {
+	for _, one := range s.allOperators() {
+		n += one.Settled()
+	}
+	return n
+}
+
+func (s *Stack) allOperators() []*operators.Operators {
+	all := []*operators.Operators{s.Operators}
+	for _, side := range s.Sides {
+		if side.Name == West {
+			all = append(all, side.Operators)
+		}
+	}
+	return all
+}
+
 // stopSides stops what only two clusters have.
 func (s *Stack) stopSides() {
 	for _, side := range s.Sides {
@@ -140,6 +171,9 @@ func (s *Stack) stopSides() {
 		if side.Name == West {
 			if side.Node.latest() != nil {
 				side.Node.Stop()
+			}
+			if side.Operators != nil {
+				side.Operators.Close()
 			}
 			side.Cluster.stop()
 		}
