@@ -153,3 +153,21 @@ func (c appsCase) measureSleeping(ctx context.Context, s *stack.Stack, r *figure
 	_, err = stack.Each(c.idle, 8, name, func(name string) error { return apps.delete(ctx, name) })
 	return err
 }
+
+// measureDemo starts apps from zero in the demo, where the controllers and the node are real. program is the built demo.
+func measureDemo(program string, starts int) func(context.Context, *stack.Stack, *figures.Result) error {
+	return func(ctx context.Context, s *stack.Stack, r *figures.Result) error {
+		python, err := endsAtOnce(s.Dir) // it is never used; so none is installed
+		if err != nil {
+			return err
+		}
+		demo, address, err := stack.StartDemo(ctx, s.Dir, program, python)
+		if err != nil {
+			return err
+		}
+		defer stack.StopProcess(demo)
+		apps := newAppClient("http://" + address)
+		defer apps.close()
+		return measureColdStarts(ctx, r, s.Dir, apps, starts)
+	}
+}

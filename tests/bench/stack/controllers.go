@@ -232,7 +232,7 @@ func (c *controller) assignments(ctx context.Context, engine enginev1connect.Eng
 	return errors.Join(errors.New("the stream ended"), stream.Err())
 }
 
-// take notes an assignment and reports what becomes of it.
+// take notes an assignment, and reports that its root runs or that its child has succeeded.
 func (c *controller) take(ctx context.Context, a *enginev1.Assignment) {
 	now := time.Now()
 	event := &workflow.ActionEvent{
