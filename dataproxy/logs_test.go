@@ -201,6 +201,24 @@ func TestALogThatWasNotKept(t *testing.T) {
 	require.ErrorContains(t, err, "ended unexpectedly after 1 lines")
 }
 
+// TestALogOfAClusterThatIsAway: the reader learns which cluster it is, since when, and what happens next.
+func TestALogOfAClusterThatIsAway(t *testing.T) {
+	const why = "cluster east is away since 2026-01-02 03:04:05 UTC; the logs of what runs there continue when it is back"
+	f := newFixture(t)
+	f.logged("a0")
+	f.pods.tail = func(_ context.Context, call int, _ *enginev1.TailContainerRequest, send func(...string)) error {
+		if call == 1 {
+			send("one")
+		}
+		return rpc.Unavailable(nil, why)
+	}
+	go f.stepClock()
+	text, _, err := f.tail(logsOf("a0"))
+	require.Equal(t, "one\n", text)
+	require.Equal(t, connect.CodeUnavailable, connect.CodeOf(err))
+	require.ErrorContains(t, err, why)
+}
+
 func TestSilentLogsHaveHeartbeats(t *testing.T) {
 	f := newFixture(t)
 	f.logged("a0")

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
+
+	"connectrpc.com/connect"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -53,11 +56,19 @@ func (t *tail) run(ctx context.Context) error {
 			// The client retries by itself.
 			return rpc.NotFound("the log of container %s is not available yet, or was not stored", t.container.name)
 		case t.svc.clock.Now().After(deadline):
-			return rpc.Unavailable(liveErr, "the log ended unexpectedly after %d lines and was not stored", t.delivered)
+			return unreadable(liveErr, t.delivered)
 		case clock.Sleep(ctx, t.svc.clock, t.svc.config.Logs.SealPoll) != nil:
 			return ctx.Err()
 		}
 	}
+}
+
+// unreadable is the error for a log that can be read nowhere for now, or no longer. Why a cluster cannot be reached is for the reader.
+func unreadable(live error, delivered int) error {
+	if said := (*connect.Error)(nil); rpc.KindOf(live) == rpc.KindUnavailable && errors.As(live, &said) && strings.HasPrefix(said.Message(), "cluster ") {
+		return rpc.Unavailable(live, "%s", said.Message())
+	}
+	return rpc.Unavailable(live, "the log ended unexpectedly after %d lines and was not stored", delivered)
 }
 
 // gone reports whether the log may be available elsewhere or later.

@@ -220,7 +220,20 @@ func TestALogFindsItsReader(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, log.Receive())
 	require.Equal(t, connect.CodeUnavailable, connect.CodeOf(log.Err()))
-	require.ErrorContains(t, log.Err(), "its controller is not connected")
+	require.ErrorContains(t, log.Err(), "cluster west is not connected")
+
+	rows := store.New(pool)
+	require.NoError(t, rows.Add(t.Context(), store.Cluster{Name: "south", CreatedAt: time.Now()}, store.Credential{ID: "c", Cluster: "south", CreatedAt: time.Now()}, []byte("c")))
+	require.NoError(t, rows.Connect(t.Context(), store.Hello{Cluster: "south", Instance: "one", Link: "l", Replica: "r", Version: "1.4.0"}, false))
+	_, err = pool.Exec(t.Context(), `UPDATE cluster_states SET seen_at = now() - interval '1 minute' WHERE cluster = 'south'`)
+	require.NoError(t, err)
+	a.States().Forget()
+	log, err = a.tail(t.Context(), "south")
+	require.NoError(t, err)
+	require.False(t, log.Receive())
+	require.Equal(t, connect.CodeUnavailable, connect.CodeOf(log.Err()))
+	require.ErrorContains(t, log.Err(), "cluster south is away since "+time.Now().UTC().Format("2006"))
+	require.ErrorContains(t, log.Err(), "continue when it is back")
 }
 
 func TestTheErrorOfALogReachesItsReader(t *testing.T) {

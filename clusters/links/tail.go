@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/flyte-binary/flyte-binary/clusters/states"
 	"github.com/flyte-binary/flyte-binary/clusters/store"
 	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -111,7 +112,7 @@ func (t *tail) run(ctx context.Context, order []byte) error {
 		case t.next > before:
 			heard = now
 		case idle > silence, t.next == 0 && ordered == maxOrders && idle > orderAgain*maxOrders:
-			return rpc.Unavailable(nil, "the controller of cluster %s does not send the log", t.cluster)
+			return rpc.Unavailable(nil, "cluster %s does not send the log, although its controller is connected; the log continues when it does", t.cluster)
 		case t.next == 0 && ordered < maxOrders && idle > orderAgain*time.Duration(ordered):
 			ordered++
 			if err := t.order(ctx, order); err != nil {
@@ -145,12 +146,27 @@ func (t *tail) wait(ctx context.Context, tick <-chan time.Time) error {
 func (t *tail) order(ctx context.Context, order []byte) error {
 	link, err := t.deps.Store.LinkOf(ctx, t.cluster)
 	if errors.Is(err, store.ErrNone) {
-		return rpc.Unavailable(nil, "the logs of cluster %q are not reachable: its controller is not connected", t.cluster)
+		return t.away(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	return t.deps.Store.NotifyTail(ctx, note{tail: t.id, link: link}.encode(order))
+}
+
+// away is the error for a log of a cluster that cannot be reached, in words for its reader.
+func (t *tail) away(ctx context.Context) error {
+	all, err := t.deps.States.All(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what it could not read
+	}
+	for _, one := range all {
+		if one.Name == t.cluster && one.Known() && one.State != states.Removed {
+			return rpc.Unavailable(nil, "cluster %s is away since %s; the logs of what runs there continue when it is back",
+				t.cluster, one.SeenAt.UTC().Format("2006-01-02 15:04:05 MST"))
+		}
+	}
+	return rpc.Unavailable(nil, "cluster %s is not connected; the logs of what runs there need its controller", t.cluster)
 }
 
 // take passes on a batch that reached this replica, after those before it.

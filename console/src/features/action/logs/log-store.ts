@@ -11,7 +11,11 @@ export interface Arrival {
 }
 
 /** The state of reading. */
-export type Reading = { readonly state: "opening" | "reading" | "not found yet" | "ended" | "full" } | { readonly state: "failed"; readonly problem: Problem };
+export type Reading =
+  | { readonly state: "opening" | "reading" | "not found yet" | "ended" | "full" }
+  /** The cluster cannot be reached; why says which, since when, and what happens next. */
+  | { readonly state: "away"; readonly why: string }
+  | { readonly state: "failed"; readonly problem: Problem };
 
 /** Only this many characters of a line are shown; the download has all. */
 export const shownWidth = 4000;

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { read, write } from "@/app/storage";
 import { count, plural } from "@/design/format";
-import { Loading, ProblemNotice } from "@/design/notice";
+import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { Level } from "./level";
 import { LogBar, type LogChoices } from "./log-bar";
 import { patternOf } from "./log-search";
@@ -114,6 +114,9 @@ function useArrival(store: LogStore, line: number | undefined, viewport: { reado
   }, [store, version, line, viewport]);
 }
 
+/** A message of the server as a sentence. */
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
 function State({ store }: { readonly store: LogStore }) {
   useVersion(store);
   const { reading } = store;
@@ -124,6 +127,15 @@ function State({ store }: { readonly store: LogStore }) {
       return <Loading what="log" />;
     case "not found yet":
       return <p className={css["state"]}>No log yet. It appears with the first output of the container.</p>;
+    case "away":
+      return (
+        <Notice tone="warning" title="The log pauses" role="status">
+          <p>
+            {sentence(reading.why)}
+            {store.size > 0 && ` Shown are the ${plural(store.size, "line")} that came before.`} This page tries again by itself.
+          </p>
+        </Notice>
+      );
     case "full":
       return <p className={css["state"]}>Showing the first {count(store.size)} lines, which is the limit of the console. The CLI has all lines.</p>;
     case "ended":

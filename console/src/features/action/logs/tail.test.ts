@@ -66,6 +66,19 @@ it("waits for the log of what runs", async () => {
   expect([texts(store), store.reading.state]).toEqual([["a"], "ended"]);
 });
 
+it("says which cluster is away, and continues when it is back", async () => {
+  const why = "cluster east is away since 2026-01-02 03:04:05 UTC; the logs of what runs there continue when it is back";
+  const client = server([message("p", "a"), new ConnectError(why, Code.Unavailable)], [message("p", "a", "b")]);
+  const store = new LogStore();
+  const said: string[] = [];
+  store.subscribe(() => store.reading.state === "away" && said.push(store.reading.why));
+  const reading = tail(client, { action, attempt: 1, source: { kind: "primary" }, live: () => true }, store, new AbortController().signal);
+  await vi.runAllTimersAsync();
+  await reading;
+  expect(said[0]).toBe(why);
+  expect([texts(store), store.reading.state]).toEqual([["a", "b"], "ended"]);
+});
+
 it("says that the log of what has ended is not there", async () => {
   const store = await read(server([new ConnectError("was not kept", Code.NotFound)]));
   expect(store.reading).toMatchObject({ state: "failed", problem: { message: "was not kept" } });

@@ -68,7 +68,12 @@ async function* lines(client: LogClient, target: TailTarget, store: LogStore, si
       client.tailLogs({ actionId: actionId(target.action), attempt: target.attempt, podSelector: selectorOf(target.source) }, { signal }),
     );
   } catch (error) {
-    if (ConnectError.from(error).code !== Code.NotFound || store.size > 0 || !target.live()) throw error;
+    const { code, rawMessage } = ConnectError.from(error);
+    if (code === Code.Unavailable && ofCluster.test(rawMessage)) {
+      store.set({ state: "away", why: rawMessage }); // the server is there, and the stream is reopened after a pause
+      return;
+    }
+    if (code !== Code.NotFound || store.size > 0 || !target.live()) throw error;
     store.set({ state: "not found yet" }); // the stream is reopened after a pause
     return;
   }
@@ -76,6 +81,9 @@ async function* lines(client: LogClient, target: TailTarget, store: LogStore, si
   store.set({ state: "ended" });
   stop();
 }
+
+/** What the server says of a cluster that it cannot reach, in contrast to a server that cannot be reached itself. */
+const ofCluster = /^cluster \S+ (is|does) /;
 
 function selectorOf(source: Source) {
   switch (source.kind) {
