@@ -85,7 +85,8 @@ func (r *rounds) read(ctx context.Context, runner schema.Runner, before <-chan s
 	defer close(now.done)
 	of := worklists.Selection{Runner: runner, Shard: ident.AllShards}
 	if len(now.clusters) == 1 {
-		for of.Cluster = range now.clusters {
+		for cluster := range now.clusters {
+			of.Cluster = cluster
 		}
 	}
 	refs, err := r.reader.LiveOfRuns(ctx, of, sortedIDs(now.runs))
