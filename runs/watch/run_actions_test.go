@@ -162,7 +162,7 @@ func TestPictureOfARunInTwoClusters(t *testing.T) {
 	f.exec(`UPDATE actions SET cluster = 'east' WHERE name = 'y'`)
 	before := len(s.all())
 	r.apply(change{name: "x", phase: running}, change{name: "y", phase: running})
-	d = s.shows(map[string]string{"a0": "1/1 a0  main", "x": "4/1 a0  ", "y": "4/1 a0  "})
+	d := s.shows(map[string]string{"a0": "1/1 a0  main", "x": "4/1 a0  ", "y": "4/1 a0  "})
 	clusters := map[string]string{}
 	for _, message := range s.all()[before:] {
 		for i, at := range message.GetActions().GetClusters() {
