@@ -106,20 +106,20 @@ func (c *Creator) offloadedUses(ctx context.Context, uri string) ([]schema.Artif
 	return usesOf(inputs), err
 }
 
-// offloadedInputs reads inputs that a client has uploaded; nil if there are none, or too many to look at.
+// offloadedInputs reads inputs that a client has uploaded; none if they are not there, or are too many to look at.
 func (c *Creator) offloadedInputs(ctx context.Context, uri string) (*task.Inputs, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Config.InputsTimeout)
 	defer cancel()
 	body, err := c.Inputs.ReadAll(ctx, blobpath.InputsPath(uri), c.Config.MaxInlineInputs)
 	if errors.Is(err, blobstore.ErrNotExist) || errors.Is(err, blobstore.ErrTooLarge) || errors.Is(err, blobstore.ErrForbiddenPath) {
-		return nil, nil
+		return &task.Inputs{}, nil
 	}
 	if err != nil {
 		return nil, rpc.Unavailable(err, "the inputs could not be read")
 	}
 	inputs := &task.Inputs{}
 	if proto.Unmarshal(body, inputs) != nil {
-		return nil, nil
+		return &task.Inputs{}, nil
 	}
 	return inputs, nil
 }
