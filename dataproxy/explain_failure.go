@@ -32,7 +32,7 @@ var _ insightv1connect.FailureServiceHandler = (*failuresHandler)(nil)
 var errEnoughRead = errors.New("the log is longer than what is searched for a traceback")
 
 // ExplainFailure implements FailureService. Of tracebacks in the log it takes the last one of the exception that the attempt reported,
-// and the last of all if there is none of that.
+// and the last of all otherwise.
 func (h *failuresHandler) ExplainFailure(ctx context.Context, r *insightv1.ExplainFailureRequest) (*insightv1.ExplainFailureResponse, error) {
 	id := r.GetActionId()
 	if id.GetRun() == nil || id.GetName() == "" {
