@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/tests/bench/answers"
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
@@ -50,7 +51,7 @@ func (c *appClient) deploy(ctx context.Context, name string, port int, command [
 		Metadata: &app.Meta{Id: appID(name)},
 		Spec: &app.Spec{
 			AppPayload: &app.Spec_Container{Container: &core.Container{
-				Image: "registry.example/bench/app:1", Command: command, Env: []*core.KeyValuePair{{Key: answerEnv, Value: "1"}},
+				Image: "registry.example/bench/app:1", Command: command, Env: []*core.KeyValuePair{{Key: answers.Env, Value: "1"}},
 				Ports:     []*core.ContainerPort{{ContainerPort: uint32(port)}},
 				Resources: &core.Resources{Requests: []*core.Resources_ResourceEntry{{Name: core.Resources_CPU, Value: "10m"}}},
 			}},
@@ -69,7 +70,7 @@ func (c *appClient) deploy(ctx context.Context, name string, port int, command [
 // answering is the command of an app that answers at a port.
 func answering(port int) ([]string, error) {
 	self, err := os.Executable()
-	return []string{self, answerCommand, "127.0.0.1:" + strconv.Itoa(port)}, err
+	return []string{self, answers.Command, "127.0.0.1:" + strconv.Itoa(port)}, err
 }
 
 // await waits until an app is active, either with a replica or asleep without any.

@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/manager/command"
+	"github.com/flyte-binary/flyte-binary/tests/bench/answers"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
 // TestMain makes this binary the server, or an app, when it is started as one, so that the test needs no build.
 func TestMain(m *testing.M) {
-	if os.Getenv(answerEnv) != "" {
+	if os.Getenv(answers.Env) != "" {
 		main()
 		return
 	}

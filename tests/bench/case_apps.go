@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
+	"github.com/flyte-binary/flyte-binary/tests/bench/answers"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
@@ -93,7 +96,7 @@ func measureColdStarts(ctx context.Context, r *figures.Result, dir string, apps 
 // startAlone runs a command until it has answered, and returns how long that took.
 func startAlone(ctx context.Context, dir string, command []string, url string, apps *appClient) (time.Duration, error) {
 	began := time.Now()
-	process, err := stack.Spawn(dir, "alone", command[0], []string{answerEnv + "=1"}, command[1:]...)
+	process, err := stack.Spawn(dir, "alone", command[0], []string{answers.Env + "=1"}, command[1:]...)
 	if err != nil {
 		return 0, err
 	}
@@ -170,4 +173,31 @@ func measureDemo(program string, starts int) func(context.Context, *stack.Stack,
 		defer apps.close()
 		return measureColdStarts(ctx, r, s.Dir, apps, starts)
 	}
+}
+
+// appProgram is a program that an app runs.
+type appProgram struct {
+	// name is that of the app; label is put before the names of the figures, empty for the main ones.
+	name, label string
+	// requests are those of each turn, and those sent at a constant rate.
+	requests int
+	command  func(port int) ([]string, error)
+}
+
+//go:embed app_fastapi.py
+var fastAPI string
+
+// programs are the apps that are measured: one that costs nothing by itself, and one that costs what apps of users do.
+func (c appsCase) programs() ([]appProgram, error) {
+	python, err := pythonWithSDK(c.python)
+	if err != nil {
+		return nil, err
+	}
+	return []appProgram{
+		{name: "answers", requests: c.requests, command: answering},
+		{
+			name: "fastapi", label: "FastAPI ", requests: max(c.requests/5, 1),
+			command: func(port int) ([]string, error) { return []string{python, "-c", fastAPI, strconv.Itoa(port)}, nil },
+		},
+	}, nil
 }

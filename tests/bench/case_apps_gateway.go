@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/supervise"
+	"github.com/flyte-binary/flyte-binary/tests/bench/answers"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
@@ -101,7 +102,7 @@ func startProxy(ctx context.Context, dir string, to int) (proxy, error) {
 		return proxy{}, err
 	}
 	command = append(command, fmt.Sprintf("127.0.0.1:%d", to))
-	process, err := stack.Spawn(dir, "proxy", command[0], []string{answerEnv + "=1"}, command[1:]...)
+	process, err := stack.Spawn(dir, "proxy", command[0], []string{answers.Env + "=1"}, command[1:]...)
 	if err != nil {
 		return proxy{}, err
 	}

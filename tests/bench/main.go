@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/flyte-binary/flyte-binary/tests/bench/answers"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
@@ -30,8 +31,8 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if len(args) > 0 && args[0] == "seed-run" {
 		return seedRun(ctx, args[1:], out, progress)
 	}
-	if len(args) > 0 && args[0] == answerCommand {
-		return answer(ctx, args[1:])
+	if len(args) > 0 && args[0] == answers.Command {
+		return answers.Serve(ctx, args[1:])
 	}
 	o, err := parseOptions(args, progress)
 	if err != nil {
