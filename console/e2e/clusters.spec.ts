@@ -57,6 +57,13 @@ test("clusters are seen, drained and removed with their work", async ({ page, tw
   await expect(page.getByTestId("waits")).toContainText(run);
   await expect(page.getByTestId("events")).toContainText("Connected for the first time");
 
+  await page.goto(`${place}/runs?cluster=east`);
+  const listed = page.getByTestId("run-row").and(page.locator(`[data-name$="${run}"]`));
+  await expect(listed.locator("[data-column=cluster]")).toHaveText("east");
+  await expect(page.getByRole("list", { name: "Filters" })).toContainText("cluster: east");
+  await page.goto(`${place}/runs?cluster=default`);
+  await expect(page.getByText("No runs match these filters")).toBeVisible();
+
   const pictures = process.env["CONSOLE_PICTURES"];
   const look = async (name: string, path: string) => {
     for (const [size, viewport] of Object.entries({ ...sizes, tablet: { width: 900, height: 800 } })) {
@@ -75,6 +82,11 @@ test("clusters are seen, drained and removed with their work", async ({ page, tw
   };
   await look("clusters", "/v2/clusters");
   await look("cluster", "/v2/clusters/east");
+  if (pictures !== undefined) {
+    await page.goto(`${place}/runs?cluster=east`);
+    await expect(listed).toBeVisible();
+    await page.screenshot({ path: join(pictures, "two-runs.png") });
+  }
   await page.setViewportSize({ width: 1280, height: 800 });
 
   const dialog = page.getByRole("dialog");
@@ -104,7 +116,22 @@ test("a cluster that says nothing is away", async ({ page, two: { demo } }) => {
   const west = await Link.open(demo.url, "west", nodes);
   await page.goto("/v2/clusters/west");
   await expect(page.getByTestId("health")).toHaveText("Ready");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Settings of west" }).click();
+  await dialog.getByLabel("Labels").fill("re gion=eu");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog).toContainText("cannot be the key of a label");
+  await dialog.getByLabel("Labels").fill("region=eu");
+  await dialog.getByLabel("Weight").fill("0");
+  await dialog.getByLabel("Cluster pools").fill("spare");
+  await expectAccessible(page);
+  if (process.env["CONSOLE_PICTURES"] !== undefined) await page.screenshot({ path: join(process.env["CONSOLE_PICTURES"], "two-settings.png") });
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByText("region=eu (set by operators)")).toBeVisible();
+  await expect(page.getByTestId("events")).toContainText("labels region=eu; weight 0; pools spare");
   west.close();
   await expect(page.getByTestId("health")).toContainText(/Away since .*given up at/);
+  await expect(page.getByTestId("events")).toContainText("Went away", { timeout: 120_000 });
   if (process.env["CONSOLE_PICTURES"] !== undefined) await page.screenshot({ path: join(process.env["CONSOLE_PICTURES"], "two-away.png"), fullPage: true });
 });
