@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
@@ -20,16 +19,25 @@ const givesAddresses = runtime.GOOS == "linux"
 // temporary directory of a container, in characters.
 const longestDir = 107 - len("/tmp/0123456789ab-0/pymp-01234567/listener-01234567")
 
-// checkClusters refuses what this machine does not let its user run, before anything starts.
+// checkClusters refuses what this machine does not let its user run, before anything starts. The pods of a JobSet find each other by
+// the names of its service, and the agents of torchrun by the host name that the first of them tells the others: without names of pods,
+// that is the machine's, and the others wait for half an hour.
 func (o Options) checkClusters() error {
-	if !slices.Contains(o.With, "jobset") || shim.GivesNames() {
+	var asked []string
+	for _, kind := range o.With {
+		if kind == "jobset" || kind == "pytorch" {
+			asked = append(asked, kind)
+		}
+	}
+	if len(asked) == 0 || shim.GivesNames() {
 		return nil
 	}
+	kinds := strings.Join(asked, " and ")
 	return &diagnose.Failure{
-		Part: "clusters", Tried: "run JobSets",
+		Part: "clusters", Tried: "run clusters of " + kinds,
 		Cause: "their processes find each other by name, and this machine lets only root give them names: it allows no user namespaces",
 		Fix: "start the demo as root, allow user namespaces (user.max_user_namespaces, kernel.unprivileged_userns_clone, " +
-			"kernel.apparmor_restrict_unprivileged_userns), or leave jobset out of --with: the others need no names",
+			"kernel.apparmor_restrict_unprivileged_userns), or leave " + kinds + " out of --with: ray and dask need no names",
 	}
 }
 

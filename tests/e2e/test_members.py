@@ -207,9 +207,9 @@ def test_an_abort_leaves_no_process_without_root(without_root: Server, tmp_path:
 def test_a_user_without_namespaces_is_told_what_is_missing(tmp_path: pathlib.Path):
     if why := refused(WITHOUT_NAMESPACES):
         pytest.skip(f"this machine allows no user namespaces: {why}")
-    command = Server(tmp_path, "--with", "ray,jobset", within=WITHOUT_NAMESPACES).command()
+    command = Server(tmp_path, "--with", "ray,jobset,pytorch", within=WITHOUT_NAMESPACES).command()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 3, done
-    assert "clusters: run JobSets: " in done.stderr
-    assert "or leave jobset out of --with" in done.stderr
+    assert "clusters: run clusters of jobset and pytorch: " in done.stderr
+    assert "or leave jobset and pytorch out of --with" in done.stderr
     assert not (tmp_path / "data").exists(), "it starts nothing before it looks"
