@@ -62,7 +62,7 @@ func (v appView) Choose(w apps.Wanted) apps.Placed {
 	for i := range v.clusters {
 		seats[i] = placement.Seat{Cluster: &v.clusters[i], Booked: placement.Amounts{}}
 	}
-	if placement.Undecided(v.clusters) && !v.of.Policy.AsksFor(request, seats) {
+	if placement.Undecided(v.clusters) && v.of.Policy.ByDefault(request, seats) {
 		return apps.Placed{Clusters: []string{named(request.Pin)}}
 	}
 	var placed apps.Placed

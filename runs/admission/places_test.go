@@ -290,7 +290,7 @@ func (l *late) Clusters(context.Context) ([]placement.Cluster, map[string]time.T
 }
 
 // TestTheFirstSecond: what a rule sends to a pool waits until the clusters have been read, and until one of the pool has connected. What
-// nothing sends anywhere starts at once.
+// nothing sends anywhere starts at once, unless the default cluster is known not to exist.
 func TestTheFirstSecond(t *testing.T) {
 	for name, gate := range map[string]int64{"recorded": 1000, "loop": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -319,9 +319,9 @@ func TestTheFirstSecond(t *testing.T) {
 			report(east)
 			p.ask("r3", "", 1)
 			p.drain()
-			require.Equal(t, map[string]string{"ml.r1/a0": "!", "r2/a0": "default", "r3/a0": "default"}, p.at())
+			require.Equal(t, map[string]string{"ml.r1/a0": "!", "r2/a0": "default", "r3/a0": "!"}, p.at(), "no cluster is called default")
 			report(home, east)
-			require.Equal(t, "!", p.at()["ml.r1/a0"])
+			require.Equal(t, map[string]string{"ml.r1/a0": "!", "r2/a0": "default", "r3/a0": "default"}, p.at())
 			east.Unseen = false
 			report(home, east)
 			require.Equal(t, "east", p.at()["ml.r1/a0"])

@@ -174,14 +174,12 @@ func (b *Book) Explain(r *Request) Choice {
 	return b.choose(r, b.seats, b.undecided)
 }
 
-// choose decides about one action. Before a cluster has connected, only what asks for certain clusters waits for them; everything else
-// runs in the default cluster, as where there is no other.
+// choose decides about one action.
 func (b *Book) choose(r *Request, seats []Seat, undecided bool) Choice {
 	switch {
-	case !undecided:
-	case !b.policy.AsksFor(r, seats):
+	case undecided && b.policy.ByDefault(r, seats):
 		return Choice{Cluster: cmp.Or(r.Pin, ident.DefaultCluster)}
-	case len(seats) == 0:
+	case undecided && len(seats) == 0:
 		return Choice{Words: "the clusters could not be read yet"}
 	}
 	return b.policy.Choose(r, seats)

@@ -116,6 +116,11 @@ func TestBeforeAClusterHasConnected(t *testing.T) {
 	registered := placement.Cluster{Name: "east", Weight: 1, Unseen: true, Pools: []string{"gpu"}, Labels: map[string]string{"region": "eu"}}
 	book.Report(noon, []placement.Cluster{registered}, nil)
 	for _, r := range plain {
+		require.Empty(t, choose(r), "no cluster is called default")
+		require.Contains(t, book.Explain(r).Words, "east has not connected yet")
+	}
+	book.Report(noon, []placement.Cluster{{Name: "default", Weight: 1, Unseen: true}, registered}, nil)
+	for _, r := range plain {
 		require.Equal(t, "default", choose(r))
 	}
 	require.Equal(t, "no cluster of pool gpu takes it: east has not connected yet", book.Explain(&placement.Request{Pool: "gpu"}).Words)

@@ -3,6 +3,8 @@ package placement
 import (
 	"slices"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
 // Policy places actions by a configuration. It is immutable.
@@ -64,6 +66,13 @@ func (p *Policy) AsksFor(r *Request, seats []Seat) bool {
 	}
 	wish := p.wish(r, seats)
 	return wish.cluster != "" || len(wish.where) > 0 || wish.pool != "" && wish.pool != anyPool
+}
+
+// ByDefault reports whether a request goes to the default cluster while no cluster has connected yet, as where there is no other: it asks
+// for no other clusters, and the clusters are not known to lack the default one. Without that one, nobody would ever run it there.
+func (p *Policy) ByDefault(r *Request, seats []Seat) bool {
+	here := len(seats) == 0 || slices.ContainsFunc(seats, func(s Seat) bool { return s.Name == ident.DefaultCluster })
+	return here && !p.AsksFor(r, seats)
 }
 
 // words name the clusters of the wish, after "no cluster".
