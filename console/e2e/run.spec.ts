@@ -39,12 +39,17 @@ test("a failed run shows its error first", async ({ page, runs }) => {
   const failure = panel(page).getByTestId("failure");
   await expect(failure).toContainText("the oven is cold");
   await expect(failure).toContainText("Suggested fix");
+  await expect(failure.getByTestId("traceback")).toContainText("shown.py", { timeout: 60_000 });
   await expectAccessible(page);
   await expect(actions(page).getByRole("treeitem").locator('[data-phase="failed"]')).toHaveCount(2);
   await actions(page).getByRole("treeitem").filter({ hasText: "refuse" }).click();
   await expect(panel(page).getByRole("heading", { level: 2 })).toContainText("refuse");
   await expect(failure).toContainText("ValueError");
   await expect(failure).toContainText("the oven is cold");
+  // The failing line, with the code around it.
+  await expect(failure.getByTestId("traceback").locator('[aria-current="true"]')).toContainText("raise ValueError(message)", { timeout: 60_000 });
+  await failure.getByRole("button", { name: "Show in log" }).click();
+  await expect(page).toHaveURL(/line=\d+/);
 });
 
 test("a run that does not exist shows an error", async ({ page }) => {

@@ -53,7 +53,7 @@ export const screens: readonly Screen[] = [
     name: "run-failed",
     open: async (page, runs) => {
       await run(page, runs.failing, "?action=a0");
-      await expect(panel(page).getByTestId("failure")).toBeVisible();
+      await expect(panel(page).getByTestId("failure").getByTestId("traceback")).toBeVisible({ timeout: 60_000 });
     },
   },
   {
