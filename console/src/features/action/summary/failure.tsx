@@ -13,7 +13,7 @@ const looks = { logs: "Show log", pod: "Show pod", resources: "Show resources" }
 interface FailureProps {
   readonly error: ErrorInfo;
   readonly onLook?: (tab: PanelTab) => void;
-  /** What the log tells about the error. */
+  /** What the log tells about the error, with a way to the log. */
   readonly children?: ReactNode;
 }
 
@@ -49,7 +49,7 @@ export function Failure({ error, onLook, children }: FailureProps) {
             </ul>
           </div>
         )}
-        {look && onLook && (
+        {look && onLook && !(children && look === "logs") && (
           <div>
             <Button small onClick={() => onLook(look)}>
               {looks[look]}

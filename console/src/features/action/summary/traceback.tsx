@@ -10,8 +10,8 @@ import css from "./traceback.module.css";
 interface TracebackProps {
   readonly action: ActionName;
   readonly attempt: number;
-  /** Opens the log at a line, from 1. */
-  readonly onLog: (line: number) => void;
+  /** Opens the log, at a line from 1 if there is one. */
+  readonly onLog: (line?: number) => void;
 }
 
 /** The traceback of a failed attempt: the user's frames, the failing line with the code around it, and what caused the exception. */
@@ -20,8 +20,14 @@ export function Traceback({ action, attempt, onLog }: TracebackProps) {
   // An attempt that failed keeps its traceback. One whose log is not stored yet is asked for again by the retries of the client.
   const { data, isLoading } = useQuery(FailureService.method.explainFailure, { actionId: id, attempt }, { staleTime: Infinity });
   if (isLoading) return <Loading what="traceback" />;
-  // Without a traceback the error message and its advice are all there is to say.
-  if (!data || data.exceptions.length === 0) return null;
+  if (!data || data.exceptions.length === 0)
+    return (
+      <div>
+        <Button small onClick={() => onLog()}>
+          Show log
+        </Button>
+      </div>
+    );
   return (
     <section className={css["traceback"]} aria-label="Traceback" data-testid="traceback">
       {data.exceptions.map((raised, at) => (
