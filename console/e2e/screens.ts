@@ -242,7 +242,7 @@ export const screens: readonly Screen[] = [
     name: "notifications",
     open: async (page) => {
       await page.goto("/v2/notifications");
-      await expect(page.getByText("Every notification was delivered")).toBeVisible();
+      await expect(page.getByText("All notifications delivered")).toBeVisible();
     },
   },
   {

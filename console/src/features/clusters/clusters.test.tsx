@@ -237,7 +237,7 @@ it("shows what a cluster has, who uses it, what waits for it and what happened",
   expect(apps.getByRole("link", { name: "search" })).toBeTruthy();
   expect(server.list.mock.lastCall?.[0]).toMatchObject({ filterBy: { case: "clusterId", value: { name: "east" } } });
   const pools = within(await screen.findByRole("table", { name: "Worker pools" }));
-  expect(pools.getByText("3 live")).toBeTruthy();
+  expect(pools.getByText("3 ready")).toBeTruthy();
   expect(server.listPools.mock.lastCall?.[0]).toMatchObject({ cluster: "east" });
   expect(await screen.findByText("Came back")).toBeTruthy();
   expect(screen.getByText("away for 5m0s")).toBeTruthy();
