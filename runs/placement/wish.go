@@ -69,7 +69,7 @@ func (p *Policy) AsksFor(r *Request, seats []Seat) bool {
 }
 
 // ByDefault reports whether a request goes to the default cluster while no cluster has connected yet, as where there is no other: it asks
-// for no other clusters, and the clusters are not known to lack the default one. Without that one, nobody would ever run it there.
+// for no other clusters, and the clusters are not known to lack the default one. Work of a cluster that does not exist would never begin.
 func (p *Policy) ByDefault(r *Request, seats []Seat) bool {
 	here := len(seats) == 0 || slices.ContainsFunc(seats, func(s Seat) bool { return s.Name == ident.DefaultCluster })
 	return here && !p.AsksFor(r, seats)
