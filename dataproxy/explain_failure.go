@@ -43,8 +43,11 @@ func (h *failuresHandler) ExplainFailure(ctx context.Context, r *insightv1.Expla
 		return nil, err
 	}
 	attempt, err := failed(found.GetDetails(), r.GetAttempt())
-	if err != nil || attempt.GetErrorInfo() == nil {
-		return &insightv1.ExplainFailureResponse{}, err
+	if err != nil {
+		return nil, err
+	}
+	if attempt.GetErrorInfo() == nil {
+		return &insightv1.ExplainFailureResponse{}, nil
 	}
 	// A place for each log that is read at the same time: reading is what a call costs.
 	select {

@@ -15,7 +15,7 @@ import (
 )
 
 var raised = []string{
-	"hello", "Traceback (most recent call last):", `  File "/work/././score.py", line 7, in weight`, "    return REGIONS[region]", "KeyError: 'latam'",
+	"hello", "Traceback (most recent call last):", `  File "/code/././score.py", line 7, in weight`, "    return REGIONS[region]", "KeyError: 'latam'",
 }
 
 // broke registers an action whose attempt failed with an error code, and returns where its log is stored.

@@ -1,14 +1,11 @@
 package manager_test
 
 import (
-	"context"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"connectrpc.com/connect"
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -19,8 +16,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
-	"github.com/flyte-binary/flyte-binary/internal/kube/kubetest"
-	"github.com/flyte-binary/flyte-binary/manager"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 )
 
@@ -30,19 +25,9 @@ func TestPodsAreJudgedByTheClustersThatMayRunThem(t *testing.T) {
 	home, east, api := newControlled(t, "default"), newControlled(t, "east"), listenLocally(t)
 	shared := testConfig(t)
 	shared.Auth.InternalToken, shared.Replicas.Installation, shared.Storage.SigningKey = "internal", "home", strings.Repeat("k", 32)
-	start := func(config configuration.Config, listener net.Listener, cluster *kubetest.Cluster) {
-		options := manager.Options{Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel), Listener: listener}
-		if cluster != nil {
-			options.REST = cluster.Config
-		}
-		server, err := manager.Complete(t.Context(), config, options)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
-		require.NoError(t, server.Start(t.Context()))
-	}
 	config := shared
 	config.Target = configuration.TargetAPI
-	start(config, api, nil)
+	startPart(t, config, api, nil)
 	for _, c := range []*controlled{home, east} {
 		config := shared
 		config.Target, config.Cluster.ID, config.Database.URL = configuration.TargetController, c.id, ""
@@ -51,7 +36,7 @@ func TestPodsAreJudgedByTheClustersThatMayRunThem(t *testing.T) {
 		if c == east {
 			config.Executor.Pod.Policy.Capabilities = []string{"SYS_PTRACE"}
 		}
-		start(config, c.listener, c.Cluster)
+		startPart(t, config, c.listener, c.Cluster)
 	}
 	registry := clustersv1connect.NewClusterRegistryServiceClient(h2c(t), "http://"+api.Addr().String())
 	require.Eventually(t, func() bool {

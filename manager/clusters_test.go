@@ -83,22 +83,11 @@ func TestTwoClustersOnOneDatabase(t *testing.T) {
 	shared.Auth.InternalToken = "internal"
 	shared.Replicas.Installation = "home"
 	shared.Storage.SigningKey = strings.Repeat("k", 32)
-	start := func(config configuration.Config, listener net.Listener, cluster *kubetest.Cluster) {
-		options := manager.Options{Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel), Listener: listener}
-		if cluster != nil {
-			options.REST = cluster.Config
-		}
-		server, err := manager.Complete(t.Context(), config, options)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
-		require.NoError(t, server.Start(t.Context()))
-	}
-
 	config := shared
 	config.Target = configuration.TargetAPI
 	config.Clusters = []configuration.RemoteCluster{{ID: home.id, URL: home.url()}, {ID: east.id, URL: east.url()}}
 	config.Runs.Queues = []queues.Queue{{Name: "far", Cluster: east.id}}
-	start(config, api, nil)
+	startPart(t, config, api, nil)
 	for _, c := range []*controlled{home, east} {
 		config := shared
 		config.Target, config.Cluster.ID = configuration.TargetController, c.id
@@ -107,7 +96,7 @@ func TestTwoClustersOnOneDatabase(t *testing.T) {
 		config.Actions.TaskActions.Namespace = c.Namespace
 		config.Executor.Namespaces = []string{c.Namespace}
 		config.Replicas.Several, config.Replicas.Namespace, config.Replicas.Lease.Duration = true, c.Namespace, 3*time.Second
-		start(config, c.listener, c.Cluster)
+		startPart(t, config, c.listener, c.Cluster)
 		for _, finding := range manager.Examine(t.Context(), config, c.Config) {
 			require.NoError(t, finding.Err, finding.What)
 		}
@@ -228,4 +217,17 @@ func TestAControllerApartWithMutualTLS(t *testing.T) {
 	logs, err := runs.GetActionLogContext(t.Context(), &workflow.GetActionLogContextRequest{ActionId: &common.ActionIdentifier{Run: run, Name: "a0"}, Attempt: 1})
 	require.NoError(t, err)
 	require.Equal(t, home.id, logs.GetCluster(), "the API reaches the controller in the same way")
+}
+
+// startPart starts a server of one target until the test ends; without a cluster it has none.
+func startPart(t *testing.T, config configuration.Config, listener net.Listener, cluster *kubetest.Cluster) {
+	t.Helper()
+	options := manager.Options{Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel), Listener: listener}
+	if cluster != nil {
+		options.REST = cluster.Config
+	}
+	server, err := manager.Complete(t.Context(), config, options)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	require.NoError(t, server.Start(t.Context()))
 }

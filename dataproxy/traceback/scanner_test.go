@@ -13,10 +13,10 @@ import (
 const chained = `scoring 2
 [flyte] ERROR Task failed with error: no weight for latam
 Traceback (most recent call last):
-  File "/work/r1/a0/work/././score.py", line 13, in score
+  File "/code/r1/a0/././score.py", line 13, in score
     return float(shard) * weight(region)
                           ^^^^^^^^^^^^^^
-  File "/work/r1/a0/work/././score.py", line 7, in weight
+  File "/code/r1/a0/././score.py", line 7, in weight
     return REGIONS[region]
            ~~~~~~~^^^^^^^^
 KeyError: 'latam'
@@ -27,7 +27,7 @@ Traceback (most recent call last):
   File "/venv/lib/python3.11/site-packages/flyte/_task.py", line 711, in execute
     v = await self.func(*args, **kwargs)
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  File "/work/r1/a0/work/././score.py", line 15, in score
+  File "/code/r1/a0/././score.py", line 15, in score
     raise ValueError(f"no weight for {region}") from e
 ValueError: no weight for latam
 [flyte] ERROR Task failed`

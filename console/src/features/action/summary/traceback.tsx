@@ -17,8 +17,8 @@ interface TracebackProps {
 /** The traceback of a failed attempt: the user's frames, the failing line with the code around it, and what caused the exception. */
 export function Traceback({ action, attempt, onLog }: TracebackProps) {
   const id = actionId(action);
-  // An attempt that failed keeps its traceback. One whose log is not stored yet is asked for again by the retries of the client.
-  const { data, isLoading } = useQuery(FailureService.method.explainFailure, { actionId: id, attempt }, { staleTime: Infinity });
+  // An attempt that failed keeps its traceback. The server itself waits a while for a log that is not stored yet.
+  const { data, isLoading } = useQuery(FailureService.method.explainFailure, { actionId: id, attempt }, { staleTime: Infinity, retry: 2 });
   if (isLoading) return <Loading what="traceback" />;
   if (!data || data.exceptions.length === 0)
     return (
