@@ -25,6 +25,7 @@ type Store interface {
 	// Canonical is the one form of a URI; it returns blobstore.ErrForbiddenPath for a URI outside of the store.
 	Canonical(uri string) (string, error)
 	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
+	ReadRange(ctx context.Context, uri string, offset, length int64) ([]byte, blobstore.Info, error)
 	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
 	WriteAll(ctx context.Context, uri string, body []byte) error
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)

@@ -72,28 +72,9 @@ func (h *filesHandler) CreateFileLink(ctx context.Context, r *insightv1.CreateFi
 	if err != nil {
 		return nil, err
 	}
-	if r.GetPath() != "" {
-		if err := checkRelative("path", r.GetPath()); err != nil {
-			return nil, err
-		}
-	}
-	uris, err := h.named(ctx, r.GetActionId(), r.GetRunSource())
+	uri, err := h.find(ctx, r)
 	if err != nil {
 		return nil, err
-	}
-	if !slices.Contains(uris, r.GetUri()) {
-		return nil, rpc.NotFound("the inputs and outputs of action %s do not point to %s", r.GetActionId().GetName(), r.GetUri())
-	}
-	where, err := h.place(ctx, r.GetActionId(), r.GetRunSource())
-	if err != nil {
-		return nil, err
-	}
-	if why := h.outside(r.GetUri(), where); why != "" {
-		return nil, rpc.InvalidArgument("uri", "%s: %s", r.GetUri(), why)
-	}
-	uri := strings.TrimRight(r.GetUri(), "/")
-	if r.GetPath() != "" {
-		uri += "/" + r.GetPath()
 	}
 	if _, err := h.svc.deps.Store.Stat(ctx, uri); err != nil {
 		return nil, storeError(err, "path", uri)
@@ -103,6 +84,55 @@ func (h *filesHandler) CreateFileLink(ctx context.Context, r *insightv1.CreateFi
 		return nil, storeError(err, "path", uri)
 	}
 	return &insightv1.CreateFileLinkResponse{Url: signed.URL, ExpiresAt: timestamppb.New(signed.ExpiresAt)}, nil
+}
+
+// ReadFile implements FileService: it returns a part of one file that the inputs or outputs of an action point to.
+func (h *filesHandler) ReadFile(ctx context.Context, r *insightv1.ReadFileRequest) (*insightv1.ReadFileResponse, error) {
+	uri, err := h.find(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	data, info, err := h.svc.deps.Store.ReadRange(ctx, uri, r.GetOffset(), int64(r.GetLength()))
+	if err != nil {
+		return nil, storeError(err, "path", uri)
+	}
+	return &insightv1.ReadFileResponse{Data: data, Size: uint64(max(info.Size, 0))}, nil
+}
+
+// namesFile is a request about one file.
+type namesFile interface {
+	GetActionId() *common.ActionIdentifier
+	GetRunSource() workflow.RunSource
+	GetUri() string
+	GetPath() string
+}
+
+// find is the URI of the file that a request names, if the caller may read it.
+func (h *filesHandler) find(ctx context.Context, r namesFile) (string, error) {
+	if r.GetPath() != "" {
+		if err := checkRelative("path", r.GetPath()); err != nil {
+			return "", err
+		}
+	}
+	uris, err := h.named(ctx, r.GetActionId(), r.GetRunSource())
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(uris, r.GetUri()) {
+		return "", rpc.NotFound("the inputs and outputs of action %s do not point to %s", r.GetActionId().GetName(), r.GetUri())
+	}
+	where, err := h.place(ctx, r.GetActionId(), r.GetRunSource())
+	if err != nil {
+		return "", err
+	}
+	if why := h.outside(r.GetUri(), where); why != "" {
+		return "", rpc.InvalidArgument("uri", "%s: %s", r.GetUri(), why)
+	}
+	uri := strings.TrimRight(r.GetUri(), "/")
+	if r.GetPath() != "" {
+		uri += "/" + r.GetPath()
+	}
+	return uri, nil
 }
 
 // named lists the URIs in the inputs and outputs of an action, each once.

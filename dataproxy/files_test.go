@@ -210,3 +210,59 @@ func TestFilesOfATrackedRun(t *testing.T) {
 	})
 	require.NoError(t, err)
 }
+
+func (f *fixture) readFile(action, uri, path string, offset int64, length int32) (*insightv1.ReadFileResponse, error) {
+	return f.files.ReadFile(f.t.Context(), &insightv1.ReadFileRequest{ActionId: id(action), Uri: uri, Path: path, Offset: offset, Length: length})
+}
+
+func TestPartsOfFilesAreRead(t *testing.T) {
+	f := newFixture(t)
+	f.readsParts()
+}
+
+// readsParts checks that previews of files get the parts that they ask for, and nothing that no download would get.
+func (f *fixture) readsParts() {
+	t := f.t
+	base := f.store.Root() + "/flytesnacks/development/r.mark/parts/1"
+	f.put(base+"/model.txt", "0123456789")
+	f.put(base+"/dir/deep/b.csv", "a,b")
+	f.put(base+"/secret", "not named")
+	theirs := f.store.Root() + "/flytesnacks/production/r.mark/a0/1/model.txt"
+	f.put(theirs, "of another domain")
+	f.returned("parts", pointer("o0", base+"/model.txt"), pointer("o1", base+"/dir"), pointer("o2", theirs))
+
+	for _, part := range []struct {
+		offset int64
+		length int32
+		want   string
+	}{{0, 4, "0123"}, {8, 100, "89"}, {10, 1, ""}, {1 << 50, 4 << 20, ""}} {
+		response, err := f.readFile("parts", base+"/model.txt", "", part.offset, part.length)
+		require.NoError(t, err)
+		require.Equal(t, part.want, string(response.GetData()))
+		require.EqualValues(t, 10, response.GetSize())
+	}
+	response, err := f.readFile("parts", base+"/dir", "deep/b.csv", 2, 1)
+	require.NoError(t, err)
+	require.Equal(t, "b", string(response.GetData()))
+
+	for _, refused := range []struct {
+		uri, path string
+		length    int32
+		offset    int64
+		code      connect.Code
+		text      string
+	}{
+		{base + "/secret", "", 1, 0, connect.CodeNotFound, "do not point to"},
+		{theirs, "", 1, 0, connect.CodeInvalidArgument, "does not belong to project"},
+		{base + "/dir", "../secret", 1, 0, connect.CodeInvalidArgument, "path"},
+		{base + "/dir", "", 1, 0, connect.CodeNotFound, ""},
+		{base + "/dir", "deep/c.csv", 1, 0, connect.CodeNotFound, ""},
+		{base + "/model.txt", "", 0, 0, connect.CodeInvalidArgument, "length"},
+		{base + "/model.txt", "", 4<<20 + 1, 0, connect.CodeInvalidArgument, "length"},
+		{base + "/model.txt", "", 1, -1, connect.CodeInvalidArgument, "offset"},
+	} {
+		_, err := f.readFile("parts", refused.uri, refused.path, refused.offset, refused.length)
+		require.Equal(t, refused.code, connect.CodeOf(err), "%s %s: %v", refused.uri, refused.path, err)
+		require.ErrorContains(t, err, refused.text)
+	}
+}

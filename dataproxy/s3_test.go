@@ -66,6 +66,8 @@ func TestOverS3(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "<p>", text)
 
+	f.readsParts()
+
 	f.seal(f.logged("a0"), "one", "two")
 	log, _, err := f.tail(logsOf("a0"))
 	require.NoError(t, err)

@@ -55,6 +55,8 @@ var decisions = map[string]string{
 	"flytebinary.insight.v1.GetCodeRequest.path":                      "a name within the code bundle of the action",
 	"flytebinary.insight.v1.CreateFileLinkRequest.uri":                "one that the data of the action name; Data, with the base and the raw data of its run",
 	"flytebinary.insight.v1.CreateFileLinkRequest.path":               "a relative path below that",
+	"flytebinary.insight.v1.ReadFileRequest.uri":                      "as CreateFileLinkRequest.uri",
+	"flytebinary.insight.v1.ReadFileRequest.path":                     "as CreateFileLinkRequest.path",
 	"flyteidl2.cacheservice.CachedOutput.output_uri":                  "for services only, which take it from a checked transition",
 
 	// Not read: the server has its own.

@@ -28,6 +28,27 @@ func (s *Store) ReadAll(ctx context.Context, uri string, limit int64) ([]byte, e
 	return body, nil
 }
 
+// ReadRange reads up to length bytes of an object from an offset, and returns what the object is. Nothing is read after
+// its end.
+func (s *Store) ReadRange(ctx context.Context, uri string, offset, length int64) ([]byte, Info, error) {
+	b, key, err := s.resolve(uri)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	info, err := b.stat(ctx, key)
+	if err != nil {
+		return nil, Info{}, fmt.Errorf("stat %s: %w", uri, err)
+	}
+	if length = min(length, info.Size-offset); length <= 0 {
+		return nil, info, nil
+	}
+	body, err := b.readRange(ctx, key, offset, length)
+	if err != nil {
+		return nil, Info{}, fmt.Errorf("read %s: %w", uri, err)
+	}
+	return body, info, nil
+}
+
 // NewReader opens an object. The caller closes it.
 func (s *Store) NewReader(ctx context.Context, uri string) (io.ReadCloser, error) {
 	b, key, err := s.resolve(uri)

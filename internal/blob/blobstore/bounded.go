@@ -99,6 +99,20 @@ func (b *bounded) readAll(ctx context.Context, key string, limit int64) ([]byte,
 	}, nil)
 }
 
+// readRange reads a part of an object as one step.
+func (b *bounded) readRange(ctx context.Context, key string, offset, length int64) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return call(ctx, b, func() ([]byte, error) {
+		r, err := b.backend.openRange(ctx, key, offset, length)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return io.ReadAll(io.LimitReader(r, length))
+	}, nil)
+}
+
 // writeAll writes a whole object as one step.
 func (b *bounded) writeAll(ctx context.Context, key string, body []byte) error {
 	// If its context ends before Close, the writer aborts, so that half an object never appears.

@@ -53,6 +53,14 @@ func (b *bucket) open(ctx context.Context, key string) (io.ReadCloser, error) {
 	return r, nil
 }
 
+func (b *bucket) openRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	r, err := b.bucket.NewRangeReader(ctx, b.key(key), offset, length, nil)
+	if err != nil {
+		return nil, bucketError(err)
+	}
+	return r, nil
+}
+
 func (b *bucket) create(ctx context.Context, key string) (io.WriteCloser, error) {
 	return b.bucket.NewWriter(ctx, b.key(key), &blob.WriterOptions{
 		ContentType: "application/octet-stream", DisableContentTypeDetection: true,

@@ -51,6 +51,24 @@ func exercise(t *testing.T, store *blobstore.Store) {
 		_, err = store.ReadAll(ctx, uri, 5)
 		require.NoError(t, err)
 	})
+	t.Run("parts", func(t *testing.T) {
+		require.NoError(t, store.WriteAll(ctx, uri, []byte("0123456789")))
+		for _, part := range []struct {
+			offset, length int64
+			want           string
+		}{{0, 3, "012"}, {4, 2, "45"}, {8, 100, "89"}, {10, 5, ""}, {1 << 40, 5, ""}, {0, 1 << 40, "0123456789"}} {
+			got, info, err := store.ReadRange(ctx, uri, part.offset, part.length)
+			require.NoError(t, err)
+			require.Equal(t, part.want, string(got))
+			require.EqualValues(t, 10, info.Size)
+		}
+		_, _, err := store.ReadRange(ctx, uri+".missing", 0, 1)
+		require.ErrorIs(t, err, blobstore.ErrNotExist)
+		require.NoError(t, store.WriteAll(ctx, uri, nil))
+		got, _, err := store.ReadRange(ctx, uri, 0, 5)
+		require.NoError(t, err)
+		require.Empty(t, got)
+	})
 	t.Run("a file where a directory is required", func(t *testing.T) {
 		_, err := store.ReadAll(ctx, uri+"/below", 0)
 		require.ErrorIs(t, err, blobstore.ErrNotExist)

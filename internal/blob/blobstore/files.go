@@ -69,6 +69,17 @@ func (f *files) open(_ context.Context, key string) (io.ReadCloser, error) {
 	return f.openFile(key)
 }
 
+func (f *files) openRange(_ context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	file, err := f.openFile(key)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(file, offset, length), file}, nil
+}
+
 // openFile opens regular files only. Tasks can put anything into the directory: opening a named pipe would wait for its
 // writer, which no context ends, so the kind of file is looked at before anything can wait.
 func (f *files) openFile(key string) (*os.File, error) {

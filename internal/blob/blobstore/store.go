@@ -82,6 +82,8 @@ type Signed struct {
 // backend is one root. Keys are relative to it, clean and never empty.
 type backend interface {
 	open(ctx context.Context, key string) (io.ReadCloser, error)
+	// openRange opens a part of an object, which must be in it.
+	openRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
 	create(ctx context.Context, key string) (io.WriteCloser, error)
 	stat(ctx context.Context, key string) (Info, error)
 	remove(ctx context.Context, key string) error

@@ -151,6 +151,7 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.insight.v1.FileService": {
 		"CreateFileLink": {people, "data.view", on("action_id")},
 		"ListFiles":      {people, "data.view", on("action_id")},
+		"ReadFile":       {people, "data.view", on("action_id")},
 	},
 	"flytebinary.insight.v1.InsightService": {
 		"ExplainAction":     {people, "action.view", on("action_id")},

@@ -392,6 +392,152 @@ func (x *CreateFileLinkResponse) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// ReadFileRequest names a part of a file.
+type ReadFileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The action whose inputs or outputs point to the file.
+	ActionId *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	// RUN_SOURCE_TRACKED for an action of a tracked run.
+	RunSource workflow.RunSource `protobuf:"varint,2,opt,name=run_source,json=runSource,proto3,enum=flyteidl2.workflow.RunSource" json:"run_source,omitempty"`
+	// The URI, as the value has it.
+	Uri string `protobuf:"bytes,3,opt,name=uri,proto3" json:"uri,omitempty"`
+	// The path of a file of the directory; empty for the file that the URI names.
+	Path string `protobuf:"bytes,4,opt,name=path,proto3" json:"path,omitempty"`
+	// The first byte to return, from 0.
+	Offset int64 `protobuf:"varint,5,opt,name=offset,proto3" json:"offset,omitempty"`
+	// How many bytes to return, at most 4 MiB.
+	Length        int32 `protobuf:"varint,6,opt,name=length,proto3" json:"length,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadFileRequest) Reset() {
+	*x = ReadFileRequest{}
+	mi := &file_flytebinary_insight_v1_files_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadFileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadFileRequest) ProtoMessage() {}
+
+func (x *ReadFileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_files_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadFileRequest.ProtoReflect.Descriptor instead.
+func (*ReadFileRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_files_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ReadFileRequest) GetActionId() *common.ActionIdentifier {
+	if x != nil {
+		return x.ActionId
+	}
+	return nil
+}
+
+func (x *ReadFileRequest) GetRunSource() workflow.RunSource {
+	if x != nil {
+		return x.RunSource
+	}
+	return workflow.RunSource(0)
+}
+
+func (x *ReadFileRequest) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *ReadFileRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ReadFileRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ReadFileRequest) GetLength() int32 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
+// ReadFileResponse is a part of a file.
+type ReadFileResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The bytes. There are fewer than requested where the file ends, and none after its end.
+	Data []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The length of the whole file in bytes.
+	Size          uint64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadFileResponse) Reset() {
+	*x = ReadFileResponse{}
+	mi := &file_flytebinary_insight_v1_files_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadFileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadFileResponse) ProtoMessage() {}
+
+func (x *ReadFileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_files_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadFileResponse.ProtoReflect.Descriptor instead.
+func (*ReadFileResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_files_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ReadFileResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *ReadFileResponse) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
 var File_flytebinary_insight_v1_files_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_files_proto_rawDesc = "" +
@@ -424,10 +570,23 @@ const file_flytebinary_insight_v1_files_proto_rawDesc = "" +
 	"\x16CreateFileLinkResponse\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt2\xe5\x01\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x9b\x02\n" +
+	"\x0fReadFileRequest\x12G\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12<\n" +
+	"\n" +
+	"run_source\x18\x02 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\x12\x1c\n" +
+	"\x03uri\x18\x03 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80 R\x03uri\x12\x1c\n" +
+	"\x04path\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x04path\x12\x1f\n" +
+	"\x06offset\x18\x05 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06offset\x12$\n" +
+	"\x06length\x18\x06 \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x80\x80\x02 \x00R\x06length\":\n" +
+	"\x10ReadFileResponse\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x04R\x04size2\xc9\x02\n" +
 	"\vFileService\x12e\n" +
 	"\tListFiles\x12(.flytebinary.insight.v1.ListFilesRequest\x1a).flytebinary.insight.v1.ListFilesResponse\"\x03\x90\x02\x01\x12o\n" +
-	"\x0eCreateFileLink\x12-.flytebinary.insight.v1.CreateFileLinkRequest\x1a..flytebinary.insight.v1.CreateFileLinkResponseBKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
+	"\x0eCreateFileLink\x12-.flytebinary.insight.v1.CreateFileLinkRequest\x1a..flytebinary.insight.v1.CreateFileLinkResponse\x12b\n" +
+	"\bReadFile\x12'.flytebinary.insight.v1.ReadFileRequest\x1a(.flytebinary.insight.v1.ReadFileResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
 
 var (
 	file_flytebinary_insight_v1_files_proto_rawDescOnce sync.Once
@@ -441,7 +600,7 @@ func file_flytebinary_insight_v1_files_proto_rawDescGZIP() []byte {
 	return file_flytebinary_insight_v1_files_proto_rawDescData
 }
 
-var file_flytebinary_insight_v1_files_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_flytebinary_insight_v1_files_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_flytebinary_insight_v1_files_proto_goTypes = []any{
 	(*ListFilesRequest)(nil),        // 0: flytebinary.insight.v1.ListFilesRequest
 	(*ListFilesResponse)(nil),       // 1: flytebinary.insight.v1.ListFilesResponse
@@ -449,29 +608,35 @@ var file_flytebinary_insight_v1_files_proto_goTypes = []any{
 	(*StoredFile)(nil),              // 3: flytebinary.insight.v1.StoredFile
 	(*CreateFileLinkRequest)(nil),   // 4: flytebinary.insight.v1.CreateFileLinkRequest
 	(*CreateFileLinkResponse)(nil),  // 5: flytebinary.insight.v1.CreateFileLinkResponse
-	(*common.ActionIdentifier)(nil), // 6: flyteidl2.common.ActionIdentifier
-	(workflow.RunSource)(0),         // 7: flyteidl2.workflow.RunSource
-	(*durationpb.Duration)(nil),     // 8: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 9: google.protobuf.Timestamp
+	(*ReadFileRequest)(nil),         // 6: flytebinary.insight.v1.ReadFileRequest
+	(*ReadFileResponse)(nil),        // 7: flytebinary.insight.v1.ReadFileResponse
+	(*common.ActionIdentifier)(nil), // 8: flyteidl2.common.ActionIdentifier
+	(workflow.RunSource)(0),         // 9: flyteidl2.workflow.RunSource
+	(*durationpb.Duration)(nil),     // 10: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 11: google.protobuf.Timestamp
 }
 var file_flytebinary_insight_v1_files_proto_depIdxs = []int32{
-	6,  // 0: flytebinary.insight.v1.ListFilesRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	7,  // 1: flytebinary.insight.v1.ListFilesRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	8,  // 0: flytebinary.insight.v1.ListFilesRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	9,  // 1: flytebinary.insight.v1.ListFilesRequest.run_source:type_name -> flyteidl2.workflow.RunSource
 	2,  // 2: flytebinary.insight.v1.ListFilesResponse.values:type_name -> flytebinary.insight.v1.StoredValue
 	3,  // 3: flytebinary.insight.v1.StoredValue.files:type_name -> flytebinary.insight.v1.StoredFile
-	6,  // 4: flytebinary.insight.v1.CreateFileLinkRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	7,  // 5: flytebinary.insight.v1.CreateFileLinkRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	8,  // 6: flytebinary.insight.v1.CreateFileLinkRequest.expires_in:type_name -> google.protobuf.Duration
-	9,  // 7: flytebinary.insight.v1.CreateFileLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 8: flytebinary.insight.v1.FileService.ListFiles:input_type -> flytebinary.insight.v1.ListFilesRequest
-	4,  // 9: flytebinary.insight.v1.FileService.CreateFileLink:input_type -> flytebinary.insight.v1.CreateFileLinkRequest
-	1,  // 10: flytebinary.insight.v1.FileService.ListFiles:output_type -> flytebinary.insight.v1.ListFilesResponse
-	5,  // 11: flytebinary.insight.v1.FileService.CreateFileLink:output_type -> flytebinary.insight.v1.CreateFileLinkResponse
-	10, // [10:12] is the sub-list for method output_type
-	8,  // [8:10] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	8,  // 4: flytebinary.insight.v1.CreateFileLinkRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	9,  // 5: flytebinary.insight.v1.CreateFileLinkRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	10, // 6: flytebinary.insight.v1.CreateFileLinkRequest.expires_in:type_name -> google.protobuf.Duration
+	11, // 7: flytebinary.insight.v1.CreateFileLinkResponse.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 8: flytebinary.insight.v1.ReadFileRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	9,  // 9: flytebinary.insight.v1.ReadFileRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	0,  // 10: flytebinary.insight.v1.FileService.ListFiles:input_type -> flytebinary.insight.v1.ListFilesRequest
+	4,  // 11: flytebinary.insight.v1.FileService.CreateFileLink:input_type -> flytebinary.insight.v1.CreateFileLinkRequest
+	6,  // 12: flytebinary.insight.v1.FileService.ReadFile:input_type -> flytebinary.insight.v1.ReadFileRequest
+	1,  // 13: flytebinary.insight.v1.FileService.ListFiles:output_type -> flytebinary.insight.v1.ListFilesResponse
+	5,  // 14: flytebinary.insight.v1.FileService.CreateFileLink:output_type -> flytebinary.insight.v1.CreateFileLinkResponse
+	7,  // 15: flytebinary.insight.v1.FileService.ReadFile:output_type -> flytebinary.insight.v1.ReadFileResponse
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_files_proto_init() }
@@ -485,7 +650,7 @@ func file_flytebinary_insight_v1_files_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_files_proto_rawDesc), len(file_flytebinary_insight_v1_files_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -38,6 +38,8 @@ const (
 	// FileServiceCreateFileLinkProcedure is the fully-qualified name of the FileService's
 	// CreateFileLink RPC.
 	FileServiceCreateFileLinkProcedure = "/flytebinary.insight.v1.FileService/CreateFileLink"
+	// FileServiceReadFileProcedure is the fully-qualified name of the FileService's ReadFile RPC.
+	FileServiceReadFileProcedure = "/flytebinary.insight.v1.FileService/ReadFile"
 )
 
 // FileServiceClient is a client for the flytebinary.insight.v1.FileService service.
@@ -48,6 +50,9 @@ type FileServiceClient interface {
 	// not point to or that is not stored, and invalid_argument for one outside of the data of the action's project and
 	// domain.
 	CreateFileLink(context.Context, *v1.CreateFileLinkRequest) (*v1.CreateFileLinkResponse, error)
+	// ReadFile returns a part of one of these files, for previews: a browser needs no access to the object store for it. It
+	// refuses the same files as CreateFileLink.
+	ReadFile(context.Context, *v1.ReadFileRequest) (*v1.ReadFileResponse, error)
 }
 
 // NewFileServiceClient constructs a client for the flytebinary.insight.v1.FileService service. By
@@ -74,6 +79,13 @@ func NewFileServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(fileServiceMethods.ByName("CreateFileLink")),
 			connect.WithClientOptions(opts...),
 		),
+		readFile: connect.NewClient[v1.ReadFileRequest, v1.ReadFileResponse](
+			httpClient,
+			baseURL+FileServiceReadFileProcedure,
+			connect.WithSchema(fileServiceMethods.ByName("ReadFile")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -81,6 +93,7 @@ func NewFileServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 type fileServiceClient struct {
 	listFiles      *connect.Client[v1.ListFilesRequest, v1.ListFilesResponse]
 	createFileLink *connect.Client[v1.CreateFileLinkRequest, v1.CreateFileLinkResponse]
+	readFile       *connect.Client[v1.ReadFileRequest, v1.ReadFileResponse]
 }
 
 // ListFiles calls flytebinary.insight.v1.FileService.ListFiles.
@@ -101,6 +114,15 @@ func (c *fileServiceClient) CreateFileLink(ctx context.Context, req *v1.CreateFi
 	return nil, err
 }
 
+// ReadFile calls flytebinary.insight.v1.FileService.ReadFile.
+func (c *fileServiceClient) ReadFile(ctx context.Context, req *v1.ReadFileRequest) (*v1.ReadFileResponse, error) {
+	response, err := c.readFile.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // FileServiceHandler is an implementation of the flytebinary.insight.v1.FileService service.
 type FileServiceHandler interface {
 	// ListFiles lists what the inputs and outputs of an action point to, with sizes. It looks at the first 100 of them.
@@ -109,6 +131,9 @@ type FileServiceHandler interface {
 	// not point to or that is not stored, and invalid_argument for one outside of the data of the action's project and
 	// domain.
 	CreateFileLink(context.Context, *v1.CreateFileLinkRequest) (*v1.CreateFileLinkResponse, error)
+	// ReadFile returns a part of one of these files, for previews: a browser needs no access to the object store for it. It
+	// refuses the same files as CreateFileLink.
+	ReadFile(context.Context, *v1.ReadFileRequest) (*v1.ReadFileResponse, error)
 }
 
 // NewFileServiceHandler builds an HTTP handler from the service implementation. It returns the path
@@ -131,12 +156,21 @@ func NewFileServiceHandler(svc FileServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(fileServiceMethods.ByName("CreateFileLink")),
 		connect.WithHandlerOptions(opts...),
 	)
+	fileServiceReadFileHandler := connect.NewUnaryHandlerSimple(
+		FileServiceReadFileProcedure,
+		svc.ReadFile,
+		connect.WithSchema(fileServiceMethods.ByName("ReadFile")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.insight.v1.FileService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case FileServiceListFilesProcedure:
 			fileServiceListFilesHandler.ServeHTTP(w, r)
 		case FileServiceCreateFileLinkProcedure:
 			fileServiceCreateFileLinkHandler.ServeHTTP(w, r)
+		case FileServiceReadFileProcedure:
+			fileServiceReadFileHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -152,4 +186,8 @@ func (UnimplementedFileServiceHandler) ListFiles(context.Context, *v1.ListFilesR
 
 func (UnimplementedFileServiceHandler) CreateFileLink(context.Context, *v1.CreateFileLinkRequest) (*v1.CreateFileLinkResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.FileService.CreateFileLink is not implemented"))
+}
+
+func (UnimplementedFileServiceHandler) ReadFile(context.Context, *v1.ReadFileRequest) (*v1.ReadFileResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.FileService.ReadFile is not implemented"))
 }

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/files.proto.
  */
 export const file_flytebinary_insight_v1_files: GenFile = /*@__PURE__*/
-  fileDesc("CiJmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2ZpbGVzLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIoQBChBMaXN0RmlsZXNSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIkgKEUxpc3RGaWxlc1Jlc3BvbnNlEjMKBnZhbHVlcxgBIAMoCzIjLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3RvcmVkVmFsdWUibwoLU3RvcmVkVmFsdWUSCwoDdXJpGAEgASgJEjEKBWZpbGVzGAIgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdG9yZWRGaWxlEg8KB3BhcnRpYWwYAyABKAgSDwoHbWlzc2luZxgEIAEoCSIoCgpTdG9yZWRGaWxlEgwKBHBhdGgYASABKAkSDAoEc2l6ZRgCIAEoBCLpAQoVQ3JlYXRlRmlsZUxpbmtSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlEhcKA3VyaRgDIAEoCUIKukgHcgUQARiAIBIWCgRwYXRoGAQgASgJQgi6SAVyAxiACBItCgpleHBpcmVzX2luGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIlUKFkNyZWF0ZUZpbGVMaW5rUmVzcG9uc2USCwoDdXJsGAEgASgJEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMuUBCgtGaWxlU2VydmljZRJlCglMaXN0RmlsZXMSKC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RGaWxlc1JlcXVlc3QaKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RGaWxlc1Jlc3BvbnNlIgOQAgESbwoOQ3JlYXRlRmlsZUxpbmsSLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNyZWF0ZUZpbGVMaW5rUmVxdWVzdBouLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ3JlYXRlRmlsZUxpbmtSZXNwb25zZUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_workflow_run_definition, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiJmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2ZpbGVzLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIoQBChBMaXN0RmlsZXNSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIkgKEUxpc3RGaWxlc1Jlc3BvbnNlEjMKBnZhbHVlcxgBIAMoCzIjLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3RvcmVkVmFsdWUibwoLU3RvcmVkVmFsdWUSCwoDdXJpGAEgASgJEjEKBWZpbGVzGAIgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdG9yZWRGaWxlEg8KB3BhcnRpYWwYAyABKAgSDwoHbWlzc2luZxgEIAEoCSIoCgpTdG9yZWRGaWxlEgwKBHBhdGgYASABKAkSDAoEc2l6ZRgCIAEoBCLpAQoVQ3JlYXRlRmlsZUxpbmtSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlEhcKA3VyaRgDIAEoCUIKukgHcgUQARiAIBIWCgRwYXRoGAQgASgJQgi6SAVyAxiACBItCgpleHBpcmVzX2luGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIlUKFkNyZWF0ZUZpbGVMaW5rUmVzcG9uc2USCwoDdXJsGAEgASgJEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIusBCg9SZWFkRmlsZVJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQESMQoKcnVuX3NvdXJjZRgCIAEoDjIdLmZseXRlaWRsMi53b3JrZmxvdy5SdW5Tb3VyY2USFwoDdXJpGAMgASgJQgq6SAdyBRABGIAgEhYKBHBhdGgYBCABKAlCCLpIBXIDGIAIEhcKBm9mZnNldBgFIAEoA0IHukgEIgIoABIcCgZsZW5ndGgYBiABKAVCDLpICRoHGICAgAIgACIuChBSZWFkRmlsZVJlc3BvbnNlEgwKBGRhdGEYASABKAwSDAoEc2l6ZRgCIAEoBDLJAgoLRmlsZVNlcnZpY2USZQoJTGlzdEZpbGVzEiguZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RmlsZXNSZXF1ZXN0GikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RmlsZXNSZXNwb25zZSIDkAIBEm8KDkNyZWF0ZUZpbGVMaW5rEi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5DcmVhdGVGaWxlTGlua1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNyZWF0ZUZpbGVMaW5rUmVzcG9uc2USYgoIUmVhZEZpbGUSJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJlYWRGaWxlUmVxdWVzdBooLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUmVhZEZpbGVSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_workflow_run_definition, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * ListFilesRequest names an action.
@@ -216,6 +216,90 @@ export const CreateFileLinkResponseSchema: GenMessage<CreateFileLinkResponse> = 
   messageDesc(file_flytebinary_insight_v1_files, 5);
 
 /**
+ * ReadFileRequest names a part of a file.
+ *
+ * @generated from message flytebinary.insight.v1.ReadFileRequest
+ */
+export type ReadFileRequest = Message<"flytebinary.insight.v1.ReadFileRequest"> & {
+  /**
+   * The action whose inputs or outputs point to the file.
+   *
+   * @generated from field: flyteidl2.common.ActionIdentifier action_id = 1;
+   */
+  actionId?: ActionIdentifier | undefined;
+
+  /**
+   * RUN_SOURCE_TRACKED for an action of a tracked run.
+   *
+   * @generated from field: flyteidl2.workflow.RunSource run_source = 2;
+   */
+  runSource: RunSource;
+
+  /**
+   * The URI, as the value has it.
+   *
+   * @generated from field: string uri = 3;
+   */
+  uri: string;
+
+  /**
+   * The path of a file of the directory; empty for the file that the URI names.
+   *
+   * @generated from field: string path = 4;
+   */
+  path: string;
+
+  /**
+   * The first byte to return, from 0.
+   *
+   * @generated from field: int64 offset = 5;
+   */
+  offset: bigint;
+
+  /**
+   * How many bytes to return, at most 4 MiB.
+   *
+   * @generated from field: int32 length = 6;
+   */
+  length: number;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ReadFileRequest.
+ * Use `create(ReadFileRequestSchema)` to create a new message.
+ */
+export const ReadFileRequestSchema: GenMessage<ReadFileRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_files, 6);
+
+/**
+ * ReadFileResponse is a part of a file.
+ *
+ * @generated from message flytebinary.insight.v1.ReadFileResponse
+ */
+export type ReadFileResponse = Message<"flytebinary.insight.v1.ReadFileResponse"> & {
+  /**
+   * The bytes. There are fewer than requested where the file ends, and none after its end.
+   *
+   * @generated from field: bytes data = 1;
+   */
+  data: Uint8Array;
+
+  /**
+   * The length of the whole file in bytes.
+   *
+   * @generated from field: uint64 size = 2;
+   */
+  size: bigint;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ReadFileResponse.
+ * Use `create(ReadFileResponseSchema)` to create a new message.
+ */
+export const ReadFileResponseSchema: GenMessage<ReadFileResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_files, 7);
+
+/**
  * FileService downloads the files, directories and tables that inputs and outputs of actions point to.
  *
  * @generated from service flytebinary.insight.v1.FileService
@@ -242,6 +326,17 @@ export const FileService: GenService<{
     methodKind: "unary";
     input: typeof CreateFileLinkRequestSchema;
     output: typeof CreateFileLinkResponseSchema;
+  },
+  /**
+   * ReadFile returns a part of one of these files, for previews: a browser needs no access to the object store for it. It
+   * refuses the same files as CreateFileLink.
+   *
+   * @generated from rpc flytebinary.insight.v1.FileService.ReadFile
+   */
+  readFile: {
+    methodKind: "unary";
+    input: typeof ReadFileRequestSchema;
+    output: typeof ReadFileResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_insight_v1_files, 0);
