@@ -24,7 +24,7 @@ type shareKey struct {
 
 // rank orders the shares of a queue: by higher priority; then the project with fewer places, and of those with as many the
 // one whose last turn is longest ago; then the person by the same two; then the run with fewer places; then the older action.
-// While admission picks, it only grows.
+// While admission picks, it only grows. docs/decisions/places-instead-of-deficits.md compares this with deficit round robin.
 type rank [7]int64
 
 func (s *share) ranked(first *candidate, load *limits.Load, turns *turns) rank {

@@ -5,7 +5,8 @@ import "github.com/flyte-binary/flyte-binary/runs/limits"
 // turns remembers when each owner last had an action admitted. It decides between owners with equally many places: in a
 // queue with one place each has none when the place becomes free, and the oldest action would always belong to the project
 // that came first. Owners who do not wait are remembered too, as one could otherwise be new each time it comes back. The
-// memory ends when no action waits, and with the process, which costs a turn and no more.
+// memory ends when no action waits, and with the process, which costs a turn and no more. It has no deficits:
+// docs/decisions/places-instead-of-deficits.md says why.
 type turns struct {
 	last     int64
 	projects map[limits.Project]int64
