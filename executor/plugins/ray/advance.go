@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/rayclusters"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/sharing"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
@@ -84,7 +85,7 @@ func (r *ray) inCluster(
 // used is the shared cluster that a RayJob uses; without a name if it has one of its own.
 func used(object *unstructured.Unstructured) (types.NamespacedName, types.UID) {
 	labels := object.GetLabels()
-	return types.NamespacedName{Namespace: object.GetNamespace(), Name: labels[sharing.LabelCluster]}, types.UID(labels[sharing.LabelUID])
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: labels[rayclusters.LabelCluster]}, types.UID(labels[rayclusters.LabelUID])
 }
 
 // Remove implements plugin.Plugin. KubeRay stops the job of a RayJob that is deleted before its end. The cluster stays.

@@ -8,8 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/manifest"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/rayclusters"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/sharing"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
@@ -20,18 +23,11 @@ const Name = "ray"
 // maxName is what KubeRay admits as the name of a RayJob.
 const maxName = 47
 
-// The roles of pods.
-const (
-	head      = "head"
-	worker    = "worker"
-	submitter = "submitter"
-)
-
 // Definition describes the plugin to the executor.
 func Definition(pods podspec.Config, own operated.Config) plugin.Definition {
 	definition := operated.Definition(kind(nil), pods, own)
 	definition.New = func(deps plugin.Deps) (plugin.Plugin, error) { return newRay(pods, own, deps) }
-	definition.Rights = append(definition.Rights, sharing.Rights()...)
+	definition.Rights = append(definition.Rights, rayclusters.Rights()...)
 	return definition
 }
 
@@ -41,9 +37,9 @@ func kind(spec func(context.Context, *operated.Draft) (map[string]any, error)) o
 		Name: Name, Types: []string{Name}, Install: "the KubeRay operator",
 		Object:   schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayJob"},
 		Resource: "rayjobs", MaxName: maxName,
-		Spec: spec, Read: read, Primary: operated.HasRole(submitter),
+		Spec: spec, Read: read, Primary: operated.HasRole(manifest.Submitter),
 		// It fails when it loses the head.
-		Followers: []string{submitter},
+		Followers: []string{manifest.Submitter},
 	}
 }
 
@@ -75,6 +71,18 @@ func newRay(pods podspec.Config, own operated.Config, deps plugin.Deps) (*ray, e
 	})}
 	r.Plugin, err = operated.New(kind(r.spec), pods, own, deps)
 	return r, err
+}
+
+// spec returns the specification of the RayJob. An attempt whose environment keeps a cluster gets that one, and the others one of their own.
+func (r *ray) spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
+	wanted := &plugins.RayJob{}
+	if err := draft.Custom(wanted); err != nil {
+		return nil, err
+	}
+	if draft.Template.GetReusePolicy() != nil {
+		return r.sharedSpec(ctx, draft, wanted)
+	}
+	return manifest.Job(ctx, draft, wanted)
 }
 
 // read says what the status of a RayJob means.

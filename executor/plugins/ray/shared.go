@@ -19,6 +19,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/attempts"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/manifest"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/rayclusters"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/sharing"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
@@ -32,34 +34,33 @@ import (
 const labelCluster = "ray.io/cluster"
 
 // sharedSpec returns the specification of a RayJob that uses the cluster of its environment, which exists before it.
-func (r *ray) sharedSpec(ctx context.Context, draft *operated.Draft, wanted *plugins.RayCluster, env string) (map[string]any, error) {
-	submits, line, err := submitsShared(ctx, draft, env)
+func (r *ray) sharedSpec(ctx context.Context, draft *operated.Draft, wanted *plugins.RayJob) (map[string]any, error) {
+	job, err := manifest.JobInShared(ctx, draft, wanted)
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := r.shared(ctx, draft.Attempt, wanted)
+	cluster, err := r.shared(ctx, draft.Attempt, wanted.GetRayCluster())
 	if err != nil {
 		return nil, err
 	}
 	draft.First = func(ctx context.Context, job *unstructured.Unstructured) error {
 		uid, err := r.sharing.Ensure(ctx, cluster)
 		labels := job.GetLabels()
-		labels[sharing.LabelCluster], labels[sharing.LabelUID] = cluster.Name, string(uid)
+		labels[rayclusters.LabelCluster], labels[rayclusters.LabelUID] = cluster.Name, string(uid)
 		job.SetLabels(labels)
 		return err
 	}
 	draft.NoQueue = true // the cluster waits for the queue, and a job in it needs nothing more
-	result := jobSpec(line, submits)
-	result["clusterSelector"] = map[string]any{labelCluster: cluster.Name}
-	return result, nil
+	job["clusterSelector"] = map[string]any{labelCluster: cluster.Name}
+	return job, nil
 }
 
 // shared returns the cluster that an attempt shares. Its name is a digest of all that it consists of and of who may use it, so attempts
 // of different projects, service accounts, secrets or definitions never share one. A new version of the code keeps the cluster: each
 // job is a process of its own.
-func (r *ray) shared(ctx context.Context, attempt *plugin.Attempt, wanted *plugins.RayCluster) (*sharing.Wanted, error) {
+func (r *ray) shared(ctx context.Context, attempt *plugin.Attempt, wanted *plugins.RayCluster) (*rayclusters.Wanted, error) {
 	policy, spec := attempt.Template.GetReusePolicy(), &attempt.Task.Spec
-	result := &sharing.Wanted{
+	result := &rayclusters.Wanted{
 		Namespace: attempt.Task.Namespace, Labels: map[string]string{},
 		Idle: min(max(policy.GetIdleTtl().AsDuration(), sharing.LeastIdle), sharing.LongestIdle).Truncate(time.Second),
 	}
@@ -114,13 +115,13 @@ type sharedDraft struct {
 	queue   string
 }
 
-func (r *ray) sharedCluster(ctx context.Context, attempt *plugin.Attempt, wanted *plugins.RayCluster, of *sharing.Wanted) (*sharedDraft, error) {
+func (r *ray) sharedCluster(ctx context.Context, attempt *plugin.Attempt, wanted *plugins.RayCluster, of *rayclusters.Wanted) (*sharedDraft, error) {
 	d := &sharedDraft{ray: r, attempt: inCommon(attempt, of), name: of.Name, labels: of.Labels, holder: attemptsecret.HolderOf(attempt)}
 	d.holder.Name, d.holder.Owner, d.holder.Asked = v1.PodName(d.attempt.Task.Name, d.attempt.Number), nil, d.attempt.Template.GetSecurityContext().GetSecrets()
 	// Without tokens: the cluster has none, and each job brings its own.
 	d.keeper = attemptsecret.New(plugin.Deps{Live: r.deps.Live, Writer: &d.secrets, Secrets: r.deps.Secrets, Clock: r.deps.Clock})
 	var err error
-	if d.spec, err = clusterOf(ctx, d.attempt.Template, d.pods, wanted); err != nil {
+	if d.spec, err = manifest.Cluster(ctx, d.attempt.Template, d.pods, wanted); err != nil {
 		return nil, err
 	}
 	labels := maps.Clone(of.Labels)
@@ -135,7 +136,7 @@ func (r *ray) sharedCluster(ctx context.Context, attempt *plugin.Attempt, wanted
 
 // inCommon returns an attempt without what differs between those that share a cluster: names, variables and labels of the run,
 // secrets that are variables, and the attempts before.
-func inCommon(attempt *plugin.Attempt, of *sharing.Wanted) *plugin.Attempt {
+func inCommon(attempt *plugin.Attempt, of *rayclusters.Wanted) *plugin.Attempt {
 	task := &v1.TaskAction{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, Labels: of.Labels}}
 	task.Spec = *attempt.Task.Spec.DeepCopy()
 	task.Spec.Run, task.Spec.Action, task.Spec.Env = "", "", nil
@@ -148,7 +149,7 @@ func inCommon(attempt *plugin.Attempt, of *sharing.Wanted) *plugin.Attempt {
 	return &plugin.Attempt{Task: task, Template: template, Number: 1}
 }
 
-// pods is the podMaker of a shared cluster: its pods belong to no attempt.
+// pods is the manifest.PodMaker of a shared cluster: its pods belong to no attempt.
 func (d *sharedDraft) pods(ctx context.Context, role podspec.Role, change func(*corev1.PodTemplateSpec, *corev1.Container)) (map[string]any, error) {
 	template, err := d.specs.BuildMember(ctx, d.attempt, role)
 	if err != nil {
@@ -166,7 +167,7 @@ func (d *sharedDraft) pods(ctx context.Context, role podspec.Role, change func(*
 	}
 	template.Labels[podspec.LabelRole] = role.Name
 	if d.name != "" {
-		template.Labels[sharing.LabelCluster] = d.name
+		template.Labels[rayclusters.LabelCluster] = d.name
 	}
 	for _, containers := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
 		for i := range containers {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/rayclusters"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/sharing"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/pods/plugin"
@@ -72,7 +73,7 @@ func anAttemptSaysWhatItsClusterWaitsFor(t *testing.T) {
 	require.NoError(t, b.Client.Status().Update(t.Context(), job))
 	name := clusterOf(t, job)
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "h", Labels: map[string]string{sharing.LabelCluster: name, podspec.LabelRole: "head"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: "h", Labels: map[string]string{rayclusters.LabelCluster: name, podspec.LabelRole: "head"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: "missing:1"}}},
 	}
 	require.NoError(t, b.Client.Create(t.Context(), pod))

@@ -21,6 +21,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/ray"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/rayclusters"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/sharing"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -192,7 +193,7 @@ func attemptsShareACluster(t *testing.T) {
 	require.Empty(t, cluster.GetOwnerReferences(), "it does not end with an attempt")
 	require.Equal(t, "d", cluster.GetLabels()[v1.LabelDomain])
 	require.NotContains(t, cluster.GetLabels(), v1.LabelRun)
-	require.Equal(t, string(cluster.GetUID()), b.job(processes[0], attempts[0]).GetLabels()[sharing.LabelUID])
+	require.Equal(t, string(cluster.GetUID()), b.job(processes[0], attempts[0]).GetLabels()[rayclusters.LabelUID])
 
 	// Nothing of an attempt is in it: not its names, its variables, its labels or its token.
 	text, err := json.Marshal(cluster.Object["spec"])
@@ -337,7 +338,7 @@ func onlyOwnClustersEnd(t *testing.T) {
 	b := newBench(t)
 	for name, labels := range map[string]map[string]string{
 		"made-by-hand": nil, "of-an-attempt": {v1.LabelManaged: v1.ManagedValue, v1.LabelInstallation: b.Namespace},
-		"of-another": {v1.LabelManaged: v1.ManagedValue, v1.LabelInstallation: "theirs", sharing.LabelCluster: "of-another"},
+		"of-another": {v1.LabelManaged: v1.ManagedValue, v1.LabelInstallation: "theirs", rayclusters.LabelCluster: "of-another"},
 	} {
 		cluster := blank("RayCluster")
 		cluster.SetNamespace(b.Namespace)

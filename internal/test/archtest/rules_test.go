@@ -1,6 +1,7 @@
 package archtest_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -94,6 +95,24 @@ func TestNoPackageHasMoreThanThirtyFiles(t *testing.T) {
 	}
 	for dir, n := range files {
 		require.LessOrEqual(t, n, 30, "%s has %d files; move what changes together to a package of its own", dir, n)
+	}
+}
+
+// TestPluginsAreSmall: what they share is in executor/plugins/operated and pods, so that a plugin for another operator is a day's work.
+func TestPluginsAreSmall(t *testing.T) {
+	const most = 500
+	lines := map[string]int{}
+	for _, s := range sources(t) {
+		if s.test || !strings.HasPrefix(s.dir, "executor/plugins/") || s.dir == "executor/plugins/operated" {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join("../../..", s.path))
+		require.NoError(t, err)
+		lines[s.dir] += bytes.Count(content, []byte("\n"))
+	}
+	require.Contains(t, lines, "executor/plugins/ray", "the walk must see the plugins")
+	for dir, n := range lines {
+		require.LessOrEqual(t, n, most, "%s has %d lines without its tests; move what other plugins may need to a package that they share", dir, n)
 	}
 }
 

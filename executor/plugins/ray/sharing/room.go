@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/ray/rayclusters"
 )
 
 // Limits are how many shared clusters may exist; 0 for any number. Processes that create clusters at the same time may exceed them by
@@ -39,11 +40,11 @@ func (e *FullError) Error() string {
 
 // room makes sure that another cluster may be created: where there are as many as allowed, it ends the one that has been idle for the
 // longest time.
-func (k *Keeper) room(ctx context.Context, wanted *Wanted) error {
+func (k *Keeper) room(ctx context.Context, wanted *rayclusters.Wanted) error {
 	if k.limits == (Limits{}) {
 		return nil
 	}
-	all, err := k.own(ctx)
+	all, err := k.clusters.Own(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,13 +80,13 @@ func (k *Keeper) makeRoom(ctx context.Context, of []metav1.PartialObjectMetadata
 	}
 	var found []candidate
 	for i := range of {
-		if idle, known := k.idle(&of[i]); known && idle >= LeastIdle {
+		if idle, known := k.clusters.Idle(&of[i]); known && idle >= LeastIdle {
 			found = append(found, candidate{&of[i], idle})
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Compare(b.idle, a.idle) })
 	for _, one := range found {
-		taken, err := k.taken(ctx, one.cluster)
+		taken, err := k.clusters.Taken(ctx, one.cluster)
 		if err != nil {
 			return "", err
 		}

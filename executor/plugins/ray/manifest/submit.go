@@ -1,4 +1,4 @@
-package ray
+package manifest
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/plugins"
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
@@ -22,6 +23,19 @@ var submitProgram string
 //
 //go:embed start.py
 var startProgram string
+
+// JobInShared returns the specification of a RayJob that runs in a shared cluster. The caller selects the cluster.
+func JobInShared(ctx context.Context, draft *operated.Draft, wanted *plugins.RayJob) (map[string]any, error) {
+	env, err := runtimeEnv(wanted)
+	if err != nil {
+		return nil, err
+	}
+	submits, line, err := submitsShared(ctx, draft, env)
+	if err != nil {
+		return nil, err
+	}
+	return jobSpec(line, submits), nil
+}
 
 // submitsShared returns the pods that submit a task to a shared cluster, and the task's command for people. The pods of the cluster
 // know nothing of an attempt: the pod that submits has its variables, secrets and token, and gives them to the job.
@@ -36,7 +50,7 @@ func submitsShared(ctx context.Context, draft *operated.Draft, env string) (pods
 	if err := json.Unmarshal(settings, &inner); err != nil {
 		return nil, "", operated.Bad("runtime_env_yaml: want a mapping: %v", err)
 	}
-	pods, err = draft.Pods(ctx, draft.Role(submitter, podspec.Different{}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
+	pods, err = draft.Pods(ctx, draft.Role(Submitter, podspec.Different{}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
 		words := append(append([]string{}, own.Command...), own.Args...)
 		line = command(words)
 		names, _ := json.Marshal(variables(own.Env)) //nolint:errchkjson // texts

@@ -1,4 +1,4 @@
-package ray
+package manifest
 
 import (
 	"encoding/base64"

@@ -1,13 +1,10 @@
-package ray
+package manifest
 
 import (
 	"context"
-	"encoding/base64"
 	"maps"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugins/operated"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -15,77 +12,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/pods/podspec"
 )
 
-// keptAfterEnd is how long KubeRay keeps the cluster of a job that has ended while no executor reads its pods and deletes it.
-const keptAfterEnd = time.Hour
+// PodMaker returns the template of the pods of a role, after change has completed it.
+type PodMaker func(ctx context.Context, role podspec.Role, change func(*corev1.PodTemplateSpec, *corev1.Container)) (map[string]any, error)
 
-// podMaker returns the template of the pods of a role, after change has completed it.
-type podMaker func(ctx context.Context, role podspec.Role, change func(*corev1.PodTemplateSpec, *corev1.Container)) (map[string]any, error)
-
-// spec returns the specification of the RayJob. An attempt whose environment keeps a cluster gets that one, and the others one of their own.
-func (r *ray) spec(ctx context.Context, draft *operated.Draft) (map[string]any, error) {
-	wanted := &plugins.RayJob{}
-	if err := draft.Custom(wanted); err != nil {
-		return nil, err
-	}
-	env, err := runtimeEnv(wanted)
-	if err != nil {
-		return nil, err
-	}
-	if draft.Template.GetReusePolicy() != nil {
-		return r.sharedSpec(ctx, draft, wanted.GetRayCluster(), env)
-	}
-	cluster, err := clusterOf(ctx, draft.Template, draft.Pods, wanted.GetRayCluster())
-	if err != nil {
-		return nil, err
-	}
-	entrypoint := ""
-	submits, err := draft.Pods(ctx, draft.Role(submitter, podspec.Different{}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
-		entrypoint = command(append(append([]string{}, own.Command...), own.Args...))
-		own.Command, own.Args = nil, nil // KubeRay sets them
-		own.Resources = submitterResources()
-	})
-	if err != nil {
-		return nil, err
-	}
-	result := jobSpec(entrypoint, submits)
-	result["rayClusterSpec"] = cluster
-	// The executor deletes the job, and its cluster with it, after it has read the pods and their logs. KubeRay and Kueue suspend only jobs
-	// whose cluster ends by itself.
-	result["shutdownAfterJobFinishes"], result["ttlSecondsAfterFinished"] = true, int64(keptAfterEnd/time.Second)
-	if env != "" {
-		result["runtimeEnvYAML"] = env
-	}
-	return result, nil
-}
-
-// jobSpec is what the RayJobs of all attempts have.
-func jobSpec(entrypoint string, submits map[string]any) map[string]any {
-	return map[string]any{
-		"entrypoint": entrypoint, "submissionMode": "K8sJobMode", "backoffLimit": int64(0), "submitterPodTemplate": submits,
-	}
-}
-
-func submitterResources() corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("200Mi")},
-		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")},
-	}
-}
-
-// runtimeEnv is the environment of the job. Older clients send JSON in base64 only, which is YAML too.
-func runtimeEnv(wanted *plugins.RayJob) (string, error) {
-	if wanted.GetRuntimeEnvYaml() != "" {
-		return wanted.GetRuntimeEnvYaml(), nil
-	}
-	decoded, err := base64.StdEncoding.DecodeString(wanted.GetRuntimeEnv()) //nolint:staticcheck // deprecated, and all that older clients send
-	if err != nil {
-		return "", operated.Bad("runtime_env: want JSON in base64: %v", err)
-	}
-	return string(decoded), nil
-}
-
-func clusterOf(ctx context.Context, task *core.TaskTemplate, pods podMaker, wanted *plugins.RayCluster) (map[string]any, error) {
-	headPod, err := pods(ctx, podspec.RoleOf(task, head, podspec.Different{
+// Cluster returns the specification of a RayCluster, for a RayJob of its own or for a RayCluster that attempts share.
+func Cluster(ctx context.Context, task *core.TaskTemplate, pods PodMaker, wanted *plugins.RayCluster) (map[string]any, error) {
+	headPod, err := pods(ctx, podspec.RoleOf(task, Head, podspec.Different{
 		Pod: wanted.GetHeadGroupSpec().GetK8SPod(), Container: "ray-head", Extended: wanted.GetHeadGroupSpec().GetExtendedResources(), NoProgram: true,
 	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) {
 		own.Ports = append(own.Ports, []corev1.ContainerPort{
@@ -127,8 +59,8 @@ func clusterOf(ctx context.Context, task *core.TaskTemplate, pods podMaker, want
 	return result, nil
 }
 
-func groupOf(ctx context.Context, task *core.TaskTemplate, pods podMaker, group *plugins.WorkerGroupSpec) (map[string]any, error) {
-	pod, err := pods(ctx, podspec.RoleOf(task, worker, podspec.Different{
+func groupOf(ctx context.Context, task *core.TaskTemplate, pods PodMaker, group *plugins.WorkerGroupSpec) (map[string]any, error) {
+	pod, err := pods(ctx, podspec.RoleOf(task, Worker, podspec.Different{
 		Pod: group.GetK8SPod(), Container: "ray-worker", Extended: group.GetExtendedResources(), NoProgram: true,
 	}), func(_ *corev1.PodTemplateSpec, own *corev1.Container) { node(own) })
 	if err != nil {
