@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
@@ -127,4 +128,29 @@ func TestAClusterReadsOnlyWhatRunsThere(t *testing.T) {
 		storetest.CloseAndCount(t, readers, pool)
 		require.Less(t, storetest.TuplesRead(t, pool)-before, int64(2*clusters*each), "all clusters together read each action once, analyzed %t", analyzed)
 	}
+}
+
+// TestOneClusterHasNoEntriesByCluster: an index by cluster costs an installation with one cluster nothing, and its work is found without.
+func TestOneClusterHasNoEntriesByCluster(t *testing.T) {
+	w := newWriting(t)
+	w.create("r", "waits", "runs", "ends")
+	w.report(to("r", "runs", 1, state.Running), to("r", "ends", 1, state.Running), to("r", "ends", 1, state.Succeeded))
+	rows, err := w.pool.Query(t.Context(), `SELECT indexrelid::regclass::text FROM pg_index
+		WHERE indrelid = 'actions'::regclass AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = indexrelid AND attname = 'cluster')`)
+	require.NoError(t, err)
+	byCluster, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"actions_live_elsewhere", "actions_root_scope_cluster"}, byCluster)
+	for _, index := range byCluster {
+		require.Equal(t, w.number(`SELECT current_setting('block_size')::bigint`), w.number(`SELECT pg_relation_size($1::regclass)`, index),
+			"index %s has more than its first page, which describes it", index)
+	}
+
+	placed, err := worklists.NewLiveReader(w.pool).OnCluster(t.Context(), worklists.Placed{Cluster: ident.DefaultCluster}, schema.Ref{}, 10)
+	require.NoError(t, err)
+	names := make([]string, len(placed))
+	for i, ref := range placed {
+		names[i] = ref.Name
+	}
+	require.Equal(t, []string{ident.RootAction, "waits", "runs"}, names)
 }

@@ -43,18 +43,26 @@ func inShard(parameter string) string {
 		parameter, ident.AllShards, name, ident.Shards)
 }
 
-// anyLive and placedLive are the same condition, that of an action which is live. Postgres reads actions_live for the first, and
-// actions_live_cluster for the second, which needs the cluster as a condition of its own, and the runner in the text.
+// anyLive and liveElsewhere are the same condition, that of an action which is live. Postgres reads actions_live for the first, and
+// actions_live_elsewhere for the second, which needs the cluster as a condition of its own, and the runner in the text.
 const (
-	anyLive    = `admitted_at IS NOT NULL AND ended_at IS NULL`
-	placedLive = `num_nulls(ended_at) > num_nulls(admitted_at) AND runner IN ` + sqltext.OnCluster
+	anyLive       = `admitted_at IS NOT NULL AND ended_at IS NULL`
+	liveElsewhere = `num_nulls(ended_at) > num_nulls(admitted_at) AND runner IN ` + sqltext.OnCluster + ` AND cluster <> '` + ident.DefaultCluster + `'`
 )
+
+// liveIn is the condition of an action that is live on a cluster, whose name is in a parameter.
+func liveIn(cluster, parameter string) string {
+	if cluster == ident.DefaultCluster { // actions_live_elsewhere leaves it out
+		return anyLive + ` AND runner IN ` + sqltext.OnCluster + ` AND cluster = ` + parameter
+	}
+	return liveElsewhere + ` AND cluster = ` + parameter
+}
 
 // Live reads a page of a selection in the order (run, id), after one entry of it; the zero Ref is before the first.
 func (l *LiveReader) Live(ctx context.Context, of Selection, after schema.Ref, limit int) ([]schema.Ref, error) {
 	live, args := anyLive, []any{after.RunID, after.ID, limit, of.Shard, of.Runner}
 	if of.Cluster != "" {
-		live = placedLive + ` AND cluster = $6`
+		live = liveIn(of.Cluster, "$6")
 		args = append(args, of.Cluster)
 	}
 	query := `

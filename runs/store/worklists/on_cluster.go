@@ -20,7 +20,7 @@ type Placed struct {
 func (l *LiveReader) OnCluster(ctx context.Context, of Placed, after schema.Ref, limit int) ([]schema.Ref, error) {
 	query := `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE ` + placedLive + ` AND cluster = $1 AND (run_id, id) > ($3, $4)
+		WHERE ` + liveIn(of.Cluster, "$1") + ` AND (run_id, id) > ($3, $4)
 			AND (NOT $2 OR phase IN (` + sqltext.Queued + `, ` + sqltext.WaitingForResources + `)) AND (NOT $6 OR runner = ` + sqltext.Pool + `)
 		ORDER BY run_id, id LIMIT $5`
 	return l.refs(ctx, query, of.Cluster, of.Waiting, after.RunID, after.ID, limit, of.Pooled)
