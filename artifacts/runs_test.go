@@ -17,7 +17,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	projectservice "github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
@@ -250,6 +252,48 @@ func TestArtifactsProtectTheirDataFromRetention(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, deleted)
 	require.Zero(t, w.count(`SELECT count(*) FROM actions WHERE parent_name IS NULL`))
+}
+
+// TestArtifactsOfOtherProjectsProtectNothing: a version may point to what its run was handed, which may be data of another project. It does
+// not decide how long these stay.
+func TestArtifactsOfOtherProjectsProtectNothing(t *testing.T) {
+	w := newWorld(t)
+	config := runs.DefaultConfig().Retention
+	config.Enabled, config.MaxAge, config.Grace = true, time.Nanosecond, 0
+	keeper, err := runs.NewRetention(config, runs.Deps{Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), Retention: runs.Retention{InUse: []string{artifactstore.InUse("public")}}})
+	require.NoError(t, err)
+	w.launch("theirs")
+	data := w.dir("theirs", "a0") + "/model.bin"
+	w.succeed("theirs", &task.Outputs{Literals: []*task.NamedLiteral{{Name: "o0", Value: file(data)}}})
+	_, err = w.projects.CreateProject(t.Context(), &projectservice.CreateProjectRequest{Project: &projectservice.Project{Id: "other"}})
+	require.NoError(t, err)
+	handed := &common.RunIdentifier{Org: "o", Project: "other", Domain: domain, Name: "handed"}
+	_, err = w.run.CreateRun(t.Context(), &workflow.CreateRunRequest{
+		Id: &workflow.CreateRunRequest_RunId{RunId: handed},
+		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: &task.TaskSpec{TaskTemplate: &core.TaskTemplate{
+			Id:   &core.Identifier{Project: "other", Domain: domain, Name: "t", Version: "1"},
+			Type: "python", Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "i"}},
+		}}},
+		InputWrapper: &workflow.CreateRunRequest_Inputs{Inputs: &task.Inputs{Literals: []*task.NamedLiteral{{Name: "x", Value: file(data)}}}},
+	})
+	require.NoError(t, err)
+	pointing := request("copy", "1", value(file(data)))
+	pointing.ArtifactId.Name.Project = "other"
+	pointing.Spec.Source = &artifact.ArtifactSource{Source: &artifact.ArtifactSource_TaskAction{TaskAction: &artifact.TaskActionSource{
+		Action: &common.ActionIdentifier{Run: handed, Name: "a0"}, Attempt: 1,
+	}}}
+	_, err = w.client.CreateArtifact(t.Context(), pointing)
+	require.NoError(t, err)
+	w.create("model", "1", value(file(data)))
+	swept := func(want int) {
+		t.Helper()
+		deleted, err := keeper.Sweep(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, deleted)
+	}
+	swept(0)
+	w.remove("model", "1")
+	swept(1)
 }
 
 // TestAppsProtectTheRunsThatTheyUse until they are deleted, or deployed without them.

@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -204,6 +205,11 @@ func TestWhatWasDoneIsRecorded(t *testing.T) {
 	require.Error(t, createRun(t, workflowconnect.NewRunServiceClient(as("bob"), url), runOf("theirs", "recorded")))
 	require.Error(t, createRun(t, workflowconnect.NewRunServiceClient(as("bob"), url), runOf("mine", "recorded-too")))
 	require.Error(t, createRun(t, workflowconnect.NewRunServiceClient(as("fbk_0123"), url), runOf("mine", "recorded-not")))
+	ctx, call := connect.NewClientContext(t.Context())
+	_, err := accessv1connect.NewAccessServiceClient(as("ada"), url).DeleteRole(ctx, &accessv1.DeleteRoleRequest{Name: "named"})
+	require.Error(t, err)
+	named := cmp.Or(call.ResponseHeader().Get("X-Request-Id"), call.ResponseTrailer().Get("X-Request-Id"))
+	require.Regexp(t, `^[A-Z2-7]{26}$`, named, "a call without an id gets one")
 	auditor := accessv1connect.NewAuditServiceClient(as("root"), url)
 	search := func(request *accessv1.SearchAuditRequest, count int) []*accessv1.AuditEvent {
 		t.Helper()
@@ -221,6 +227,8 @@ func TestWhatWasDoneIsRecorded(t *testing.T) {
 	require.Equal(t, "succeeded", done.GetOutcome())
 	require.Equal(t, []string{"run mine/development/recorded"}, done.GetResources())
 	require.Equal(t, "127.0.0.1", done.GetPeer())
+	require.Regexp(t, `^[A-Z2-7]{26}$`, done.GetRequestId())
+	require.Equal(t, named, search(&accessv1.SearchAuditRequest{Permission: "role.delete"}, 1)[0].GetRequestId(), "the client and the record name the call alike")
 	refused := search(&accessv1.SearchAuditRequest{Subject: "bob", Outcome: "refused"}, 2)
 	require.Contains(t, refused[0].GetError()+refused[1].GetError(), "does not exist, or you may not see it")
 	require.Contains(t, search(&accessv1.SearchAuditRequest{Outcome: "refused", Permission: "run.create", From: done.GetAt()}, 3)[0].GetError(), "API key is incomplete")

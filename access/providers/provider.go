@@ -157,6 +157,8 @@ func (p *Provider) Finish(ctx context.Context, login Login, code string) (sessio
 		return sessions.Person{}, fmt.Errorf("the ID token of %s is not valid: %w", p.config.Name, err)
 	case !slices.Contains(id.Audience, p.config.ClientID):
 		return sessions.Person{}, fmt.Errorf("the ID token of %s is for %s, not for %s", p.config.Name, strings.Join(id.Audience, ", "), p.config.ClientID)
+	case foreignParty(id, claims, p.config.ClientID):
+		return sessions.Person{}, fmt.Errorf("the ID token of %s was issued to %s, not to %s", p.config.Name, claims.text("azp"), p.config.ClientID)
 	case id.Nonce != login.Nonce:
 		return sessions.Person{}, fmt.Errorf("the ID token of %s is of another sign-in", p.config.Name)
 	}
@@ -199,20 +201,21 @@ func (p *Provider) Verify(ctx context.Context, raw string) (sessions.Person, tim
 	if !slices.ContainsFunc(token.Audience, func(one string) bool { return slices.Contains(accepted, one) }) {
 		return sessions.Person{}, time.Time{}, fmt.Errorf("its audience is %s, not %s", strings.Join(token.Audience, ", "), strings.Join(accepted, " or "))
 	}
-	if party := claims.text("azp"); party != "" && len(token.Audience) > 1 && !slices.Contains(accepted, party) {
-		return sessions.Person{}, time.Time{}, fmt.Errorf("it was issued to %s, which is not among access.issuers[].audiences", party)
+	if foreignParty(token, claims, accepted...) {
+		return sessions.Person{}, time.Time{}, fmt.Errorf("it was issued to %s, which is not among access.issuers[].audiences", claims.text("azp"))
 	}
 	person, err := p.person(claims)
 	return person, token.Expiry.Add(leeway), err
 }
 
-// SignOutURL is where a browser goes to sign out at the provider too, and then back; empty if the provider cannot do that.
-func (p *Provider) SignOutURL(idToken, back string) string {
-	known, _ := p.recalled()
+// SignOutURL is where a browser goes to sign out at the provider too, and then back; empty if the provider cannot do that, or does not
+// answer. It may be the first call to the provider: the person may have signed in at another replica, or before a restart.
+func (p *Provider) SignOutURL(ctx context.Context, idToken, back string) string {
+	known, _, err := p.discovered(ctx)
 	var about struct {
 		EndSession string `json:"end_session_endpoint"`
 	}
-	if known == nil || known.Claims(&about) != nil || about.EndSession == "" {
+	if err != nil || known.Claims(&about) != nil || about.EndSession == "" {
 		return ""
 	}
 	to, err := url.Parse(about.EndSession)

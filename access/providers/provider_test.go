@@ -1,6 +1,8 @@
 package providers_test
 
 import (
+	"maps"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +62,50 @@ func TestTokensOfPrograms(t *testing.T) {
 			require.ErrorContains(t, err, c.want, name)
 		}
 	}
+}
+
+// TestTokensOfSignIns accepts the ID token that a code was exchanged for if it was issued to this installation, for this sign-in.
+func TestTokensOfSignIns(t *testing.T) {
+	issuer := issuertest.New(t)
+	p := provider(issuer, nil)
+	login := providers.Login{State: "state", Nonce: "nonce", Verifier: "verifier"}
+	for name, c := range map[string]struct {
+		claims map[string]any
+		want   string // of the error
+	}{
+		"for the client":               {map[string]any{"aud": "flyte"}, ""},
+		"for several, to the client":   {map[string]any{"aud": []string{"flyte", "other"}, "azp": "flyte"}, ""},
+		"for several, to no one":       {map[string]any{"aud": []string{"flyte", "other"}}, ""},
+		"for several, to another":      {map[string]any{"aud": []string{"flyte", "other"}, "azp": "other"}, "was issued to other, not to flyte"},
+		"for several, to an audience":  {map[string]any{"aud": []string{"flyte", "api"}, "azp": "api"}, "was issued to api, not to flyte"},
+		"for the programs of a person": {map[string]any{"aud": "api"}, "is for api, not for flyte"},
+		"of another sign-in":           {map[string]any{"aud": "flyte", "nonce": "another"}, "is of another sign-in"},
+		"of no sign-in":                {map[string]any{"aud": "flyte", "nonce": nil}, "is of another sign-in"},
+	} {
+		claims := map[string]any{"nonce": login.Nonce}
+		maps.Copy(claims, c.claims)
+		issuer.SignIn(claims)
+		person, err := p.Finish(t.Context(), login, "code")
+		if c.want == "" {
+			require.NoError(t, err, name)
+			require.Equal(t, "ada", person.Subject, name)
+		} else {
+			require.ErrorContains(t, err, c.want, name)
+		}
+	}
+}
+
+// TestSigningOutAfterARestart leads to the provider although this process has not asked it before, unless it is away.
+func TestSigningOutAfterARestart(t *testing.T) {
+	issuer := issuertest.New(t)
+	to, err := url.Parse(provider(issuer, nil).SignOutURL(t.Context(), "token", "https://flyte.example.com/access/signed-out"))
+	require.NoError(t, err)
+	require.Equal(t, issuer.URL+"/end_session", to.Scheme+"://"+to.Host+to.Path)
+	require.Equal(t, url.Values{
+		"id_token_hint": {"token"}, "post_logout_redirect_uri": {"https://flyte.example.com/access/signed-out"}, "client_id": {"flyte"},
+	}, to.Query())
+	issuer.Away(true)
+	require.Empty(t, provider(issuer, nil).SignOutURL(t.Context(), "token", "https://flyte.example.com/access/signed-out"))
 }
 
 // TestClaims reads a person from claims of other names.

@@ -48,6 +48,12 @@ func (p *Provider) inTime(token *oidc.IDToken, c claims) error {
 	}
 }
 
+// foreignParty reports whether a token for several audiences was issued to a party that is not one of those accepted.
+func foreignParty(token *oidc.IDToken, c claims, accepted ...string) bool {
+	party := c.text("azp")
+	return party != "" && len(token.Audience) > 1 && !slices.Contains(accepted, party)
+}
+
 // signatures are the keys of a provider, and the algorithms that it signs with.
 type signatures struct {
 	keys       oidc.KeySet

@@ -365,7 +365,7 @@ func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 	to := leftPath
 	for _, provider := range p.Providers {
 		if signedIn && provider.Name() == session.Person.Issuer {
-			if elsewhere := provider.SignOutURL(session.Person.IDToken, p.URL+leftPath); elsewhere != "" {
+			if elsewhere := provider.SignOutURL(r.Context(), session.Person.IDToken, p.URL+leftPath); elsewhere != "" {
 				to = elsewhere
 			}
 		}

@@ -130,8 +130,8 @@ func Guard(origins []string, hosts browserguard.Hosts, next http.Handler) http.H
 	options := cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: append(connectcors.AllowedMethods(), http.MethodPut, http.MethodHead),
-		AllowedHeaders: append(connectcors.AllowedHeaders(), "Authorization", "X-Request-Id", "Content-Md5", "Content-Encoding"),
-		ExposedHeaders: append(connectcors.ExposedHeaders(), "Etag", "Content-Range"),
+		AllowedHeaders: append(connectcors.AllowedHeaders(), "Authorization", requestID, "Content-Md5", "Content-Encoding"),
+		ExposedHeaders: append(connectcors.ExposedHeaders(), "Etag", "Content-Range", requestID),
 		MaxAge:         int((2 * time.Hour).Seconds()),
 	}
 	if len(origins) == 0 {

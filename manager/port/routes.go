@@ -2,10 +2,12 @@ package port
 
 import (
 	"compress/gzip"
+	"crypto/rand"
 	"io"
 	"net/http"
 	"strings"
 
+	"github.com/flyte-binary/flyte-binary/access/signin"
 	"github.com/flyte-binary/flyte-binary/console"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
@@ -46,6 +48,7 @@ func (r Routes) Mount() http.Handler {
 	}
 	plain := gunzip(r.API)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		named(w, request)
 		// Procedures decompress bodies themselves; the digest of an upload is that of its bytes as sent.
 		if isProcedure(request.URL.Path) || strings.HasPrefix(request.URL.Path, blobstore.BlobsPath) {
 			r.API.ServeHTTP(w, request)
@@ -53,6 +56,19 @@ func (r Routes) Mount() http.Handler {
 		}
 		plain.ServeHTTP(w, request)
 	})
+}
+
+// requestID names a request in the answer, in the log and in the record of what was done. Clients may choose it.
+const requestID = "X-Request-Id"
+
+// named gives a call without an id one, and tells the client. Requests to apps and files are the business of others.
+func named(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(requestID) != "" || !isProcedure(r.URL.Path) && !strings.HasPrefix(r.URL.Path, signin.Path) {
+		return
+	}
+	id := rand.Text()
+	r.Header.Set(requestID, id)
+	w.Header().Set(requestID, id)
 }
 
 // isProcedure reports whether a path is /package.Service/Method, not a plain route of a service.

@@ -26,6 +26,7 @@ type Issuer struct {
 	mu     sync.Mutex
 	keys   []*rsa.PrivateKey // GUARDED_BY(mu): the last signs
 	away   bool              // GUARDED_BY(mu)
+	signIn map[string]any    // GUARDED_BY(mu): the claims of the ID token for the next code
 	served map[string]int    // GUARDED_BY(mu): requests by path
 }
 
@@ -60,6 +61,13 @@ func (i *Issuer) Away(away bool) {
 	i.away = away
 }
 
+// SignIn says whom the next code is of, by the claims of the ID token that it is exchanged for.
+func (i *Issuer) SignIn(claims map[string]any) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.signIn = claims
+}
+
 // Served counts the requests to a path.
 func (i *Issuer) Served(path string) int {
 	i.mu.Lock()
@@ -80,6 +88,13 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case i.away:
 		http.Error(w, "away", http.StatusServiceUnavailable)
 		return
+	case r.URL.Path == "/token":
+		if i.signIn == nil || r.PostFormValue("grant_type") != "authorization_code" || r.PostFormValue("code") == "" || r.PostFormValue("code_verifier") == "" {
+			http.Error(w, `{"error": "invalid_grant"}`, http.StatusBadRequest)
+			return
+		}
+		answer = map[string]any{"access_token": "opaque", "token_type": "Bearer", "id_token": i.signed(i.signIn)}
+		i.signIn = nil
 	case r.URL.Path == "/keys":
 		set := jose.JSONWebKeySet{}
 		for _, key := range i.keys {
@@ -89,6 +104,7 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer = map[string]any{
 			"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token", "jwks_uri": i.URL + "/keys",
+			"end_session_endpoint":                  i.URL + "/end_session",
 			"id_token_signing_alg_values_supported": []string{string(jose.RS256)},
 		}
 	}
@@ -99,6 +115,14 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Token signs claims. Those that are not given are of a token that is valid now, for the subject ada; those that are nil are left out.
 func (i *Issuer) Token(claims map[string]any) string {
 	i.t.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.signed(claims)
+}
+
+// signed is Token; GUARDED_BY(mu).
+func (i *Issuer) signed(claims map[string]any) string {
+	i.t.Helper()
 	now := time.Now()
 	all := map[string]any{"iss": i.URL, "sub": "ada", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
 	for name, value := range claims {
@@ -106,9 +130,7 @@ func (i *Issuer) Token(claims map[string]any) string {
 			delete(all, name)
 		}
 	}
-	i.mu.Lock()
 	key := i.keys[len(i.keys)-1]
-	i.mu.Unlock()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key}, (&jose.SignerOptions{}).WithType("JWT").WithHeader("kid", id(key)))
 	require.NoError(i.t, err)
 	token, err := jwt.Signed(signer).Claims(all).Serialize()
