@@ -11,8 +11,9 @@ import flyte
 import flyte.remote as remote
 import pytest
 
-from conftest import connect
-from flows import members
+import recovery
+from conftest import command_line, connect
+from flows import members, on_jobset
 from server import AS_USER, WITHOUT_NAMESPACES, Server, alive, environ, eventually, refused
 from test_flows import phase_of, result
 
@@ -155,6 +156,17 @@ def test_a_cluster_has_the_time_limits_of_its_task(machine: Server, tmp_path: pa
         return [pid for pid in numbers if handle.name in environ(pid) and alive(pid)]
 
     eventually(lambda: not rest(), what="the members end")
+
+
+def test_recovery_runs_only_the_cluster_that_failed(machine: Server, tmp_path: pathlib.Path):
+    cli = command_line(machine, tmp_path)
+
+    def rerun(run: str, recover: bool) -> str:
+        name = f"{run[:20]}-{'rec' if recover else 'all'}"
+        cli("rerun", run, *(["--recover"] if recover else []), "--name", name)
+        return name
+
+    recovery.check(on_jobset.both, tmp_path / "gangs", rerun)
 
 
 def test_a_killed_demo_goes_on_with_its_members(machine: Server, tmp_path: pathlib.Path):

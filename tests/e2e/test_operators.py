@@ -24,6 +24,7 @@ pytest.importorskip("kubernetes", reason="needs the packages of operators: make 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "operators"))
 
 import operators
+import recovery
 
 from conftest import connect
 from server import Server, alive, eventually
@@ -416,6 +417,13 @@ def test_the_definition_is_deleted_and_comes_back(bed: Bed, gang: Gang):
     gang.go()
     assert succeed(bed, run)[0] == bed.framework.result
     gone(bed, run)
+
+
+@of("JobSet", "PyTorchJob")
+def test_recovery_runs_only_the_gang_that_failed(bed: Bed, tmp_path: pathlib.Path):
+    both = importlib.import_module(f"flows.{bed.framework.task.partition('.')[0]}").both
+    for name in recovery.check(both, tmp_path, recovery.by_sdk):
+        eventually(lambda name=name: not bed.cluster.left(name, *bed.framework.kinds), timeout=300, what=f"nothing is left of {name}")
 
 
 EXAMPLES = {

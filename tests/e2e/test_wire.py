@@ -158,3 +158,18 @@ def test_every_declaration_is_documented() -> None:
             if re.match(r"\s*(message|enum|service|rpc) \w+", line) and not (i and lines[i - 1].lstrip().startswith(("//", "*/"))):
                 bare.append(f"{path.relative_to(ROOT)}:{i + 1}")
     assert not bare, f"{len(bare)} without a comment, first: {bare[:10]}"
+
+
+# How the SDK and its plugins write the type of a task.
+TYPES = re.compile(r"""(?:\btask_type(?:: str)?|_?[A-Z_]*TASK_TYPE[A-Z_]*|task\.type) = "([^"]+)"(?: if [^\n]* else "([^"]+)")?|\btask_type="([^"]+)\"""")
+
+
+def test_every_type_of_task_of_the_sdk_is_documented() -> None:
+    """The installed SDK, and the plugins that are installed with it, send no type of which the documentation does not say what serves it."""
+    packages = [pathlib.Path(importlib.import_module("flyte").__file__).parent]
+    packages += [place for place in [packages[0].parent / "flyteplugins"] if place.is_dir()]
+    sent = {found: path for package in packages for path in package.rglob("*.py") for groups in TYPES.findall(path.read_text()) for found in groups if found}
+    assert {"python", "python-task", "core-sleep", "raw-container", "clustered-task", "actor"} <= set(sent), "the search must find what the SDK has"
+    documented = (ROOT / "docs" / "wire-compatibility.md").read_text()
+    section = documented.split("## Types of task", 1)[1].split("\n## ", 1)[0]
+    assert not {name: str(path) for name, path in sent.items() if f"`{name}`" not in section}

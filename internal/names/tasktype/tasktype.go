@@ -28,10 +28,12 @@ const Actor = "actor"
 var containers = []string{
 	Actor,
 	"container", // containers of other SDKs
+	"dbt",       // commands of dbt that the SDK's plugin runs
 	"notebook",  // notebooks that the SDK's plugin runs
 	Python,
 	"python-task",      // functions of older SDKs, and PyTorch on one node
 	"raw-container",    // containers without an SDK
+	"rust-task",        // functions in Rust that the SDK's plugin describes
 	"sandboxed-python", // functions that the SDK runs in its sandbox
 }
 
@@ -59,6 +61,8 @@ var operators = map[string]string{
 var connectors = map[string]string{
 	"bigquery_query_job_task": "BigQuery",
 	"databricks":              "Databricks",
+	"slurm":                   "Slurm",
+	"slurm_script":            "Slurm",
 	"snowflake":               "Snowflake",
 }
 

@@ -22,11 +22,23 @@ func TestTypesThatNeedNoConfiguration(t *testing.T) {
 	}
 }
 
+// TestFunctionsOfPlugins: flyteplugins-dbt and flyteplugins-rs send types of their own for what is one container. They were refused.
+func TestFunctionsOfPlugins(t *testing.T) {
+	var set tasktype.Set
+	for _, name := range []string{"dbt", "rust-task"} {
+		require.Empty(t, set.Refusal(container(name)), name)
+		require.True(t, tasktype.IsContainer(name), name)
+	}
+	words := set.Refusal(container("slurm"))
+	require.Contains(t, words, "they need a connector to Slurm")
+	require.NotContains(t, words, "plain pod")
+}
+
 func TestATypeThatNobodyServes(t *testing.T) {
 	set := tasktype.NewSet(map[string]string{"batch": "job"}, nil)
 	words := set.Refusal(container("spark"))
 	require.Contains(t, words, "the plugin spark, and the Spark operator on the cluster", "what would serve it")
-	require.Contains(t, words, "actor, batch, container, core-sleep, echo, notebook, python,", "what is served")
+	require.Contains(t, words, "actor, batch, container, core-sleep, dbt, echo, notebook, python,", "what is served")
 	require.Contains(t, words, "spark=pod in executor.plugins.taskTypes", "how to run it anyway")
 	require.Contains(t, set.Refusal(container("no-such-type")), `"no-such-type"`)
 	require.Contains(t, set.Refusal(container("pytorch")), "or the plugin trainjob, and Kubeflow Trainer", "two plugins do")

@@ -13,6 +13,7 @@ restarting = ClusteredTaskEnvironment(
     name="on_restarting_jobset", replicas=2, nproc_per_node=1, runtime=JaxRun(), resources=SMALL,
     failure_policy=ClusterFailurePolicy(max_restarts=1),
 )
+parents = flyte.TaskEnvironment(name="parents_of_jobsets", resources=SMALL, depends_on=[env])
 
 
 @env.task
@@ -23,3 +24,9 @@ async def meet(folder: str) -> str:
 @restarting.task
 async def meet_again(folder: str) -> str:
     return member(folder, flyte.ctx().rank, flyte.ctx().world_size)
+
+
+@parents.task
+async def both(folder: str) -> str:
+    """One JobSet after the other, each with a directory of its own."""
+    return f"{await meet(f'{folder}/first')}, {await meet(f'{folder}/second')}"
