@@ -174,15 +174,18 @@ class Snowflake(Cloud):
         self.pem, self.public = private_key()
         self.token = uuid.uuid4().hex
         self.requests: set[str] = set()
+        # The account, the database and the warehouse of each user. The second one is in the documentation of the plugin.
+        self.users = {"FLYTE": ("MYORG-MYACCOUNT", "SALES", "SMALL"), "KEVIN": ("PWGJLTH-XKB21544", "FLYTE", "COMPUTE_WH")}
 
     def answer(self, method, path, query, headers, body):
         if path == "/session/v1/login-request":
             data = json.loads(body)["data"]
-            assert data["AUTHENTICATOR"] == "SNOWFLAKE_JWT" and data["LOGIN_NAME"] == "FLYTE", data
+            assert data["AUTHENTICATOR"] == "SNOWFLAKE_JWT" and data["LOGIN_NAME"] in self.users, data
+            account, database, warehouse = self.users[data["LOGIN_NAME"]]
             claims = jwt.decode(data["TOKEN"], self.public, algorithms=["RS256"])
-            assert claims["sub"] == "MYORG-MYACCOUNT.FLYTE", claims
-            assert query["databaseName"] == "SALES" and query["warehouse"] == "SMALL", query
-            about = {"databaseName": "SALES", "schemaName": "PUBLIC", "warehouseName": "SMALL", "roleName": "R"}
+            assert claims["sub"] == f"{account}.{data['LOGIN_NAME']}", claims
+            assert query["databaseName"] == database and query["warehouse"] == warehouse, query
+            about = {"databaseName": database, "schemaName": "PUBLIC", "warehouseName": warehouse, "roleName": "R"}
             return good({
                 "token": self.token, "masterToken": "m", "validityInSeconds": 3600, "masterValidityInSeconds": 14400, "parameters": [],
                 "sessionId": 1, "sessionInfo": about, "serverVersion": "9.0.0",
