@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
+	"github.com/flyte-binary/flyte-binary/runs/inputpreview"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/precedence"
@@ -87,6 +88,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{
 				Reader: l.lists, Tracked: l.trackedIndex(), Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs,
+				Inputs:     inputpreview.NewReader(deps.Blobs),
 				Placements: placed, Clusters: &insight.Clusters{Reader: placed, Asks: l.asks, Places: l.places},
 				Keeper: l.retention, Clock: deps.Clock,
 			}),

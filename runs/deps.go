@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"io"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
@@ -34,6 +35,8 @@ type Blobs interface {
 	Root() string
 	// ReadAll reads a whole object of at most limit bytes.
 	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
+	// NewReader opens an object. The caller closes it.
+	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
 	// Canonical is the one form of a URI; it returns blobstore.ErrForbiddenPath for a URI outside of the store.
 	Canonical(uri string) (string, error)
 	// Stat describes an object without reading it.

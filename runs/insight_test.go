@@ -104,6 +104,10 @@ func TestInsightIsAuthorised(t *testing.T) {
 			_, err := client.ListTransitions(ctx, &insightv1.ListTransitionsRequest{RunId: runID("r1"), Numbers: []uint32{0}})
 			return err
 		},
+		"descriptions": func() error {
+			_, err := client.DescribeActions(ctx, &insightv1.DescribeActionsRequest{RunId: runID("r1"), Numbers: []uint32{0}})
+			return err
+		},
 		"errors": func() error {
 			_, err := client.ListErrors(ctx, &insightv1.ListErrorsRequest{RunId: runID("r1")})
 			return err
@@ -121,5 +125,5 @@ func TestInsightIsAuthorised(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, call(), connect.CodePermissionDenied, "you may not") })
 	}
-	require.Equal(t, "action.view run.view", strings.Join(slices.Sorted(maps.Keys(asked)), " "))
+	require.Equal(t, "action.view data.view run.view", strings.Join(slices.Sorted(maps.Keys(asked)), " "))
 }

@@ -1,7 +1,9 @@
 package runs_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -101,6 +103,16 @@ func (m *memoryBlobs) ReadAll(_ context.Context, uri string, limit int64) ([]byt
 		return nil, blobstore.ErrTooLarge
 	}
 	return body, nil
+}
+
+func (m *memoryBlobs) NewReader(_ context.Context, uri string) (io.ReadCloser, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	body, ok := m.objects[uri]
+	if !ok {
+		return nil, blobstore.ErrNotExist
+	}
+	return io.NopCloser(bytes.NewReader(body)), nil
 }
 
 func (m *memoryBlobs) Stat(_ context.Context, uri string) (blobstore.Info, error) {

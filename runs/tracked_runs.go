@@ -86,6 +86,18 @@ func (h insightHandler) ListTransitions(ctx context.Context, r *insightv1.ListTr
 	}
 }
 
+// DescribeActions implements insightv1connect.InsightServiceHandler for runs of both kinds.
+func (h insightHandler) DescribeActions(ctx context.Context, r *insightv1.DescribeActionsRequest) (*insightv1.DescribeActionsResponse, error) {
+	switch {
+	case !isTracked(r.GetRunSource()):
+		return h.Questions.DescribeActions(ctx, r)
+	case h.tracked == nil:
+		return nil, errNotTracked()
+	default:
+		return h.tracked.Questions.DescribeActions(ctx, r)
+	}
+}
+
 // ListDataFlow implements insightv1connect.InsightServiceHandler for runs of both kinds.
 func (h insightHandler) ListDataFlow(ctx context.Context, r *insightv1.ListDataFlowRequest) (*insightv1.ListDataFlowResponse, error) {
 	switch {

@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -74,6 +75,10 @@ func (noBlobs) Root() string { return "/none" }
 func (noBlobs) Canonical(uri string) (string, error) { return uri, nil }
 
 func (noBlobs) ReadAll(context.Context, string, int64) ([]byte, error) { return nil, context.Canceled }
+
+func (noBlobs) NewReader(context.Context, string) (io.ReadCloser, error) {
+	return nil, context.Canceled
+}
 
 func (noBlobs) Stat(context.Context, string) (blobstore.Info, error) {
 	return blobstore.Info{}, blobstore.ErrNotExist

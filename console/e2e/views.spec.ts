@@ -45,7 +45,7 @@ test("failures are grouped by cause", async ({ page, runs }) => {
 
 test("actions are filtered by text and by phase", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.failing}`);
-  const find = page.getByRole("searchbox", { name: "Find actions by task, name or group" });
+  const find = page.getByRole("searchbox", { name: "Find actions by task, name, group or input" });
   await find.fill("refuse");
   await expect(page.getByRole("status").filter({ hasText: "1 match" })).toBeVisible();
   await expect(page).toHaveURL(/q=refuse/);

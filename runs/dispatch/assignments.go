@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/obs/tracelink"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/internal/work/recent"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
@@ -59,7 +60,7 @@ type Deps struct {
 type Assignments struct {
 	config Config
 	deps   Deps
-	specs  *specCache
+	specs  *recent.Cache[string, []byte] // by digest
 	rounds *rounds
 }
 
@@ -68,7 +69,7 @@ func NewAssignments(config Config, deps Deps) *Assignments {
 	if deps.Waits == nil {
 		deps.Waits = noop.Float64Histogram{}
 	}
-	return &Assignments{config: config, deps: deps, specs: newSpecCache(32 << 20), rounds: newRounds(deps.Reader)}
+	return &Assignments{config: config, deps: deps, specs: recent.New[string](32<<20, func(spec []byte) int { return len(spec) }), rounds: newRounds(deps.Reader)}
 }
 
 // Get reads whole assignments. Actions that are not live are left out unless ended is true, and those of other clusters unless cluster
@@ -152,7 +153,7 @@ func (a *Assignments) load(ctx context.Context, actions []worklists.LiveAction) 
 			if len(digest) == 0 {
 				continue
 			}
-			if body, ok := a.specs.get(string(digest)); ok {
+			if body, ok := a.specs.Get(string(digest)); ok {
 				found[string(digest)] = body
 			} else {
 				missing[string(digest)] = struct{}{}
@@ -171,7 +172,7 @@ func (a *Assignments) load(ctx context.Context, actions []worklists.LiveAction) 
 		return nil, err
 	}
 	for digest, body := range read {
-		a.specs.put(digest, body)
+		a.specs.Put(digest, body)
 	}
 	maps.Copy(found, read)
 	return found, nil

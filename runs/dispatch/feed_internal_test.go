@@ -45,24 +45,3 @@ func TestFeedKeepsTheLatestOfEachAction(t *testing.T) {
 	require.True(t, changes.Queued)
 	require.Zero(t, sub.Take())
 }
-
-func TestSpecCacheIsBounded(t *testing.T) {
-	cache := newSpecCache(100)
-	for i := range 100 {
-		cache.put(string(rune('a'+i)), make([]byte, 10))
-		cache.get("a") // is in use
-	}
-	require.Equal(t, 100, cache.size)
-	require.Equal(t, 10, cache.recent.Len())
-	_, used := cache.get("a")
-	require.True(t, used, "what is used stays")
-	_, unused := cache.get("b")
-	require.False(t, unused)
-
-	cache.put("a", make([]byte, 10))
-	require.Equal(t, 100, cache.size, "the same spec again takes no more room")
-	cache.put("huge", make([]byte, 101))
-	_, huge := cache.get("huge")
-	require.False(t, huge)
-	require.Equal(t, 10, cache.recent.Len(), "and it evicts nothing")
-}

@@ -5,6 +5,7 @@ package insight
 import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/runs/actiondata"
+	"github.com/flyte-binary/flyte-binary/runs/inputpreview"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
 
@@ -17,6 +18,7 @@ type Reader interface {
 	ChildReader
 	PausedReader
 	TransitionReader
+	DescribedReader
 	RunClusterReader
 	Index
 }
@@ -34,8 +36,10 @@ type Deps struct {
 	// Clusters says who uses clusters and what waits for them.
 	Clusters *Clusters
 	Objects  actiondata.Objects
-	Keeper   Keeper
-	Clock    clock.Clock
+	// Inputs reads the beginnings of inputs.
+	Inputs *inputpreview.Reader
+	Keeper Keeper
+	Clock  clock.Clock
 }
 
 // Questions has the methods of InsightService, apart from its watch and its preview of a recovery.
@@ -48,6 +52,7 @@ type Questions struct {
 	*Paused
 	*QueueLoads
 	*Transitions
+	*Describer
 	*Searcher
 	*Retention
 	*Clusters
@@ -65,6 +70,7 @@ func New(deps Deps) *Questions {
 		Paused:      &Paused{Actions: deps.Reader},
 		QueueLoads:  &QueueLoads{Reader: deps.Queue, Queues: deps.Queues},
 		Transitions: &Transitions{Actions: deps.Reader},
+		Describer:   &Describer{Actions: deps.Reader, Inputs: deps.Inputs},
 		Searcher:    &Searcher{Index: deps.Reader, Tracked: deps.Tracked},
 		Retention:   &Retention{Keeper: deps.Keeper},
 		Clusters:    deps.Clusters,

@@ -41,11 +41,7 @@ func (l *Transitions) ListTransitions(ctx context.Context, request *insightv1.Li
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]int64, 0, len(request.GetNumbers()))
-	for _, number := range request.GetNumbers() {
-		ids = append(ids, birth.RunID+int64(number))
-	}
-	rows, err := l.Actions.Transitions(ctx, birth.RunID, ids)
+	rows, err := l.Actions.Transitions(ctx, birth.RunID, idsByNumber(birth.RunID, request.GetNumbers()))
 	if err != nil {
 		return nil, err
 	}

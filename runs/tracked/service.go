@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/actiondata"
 	"github.com/flyte-binary/flyte-binary/runs/change"
+	"github.com/flyte-binary/flyte-binary/runs/inputpreview"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -40,6 +41,7 @@ const poll = 5 * time.Second
 // Objects is the object store; blobstore.Store is one.
 type Objects interface {
 	actiondata.Objects
+	inputpreview.Objects
 	// Root is the URI prefix of all objects, without a trailing slash.
 	Root() string
 }
@@ -85,6 +87,7 @@ var _ lifecycle.Part = (*Service)(nil)
 type Questions struct {
 	*insight.Errors
 	*insight.Transitions
+	*insight.Describer
 	*insight.DataFlow
 	streams *watch.Streams
 }
@@ -145,7 +148,8 @@ func New(config Config, deps Deps) (*Service, error) {
 		Index:   rows,
 		Questions: Questions{
 			Errors: &insight.Errors{Failures: rows}, Transitions: &insight.Transitions{Actions: rows},
-			DataFlow: &insight.DataFlow{Actions: rows, Objects: deps.Objects}, streams: streams,
+			Describer: &insight.Describer{Actions: rows, Inputs: inputpreview.NewReader(deps.Objects)},
+			DataFlow:  &insight.DataFlow{Actions: rows, Objects: deps.Objects}, streams: streams,
 		},
 		hub: hub,
 		handler: handler{

@@ -3,6 +3,8 @@ import { useEffect, useRef, useSyncExternalStore } from "react";
 /** An action of the current page, for the palette. */
 export interface Command {
   readonly title: string;
+  /** Tells it apart from others of the same title. */
+  readonly key?: string;
   /** More search words. */
   readonly also?: string;
   readonly run: () => void;
@@ -33,6 +35,25 @@ export function useCommands(commands: readonly Command[]): void {
     return () => change(offered.filter((each) => !mine.includes(each)));
   }, [titles]);
 }
+
+/** Finds commands for typed text. */
+export type Finder = (typed: string) => readonly Command[];
+
+let finders: readonly Finder[] = [];
+
+/** Adds commands to the palette that depend on what is typed. The finder must be a new function when its answers changed. */
+export function useFinder(finder: Finder): void {
+  useEffect(() => {
+    finders = [...finders, finder];
+    change(offered.slice());
+    return () => {
+      finders = finders.filter((each) => each !== finder);
+    };
+  }, [finder]);
+}
+
+/** The commands that the finders have for typed text. */
+export const findCommands: Finder = (typed) => finders.flatMap((finder) => finder(typed));
 
 const subscribe = (listener: () => void): (() => void) => {
   listeners.add(listener);

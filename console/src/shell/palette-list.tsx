@@ -8,7 +8,7 @@ import { Tag } from "@/design/facts";
 import { useProjects } from "@/features/home/use-projects";
 import { routeOf } from "@/entities/run/kind";
 import { pathOf } from "./address";
-import { fits, useOffered } from "@/app/commands";
+import { findCommands, fits, useOffered } from "@/app/commands";
 import { useDestinations, useHere } from "@/app/places";
 import { usePreferences, zones } from "@/app/preferences";
 import { keysInWords } from "@/app/shortcuts";
@@ -132,7 +132,8 @@ const runEntry = (each: Found, run: () => void): Entry => ({
 function usePageEntries(typed: string): readonly Entry[] {
   return useOffered()
     .filter(({ title, also }) => fits(typed, `${title} ${also ?? ""}`))
-    .map(({ title, run }) => ({ key: `do ${title}`, text: title, run }));
+    .concat(typed.trim() === "" ? [] : findCommands(typed))
+    .map(({ title, key, run }) => ({ key: `do ${key ?? title}`, text: title, run }));
 }
 
 function usePlaceEntries(typed: string): readonly Entry[] {

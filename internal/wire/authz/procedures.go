@@ -154,6 +154,7 @@ var procedures = map[string]map[string]Row{
 		"ReadFile":       {people, "data.view", on("action_id")},
 	},
 	"flytebinary.insight.v1.InsightService": {
+		"DescribeActions":   {people, "data.view", on("run_id")},
 		"ExplainAction":     {people, "action.view", on("action_id")},
 		"GetActivity":       {people, "run.view", listing(nothing("every place of the installation"))},
 		"GetAttemptUsage":   {people, "action.view", on("action_id")},

@@ -13,6 +13,10 @@ import { isLive } from "@/design/phases";
 import { Tabs } from "@/design/tabs";
 import { Span } from "@/design/time";
 import { ActionMenu } from "@/features/launch/action-menu";
+import { nameOf } from "@/entities/action/identity";
+import { useWanted } from "@/entities/action/use-wanted";
+import { none, type RunModel } from "@/entities/run/model/run-model";
+import { useModelVersion } from "@/entities/run/model/use-run-model";
 import type { RunName } from "@/entities/run/kind";
 import { isJob } from "./job/words";
 import { Summary } from "./summary/summary";
@@ -31,6 +35,8 @@ const Pod = lazy(() => chunk(() => import("./pod/pod")).then((m) => ({ default: 
 
 export interface ActionPanelProps {
   readonly run: RunName;
+  /** For what tells the action apart from its siblings, and for its children. */
+  readonly model: RunModel;
   /** The name of the action; a0 is the root action. */
   readonly action: string;
   /** The attempt to show; the latest if unset. */
@@ -62,13 +68,16 @@ export function ActionPanel(props: ActionPanelProps) {
   );
 }
 
-function Header({ run, action, attempt, details, onChange, onClose }: ActionPanelProps & { readonly details: ActionDetails | undefined }) {
+function Header({ run, model, action, attempt, details, onChange, onClose }: ActionPanelProps & { readonly details: ActionDetails | undefined }) {
   const phase = details?.status?.phase ?? ActionPhase.UNSPECIFIED;
+  useModelVersion(model);
+  const row = model.row(action);
+  useWanted(model, "panel", [row]);
   const newest = details && latest(details)?.attempt;
   return (
     <header className={css["header"]}>
       <div className={css["title"]}>
-        <h2 title={action}>{details ? titleOf(details) : action}</h2>
+        <h2 title={action}>{row !== none ? nameOf(model, row) : details ? titleOf(details) : ""}</h2>
         <span className={css["name"]}>
           {action}
           <CopyButton text={action} label="Copy action name" />
@@ -134,6 +143,7 @@ const hasReport = ({ spec, attempts }: ActionDetails): boolean =>
 
 function Content({
   name,
+  model,
   details,
   attempt,
   tab,
@@ -144,7 +154,7 @@ function Content({
 }: ActionPanelProps & { readonly name: ActionName; readonly details: ActionDetails }) {
   const tabs = tabsOf(details, name.run.tracked, attempt);
   const chosen = tabs.find((known) => known === tab) ?? "summary";
-  const props: TabProps = { action: name, details, attempt: attemptOf(details, attempt)?.attempt ?? 0, onChange, onSelect };
+  const props: TabProps = { action: name, model, details, attempt: attemptOf(details, attempt)?.attempt ?? 0, onChange, onSelect };
   const contents: Record<PanelTab, () => ReactNode> = {
     summary: () => <Summary {...props} />,
     io: () => <Data {...props} />,

@@ -1,4 +1,5 @@
 import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import type { RunModel } from "@/entities/run/model/run-model";
 import type { ActionName } from "@/entities/action/name";
 
 export type PanelTab = "summary" | "io" | "logs" | "code" | "report" | "resources" | "pod";
@@ -14,6 +15,7 @@ export interface PanelChange {
 /** What every tab of the panel gets. */
 export interface TabProps {
   readonly action: ActionName;
+  readonly model: RunModel;
   readonly details: ActionDetails;
   /** The attempt that is shown; 0 when there is none yet. */
   readonly attempt: number;

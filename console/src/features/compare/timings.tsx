@@ -7,8 +7,10 @@ import { Loading, ProblemNotice } from "@/design/notice";
 import { Phase, PhaseNumbers } from "@/design/phase";
 import { useModelVersion, useRunModel } from "@/entities/run/model/use-run-model";
 import type { RunName } from "@/entities/run/kind";
-import type { RunModel } from "@/entities/run/model/run-model";
-import { alignTitles, change, pairsOf, durationOf, type Share } from "./align";
+import { none, type RunModel } from "@/entities/run/model/run-model";
+import { distinctionOf, nameOf } from "@/entities/action/identity";
+import { useWanted } from "@/entities/action/use-wanted";
+import { alignTitles, change, pairsOf, durationOf, type Pair, type Share } from "./align";
 import css from "./compare.module.css";
 
 const pageSize = 200;
@@ -143,12 +145,16 @@ interface PairsProps {
 function Pairs({ title, a, b, left, right }: PairsProps) {
   const [limit, setLimit] = useState(50);
   const pairs = pairsOf(left, right, title);
+  const shown = pairs.slice(0, limit);
+  const rowsOf = (side: "a" | "b") => shown.flatMap((pair) => pair[side] ?? []);
+  useWanted(left, `pairs ${title}`, rowsOf("a"));
+  useWanted(right, `pairs ${title}`, rowsOf("b"));
   return (
     <>
-      {pairs.slice(0, limit).map((pair) => (
+      {shown.map((pair) => (
         <tr key={`${pair.a ?? ""}/${pair.b ?? ""}`} className={css["pair"]}>
           <th scope="row">
-            <code>{pair.name}</code>
+            <PairName left={left} right={right} pair={pair} />
           </th>
           <td>
             <One run={a} model={left} row={pair.a} />
@@ -178,6 +184,17 @@ function Pairs({ title, a, b, left, right }: PairsProps) {
   );
 }
 
+/** What tells the actions apart from others of the task, and their name. */
+function PairName({ left, right, pair }: { readonly left: RunModel; readonly right: RunModel; readonly pair: Pair }) {
+  const [model, row] = pair.a !== undefined ? [left, pair.a] : [right, pair.b ?? none];
+  const distinction = distinctionOf(model, row);
+  return (
+    <>
+      {distinction} <code className={distinction === "" ? undefined : css["muted"]}>{pair.name}</code>
+    </>
+  );
+}
+
 function One({ run, model, row }: { readonly run: RunName; readonly model: RunModel; readonly row: number | undefined }) {
   if (row === undefined) return <span className={css["muted"]}>–</span>;
   const time = durationOf(model, row);
@@ -187,7 +204,7 @@ function One({ run, model, row }: { readonly run: RunName; readonly model: RunMo
       params={{ project: run.project, domain: run.domain, run: run.name }}
       search={{ action: model.name(row) }}
       className={css["line"]}
-      aria-label={`${model.title(row)} of ${run.name}, ${time === undefined ? "active" : duration(time)}`}
+      aria-label={`${nameOf(model, row)} of ${run.name}, ${time === undefined ? "active" : duration(time)}`}
     >
       <Phase phase={model.phase(row)} compact /> {time === undefined ? "active" : duration(time)}
     </Link>

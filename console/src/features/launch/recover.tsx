@@ -9,6 +9,10 @@ import { plural } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { Phase } from "@/design/phase";
 import { useNotify } from "@/design/toast";
+import { nameOf } from "@/entities/action/identity";
+import { useWanted } from "@/entities/action/use-wanted";
+import { none, RunModel } from "@/entities/run/model/run-model";
+import { useModelVersion } from "@/entities/run/model/use-run-model";
 import type { RunName } from "@/entities/run/kind";
 import { recoverRun } from "./related-run";
 import { Names } from "./submit";
@@ -16,8 +20,8 @@ import css from "./recover.module.css";
 
 export interface RecoverDialogProps {
   readonly run: RunName;
-  /** The display name of an action. */
-  readonly titleOf?: ((action: string) => string | undefined) | undefined;
+  /** For the identities of the actions. */
+  readonly model?: RunModel | undefined;
   /** Actions that are initially selected to rerun. */
   readonly forced?: readonly string[] | undefined;
   readonly open: boolean;
@@ -25,7 +29,7 @@ export interface RecoverDialogProps {
 }
 
 /** Previews what a recovery reuses and reruns, and starts it. */
-export function RecoverDialog({ run, titleOf, forced, open, onClose }: RecoverDialogProps) {
+export function RecoverDialog({ run, model, forced, open, onClose }: RecoverDialogProps) {
   return (
     <Dialog
       open={open}
@@ -34,12 +38,12 @@ export function RecoverDialog({ run, titleOf, forced, open, onClose }: RecoverDi
       title={forced ? `Rerun ${run.name} from ${forced.join(", ")}` : `Recover ${run.name}`}
       description="Reuses succeeded actions and reruns the rest, with the same code and inputs."
     >
-      <Plan run={run} titleOf={titleOf} forced={forced} onClose={onClose} />
+      <Plan run={run} model={model} forced={forced} onClose={onClose} />
     </Dialog>
   );
 }
 
-function Plan({ run, titleOf, forced = [], onClose }: Omit<RecoverDialogProps, "open">) {
+function Plan({ run, model, forced = [], onClose }: Omit<RecoverDialogProps, "open">) {
   const navigate = useNavigate();
   const notify = useNotify();
   const [force, setForce] = useState<readonly string[]>(forced);
@@ -63,10 +67,11 @@ function Plan({ run, titleOf, forced = [], onClose }: Omit<RecoverDialogProps, "
       void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { project: next.project, domain: next.domain, run: next.name } });
     },
   });
+  const actions = preview.data?.pages.flatMap((page) => page.actions) ?? [];
+  const titleOf = useTitles(model, actions);
   if (preview.error) return <ProblemNotice error={preview.error} retry={() => void preview.refetch()} />;
   if (!preview.data) return <Loading what="preview" />;
   const first = preview.data.pages[0];
-  const actions = preview.data.pages.flatMap((page) => page.actions);
   const toggle = (name: string) => setForce((before) => (before.includes(name) ? before.filter((one) => one !== name) : [...before, name]));
   return (
     <div className={css["plan"]} data-testid="recover-plan">
@@ -92,7 +97,7 @@ function Plan({ run, titleOf, forced = [], onClose }: Omit<RecoverDialogProps, "
           </thead>
           <tbody>
             {actions.map((action) => (
-              <Row key={action.name} action={action} title={titleOf?.(action.name)} forced={force.includes(action.name)} onToggle={toggle} />
+              <Row key={action.name} action={action} title={titleOf(action.name)} forced={force.includes(action.name)} onToggle={toggle} />
             ))}
           </tbody>
         </table>
@@ -114,6 +119,19 @@ function Plan({ run, titleOf, forced = [], onClose }: Omit<RecoverDialogProps, "
     </div>
   );
 }
+
+/** The identities of the listed actions. */
+function useTitles(model: RunModel | undefined, actions: readonly PlannedAction[]): (action: string) => string | undefined {
+  const rows = model ? actions.map(({ name }) => model.row(name)).filter((row) => row !== none) : [];
+  useWanted(model, "recovery", rows);
+  useModelVersion(model ?? noModel);
+  return (action) => {
+    const row = model?.row(action) ?? none;
+    return model && row !== none ? nameOf(model, row) : undefined;
+  };
+}
+
+const noModel = new RunModel();
 
 function Row({
   action,

@@ -10,7 +10,7 @@ import { isLive, isTerminal } from "@/design/phases";
 import { useNotify } from "@/design/toast";
 import { useDenied } from "@/entities/access/use-denied";
 import { asCliRerun, asPythonRerun, shellWord } from "@/entities/action/copy-as";
-import { none, type RunModel } from "@/entities/run/model/run-model";
+import type { RunModel } from "@/entities/run/model/run-model";
 import { serviceOf, type RunName } from "@/entities/run/kind";
 import { AbortDialog } from "./abort";
 import { RecoverDialog } from "./recover";
@@ -21,7 +21,7 @@ type Open = "abort" | "rerun" | "recover";
 export interface RunActionsProps {
   readonly run: RunName;
   readonly phase: ActionPhase;
-  /** For the display names of the actions. */
+  /** For the identities of the actions. */
   readonly model: RunModel;
 }
 
@@ -59,10 +59,7 @@ export function RunActions({ run, phase, model }: RunActionsProps) {
       <RerunDialog run={run} open={open === "rerun"} onClose={close} />
       <RecoverDialog
         run={run}
-        titleOf={(action) => {
-          const row = model.row(action);
-          return row === none ? undefined : model.title(row);
-        }}
+        model={model}
         open={open === "recover"}
         onClose={close}
       />

@@ -1,11 +1,12 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { isFailure, phaseOfKey } from "@/design/phases";
 import { none, type RunModel } from "@/entities/run/model/run-model";
+import { matchesTerm, termsOf, type Term } from "@/entities/action/terms";
 
 /** The filter of the actions of a run. */
 export interface ActionFilter {
-  /** In the title, the name or the group; empty for all. */
-  readonly text: string;
+  /** All of these, in the identity, the name, the group or the inputs; empty for all. */
+  readonly terms: readonly Term[];
   /** Any of these; empty for all. */
   readonly phases: ReadonlySet<ActionPhase>;
 }
@@ -22,12 +23,12 @@ export interface Found {
 /** The filter of the URL parameters. */
 export function filterOf(search: { readonly q?: string; readonly phases?: string }): ActionFilter {
   const phases = (search.phases ?? "").split(",").map(phaseOfKey);
-  return { text: (search.q ?? "").trim().toLowerCase(), phases: new Set(phases.filter((phase) => phase !== undefined)) };
+  return { terms: termsOf(search.q ?? ""), phases: new Set(phases.filter((phase) => phase !== undefined)) };
 }
 
 /** Finds actions by text and phase; undefined without a filter. */
 export function find(model: RunModel, filter: ActionFilter): Found | undefined {
-  if (filter.text === "" && filter.phases.size === 0) return undefined;
+  if (filter.terms.length === 0 && filter.phases.size === 0) return undefined;
   const marks = new Uint8Array(model.size);
   let count = 0;
   for (let row = model.size - 1; row >= 0; row--) {
@@ -42,9 +43,9 @@ export function find(model: RunModel, filter: ActionFilter): Found | undefined {
   return { count, shown: (row) => (marks[row] ?? 0) > 0, matches: (row) => marks[row] === 2 };
 }
 
-function matches(model: RunModel, row: number, { text, phases }: ActionFilter): boolean {
+function matches(model: RunModel, row: number, { terms, phases }: ActionFilter): boolean {
   if (phases.size > 0 && !phases.has(model.phase(row))) return false;
-  return text === "" || [model.title(row), model.name(row), model.group(row)].some((words) => words.toLowerCase().includes(text));
+  return terms.every((term) => matchesTerm(model, row, term));
 }
 
 /** The first action that failed without a failed child, which is the likely cause. */

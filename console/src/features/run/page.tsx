@@ -15,6 +15,8 @@ import { RunActions } from "@/features/launch/run-actions";
 import { useDeliveries } from "@/features/notifications/use-deliveries";
 import { TrackedActions } from "@/features/launch/tracked-actions";
 import { filterOf, find, firstFailure } from "./find";
+import { useActionFinder } from "./use-action-finder";
+import { useInputSearch } from "./use-input-search";
 import { Header } from "./header/header";
 import { keyOfRun, routeOf } from "@/entities/run/kind";
 import { none, type RunModel } from "@/entities/run/model/run-model";
@@ -107,6 +109,8 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const deferred = useDeferredValue(filter);
   // eslint-disable-next-line react-hooks/exhaustive-deps -- the model changes in place; its version says when
   const found = useMemo(() => find(model, deferred), [model, deferred, version]);
+  useActionFinder(model, version, onSelect);
+  const note = useInputSearch(model, deferred.terms.length > 0);
   const lines = useLines(model, version, found, selected);
   const failures = [...model.counts].reduce((n, [phase, some]) => n + (isFailure(phase) ? some : 0), 0);
   const notified = useDeliveries(run, DeliveryState.UNSPECIFIED).deliveries.length;
@@ -136,6 +140,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
     <Suspense fallback={<Loading what="action" />}>
       <ActionPanel
         run={run}
+        model={model}
         action={selected}
         attempt={search.attempt}
         tab={search.tab ?? "summary"}
@@ -166,6 +171,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
                   search={search}
                   counts={model.counts}
                   found={found}
+                  note={note}
                   onChange={change}
                   onFirstFailure={() => {
                     const row = firstFailure(model);

@@ -14,6 +14,8 @@ export interface ToolbarProps {
   readonly search: ActionSearch;
   readonly counts: PhaseCounts;
   readonly found: Found | undefined;
+  /** What was not searched, or not yet; empty for nothing. */
+  readonly note: string;
   readonly onChange: (next: Partial<Record<keyof ActionSearch, ActionSearch[keyof ActionSearch]>>) => void;
   readonly onFirstFailure: () => void;
   /** Undefined if the view cannot expand and collapse. */
@@ -21,7 +23,7 @@ export interface ToolbarProps {
 }
 
 /** The search and the phase filter of the actions. */
-export function Toolbar({ search, counts, found, onChange, onFirstFailure, onOpenAll }: ToolbarProps) {
+export function Toolbar({ search, counts, found, note, onChange, onFirstFailure, onOpenAll }: ToolbarProps) {
   const chosen = new Set((search.phases ?? "").split(",").filter((key) => phaseOfKey(key) !== undefined));
   const toggle = (key: string) => {
     const next = new Set(chosen);
@@ -44,6 +46,7 @@ export function Toolbar({ search, counts, found, onChange, onFirstFailure, onOpe
       {found && (
         <span role="status" className={css["found"]}>
           {plural(found.count, "match", "matches")}
+          {note !== "" && `, ${note}`}
         </span>
       )}
       <span className={css["tools"]}>
@@ -95,8 +98,8 @@ function Find({ text, onChange }: { readonly text: string; readonly onChange: (t
       data-filter
       type="search"
       className={css["find"] ?? ""}
-      placeholder="Find actions"
-      aria-label="Find actions by task, name or group"
+      placeholder="Find actions or shard:7"
+      aria-label="Find actions by task, name, group or input"
       value={typed}
       onChange={(event) => setTyped(event.target.value)}
     />

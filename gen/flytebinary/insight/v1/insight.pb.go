@@ -1804,7 +1804,7 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x17WAIT_CAUSE_WORKER_START\x10\f\x12\x1d\n" +
 	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r\x12\x18\n" +
 	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e\x12\x18\n" +
-	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\xc8\x0f\n" +
+	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\xc1\x10\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
@@ -1815,7 +1815,8 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x0fPreviewRecovery\x12..flytebinary.insight.v1.PreviewRecoveryRequest\x1a/.flytebinary.insight.v1.PreviewRecoveryResponse\"\x03\x90\x02\x01\x12z\n" +
 	"\x10PreviewRetention\x12/.flytebinary.insight.v1.PreviewRetentionRequest\x1a0.flytebinary.insight.v1.PreviewRetentionResponse\"\x03\x90\x02\x01\x12t\n" +
 	"\x0fWatchRunActions\x12..flytebinary.insight.v1.WatchRunActionsRequest\x1a/.flytebinary.insight.v1.WatchRunActionsResponse0\x01\x12w\n" +
-	"\x0fListTransitions\x12..flytebinary.insight.v1.ListTransitionsRequest\x1a/.flytebinary.insight.v1.ListTransitionsResponse\"\x03\x90\x02\x01\x12h\n" +
+	"\x0fListTransitions\x12..flytebinary.insight.v1.ListTransitionsRequest\x1a/.flytebinary.insight.v1.ListTransitionsResponse\"\x03\x90\x02\x01\x12w\n" +
+	"\x0fDescribeActions\x12..flytebinary.insight.v1.DescribeActionsRequest\x1a/.flytebinary.insight.v1.DescribeActionsResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
 	"ListErrors\x12).flytebinary.insight.v1.ListErrorsRequest\x1a*.flytebinary.insight.v1.ListErrorsResponse\"\x03\x90\x02\x01\x12n\n" +
 	"\fListDataFlow\x12+.flytebinary.insight.v1.ListDataFlowRequest\x1a,.flytebinary.insight.v1.ListDataFlowResponse\"\x03\x90\x02\x01\x12}\n" +
@@ -1876,24 +1877,26 @@ var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(workflow.RunSource)(0),           // 32: flyteidl2.workflow.RunSource
 	(*WatchRunActionsRequest)(nil),    // 33: flytebinary.insight.v1.WatchRunActionsRequest
 	(*ListTransitionsRequest)(nil),    // 34: flytebinary.insight.v1.ListTransitionsRequest
-	(*ListErrorsRequest)(nil),         // 35: flytebinary.insight.v1.ListErrorsRequest
-	(*ListDataFlowRequest)(nil),       // 36: flytebinary.insight.v1.ListDataFlowRequest
-	(*ListPausedActionsRequest)(nil),  // 37: flytebinary.insight.v1.ListPausedActionsRequest
-	(*GetTaskHistoryRequest)(nil),     // 38: flytebinary.insight.v1.GetTaskHistoryRequest
-	(*GetActivityRequest)(nil),        // 39: flytebinary.insight.v1.GetActivityRequest
-	(*GetAttemptUsageRequest)(nil),    // 40: flytebinary.insight.v1.GetAttemptUsageRequest
-	(*SuggestResourcesRequest)(nil),   // 41: flytebinary.insight.v1.SuggestResourcesRequest
-	(*SearchRequest)(nil),             // 42: flytebinary.insight.v1.SearchRequest
-	(*WatchRunActionsResponse)(nil),   // 43: flytebinary.insight.v1.WatchRunActionsResponse
-	(*ListTransitionsResponse)(nil),   // 44: flytebinary.insight.v1.ListTransitionsResponse
-	(*ListErrorsResponse)(nil),        // 45: flytebinary.insight.v1.ListErrorsResponse
-	(*ListDataFlowResponse)(nil),      // 46: flytebinary.insight.v1.ListDataFlowResponse
-	(*ListPausedActionsResponse)(nil), // 47: flytebinary.insight.v1.ListPausedActionsResponse
-	(*GetTaskHistoryResponse)(nil),    // 48: flytebinary.insight.v1.GetTaskHistoryResponse
-	(*GetActivityResponse)(nil),       // 49: flytebinary.insight.v1.GetActivityResponse
-	(*GetAttemptUsageResponse)(nil),   // 50: flytebinary.insight.v1.GetAttemptUsageResponse
-	(*SuggestResourcesResponse)(nil),  // 51: flytebinary.insight.v1.SuggestResourcesResponse
-	(*SearchResponse)(nil),            // 52: flytebinary.insight.v1.SearchResponse
+	(*DescribeActionsRequest)(nil),    // 35: flytebinary.insight.v1.DescribeActionsRequest
+	(*ListErrorsRequest)(nil),         // 36: flytebinary.insight.v1.ListErrorsRequest
+	(*ListDataFlowRequest)(nil),       // 37: flytebinary.insight.v1.ListDataFlowRequest
+	(*ListPausedActionsRequest)(nil),  // 38: flytebinary.insight.v1.ListPausedActionsRequest
+	(*GetTaskHistoryRequest)(nil),     // 39: flytebinary.insight.v1.GetTaskHistoryRequest
+	(*GetActivityRequest)(nil),        // 40: flytebinary.insight.v1.GetActivityRequest
+	(*GetAttemptUsageRequest)(nil),    // 41: flytebinary.insight.v1.GetAttemptUsageRequest
+	(*SuggestResourcesRequest)(nil),   // 42: flytebinary.insight.v1.SuggestResourcesRequest
+	(*SearchRequest)(nil),             // 43: flytebinary.insight.v1.SearchRequest
+	(*WatchRunActionsResponse)(nil),   // 44: flytebinary.insight.v1.WatchRunActionsResponse
+	(*ListTransitionsResponse)(nil),   // 45: flytebinary.insight.v1.ListTransitionsResponse
+	(*DescribeActionsResponse)(nil),   // 46: flytebinary.insight.v1.DescribeActionsResponse
+	(*ListErrorsResponse)(nil),        // 47: flytebinary.insight.v1.ListErrorsResponse
+	(*ListDataFlowResponse)(nil),      // 48: flytebinary.insight.v1.ListDataFlowResponse
+	(*ListPausedActionsResponse)(nil), // 49: flytebinary.insight.v1.ListPausedActionsResponse
+	(*GetTaskHistoryResponse)(nil),    // 50: flytebinary.insight.v1.GetTaskHistoryResponse
+	(*GetActivityResponse)(nil),       // 51: flytebinary.insight.v1.GetActivityResponse
+	(*GetAttemptUsageResponse)(nil),   // 52: flytebinary.insight.v1.GetAttemptUsageResponse
+	(*SuggestResourcesResponse)(nil),  // 53: flytebinary.insight.v1.SuggestResourcesResponse
+	(*SearchResponse)(nil),            // 54: flytebinary.insight.v1.SearchResponse
 }
 var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	26, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
@@ -1932,33 +1935,35 @@ var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	20, // 33: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
 	33, // 34: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
 	34, // 35: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
-	35, // 36: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
-	36, // 37: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
-	37, // 38: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
-	38, // 39: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
-	39, // 40: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
-	40, // 41: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
-	41, // 42: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
-	42, // 43: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
-	2,  // 44: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
-	7,  // 45: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
-	10, // 46: flytebinary.insight.v1.InsightService.GetClusterUse:output_type -> flytebinary.insight.v1.GetClusterUseResponse
-	13, // 47: flytebinary.insight.v1.InsightService.ListClusterWaits:output_type -> flytebinary.insight.v1.ListClusterWaitsResponse
-	16, // 48: flytebinary.insight.v1.InsightService.ListRunClusters:output_type -> flytebinary.insight.v1.ListRunClustersResponse
-	18, // 49: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
-	21, // 50: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
-	43, // 51: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
-	44, // 52: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
-	45, // 53: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
-	46, // 54: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
-	47, // 55: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
-	48, // 56: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
-	49, // 57: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
-	50, // 58: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
-	51, // 59: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
-	52, // 60: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
-	44, // [44:61] is the sub-list for method output_type
-	27, // [27:44] is the sub-list for method input_type
+	35, // 36: flytebinary.insight.v1.InsightService.DescribeActions:input_type -> flytebinary.insight.v1.DescribeActionsRequest
+	36, // 37: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
+	37, // 38: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
+	38, // 39: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
+	39, // 40: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
+	40, // 41: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
+	41, // 42: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
+	42, // 43: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
+	43, // 44: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
+	2,  // 45: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
+	7,  // 46: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
+	10, // 47: flytebinary.insight.v1.InsightService.GetClusterUse:output_type -> flytebinary.insight.v1.GetClusterUseResponse
+	13, // 48: flytebinary.insight.v1.InsightService.ListClusterWaits:output_type -> flytebinary.insight.v1.ListClusterWaitsResponse
+	16, // 49: flytebinary.insight.v1.InsightService.ListRunClusters:output_type -> flytebinary.insight.v1.ListRunClustersResponse
+	18, // 50: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
+	21, // 51: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
+	44, // 52: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
+	45, // 53: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
+	46, // 54: flytebinary.insight.v1.InsightService.DescribeActions:output_type -> flytebinary.insight.v1.DescribeActionsResponse
+	47, // 55: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
+	48, // 56: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
+	49, // 57: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
+	50, // 58: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
+	51, // 59: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
+	52, // 60: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
+	53, // 61: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
+	54, // 62: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
+	45, // [45:63] is the sub-list for method output_type
+	27, // [27:45] is the sub-list for method input_type
 	27, // [27:27] is the sub-list for extension type_name
 	27, // [27:27] is the sub-list for extension extendee
 	0,  // [0:27] is the sub-list for field type_name

@@ -25,6 +25,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// InputKind says how to read the text of an input.
+type InputKind int32
+
+const (
+	// A number, a boolean, a time, a duration, a list, or none, as in JSON.
+	InputKind_INPUT_KIND_UNSPECIFIED InputKind = 0
+	// Text, without quotes.
+	InputKind_INPUT_KIND_TEXT InputKind = 1
+	// A file, directory, data frame or other value in the object store: the last part of its URI.
+	InputKind_INPUT_KIND_STORED InputKind = 2
+)
+
+// Enum value maps for InputKind.
+var (
+	InputKind_name = map[int32]string{
+		0: "INPUT_KIND_UNSPECIFIED",
+		1: "INPUT_KIND_TEXT",
+		2: "INPUT_KIND_STORED",
+	}
+	InputKind_value = map[string]int32{
+		"INPUT_KIND_UNSPECIFIED": 0,
+		"INPUT_KIND_TEXT":        1,
+		"INPUT_KIND_STORED":      2,
+	}
+)
+
+func (x InputKind) Enum() *InputKind {
+	p := new(InputKind)
+	*p = x
+	return p
+}
+
+func (x InputKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (InputKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_flytebinary_insight_v1_run_actions_proto_enumTypes[0].Descriptor()
+}
+
+func (InputKind) Type() protoreflect.EnumType {
+	return &file_flytebinary_insight_v1_run_actions_proto_enumTypes[0]
+}
+
+func (x InputKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use InputKind.Descriptor instead.
+func (InputKind) EnumDescriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{0}
+}
+
 // WatchRunActionsRequest names a run.
 type WatchRunActionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -727,6 +780,253 @@ func (x *Transition) GetAt() uint32 {
 	return 0
 }
 
+// DescribeActionsRequest asks what some actions of a run were given.
+type DescribeActionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	RunId *common.RunIdentifier `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The actions, by number; each counts once.
+	Numbers []uint32 `protobuf:"varint,2,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
+	// RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+	RunSource     workflow.RunSource `protobuf:"varint,3,opt,name=run_source,json=runSource,proto3,enum=flyteidl2.workflow.RunSource" json:"run_source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeActionsRequest) Reset() {
+	*x = DescribeActionsRequest{}
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeActionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeActionsRequest) ProtoMessage() {}
+
+func (x *DescribeActionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeActionsRequest.ProtoReflect.Descriptor instead.
+func (*DescribeActionsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DescribeActionsRequest) GetRunId() *common.RunIdentifier {
+	if x != nil {
+		return x.RunId
+	}
+	return nil
+}
+
+func (x *DescribeActionsRequest) GetNumbers() []uint32 {
+	if x != nil {
+		return x.Numbers
+	}
+	return nil
+}
+
+func (x *DescribeActionsRequest) GetRunSource() workflow.RunSource {
+	if x != nil {
+		return x.RunSource
+	}
+	return workflow.RunSource(0)
+}
+
+// DescribeActionsResponse has the actions in the order of their numbers. Numbers that mean no action are left out.
+type DescribeActionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Actions       []*ActionDescription   `protobuf:"bytes,1,rep,name=actions,proto3" json:"actions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DescribeActionsResponse) Reset() {
+	*x = DescribeActionsResponse{}
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DescribeActionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DescribeActionsResponse) ProtoMessage() {}
+
+func (x *DescribeActionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DescribeActionsResponse.ProtoReflect.Descriptor instead.
+func (*DescribeActionsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DescribeActionsResponse) GetActions() []*ActionDescription {
+	if x != nil {
+		return x.Actions
+	}
+	return nil
+}
+
+// ActionDescription is what an action was given, shortened.
+type ActionDescription struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The action's number.
+	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// Its first inputs, at most 32, in the order of its interface. A structure or a map is listed by its fields, as
+	// "config.depth", one level deep.
+	Inputs []*InputText `protobuf:"bytes,2,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	// Whether there is more than is listed. At most the first 64 KiB of the inputs of an action are read.
+	Truncated bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// Whether the inputs are not, or no longer, in the object store.
+	Missing       bool `protobuf:"varint,4,opt,name=missing,proto3" json:"missing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActionDescription) Reset() {
+	*x = ActionDescription{}
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActionDescription) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActionDescription) ProtoMessage() {}
+
+func (x *ActionDescription) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActionDescription.ProtoReflect.Descriptor instead.
+func (*ActionDescription) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ActionDescription) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *ActionDescription) GetInputs() []*InputText {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *ActionDescription) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+func (x *ActionDescription) GetMissing() bool {
+	if x != nil {
+		return x.Missing
+	}
+	return false
+}
+
+// InputText is an input as text of one line.
+type InputText struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name, of at most 64 characters.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The value, of at most 64 characters; a longer one has an ellipsis instead of its middle.
+	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// What the text means.
+	Kind          InputKind `protobuf:"varint,3,opt,name=kind,proto3,enum=flytebinary.insight.v1.InputKind" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InputText) Reset() {
+	*x = InputText{}
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InputText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InputText) ProtoMessage() {}
+
+func (x *InputText) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InputText.ProtoReflect.Descriptor instead.
+func (*InputText) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *InputText) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *InputText) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *InputText) GetKind() InputKind {
+	if x != nil {
+		return x.Kind
+	}
+	return InputKind_INPUT_KIND_UNSPECIFIED
+}
+
 // ListErrorsRequest asks how a run's actions failed.
 type ListErrorsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -742,7 +1042,7 @@ type ListErrorsRequest struct {
 
 func (x *ListErrorsRequest) Reset() {
 	*x = ListErrorsRequest{}
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +1054,7 @@ func (x *ListErrorsRequest) String() string {
 func (*ListErrorsRequest) ProtoMessage() {}
 
 func (x *ListErrorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +1067,7 @@ func (x *ListErrorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListErrorsRequest.ProtoReflect.Descriptor instead.
 func (*ListErrorsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListErrorsRequest) GetRunId() *common.RunIdentifier {
@@ -809,7 +1109,7 @@ type ListErrorsResponse struct {
 
 func (x *ListErrorsResponse) Reset() {
 	*x = ListErrorsResponse{}
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +1121,7 @@ func (x *ListErrorsResponse) String() string {
 func (*ListErrorsResponse) ProtoMessage() {}
 
 func (x *ListErrorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +1134,7 @@ func (x *ListErrorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListErrorsResponse.ProtoReflect.Descriptor instead.
 func (*ListErrorsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListErrorsResponse) GetGroups() []*ErrorGroup {
@@ -888,7 +1188,7 @@ type ErrorGroup struct {
 
 func (x *ErrorGroup) Reset() {
 	*x = ErrorGroup{}
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +1200,7 @@ func (x *ErrorGroup) String() string {
 func (*ErrorGroup) ProtoMessage() {}
 
 func (x *ErrorGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +1213,7 @@ func (x *ErrorGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ErrorGroup.ProtoReflect.Descriptor instead.
 func (*ErrorGroup) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ErrorGroup) GetCode() string {
@@ -978,7 +1278,7 @@ type ListDataFlowRequest struct {
 
 func (x *ListDataFlowRequest) Reset() {
 	*x = ListDataFlowRequest{}
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1290,7 @@ func (x *ListDataFlowRequest) String() string {
 func (*ListDataFlowRequest) ProtoMessage() {}
 
 func (x *ListDataFlowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +1303,7 @@ func (x *ListDataFlowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDataFlowRequest.ProtoReflect.Descriptor instead.
 func (*ListDataFlowRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{12}
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListDataFlowRequest) GetActionId() *common.ActionIdentifier {
@@ -1035,7 +1335,7 @@ type ListDataFlowResponse struct {
 
 func (x *ListDataFlowResponse) Reset() {
 	*x = ListDataFlowResponse{}
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[13]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1347,7 @@ func (x *ListDataFlowResponse) String() string {
 func (*ListDataFlowResponse) ProtoMessage() {}
 
 func (x *ListDataFlowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[13]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1360,7 @@ func (x *ListDataFlowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDataFlowResponse.ProtoReflect.Descriptor instead.
 func (*ListDataFlowResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{13}
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListDataFlowResponse) GetEdges() []*DataFlow {
@@ -1092,7 +1392,7 @@ type DataFlow struct {
 
 func (x *DataFlow) Reset() {
 	*x = DataFlow{}
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[14]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1404,7 @@ func (x *DataFlow) String() string {
 func (*DataFlow) ProtoMessage() {}
 
 func (x *DataFlow) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[14]
+	mi := &file_flytebinary_insight_v1_run_actions_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1417,7 @@ func (x *DataFlow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataFlow.ProtoReflect.Descriptor instead.
 func (*DataFlow) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{14}
+	return file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DataFlow) GetFrom() string {
@@ -1198,7 +1498,23 @@ const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
 	"\x05phase\x18\x03 \x01(\rR\x05phase\x12\x0e\n" +
-	"\x02at\x18\x04 \x01(\rR\x02at\"\xb0\x01\n" +
+	"\x02at\x18\x04 \x01(\rR\x02at\"\xbd\x01\n" +
+	"\x16DescribeActionsRequest\x12>\n" +
+	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12%\n" +
+	"\anumbers\x18\x02 \x03(\rB\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\anumbers\x12<\n" +
+	"\n" +
+	"run_source\x18\x03 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"^\n" +
+	"\x17DescribeActionsResponse\x12C\n" +
+	"\aactions\x18\x01 \x03(\v2).flytebinary.insight.v1.ActionDescriptionR\aactions\"\x9e\x01\n" +
+	"\x11ActionDescription\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\x129\n" +
+	"\x06inputs\x18\x02 \x03(\v2!.flytebinary.insight.v1.InputTextR\x06inputs\x12\x1c\n" +
+	"\ttruncated\x18\x03 \x01(\bR\ttruncated\x12\x18\n" +
+	"\amissing\x18\x04 \x01(\bR\amissing\"l\n" +
+	"\tInputText\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x125\n" +
+	"\x04kind\x18\x03 \x01(\x0e2!.flytebinary.insight.v1.InputKindR\x04kind\"\xb0\x01\n" +
 	"\x11ListErrorsRequest\x12>\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12\x1d\n" +
 	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\x12<\n" +
@@ -1228,7 +1544,11 @@ const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\bDataFlow\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12\x1a\n" +
-	"\bvariable\x18\x03 \x01(\tR\bvariableBKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
+	"\bvariable\x18\x03 \x01(\tR\bvariable*S\n" +
+	"\tInputKind\x12\x1a\n" +
+	"\x16INPUT_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fINPUT_KIND_TEXT\x10\x01\x12\x15\n" +
+	"\x11INPUT_KIND_STORED\x10\x02BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
 
 var (
 	file_flytebinary_insight_v1_run_actions_proto_rawDescOnce sync.Once
@@ -1242,52 +1562,63 @@ func file_flytebinary_insight_v1_run_actions_proto_rawDescGZIP() []byte {
 	return file_flytebinary_insight_v1_run_actions_proto_rawDescData
 }
 
-var file_flytebinary_insight_v1_run_actions_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_flytebinary_insight_v1_run_actions_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_flytebinary_insight_v1_run_actions_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_flytebinary_insight_v1_run_actions_proto_goTypes = []any{
-	(*WatchRunActionsRequest)(nil),  // 0: flytebinary.insight.v1.WatchRunActionsRequest
-	(*WatchRunActionsResponse)(nil), // 1: flytebinary.insight.v1.WatchRunActionsResponse
-	(*SnapshotStart)(nil),           // 2: flytebinary.insight.v1.SnapshotStart
-	(*PhaseCount)(nil),              // 3: flytebinary.insight.v1.PhaseCount
-	(*ActionColumns)(nil),           // 4: flytebinary.insight.v1.ActionColumns
-	(*CaughtUp)(nil),                // 5: flytebinary.insight.v1.CaughtUp
-	(*ListTransitionsRequest)(nil),  // 6: flytebinary.insight.v1.ListTransitionsRequest
-	(*ListTransitionsResponse)(nil), // 7: flytebinary.insight.v1.ListTransitionsResponse
-	(*Transition)(nil),              // 8: flytebinary.insight.v1.Transition
-	(*ListErrorsRequest)(nil),       // 9: flytebinary.insight.v1.ListErrorsRequest
-	(*ListErrorsResponse)(nil),      // 10: flytebinary.insight.v1.ListErrorsResponse
-	(*ErrorGroup)(nil),              // 11: flytebinary.insight.v1.ErrorGroup
-	(*ListDataFlowRequest)(nil),     // 12: flytebinary.insight.v1.ListDataFlowRequest
-	(*ListDataFlowResponse)(nil),    // 13: flytebinary.insight.v1.ListDataFlowResponse
-	(*DataFlow)(nil),                // 14: flytebinary.insight.v1.DataFlow
-	(*common.RunIdentifier)(nil),    // 15: flyteidl2.common.RunIdentifier
-	(workflow.RunSource)(0),         // 16: flyteidl2.workflow.RunSource
-	(*timestamppb.Timestamp)(nil),   // 17: google.protobuf.Timestamp
-	(*common.ActionIdentifier)(nil), // 18: flyteidl2.common.ActionIdentifier
+	(InputKind)(0),                  // 0: flytebinary.insight.v1.InputKind
+	(*WatchRunActionsRequest)(nil),  // 1: flytebinary.insight.v1.WatchRunActionsRequest
+	(*WatchRunActionsResponse)(nil), // 2: flytebinary.insight.v1.WatchRunActionsResponse
+	(*SnapshotStart)(nil),           // 3: flytebinary.insight.v1.SnapshotStart
+	(*PhaseCount)(nil),              // 4: flytebinary.insight.v1.PhaseCount
+	(*ActionColumns)(nil),           // 5: flytebinary.insight.v1.ActionColumns
+	(*CaughtUp)(nil),                // 6: flytebinary.insight.v1.CaughtUp
+	(*ListTransitionsRequest)(nil),  // 7: flytebinary.insight.v1.ListTransitionsRequest
+	(*ListTransitionsResponse)(nil), // 8: flytebinary.insight.v1.ListTransitionsResponse
+	(*Transition)(nil),              // 9: flytebinary.insight.v1.Transition
+	(*DescribeActionsRequest)(nil),  // 10: flytebinary.insight.v1.DescribeActionsRequest
+	(*DescribeActionsResponse)(nil), // 11: flytebinary.insight.v1.DescribeActionsResponse
+	(*ActionDescription)(nil),       // 12: flytebinary.insight.v1.ActionDescription
+	(*InputText)(nil),               // 13: flytebinary.insight.v1.InputText
+	(*ListErrorsRequest)(nil),       // 14: flytebinary.insight.v1.ListErrorsRequest
+	(*ListErrorsResponse)(nil),      // 15: flytebinary.insight.v1.ListErrorsResponse
+	(*ErrorGroup)(nil),              // 16: flytebinary.insight.v1.ErrorGroup
+	(*ListDataFlowRequest)(nil),     // 17: flytebinary.insight.v1.ListDataFlowRequest
+	(*ListDataFlowResponse)(nil),    // 18: flytebinary.insight.v1.ListDataFlowResponse
+	(*DataFlow)(nil),                // 19: flytebinary.insight.v1.DataFlow
+	(*common.RunIdentifier)(nil),    // 20: flyteidl2.common.RunIdentifier
+	(workflow.RunSource)(0),         // 21: flyteidl2.workflow.RunSource
+	(*timestamppb.Timestamp)(nil),   // 22: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil), // 23: flyteidl2.common.ActionIdentifier
 }
 var file_flytebinary_insight_v1_run_actions_proto_depIdxs = []int32{
-	15, // 0: flytebinary.insight.v1.WatchRunActionsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	16, // 1: flytebinary.insight.v1.WatchRunActionsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	2,  // 2: flytebinary.insight.v1.WatchRunActionsResponse.start:type_name -> flytebinary.insight.v1.SnapshotStart
-	4,  // 3: flytebinary.insight.v1.WatchRunActionsResponse.actions:type_name -> flytebinary.insight.v1.ActionColumns
-	5,  // 4: flytebinary.insight.v1.WatchRunActionsResponse.caught_up:type_name -> flytebinary.insight.v1.CaughtUp
-	3,  // 5: flytebinary.insight.v1.SnapshotStart.phases:type_name -> flytebinary.insight.v1.PhaseCount
-	17, // 6: flytebinary.insight.v1.SnapshotStart.created_at:type_name -> google.protobuf.Timestamp
-	17, // 7: flytebinary.insight.v1.CaughtUp.now:type_name -> google.protobuf.Timestamp
-	15, // 8: flytebinary.insight.v1.ListTransitionsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	16, // 9: flytebinary.insight.v1.ListTransitionsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	8,  // 10: flytebinary.insight.v1.ListTransitionsResponse.transitions:type_name -> flytebinary.insight.v1.Transition
-	15, // 11: flytebinary.insight.v1.ListErrorsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	16, // 12: flytebinary.insight.v1.ListErrorsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	11, // 13: flytebinary.insight.v1.ListErrorsResponse.groups:type_name -> flytebinary.insight.v1.ErrorGroup
-	17, // 14: flytebinary.insight.v1.ErrorGroup.first_at:type_name -> google.protobuf.Timestamp
-	18, // 15: flytebinary.insight.v1.ListDataFlowRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	16, // 16: flytebinary.insight.v1.ListDataFlowRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	14, // 17: flytebinary.insight.v1.ListDataFlowResponse.edges:type_name -> flytebinary.insight.v1.DataFlow
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	20, // 0: flytebinary.insight.v1.WatchRunActionsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	21, // 1: flytebinary.insight.v1.WatchRunActionsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	3,  // 2: flytebinary.insight.v1.WatchRunActionsResponse.start:type_name -> flytebinary.insight.v1.SnapshotStart
+	5,  // 3: flytebinary.insight.v1.WatchRunActionsResponse.actions:type_name -> flytebinary.insight.v1.ActionColumns
+	6,  // 4: flytebinary.insight.v1.WatchRunActionsResponse.caught_up:type_name -> flytebinary.insight.v1.CaughtUp
+	4,  // 5: flytebinary.insight.v1.SnapshotStart.phases:type_name -> flytebinary.insight.v1.PhaseCount
+	22, // 6: flytebinary.insight.v1.SnapshotStart.created_at:type_name -> google.protobuf.Timestamp
+	22, // 7: flytebinary.insight.v1.CaughtUp.now:type_name -> google.protobuf.Timestamp
+	20, // 8: flytebinary.insight.v1.ListTransitionsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	21, // 9: flytebinary.insight.v1.ListTransitionsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	9,  // 10: flytebinary.insight.v1.ListTransitionsResponse.transitions:type_name -> flytebinary.insight.v1.Transition
+	20, // 11: flytebinary.insight.v1.DescribeActionsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	21, // 12: flytebinary.insight.v1.DescribeActionsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	12, // 13: flytebinary.insight.v1.DescribeActionsResponse.actions:type_name -> flytebinary.insight.v1.ActionDescription
+	13, // 14: flytebinary.insight.v1.ActionDescription.inputs:type_name -> flytebinary.insight.v1.InputText
+	0,  // 15: flytebinary.insight.v1.InputText.kind:type_name -> flytebinary.insight.v1.InputKind
+	20, // 16: flytebinary.insight.v1.ListErrorsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	21, // 17: flytebinary.insight.v1.ListErrorsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	16, // 18: flytebinary.insight.v1.ListErrorsResponse.groups:type_name -> flytebinary.insight.v1.ErrorGroup
+	22, // 19: flytebinary.insight.v1.ErrorGroup.first_at:type_name -> google.protobuf.Timestamp
+	23, // 20: flytebinary.insight.v1.ListDataFlowRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	21, // 21: flytebinary.insight.v1.ListDataFlowRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	19, // 22: flytebinary.insight.v1.ListDataFlowResponse.edges:type_name -> flytebinary.insight.v1.DataFlow
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_run_actions_proto_init() }
@@ -1305,13 +1636,14 @@ func file_flytebinary_insight_v1_run_actions_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_run_actions_proto_rawDesc), len(file_flytebinary_insight_v1_run_actions_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   15,
+			NumEnums:      1,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_flytebinary_insight_v1_run_actions_proto_goTypes,
 		DependencyIndexes: file_flytebinary_insight_v1_run_actions_proto_depIdxs,
+		EnumInfos:         file_flytebinary_insight_v1_run_actions_proto_enumTypes,
 		MessageInfos:      file_flytebinary_insight_v1_run_actions_proto_msgTypes,
 	}.Build()
 	File_flytebinary_insight_v1_run_actions_proto = out.File

@@ -2,6 +2,8 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import type { ActionColumns, SnapshotStart, WatchRunActionsResponse } from "@gen/flytebinary/insight/v1/run_actions_pb.js";
 import { msOf } from "@/design/format";
 import { Column } from "./columns";
+import { Inputs } from "./inputs";
+import { Siblings } from "./siblings";
 
 export enum ActionType {
   Task = 1,
@@ -18,6 +20,8 @@ export const none = -1;
  * changes the generation. Listeners are called once for each message.
  */
 export class RunModel {
+  readonly siblings = new Siblings();
+  readonly inputs = new Inputs(this, () => this.#publish());
   readonly #rows = new Map<number, number>(); // by number
   readonly #byName = new Map<string, number>();
   #names: string[] = [];
@@ -184,6 +188,11 @@ export class RunModel {
       default:
         return;
     }
+    this.inputs.grown();
+    this.#publish();
+  }
+
+  #publish(): void {
     this.#version++;
     for (const listener of this.#listeners) listener();
   }
@@ -198,6 +207,8 @@ export class RunModel {
     this.#names = [];
     this.#strings = [];
     this.#counts.clear();
+    this.siblings.clear();
+    this.inputs.clear();
     this.#complete = false;
     this.#spread = false;
     this.#cursor = 0n;
@@ -208,6 +219,7 @@ export class RunModel {
     this.#spread ||= columns.clusters.length > 0;
     columns.numbers.forEach((number, at) => {
       let row = this.#rows.get(number);
+      const added = row === undefined;
       if (row === undefined) {
         row = this.#add(number, columns.names[at] ?? "", columns.parents[at] ?? number);
       } else {
@@ -225,6 +237,7 @@ export class RunModel {
       this.#flags.set(row, columns.flags[at] ?? 0);
       this.#clusters.set(row, columns.clusters[at] ?? 0);
       this.#count(phase, 1);
+      if (added) this.siblings.add(row, this.parent(row), this.group(row), this.title(row));
     });
   }
 

@@ -3,6 +3,7 @@ import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import type { Problem } from "@/api/problem";
 import { client } from "@/api/transport";
 import { follow } from "@/api/watch";
+import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { keyOfRun, sourceOf, type RunName } from "../kind";
 import { RunModel } from "./run-model";
 
@@ -14,6 +15,14 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
   // eslint-disable-next-line react-hooks/exhaustive-deps -- a new run needs a new model
   const model = useMemo(() => new RunModel(), [key]);
   const [failure, setFailure] = useState<{ key: string; problem: Problem }>();
+  const readable = useMayRead(useDenied(InsightService.method.describeActions, run));
+  useEffect(() => {
+    model.inputs.ask = readable
+      ? async (numbers, signal) => (await client(InsightService).describeActions({ runId: { project, domain, name }, numbers, runSource }, { signal })).actions
+      : undefined;
+    model.inputs.resume();
+    return () => model.inputs.stop();
+  }, [model, readable, project, domain, name, runSource]);
   useEffect(() => {
     const control = new AbortController();
     void follow(

@@ -1,47 +1,63 @@
-import { useQuery } from "@connectrpc/connect-query";
-import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
-import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import type { Action } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { useEffect, useState } from "react";
+import { Input } from "@/design/field";
+import { count } from "@/design/format";
 import { Phase } from "@/design/phase";
-import { serviceOf } from "@/entities/run/kind";
-import { actionId, type ActionName } from "@/entities/action/name";
+import { nameOf } from "@/entities/action/identity";
+import { matchesTerm, termsOf } from "@/entities/action/terms";
+import { useWanted } from "@/entities/action/use-wanted";
+import { none, type RunModel } from "@/entities/run/model/run-model";
+import { useModelVersion } from "@/entities/run/model/use-run-model";
 import css from "./summary.module.css";
 
 /** More would push the details out of the panel. The actions view lists all. */
 const maxChildren = 10;
 
-/** The first children of an action. */
-export function Children({ action, live, onSelect }: { readonly action: ActionName; readonly live: boolean; readonly onSelect: (action: string) => void }) {
-  const { data } = useQuery(
-    serviceOf(action.run).method.listActions,
-    {
-      runId: actionId(action).run,
-      request: { limit: maxChildren, filters: [{ field: "parent_name", function: Filter_Function.EQUAL, values: [action.name] }] },
-    },
-    { refetchInterval: live ? 5000 : false },
-  );
-  const children = data?.actions ?? [];
-  if (children.length === 0) return null;
+/** The first children of an action, or those that match a filter. */
+export function Children({ action, model, onSelect }: { readonly action: string; readonly model: RunModel; readonly onSelect: (action: string) => void }) {
+  const [filter, setFilter] = useState("");
+  useModelVersion(model);
+  const terms = termsOf(filter);
+  const searching = terms.length > 0;
+  useEffect(() => {
+    model.inputs.search("children", searching);
+    return () => model.inputs.search("children", false);
+  }, [model, searching]);
+  const row = model.row(action);
+  const total = row === none ? 0 : model.childCount(row);
+  const shown: number[] = [];
+  let matching = searching ? 0 : total;
+  if (total > 0) {
+    for (const child of model.children(row)) {
+      if (!searching && shown.length === maxChildren) break;
+      if (!terms.every((term) => matchesTerm(model, child, term))) continue;
+      if (searching) matching++;
+      if (shown.length < maxChildren) shown.push(child);
+    }
+  }
+  useWanted(model, "children", shown);
+  if (total === 0) return null;
   return (
     <section className={css["section"]}>
       <h3>Children</h3>
+      {total > maxChildren && (
+        <Input type="search" aria-label="Find children by task, name or input" placeholder="Find children" value={filter} onChange={(event) => setFilter(event.target.value)} />
+      )}
       <ul className={css["children"]}>
-        {children.map((child) => (
-          <li key={child.id?.name}>
-            <Phase phase={child.status?.phase ?? ActionPhase.UNSPECIFIED} compact />
-            <button type="button" className={css["link"]} onClick={() => onSelect(child.id?.name ?? "")}>
-              {nameOf(child)}
+        {shown.map((child) => (
+          <li key={child}>
+            <Phase phase={model.phase(child)} compact />
+            <button type="button" className={css["link"]} onClick={() => onSelect(model.name(child))}>
+              {nameOf(model, child)}
             </button>
           </li>
         ))}
       </ul>
-      {data?.token && <p className={css["muted"]}>Showing the first {maxChildren}. The actions view lists all.</p>}
+      {matching === 0 && <p className={css["muted"]}>No matches</p>}
+      {matching > shown.length && (
+        <p className={css["muted"]}>
+          Showing {maxChildren} of {count(matching)}. The actions view lists all.
+        </p>
+      )}
     </section>
   );
-}
-
-function nameOf(child: Action): string {
-  const spec = child.metadata?.spec;
-  const title = spec?.case === "task" ? spec.value.shortName : spec?.value?.name;
-  return title || (child.id?.name ?? "");
 }

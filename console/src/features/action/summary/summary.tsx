@@ -16,7 +16,7 @@ import { whoIs } from "@/entities/person/who-is";
 import { Explanation } from "./waiting";
 
 /** The summary of an action, error first. */
-export function Summary({ action, details, attempt, onChange, onSelect }: TabProps) {
+export function Summary({ action, model, details, attempt, onChange, onSelect }: TabProps) {
   const phase = details.status?.phase ?? ActionPhase.UNSPECIFIED;
   const live = isLive(phase);
   const chosen = attemptOf(details, attempt);
@@ -49,7 +49,7 @@ export function Summary({ action, details, attempt, onChange, onSelect }: TabPro
       {task && !action.run.tracked && <Job key={`job ${attempt}`} action={action} attempt={chosen} live={live && chosen === latest(details)} />}
       {task && attempt > 0 && !action.run.tracked && <Events key={attempt} action={action} attempt={attempt} live={live && chosen === latest(details)} />}
       <Details action={action} details={details} attempt={chosen} onSelect={onSelect} />
-      <Children action={action} live={live} onSelect={onSelect} />
+      <Children key={action.name} action={action.name} model={model} onSelect={onSelect} />
     </>
   );
 }

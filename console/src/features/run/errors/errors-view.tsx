@@ -9,6 +9,9 @@ import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { causeOf } from "@/features/action/summary/advice";
 import { sourceOf } from "@/entities/run/kind";
+import { distinctionOf } from "@/entities/action/identity";
+import { useWanted } from "@/entities/action/use-wanted";
+import { useModelVersion } from "@/entities/run/model/use-run-model";
 import type { RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
 import css from "./errors.module.css";
@@ -68,7 +71,13 @@ interface GroupProps {
 }
 
 function Group({ group, model, selected, onSelect }: GroupProps) {
+  useModelVersion(model);
   const names = [group.firstAction, ...group.actions.filter((name) => name !== group.firstAction)];
+  useWanted(
+    model,
+    `failures ${group.firstAction} ${group.code}`,
+    names.map((name) => model.row(name)),
+  );
   return (
     <li className={css["group"]}>
       <div className={css["head"]}>
@@ -97,6 +106,8 @@ function Group({ group, model, selected, onSelect }: GroupProps) {
 
 function titleOf(model: RunModel, name: string): string {
   const row = model.row(name);
-  const title = row < 0 ? name : model.title(row);
-  return title === name ? name : `${title} (${name})`;
+  if (row < 0 || model.title(row) === name) return name;
+  const distinction = distinctionOf(model, row);
+  // Only an action without siblings needs its name to be recognised.
+  return distinction === "" ? `${model.title(row)} (${name})` : `${model.title(row)} ${distinction}`;
 }

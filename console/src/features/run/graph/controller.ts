@@ -81,6 +81,7 @@ export class Graph {
       size.disconnect();
       this.#work.stop();
       this.flows.stop();
+      this.model.inputs.want("graph", []);
       this.#layouter.stop();
       this.#stage = undefined;
     };
@@ -209,6 +210,10 @@ export class Graph {
     const picture = await inChunks(pictureOf(this.model, this.#visible, this.#folds), signal);
     if (!picture) return;
     this.flows.want(picture.parents);
+    this.model.inputs.want(
+      "graph",
+      picture.nodes.flatMap((node) => (node.kind === "action" ? [node.row] : [])),
+    );
     const edges = edgesOf(this.model, picture, (row) => this.flows.of(row));
     const shape = [...picture.nodes.map((node) => node.id), ...edges.map((edge) => edge.id)].join("\n");
     if (shape === this.#shape) {

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import type { RunModel } from "@/entities/run/model/run-model";
-import { Inquiry, type Question } from "@/features/run/pacing/inquiry";
+import { Inquiry, type Question } from "@/api/inquiry";
 import type { Flow } from "./edges";
 
 /** What the server says of the children of an action. */

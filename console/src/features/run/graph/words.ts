@@ -1,5 +1,6 @@
 import { count, duration, plural } from "@/design/format";
 import { lookOf, phases } from "@/design/phases";
+import { nameOf as identity } from "@/entities/action/identity";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import type { Edge } from "./edges";
 import type { GroupNode, GraphNode, Picture } from "./picture";
@@ -8,7 +9,7 @@ import type { GroupNode, GraphNode, Picture } from "./picture";
 export function nameOf(model: RunModel, node: GraphNode): string {
   switch (node.kind) {
     case "action":
-      return model.title(node.row);
+      return identity(model, node.row);
     case "group":
       return `×${count(node.count)} ${node.title}`;
     case "more":

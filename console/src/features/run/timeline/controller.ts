@@ -103,6 +103,7 @@ export class Timeline {
       clearTimeout(this.#tick);
       this.#surveying.stop();
       this.transitions.stop();
+      this.model.inputs.want("timeline", []);
       this.#stage = undefined;
     };
   }
@@ -308,7 +309,9 @@ export class Timeline {
       });
     }
     this.#drawOverview(stage, palette, now);
-    this.transitions.want(Array.from(order.rows.subarray(places[0], places[1])));
+    const visible = Array.from(order.rows.subarray(places[0], places[1]));
+    this.transitions.want(visible);
+    this.model.inputs.want("timeline", visible);
     clearTimeout(this.#tick);
     // Bars of active actions grow by one pixel at a time.
     if (live) this.#tick = setTimeout(() => this.draw(), Math.min(1000, Math.max(100, lengthOf(range) / width)));

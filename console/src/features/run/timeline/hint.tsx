@@ -1,5 +1,6 @@
 import { duration } from "@/design/format";
 import { Phase } from "@/design/phase";
+import { nameOf } from "@/entities/action/identity";
 import { none } from "@/entities/run/model/run-model";
 import type { Timeline } from "./controller";
 import { stageNames } from "./segments";
@@ -17,7 +18,7 @@ export function Hint({ timeline, row }: { readonly timeline: Timeline; readonly 
   const several = segments.some((segment) => segment.attempt > 1);
   return (
     <>
-      <strong>{model.title(row)}</strong>
+      <strong>{nameOf(model, row)}</strong>
       <Phase phase={model.phase(row)} />
       <dl className={css["facts"]}>
         <dt>Created</dt>

@@ -1,6 +1,7 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { duration } from "@/design/format";
 import { isFailure, isLive } from "@/design/phases";
+import { nameOf } from "@/entities/action/identity";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import type { CriticalPath, Step } from "./critical-path";
 import { drawLines, drawSign } from "./glyphs";
@@ -236,7 +237,7 @@ function paintTitle(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y:
   ctx.font = `${onPath || row === scene.selected ? 600 : 400} ${Math.min(13, rowHeight * 0.8)}px ${palette.font}`;
   ctx.textBaseline = "middle";
   const left = x + (sign ? 31 : 10);
-  ctx.fillText(shortened(ctx, model.title(row), gutter - left - 6), left, middle + 0.5);
+  ctx.fillText(shortened(ctx, nameOf(model, row), gutter - left - 6), left, middle + 0.5);
 }
 
 /** Cuts a text to a width. */

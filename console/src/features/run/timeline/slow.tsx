@@ -1,6 +1,8 @@
 import { useMemo } from "react";
 import { count, duration, plural } from "@/design/format";
 import { Phase } from "@/design/phase";
+import { nameOf } from "@/entities/action/identity";
+import { useWanted } from "@/entities/action/use-wanted";
 import type { RunModel } from "@/entities/run/model/run-model";
 import type { CriticalPath, Share } from "./critical-path";
 import css from "./timeline.module.css";
@@ -19,6 +21,11 @@ const maxListed = 50;
 /** The actions of the critical path, largest share first. */
 export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
   const { listed, others } = useMemo(() => largest(path.shares), [path]);
+  useWanted(
+    model,
+    "slow",
+    listed.map((share) => share.row),
+  );
   const longest = listed[0];
   const waited = path.shares.reduce((sum, share) => sum + share.waited, 0);
   return (
@@ -27,7 +34,7 @@ export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
         {live ? "So far" : "The run took"} <strong>{duration(path.total)}</strong>. Critical path: {plural(path.shares.length, "action")} of {count(model.size)}
         {longest && (
           <>
-            . Longest: <strong>{model.title(longest.row)}</strong>, {duration(longest.waited + longest.worked)} ({percent(longest.share)})
+            . Longest: <strong>{nameOf(model, longest.row)}</strong>, {duration(longest.waited + longest.worked)} ({percent(longest.share)})
           </>
         )}
         .{" "}
@@ -42,7 +49,9 @@ export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
           <li key={share.row}>
             <button type="button" className={css["share"]} aria-current={share.row === selected || undefined} onClick={() => onSelect(share.row)}>
               <Phase phase={model.phase(share.row)} compact />
-              <span className={css["share-title"]}>{model.title(share.row)}</span>
+              <span className={css["share-title"]} title={nameOf(model, share.row)}>
+                {nameOf(model, share.row)}
+              </span>
               <span className={css["share-bar"]} aria-hidden>
                 <span data-part="waited" style={{ width: percent(share.waited / Math.max(1, path.total), 2) }} />
                 <span data-part="worked" style={{ width: percent(share.worked / Math.max(1, path.total), 2) }} />

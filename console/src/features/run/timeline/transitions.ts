@@ -1,5 +1,5 @@
 import type { RunModel } from "@/entities/run/model/run-model";
-import { Inquiry, type Question } from "@/features/run/pacing/inquiry";
+import { Inquiry, type Question } from "@/api/inquiry";
 import type { Change } from "./segments";
 
 /** What the server says of some actions, by their numbers. */

@@ -1,5 +1,6 @@
 import { duration, plural } from "@/design/format";
 import { lookOf } from "@/design/phases";
+import { nameOf } from "@/entities/action/identity";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import { sinceStart } from "./ticks";
 import { endOf } from "./segments";
@@ -7,7 +8,7 @@ import { endOf } from "./segments";
 /** The description of a row of the timeline, for screen readers. */
 export function describe(model: RunModel, row: number, now: number, onPath: boolean): string {
   const started = model.started(row);
-  const words = [model.title(row), lookOf(model.phase(row)).label, `created ${offset(model.created(row))}`];
+  const words = [nameOf(model, row), lookOf(model.phase(row)).label, `created ${offset(model.created(row))}`];
   if (started !== none) {
     words.push(
       `waited ${duration(started - model.created(row))}`,

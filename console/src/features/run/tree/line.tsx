@@ -11,6 +11,8 @@ export interface LineProps {
   readonly top: number;
   readonly depth: number;
   readonly title: string;
+  /** What tells it apart from its siblings; empty if nothing is known to. */
+  readonly identity: string;
   /** Undefined for a group. */
   readonly phase: ActionPhase | undefined;
   readonly kind: "task" | "trace" | "condition" | "group";
@@ -67,6 +69,11 @@ export const Line = memo(function Line(line: LineProps) {
       )}
       {line.phase !== undefined && <Phase phase={line.phase} compact />}
       <span className={css["title"]}>{line.title}</span>
+      {line.identity !== "" && (
+        <span className={css["identity"]} title={line.identity}>
+          {line.identity}
+        </span>
+      )}
       {line.kind === "trace" && <Footprints size={13} aria-label="trace" className={css["sign"]} />}
       {line.kind === "condition" && <CirclePause size={13} aria-label="condition" className={css["sign"]} />}
       {line.cached && <Zap size={13} aria-label="cached" className={css["sign"]} />}

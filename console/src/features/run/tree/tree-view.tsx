@@ -5,6 +5,8 @@ import { count } from "@/design/format";
 import { isLive } from "@/design/phases";
 import { useNow } from "@/design/time";
 import type { Found } from "../find";
+import { distinctionOf } from "@/entities/action/identity";
+import { useWanted } from "@/entities/action/use-wanted";
 import { ActionType, none, type RunModel } from "@/entities/run/model/run-model";
 import { Line } from "./line";
 import { lineOf } from "./lines";
@@ -33,6 +35,11 @@ export function TreeView({ model, view, found, selected, onSelect }: TreeViewPro
   const current = cursor !== undefined && lineOf(lines, cursor) !== none ? cursor : chosen;
   const virtual = useVirtualizer({ count: lines.count, getScrollElement: () => scroller.current, estimateSize: () => lineHeight, overscan: 12 });
   useNow(1000, isLive(model.phase(0)));
+  useWanted(
+    model,
+    "tree",
+    virtual.getVirtualItems().map((item) => outline.row(lines.nodes[item.index] ?? 0)),
+  );
 
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -131,6 +138,7 @@ export function TreeView({ model, view, found, selected, onSelect }: TreeViewPro
               top={item.start}
               depth={lines.depths[item.index] ?? 0}
               title={row === none ? outline.group(node) : model.title(row)}
+              identity={row === none ? "" : distinctionOf(model, row)}
               phase={row === none ? undefined : model.phase(row)}
               kind={row === none ? "group" : kindOf(model.type(row))}
               open={open}

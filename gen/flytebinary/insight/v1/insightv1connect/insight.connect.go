@@ -63,6 +63,9 @@ const (
 	// InsightServiceListTransitionsProcedure is the fully-qualified name of the InsightService's
 	// ListTransitions RPC.
 	InsightServiceListTransitionsProcedure = "/flytebinary.insight.v1.InsightService/ListTransitions"
+	// InsightServiceDescribeActionsProcedure is the fully-qualified name of the InsightService's
+	// DescribeActions RPC.
+	InsightServiceDescribeActionsProcedure = "/flytebinary.insight.v1.InsightService/DescribeActions"
 	// InsightServiceListErrorsProcedure is the fully-qualified name of the InsightService's ListErrors
 	// RPC.
 	InsightServiceListErrorsProcedure = "/flytebinary.insight.v1.InsightService/ListErrors"
@@ -109,6 +112,8 @@ type InsightServiceClient interface {
 	WatchRunActions(context.Context, *v1.WatchRunActionsRequest) (*connect.ServerStreamForClient[v1.WatchRunActionsResponse], error)
 	// ListTransitions says when some actions of a run changed their phases.
 	ListTransitions(context.Context, *v1.ListTransitionsRequest) (*v1.ListTransitionsResponse, error)
+	// DescribeActions says in short what some actions of a run were given, so that people can tell siblings apart.
+	DescribeActions(context.Context, *v1.DescribeActionsRequest) (*v1.DescribeActionsResponse, error)
 	// ListErrors groups the failures of a run by their cause.
 	ListErrors(context.Context, *v1.ListErrorsRequest) (*v1.ListErrorsResponse, error)
 	// ListDataFlow says which children of an action took what others had made.
@@ -200,6 +205,13 @@ func NewInsightServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		describeActions: connect.NewClient[v1.DescribeActionsRequest, v1.DescribeActionsResponse](
+			httpClient,
+			baseURL+InsightServiceDescribeActionsProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("DescribeActions")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		listErrors: connect.NewClient[v1.ListErrorsRequest, v1.ListErrorsResponse](
 			httpClient,
 			baseURL+InsightServiceListErrorsProcedure,
@@ -270,6 +282,7 @@ type insightServiceClient struct {
 	previewRetention  *connect.Client[v1.PreviewRetentionRequest, v1.PreviewRetentionResponse]
 	watchRunActions   *connect.Client[v1.WatchRunActionsRequest, v1.WatchRunActionsResponse]
 	listTransitions   *connect.Client[v1.ListTransitionsRequest, v1.ListTransitionsResponse]
+	describeActions   *connect.Client[v1.DescribeActionsRequest, v1.DescribeActionsResponse]
 	listErrors        *connect.Client[v1.ListErrorsRequest, v1.ListErrorsResponse]
 	listDataFlow      *connect.Client[v1.ListDataFlowRequest, v1.ListDataFlowResponse]
 	listPausedActions *connect.Client[v1.ListPausedActionsRequest, v1.ListPausedActionsResponse]
@@ -351,6 +364,15 @@ func (c *insightServiceClient) WatchRunActions(ctx context.Context, req *v1.Watc
 // ListTransitions calls flytebinary.insight.v1.InsightService.ListTransitions.
 func (c *insightServiceClient) ListTransitions(ctx context.Context, req *v1.ListTransitionsRequest) (*v1.ListTransitionsResponse, error) {
 	response, err := c.listTransitions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// DescribeActions calls flytebinary.insight.v1.InsightService.DescribeActions.
+func (c *insightServiceClient) DescribeActions(ctx context.Context, req *v1.DescribeActionsRequest) (*v1.DescribeActionsResponse, error) {
+	response, err := c.describeActions.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -450,6 +472,8 @@ type InsightServiceHandler interface {
 	WatchRunActions(context.Context, *v1.WatchRunActionsRequest, *connect.ServerStream[v1.WatchRunActionsResponse]) error
 	// ListTransitions says when some actions of a run changed their phases.
 	ListTransitions(context.Context, *v1.ListTransitionsRequest) (*v1.ListTransitionsResponse, error)
+	// DescribeActions says in short what some actions of a run were given, so that people can tell siblings apart.
+	DescribeActions(context.Context, *v1.DescribeActionsRequest) (*v1.DescribeActionsResponse, error)
 	// ListErrors groups the failures of a run by their cause.
 	ListErrors(context.Context, *v1.ListErrorsRequest) (*v1.ListErrorsResponse, error)
 	// ListDataFlow says which children of an action took what others had made.
@@ -537,6 +561,13 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	insightServiceDescribeActionsHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceDescribeActionsProcedure,
+		svc.DescribeActions,
+		connect.WithSchema(insightServiceMethods.ByName("DescribeActions")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	insightServiceListErrorsHandler := connect.NewUnaryHandlerSimple(
 		InsightServiceListErrorsProcedure,
 		svc.ListErrors,
@@ -613,6 +644,8 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 			insightServiceWatchRunActionsHandler.ServeHTTP(w, r)
 		case InsightServiceListTransitionsProcedure:
 			insightServiceListTransitionsHandler.ServeHTTP(w, r)
+		case InsightServiceDescribeActionsProcedure:
+			insightServiceDescribeActionsHandler.ServeHTTP(w, r)
 		case InsightServiceListErrorsProcedure:
 			insightServiceListErrorsHandler.ServeHTTP(w, r)
 		case InsightServiceListDataFlowProcedure:
@@ -672,6 +705,10 @@ func (UnimplementedInsightServiceHandler) WatchRunActions(context.Context, *v1.W
 
 func (UnimplementedInsightServiceHandler) ListTransitions(context.Context, *v1.ListTransitionsRequest) (*v1.ListTransitionsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListTransitions is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) DescribeActions(context.Context, *v1.DescribeActionsRequest) (*v1.DescribeActionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.DescribeActions is not implemented"))
 }
 
 func (UnimplementedInsightServiceHandler) ListErrors(context.Context, *v1.ListErrorsRequest) (*v1.ListErrorsResponse, error) {

@@ -2,8 +2,8 @@
 // @generated from file flytebinary/insight/v1/run_actions.proto (package flytebinary.insight.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { ActionIdentifier, RunIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/run_actions.proto.
  */
 export const file_flytebinary_insight_v1_run_actions: GenFile = /*@__PURE__*/
-  fileDesc("CihmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3J1bl9hY3Rpb25zLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIq4BChZXYXRjaFJ1bkFjdGlvbnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhcKBmN1cnNvchgCIAEoA0IHukgEIgIoABIPCgdzdHJpbmdzGAMgASgNEjEKCnJ1bl9zb3VyY2UYBCABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIsoBChdXYXRjaFJ1bkFjdGlvbnNSZXNwb25zZRI2CgVzdGFydBgBIAEoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU25hcHNob3RTdGFydEgAEjgKB2FjdGlvbnMYAiABKAsyJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFjdGlvbkNvbHVtbnNIABI1CgljYXVnaHRfdXAYAyABKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNhdWdodFVwSABCBgoEcGFydCKbAQoNU25hcHNob3RTdGFydBIPCgdyZXN1bWVkGAEgASgIEhUKDXRvdGFsX2FjdGlvbnMYAiABKA0SMgoGcGhhc2VzGAMgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5QaGFzZUNvdW50Ei4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIioKClBoYXNlQ291bnQSDQoFcGhhc2UYASABKA0SDQoFY291bnQYAiABKA0i9AEKDUFjdGlvbkNvbHVtbnMSDwoHbnVtYmVycxgBIAMoDRINCgVuYW1lcxgCIAMoCRIPCgdwYXJlbnRzGAMgAygNEg4KBmdyb3VwcxgEIAMoDRIOCgZ0aXRsZXMYBSADKA0SDQoFdHlwZXMYBiADKA0SDgoGcGhhc2VzGAcgAygNEhAKCGF0dGVtcHRzGAggAygNEg8KB2NyZWF0ZWQYCSADKA0SDwoHc3RhcnRlZBgKIAMoDRINCgVlbmRlZBgLIAMoDRINCgVmbGFncxgMIAMoDRIPCgdzdHJpbmdzGA0gAygJEhAKCGNsdXN0ZXJzGA4gAygNIkMKCENhdWdodFVwEg4KBmN1cnNvchgBIAEoAxInCgNub3cYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqIBChZMaXN0VHJhbnNpdGlvbnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhwKB251bWJlcnMYAiADKA1CC7pICJIBBQgBEPQDEjEKCnJ1bl9zb3VyY2UYAyABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIlIKF0xpc3RUcmFuc2l0aW9uc1Jlc3BvbnNlEjcKC3RyYW5zaXRpb25zGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5UcmFuc2l0aW9uIkgKClRyYW5zaXRpb24SDgoGbnVtYmVyGAEgASgNEg8KB2F0dGVtcHQYAiABKA0SDQoFcGhhc2UYAyABKA0SCgoCYXQYBCABKA0ilwEKEUxpc3RFcnJvcnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhYKBWxpbWl0GAIgASgNQge6SAQqAhhkEjEKCnJ1bl9zb3VyY2UYAyABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIoABChJMaXN0RXJyb3JzUmVzcG9uc2USMgoGZ3JvdXBzGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FcnJvckdyb3VwEg0KBXRvdGFsGAIgASgNEhQKDHRvdGFsX2dyb3VwcxgDIAEoDRIRCgl0cnVuY2F0ZWQYBCABKAginQEKCkVycm9yR3JvdXASDAoEY29kZRgBIAEoCRIMCgRraW5kGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSDQoFY291bnQYBCABKA0SFAoMZmlyc3RfYWN0aW9uGAUgASgJEiwKCGZpcnN0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdhY3Rpb25zGAcgAygJIocBChNMaXN0RGF0YUZsb3dSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIloKFExpc3REYXRhRmxvd1Jlc3BvbnNlEi8KBWVkZ2VzGAEgAygLMiAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5EYXRhRmxvdxIRCgl0cnVuY2F0ZWQYAiABKAgiNgoIRGF0YUZsb3cSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIQCgh2YXJpYWJsZRgDIAEoCUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
+  fileDesc("CihmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3J1bl9hY3Rpb25zLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIq4BChZXYXRjaFJ1bkFjdGlvbnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhcKBmN1cnNvchgCIAEoA0IHukgEIgIoABIPCgdzdHJpbmdzGAMgASgNEjEKCnJ1bl9zb3VyY2UYBCABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIsoBChdXYXRjaFJ1bkFjdGlvbnNSZXNwb25zZRI2CgVzdGFydBgBIAEoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU25hcHNob3RTdGFydEgAEjgKB2FjdGlvbnMYAiABKAsyJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFjdGlvbkNvbHVtbnNIABI1CgljYXVnaHRfdXAYAyABKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNhdWdodFVwSABCBgoEcGFydCKbAQoNU25hcHNob3RTdGFydBIPCgdyZXN1bWVkGAEgASgIEhUKDXRvdGFsX2FjdGlvbnMYAiABKA0SMgoGcGhhc2VzGAMgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5QaGFzZUNvdW50Ei4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIioKClBoYXNlQ291bnQSDQoFcGhhc2UYASABKA0SDQoFY291bnQYAiABKA0i9AEKDUFjdGlvbkNvbHVtbnMSDwoHbnVtYmVycxgBIAMoDRINCgVuYW1lcxgCIAMoCRIPCgdwYXJlbnRzGAMgAygNEg4KBmdyb3VwcxgEIAMoDRIOCgZ0aXRsZXMYBSADKA0SDQoFdHlwZXMYBiADKA0SDgoGcGhhc2VzGAcgAygNEhAKCGF0dGVtcHRzGAggAygNEg8KB2NyZWF0ZWQYCSADKA0SDwoHc3RhcnRlZBgKIAMoDRINCgVlbmRlZBgLIAMoDRINCgVmbGFncxgMIAMoDRIPCgdzdHJpbmdzGA0gAygJEhAKCGNsdXN0ZXJzGA4gAygNIkMKCENhdWdodFVwEg4KBmN1cnNvchgBIAEoAxInCgNub3cYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqIBChZMaXN0VHJhbnNpdGlvbnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhwKB251bWJlcnMYAiADKA1CC7pICJIBBQgBEPQDEjEKCnJ1bl9zb3VyY2UYAyABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIlIKF0xpc3RUcmFuc2l0aW9uc1Jlc3BvbnNlEjcKC3RyYW5zaXRpb25zGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5UcmFuc2l0aW9uIkgKClRyYW5zaXRpb24SDgoGbnVtYmVyGAEgASgNEg8KB2F0dGVtcHQYAiABKA0SDQoFcGhhc2UYAyABKA0SCgoCYXQYBCABKA0iogEKFkRlc2NyaWJlQWN0aW9uc1JlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESHAoHbnVtYmVycxgCIAMoDUILukgIkgEFCAEQ9AMSMQoKcnVuX3NvdXJjZRgDIAEoDjIdLmZseXRlaWRsMi53b3JrZmxvdy5SdW5Tb3VyY2UiVQoXRGVzY3JpYmVBY3Rpb25zUmVzcG9uc2USOgoHYWN0aW9ucxgBIAMoCzIpLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQWN0aW9uRGVzY3JpcHRpb24iegoRQWN0aW9uRGVzY3JpcHRpb24SDgoGbnVtYmVyGAEgASgNEjEKBmlucHV0cxgCIAMoCzIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuSW5wdXRUZXh0EhEKCXRydW5jYXRlZBgDIAEoCBIPCgdtaXNzaW5nGAQgASgIIlkKCUlucHV0VGV4dBIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJEi8KBGtpbmQYAyABKA4yIS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLklucHV0S2luZCKXAQoRTGlzdEVycm9yc1JlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESFgoFbGltaXQYAiABKA1CB7pIBCoCGGQSMQoKcnVuX3NvdXJjZRgDIAEoDjIdLmZseXRlaWRsMi53b3JrZmxvdy5SdW5Tb3VyY2UigAEKEkxpc3RFcnJvcnNSZXNwb25zZRIyCgZncm91cHMYASADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkVycm9yR3JvdXASDQoFdG90YWwYAiABKA0SFAoMdG90YWxfZ3JvdXBzGAMgASgNEhEKCXRydW5jYXRlZBgEIAEoCCKdAQoKRXJyb3JHcm91cBIMCgRjb2RlGAEgASgJEgwKBGtpbmQYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRINCgVjb3VudBgEIAEoDRIUCgxmaXJzdF9hY3Rpb24YBSABKAkSLAoIZmlyc3RfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2FjdGlvbnMYByADKAkihwEKE0xpc3REYXRhRmxvd1JlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQESMQoKcnVuX3NvdXJjZRgCIAEoDjIdLmZseXRlaWRsMi53b3JrZmxvdy5SdW5Tb3VyY2UiWgoUTGlzdERhdGFGbG93UmVzcG9uc2USLwoFZWRnZXMYASADKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRhdGFGbG93EhEKCXRydW5jYXRlZBgCIAEoCCI2CghEYXRhRmxvdxIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEhAKCHZhcmlhYmxlGAMgASgJKlMKCUlucHV0S2luZBIaChZJTlBVVF9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPSU5QVVRfS0lORF9URVhUEAESFQoRSU5QVVRfS0lORF9TVE9SRUQQAkJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
 
 /**
  * WatchRunActionsRequest names a run.
@@ -407,6 +407,138 @@ export const TransitionSchema: GenMessage<Transition> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_run_actions, 8);
 
 /**
+ * DescribeActionsRequest asks what some actions of a run were given.
+ *
+ * @generated from message flytebinary.insight.v1.DescribeActionsRequest
+ */
+export type DescribeActionsRequest = Message<"flytebinary.insight.v1.DescribeActionsRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: flyteidl2.common.RunIdentifier run_id = 1;
+   */
+  runId?: RunIdentifier | undefined;
+
+  /**
+   * The actions, by number; each counts once.
+   *
+   * @generated from field: repeated uint32 numbers = 2;
+   */
+  numbers: number[];
+
+  /**
+   * RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+   *
+   * @generated from field: flyteidl2.workflow.RunSource run_source = 3;
+   */
+  runSource: RunSource;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.DescribeActionsRequest.
+ * Use `create(DescribeActionsRequestSchema)` to create a new message.
+ */
+export const DescribeActionsRequestSchema: GenMessage<DescribeActionsRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_run_actions, 9);
+
+/**
+ * DescribeActionsResponse has the actions in the order of their numbers. Numbers that mean no action are left out.
+ *
+ * @generated from message flytebinary.insight.v1.DescribeActionsResponse
+ */
+export type DescribeActionsResponse = Message<"flytebinary.insight.v1.DescribeActionsResponse"> & {
+  /**
+   * @generated from field: repeated flytebinary.insight.v1.ActionDescription actions = 1;
+   */
+  actions: ActionDescription[];
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.DescribeActionsResponse.
+ * Use `create(DescribeActionsResponseSchema)` to create a new message.
+ */
+export const DescribeActionsResponseSchema: GenMessage<DescribeActionsResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_run_actions, 10);
+
+/**
+ * ActionDescription is what an action was given, shortened.
+ *
+ * @generated from message flytebinary.insight.v1.ActionDescription
+ */
+export type ActionDescription = Message<"flytebinary.insight.v1.ActionDescription"> & {
+  /**
+   * The action's number.
+   *
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * Its first inputs, at most 32, in the order of its interface. A structure or a map is listed by its fields, as
+   * "config.depth", one level deep.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.InputText inputs = 2;
+   */
+  inputs: InputText[];
+
+  /**
+   * Whether there is more than is listed. At most the first 64 KiB of the inputs of an action are read.
+   *
+   * @generated from field: bool truncated = 3;
+   */
+  truncated: boolean;
+
+  /**
+   * Whether the inputs are not, or no longer, in the object store.
+   *
+   * @generated from field: bool missing = 4;
+   */
+  missing: boolean;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ActionDescription.
+ * Use `create(ActionDescriptionSchema)` to create a new message.
+ */
+export const ActionDescriptionSchema: GenMessage<ActionDescription> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_run_actions, 11);
+
+/**
+ * InputText is an input as text of one line.
+ *
+ * @generated from message flytebinary.insight.v1.InputText
+ */
+export type InputText = Message<"flytebinary.insight.v1.InputText"> & {
+  /**
+   * The name, of at most 64 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The value, of at most 64 characters; a longer one has an ellipsis instead of its middle.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * What the text means.
+   *
+   * @generated from field: flytebinary.insight.v1.InputKind kind = 3;
+   */
+  kind: InputKind;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.InputText.
+ * Use `create(InputTextSchema)` to create a new message.
+ */
+export const InputTextSchema: GenMessage<InputText> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_run_actions, 12);
+
+/**
  * ListErrorsRequest asks how a run's actions failed.
  *
  * @generated from message flytebinary.insight.v1.ListErrorsRequest
@@ -439,7 +571,7 @@ export type ListErrorsRequest = Message<"flytebinary.insight.v1.ListErrorsReques
  * Use `create(ListErrorsRequestSchema)` to create a new message.
  */
 export const ListErrorsRequestSchema: GenMessage<ListErrorsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_run_actions, 9);
+  messageDesc(file_flytebinary_insight_v1_run_actions, 13);
 
 /**
  * ListErrorsResponse has the failures of a run in groups of one cause.
@@ -482,7 +614,7 @@ export type ListErrorsResponse = Message<"flytebinary.insight.v1.ListErrorsRespo
  * Use `create(ListErrorsResponseSchema)` to create a new message.
  */
 export const ListErrorsResponseSchema: GenMessage<ListErrorsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_run_actions, 10);
+  messageDesc(file_flytebinary_insight_v1_run_actions, 14);
 
 /**
  * ErrorGroup is what failed in the same way: same code, and the same message but for numbers and names.
@@ -545,7 +677,7 @@ export type ErrorGroup = Message<"flytebinary.insight.v1.ErrorGroup"> & {
  * Use `create(ErrorGroupSchema)` to create a new message.
  */
 export const ErrorGroupSchema: GenMessage<ErrorGroup> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_run_actions, 11);
+  messageDesc(file_flytebinary_insight_v1_run_actions, 15);
 
 /**
  * ListDataFlowRequest asks which children of an action took what others had made.
@@ -573,7 +705,7 @@ export type ListDataFlowRequest = Message<"flytebinary.insight.v1.ListDataFlowRe
  * Use `create(ListDataFlowRequestSchema)` to create a new message.
  */
 export const ListDataFlowRequestSchema: GenMessage<ListDataFlowRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_run_actions, 12);
+  messageDesc(file_flytebinary_insight_v1_run_actions, 16);
 
 /**
  * ListDataFlowResponse has the edges between the children. An edge is found where an input has the same reference as an
@@ -603,7 +735,7 @@ export type ListDataFlowResponse = Message<"flytebinary.insight.v1.ListDataFlowR
  * Use `create(ListDataFlowResponseSchema)` to create a new message.
  */
 export const ListDataFlowResponseSchema: GenMessage<ListDataFlowResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_run_actions, 13);
+  messageDesc(file_flytebinary_insight_v1_run_actions, 17);
 
 /**
  * DataFlow says that an input of one action is an output of another.
@@ -638,5 +770,39 @@ export type DataFlow = Message<"flytebinary.insight.v1.DataFlow"> & {
  * Use `create(DataFlowSchema)` to create a new message.
  */
 export const DataFlowSchema: GenMessage<DataFlow> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_run_actions, 14);
+  messageDesc(file_flytebinary_insight_v1_run_actions, 18);
+
+/**
+ * InputKind says how to read the text of an input.
+ *
+ * @generated from enum flytebinary.insight.v1.InputKind
+ */
+export enum InputKind {
+  /**
+   * A number, a boolean, a time, a duration, a list, or none, as in JSON.
+   *
+   * @generated from enum value: INPUT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Text, without quotes.
+   *
+   * @generated from enum value: INPUT_KIND_TEXT = 1;
+   */
+  TEXT = 1,
+
+  /**
+   * A file, directory, data frame or other value in the object store: the last part of its URI.
+   *
+   * @generated from enum value: INPUT_KIND_STORED = 2;
+   */
+  STORED = 2,
+}
+
+/**
+ * Describes the enum flytebinary.insight.v1.InputKind.
+ */
+export const InputKindSchema: GenEnum<InputKind> = /*@__PURE__*/
+  enumDesc(file_flytebinary_insight_v1_run_actions, 0);
 
