@@ -85,7 +85,7 @@ func (r *Reader) head(ctx context.Context, uri string) (body []byte, whole bool,
 	if err != nil {
 		return nil, false, err
 	}
-	defer reader.Close() //nolint:errcheck // it was only read
+	defer reader.Close()
 	body, err = io.ReadAll(io.LimitReader(reader, maxRead+1))
 	if err != nil {
 		return nil, false, err

@@ -65,7 +65,9 @@ func preview(t *testing.T, inputs ...*task.NamedLiteral) inputpreview.Preview {
 	return p
 }
 
-func scalar(s *core.Scalar) *core.Literal { return &core.Literal{Value: &core.Literal_Scalar{Scalar: s}} }
+func scalar(s *core.Scalar) *core.Literal {
+	return &core.Literal{Value: &core.Literal_Scalar{Scalar: s}}
+}
 
 func primitive(p *core.Primitive) *core.Literal {
 	return scalar(&core.Scalar{Value: &core.Scalar_Primitive{Primitive: p}})
