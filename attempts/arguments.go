@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blob/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/values/literaltext"
 )
 
 const (
@@ -90,7 +91,7 @@ func (a *Attempt) texts(ctx context.Context, store Store, names []string) (map[s
 		if !found {
 			return nil, failure.New(failure.BadTaskSpecification, "the arguments mention the input %q, which the task was not given", name)
 		}
-		if values[name], err = rendering.Text(literal); err != nil {
+		if values[name], err = literaltext.Text(literal); err != nil {
 			return nil, failure.New(failure.BadTaskSpecification, "the arguments mention the input %q, but %v", name, err)
 		}
 	}

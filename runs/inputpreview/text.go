@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/flyte-binary/flyte-binary/attempts/rendering"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/values/literaltext"
 	"github.com/flyte-binary/flyte-binary/internal/values/msgpackjson"
 )
 
@@ -60,7 +60,7 @@ func (l *list) entries(name string, values map[string]*core.Literal) {
 
 // rendered lists what can be an argument of a command.
 func (l *list) rendered(name string, literal *core.Literal, kind insightv1.InputKind) {
-	text, err := rendering.Text(literal)
+	text, err := literaltext.Text(literal)
 	if err != nil {
 		l.more = true
 		return

@@ -13,7 +13,7 @@ import flyte.remote as remote
 import pytest
 
 from flows import basic, context, failing, kinds, logs
-from server import alive, eventually
+from server import Server, alive, eventually
 
 pytestmark = pytest.mark.usefixtures("sdk")
 
@@ -53,6 +53,20 @@ def test_nested():
 
 def test_gather():
     assert result(basic.gathered, 5)[0] == [10, 11, 12, 13, 14]
+
+
+def test_siblings_are_described_by_their_inputs(server: Server):
+    handle = run(basic.churn, 40)
+    assert handle.outputs()[0] == 2
+    run_id = {"project": "flytesnacks", "domain": "development", "name": handle.name}
+    status, answer = server.call("flytebinary.insight.v1.InsightService/DescribeActions", {"runId": run_id, "numbers": list(range(500))})
+    assert status == 200, answer
+    given = [{one["name"]: one["value"] for one in action["inputs"]} for action in answer["actions"]]
+    assert given[0] == {"shards": "40"}
+    # The order of recording is that of the map, which is what the console counts by.
+    assert [one["shard"] for one in given[1:]] == [str(shard) for shard in range(40)]
+    assert [int(one["shard"]) for one in given[1:] if one["region"] == "latam"] == [7, 23]
+    assert {one["model"] for one in given[1:]} == {"large"}
 
 
 def test_map_with_concurrency():

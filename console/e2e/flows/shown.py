@@ -51,6 +51,19 @@ async def failing(message: str = "the oven is cold") -> int:
 
 
 @env.task
+async def score_customers(shard: int, region: str, depth: int = 10, model: str = "large") -> int:
+    return {"emea": 1, "apac": 2, "amer": 3}[region] * shard * depth
+
+
+@env.task
+def churn(shards: int = 40) -> int:
+    """Scores shards, of which two are of a region that the table does not have. Returns how many failed."""
+    regions = ["latam" if shard in (7, 23) else ("emea", "apac", "amer")[shard % 3] for shard in range(shards)]
+    scores = list(flyte.map(score_customers, list(range(shards)), regions, return_exceptions=True))
+    return sum(isinstance(score, Exception) for score in scores)
+
+
+@env.task
 async def asking(prompt: str = "Shall it go on?") -> str:
     """Waits until a person says yes or no."""
     condition = await flyte.new_condition.aio("go-on", prompt=prompt, data_type=bool)

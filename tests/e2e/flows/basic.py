@@ -39,6 +39,19 @@ def mapped(n: int, concurrency: int) -> list[int]:
 
 
 @env.task
+async def score_customers(shard: int, region: str, model: str = "large") -> int:
+    return {"emea": 1, "apac": 2, "amer": 3}[region] * shard
+
+
+@env.task
+def churn(shards: int) -> int:
+    """Scores shards, of which some are of a region that the table does not have. Returns how many failed."""
+    regions = ["latam" if shard in (7, 23) else ("emea", "apac", "amer")[shard % 3] for shard in range(shards)]
+    scores = list(flyte.map(score_customers, list(range(shards)), regions, return_exceptions=True))
+    return sum(isinstance(score, Exception) for score in scores)
+
+
+@env.task
 async def grouped() -> int:
     with flyte.group("first"):
         a = await add(1)

@@ -1,4 +1,4 @@
-package rendering_test
+package literaltext_test
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/flyte-binary/flyte-binary/attempts/rendering"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/values/literaltext"
 )
 
 func of(value any) *core.Literal {
@@ -87,7 +87,7 @@ func TestText(t *testing.T) {
 		{"packed string", packed(t, "plain"), "plain"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := rendering.Text(of(tc.value))
+			got, err := literaltext.Text(of(tc.value))
 			require.NoError(t, err)
 			require.Equal(t, tc.want, got)
 		})
@@ -117,7 +117,7 @@ func TestLiteralsWithoutTextAreRefused(t *testing.T) {
 		"nothing in lists": {of([]any{struct{}{}}), "no value"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := rendering.Text(tc.value)
+			_, err := literaltext.Text(tc.value)
 			require.ErrorContains(t, err, tc.words)
 		})
 	}
@@ -126,6 +126,6 @@ func TestLiteralsWithoutTextAreRefused(t *testing.T) {
 func FuzzText(f *testing.F) {
 	f.Add([]byte{0x91, 0x01})
 	f.Fuzz(func(_ *testing.T, body []byte) {
-		_, _ = rendering.Text(of(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: body, Tag: "msgpack"}}}))
+		_, _ = literaltext.Text(of(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: body, Tag: "msgpack"}}}))
 	})
 }

@@ -1,4 +1,4 @@
-package rendering
+package literaltext
 
 import (
 	"fmt"

@@ -1,4 +1,5 @@
-package rendering
+// Package literaltext writes literals as text.
+package literaltext
 
 import (
 	"encoding/json"
