@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/manager/port"
 	"github.com/flyte-binary/flyte-binary/manager/system"
+	"github.com/flyte-binary/flyte-binary/mcp"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 )
 
@@ -49,6 +50,18 @@ func buildConsole(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	p.console = pages
+	return lifecycle.Idle{}, nil
+}
+
+// buildMCP serves agents. Their tools call the port's own procedures, each with the credential of its caller.
+func buildMCP(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := mcp.New(p.config.MCP, mcp.Deps{
+		API: p.mux, PublicURL: p.config.Access.PublicURL, Version: p.options.Version, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
 	return lifecycle.Idle{}, nil
 }
 

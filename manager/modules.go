@@ -28,6 +28,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
 		{Name: "console", Needs: []string{"storage"}, Build: buildConsole},
 		{Name: "gateway", Needs: []string{"access", "apps"}, Build: buildGateway},
+		{Name: "mcp", Needs: []string{"access"}, Build: buildMCP},
 
 		// The controller of a cluster. It meets the API through clients and does not need it here: it may be elsewhere.
 		{Name: "events", After: []string{"runs"}, Build: buildEvents},
@@ -48,7 +49,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "profiles", Build: buildProfiles},
 		{
 			Name: "port", Needs: []string{"profiles"}, Build: buildPort,
-			After: []string{"access", "clusters", "actions", "workers", "connectors", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway"},
+			After: []string{"access", "clusters", "actions", "workers", "connectors", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway", "mcp"},
 		},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgdb"
+	"github.com/flyte-binary/flyte-binary/mcp"
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/notifications/cloudevents"
 	"github.com/flyte-binary/flyte-binary/pools"
@@ -87,6 +88,8 @@ type Config struct {
 	Gateway gateway.Config `config:"gateway"`
 	// Secrets is where the values of secrets are stored.
 	Secrets secret.Config `config:"secrets"`
+	// MCP lets agents use the installation through the Model Context Protocol.
+	MCP mcp.Config `config:"mcp"`
 }
 
 // DefaultConfig returns the default configuration. Database and storage have no default and are required.
@@ -119,6 +122,7 @@ func DefaultConfig() Config {
 		Apps:          apps.DefaultConfig(),
 		Workers:       pools.DefaultConfig(),
 		Connectors:    connectors.DefaultConfig(),
+		MCP:           mcp.DefaultConfig(),
 	}
 }
 
@@ -147,6 +151,7 @@ func (c Config) Validate() error {
 		{"apps", c.Apps.Validate},
 		{"workers", c.Workers.Validate},
 		{"connectors", c.Connectors.Validate},
+		{"mcp", c.MCP.Validate},
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
 		{"deployer", c.Deployer.Validate},

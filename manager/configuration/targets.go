@@ -21,7 +21,7 @@ const (
 
 // Targets lists the modules of each target; the modules that those need come with them.
 func Targets() map[Target][]string {
-	api := []string{"access", "clusters", "runs", "cache", "actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "workers", "connectors", "system", "console", "gateway", "port"}
+	api := []string{"access", "clusters", "runs", "cache", "actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "workers", "connectors", "system", "console", "gateway", "mcp", "port"}
 	controller := []string{"executor", "deployer", "workerpods", "link", "actions", "port"}
 	return map[Target][]string{TargetAPI: api, TargetController: controller, TargetAll: slices.Concat(api, controller)}
 }

@@ -161,6 +161,8 @@ func seams() []seam {
 		{module + "pools/workerpods", []string{"pools/workerpods", "manager"}, nil, "the pods of workers are started next to a cluster"},
 		{module + "pools", []string{"pools", "manager", "tests/bench"}, []string{"pools/workerpods"}, clients},
 		{module + "connectors", []string{"connectors", "manager", "tests/bench"}, nil, clients},
+		{module + "mcp", []string{"mcp", "manager"}, nil, clients},
+		{"github.com/modelcontextprotocol", []string{"mcp"}, nil, "one package speaks the Model Context Protocol"},
 		{module + "clusters/credentials", []string{"clusters", "manager"}, nil, "controllers present credentials, and the registry knows them"},
 		{module + "clusters/states", []string{"clusters", "manager", "runs", "dataproxy", "apps", "pools", "connectors"}, nil, "what is known about a cluster is plain values"},
 		{module + "clusters", []string{"clusters", "manager"}, nil, clients},

@@ -25,6 +25,10 @@ var routes = map[string]Rule{
 	// Requests to apps, by path and by host. Which app decides whether anybody may.
 	"/apps/": {By: programs, Action: "app.call"},
 
+	// What agents ask for and do: each is a call of the API by the caller, and takes the permission of that.
+	"/mcp":         {By: people, Action: "identity.view", Members: true},
+	"/mcp/changes": {By: people, Action: "identity.view", Members: true},
+
 	"GET /debug/pprof/":        {By: people, Action: "profile.view"},
 	"GET /debug/pprof/profile": {By: people, Action: "profile.view"},
 	"GET /debug/pprof/trace":   {By: people, Action: "profile.view"},

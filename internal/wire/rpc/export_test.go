@@ -25,3 +25,6 @@ func (g GateLinks) Option() connect.HandlerOption {
 func (g GateLinks) Before(service string, h http.Handler) http.Handler {
 	return g.links.intake.before(service, h)
 }
+
+// IsInProcess reports whether a request is trusted as one of this process.
+var IsInProcess = isInProcess

@@ -56,6 +56,7 @@ func refuse(w http.ResponseWriter, err error) {
 	switch wire.Code() { //nolint:exhaustive // the rest is our fault
 	case connect.CodeUnauthenticated:
 		status = http.StatusUnauthorized
+		w.Header().Set("WWW-Authenticate", "Bearer")
 	case connect.CodeNotFound:
 		status = http.StatusNotFound
 	case connect.CodePermissionDenied:

@@ -7,6 +7,7 @@ import { Loading } from "@/design/notice";
 import { When } from "@/design/time";
 import { askWords, placeWords, whereOf } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
+import { Agents } from "./agents";
 import { ChangePassword } from "./change-password";
 import { Limits } from "./limits";
 import css from "@/design/page.module.css";
@@ -54,6 +55,7 @@ export function MePage() {
         </p>
       )}
       <Limits />
+      {me && <Agents open={me.open} />}
       {me !== undefined && me.account !== "" && <ChangePassword account={me.account} />}
     </div>
   );
