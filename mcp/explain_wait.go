@@ -8,7 +8,7 @@ import (
 
 type explainWaitOutput struct {
 	Phase    string `json:"phase"`
-	Reason   string `json:"reason,omitempty" jsonschema:"why the action does not go on; empty if it does not wait"`
+	Reason   string `json:"reason,omitempty" jsonschema:"why the action waits; empty if it does not"`
 	Since    string `json:"since,omitempty"`
 	Queue    string `json:"queue,omitempty"`
 	Ahead    int64  `json:"ahead,omitempty" jsonschema:"how many actions go before it in its queue"`

@@ -16,7 +16,7 @@ type getRunOutput struct {
 	Aborted string            `json:"abort_reason,omitempty"`
 	// Failures are the failed actions of the run, grouped by cause.
 	Failures []failureGroup `json:"failures,omitempty"`
-	// WaitsFor is why the run's own task does not go on.
+	// WaitsFor is why the run's own task waits.
 	WaitsFor  string `json:"waits_for,omitempty"`
 	RelatedTo string `json:"related_to,omitempty"`
 }

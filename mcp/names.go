@@ -88,7 +88,7 @@ func phaseNames() []string {
 
 // terminal reports whether a phase is the last.
 func terminal(phase common.ActionPhase) bool {
-	switch phase { //nolint:exhaustive // the rest goes on
+	switch phase { //nolint:exhaustive // others may follow
 	case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED,
 		common.ActionPhase_ACTION_PHASE_TIMED_OUT, common.ActionPhase_ACTION_PHASE_RECOVERED:
 		return true

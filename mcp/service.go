@@ -16,8 +16,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 )
 
-// Path serves the tools that read; ChangesPath also those that change something. Whoever connects an agent grants it changes by
-// choosing the second.
+// Path serves the tools that read; ChangesPath also those that change something. The person who connects an agent grants it
+// changes by choosing the second.
 const (
 	Path        = "/mcp"
 	ChangesPath = "/mcp/changes"
@@ -122,6 +122,6 @@ func (s *Service) server(one *session, changes bool) *sdk.Server {
 const (
 	readInstructions = "Flyte runs pipelines. A run is one execution of a task; its actions are the task itself (a0) and every task that it " +
 		"calls. Names of runs belong to a project and a domain: find them with list_projects, list_runs or search. To learn why a run " +
-		"failed, call explain_failure; why it does not go on, explain_wait."
+		"failed, call explain_failure; to learn why it waits, explain_wait."
 	changeInstructions = "Some tools start, stop or answer something. Ask the person before you use one of them."
 )
