@@ -296,7 +296,8 @@ func TestEveryRouteHasARule(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"GET /healthz": "everybody", "GET /readyz": "everybody", "GET /metrics": people, "GET /log-level": people, "PUT /log-level": people,
-		"/apps/": "anonymous, user, key, task, service", "/blobs/": "everybody", "/v1/conditions/callback/": "everybody",
+		"/apps/": "anonymous, user, key, task, service", "/mcp": people, "/mcp/changes": people,
+		"/blobs/": "everybody", "/v1/conditions/callback/": "everybody",
 		"GET /{$}": "everybody", "GET /v2/": "everybody",
 	}, kinds)
 }

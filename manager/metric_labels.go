@@ -27,7 +27,7 @@ func metricLabels() obs.Labels {
 		"flyte.clusters.silence":             {"cluster"},
 		"flyte.clusters.version.skew":        {"cluster"},
 		"flyte.component.degraded":           {"component"},
-		"flyte.mcp.calls": {"tool", "result"},
+		"flyte.mcp.calls":                    {"tool", "result"},
 		"flyte.component.up":                 {"component"},
 		"flyte.database.replica.reads":       {"outcome"},
 		"flyte.connectors.calls":             {"connector", "procedure", "code"},

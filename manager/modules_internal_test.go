@@ -16,7 +16,7 @@ func TestTargetsSelectTheirModules(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"database", "storage", "access", "clusters", "cache", "artifacts", "runs", "secret", "notifications", "triggers", "apps", "eventstream", "dataproxy", "system",
-		"console", "gateway", "events", "workers", "connectors", "actions", "profiles", "port",
+		"console", "gateway", "mcp", "events", "workers", "connectors", "actions", "profiles", "port",
 	}, selected(configuration.TargetAPI), "no Kubernetes")
 	require.Equal(t, []string{
 		"storage", "kubernetes", "election", "events", "executor", "deployer", "link", "workerpods", "actions", "profiles", "port",

@@ -52,7 +52,7 @@ func payloadOf(t *core.LiteralType, given any) (*workflow.EventPayload, error) {
 	if err != nil {
 		return nil, rpc.InvalidArgument("value", "must be a JSON value")
 	}
-	switch t.GetSimple() { //nolint:exhaustive // conditions have no others
+	switch t.GetSimple() {
 	case core.SimpleType_BOOLEAN:
 		one := &workflow.EventPayload_BoolValue{}
 		err, payload.Value = json.Unmarshal(value, &one.BoolValue), one

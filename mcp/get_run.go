@@ -88,7 +88,7 @@ func (s *session) phases(ctx context.Context, run runName) (map[string]uint32, e
 	if err != nil {
 		return nil, err
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }() // it has been read as far as it is of interest
 	counts := map[string]uint32{}
 	if !stream.Receive() {
 		return counts, stream.Err()

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +80,7 @@ func phasesOf(field string, names []string) ([]string, error) {
 
 func phaseNames() []string {
 	var names []string
-	for number := range int32(len(common.ActionPhase_name)) {
+	for _, number := range slices.Sorted(maps.Keys(common.ActionPhase_name)) {
 		if number > 0 {
 			names = append(names, phaseName(common.ActionPhase(number)))
 		}
@@ -88,7 +90,7 @@ func phaseNames() []string {
 
 // terminal reports whether a phase is the last.
 func terminal(phase common.ActionPhase) bool {
-	switch phase { //nolint:exhaustive // others may follow
+	switch phase {
 	case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED,
 		common.ActionPhase_ACTION_PHASE_TIMED_OUT, common.ActionPhase_ACTION_PHASE_RECOVERED:
 		return true

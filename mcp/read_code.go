@@ -49,4 +49,6 @@ func readCode(ctx context.Context, s *session, in readCodeInput) (out readCodeOu
 }
 
 // isInvalid reports whether a call was refused since its request makes no sense.
-func isInvalid(err error) bool { return err != nil && connect.CodeOf(err) == connect.CodeInvalidArgument }
+func isInvalid(err error) bool {
+	return err != nil && connect.CodeOf(err) == connect.CodeInvalidArgument
+}

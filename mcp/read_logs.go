@@ -51,7 +51,7 @@ func readLogs(ctx context.Context, s *session, in readLogsInput) (out readLogsOu
 	case in.From < 0:
 		return out, rpc.InvalidArgument("from", "must be positive, or 0 for the end of the log")
 	}
-	out.Attempt = uint32(min(in.Attempt, 1<<20)) //nolint:gosec // checked
+	out.Attempt = uint32(min(in.Attempt, 1<<20))
 	if in.Attempt == 0 {
 		details, err := s.runs.GetActionDetails(ctx, &workflow.GetActionDetailsRequest{ActionId: in.id()})
 		if err != nil {
@@ -75,7 +75,7 @@ func (s *session) tail(ctx context.Context, in readLogsInput, attempt uint32, in
 	if err != nil {
 		return false, err
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }() // it has been read as far as it is of interest
 	quiet := errors.New("the log is quiet")
 	arrived := make(chan struct{}, 1)
 	go func() { // stops reading when no line has come for a while

@@ -98,7 +98,7 @@ func relatedSpec(old *task.RunSpec, code *task.TaskSpec, run *common.RunIdentifi
 	}
 	sets := func(v *core.KeyValuePair) bool { return v.GetKey() == pathVariable }
 	if slices.ContainsFunc(code.GetTaskTemplate().GetContainer().GetEnv(), sets) && spec.GetEnvs() != nil {
-		spec.Envs.Values = slices.DeleteFunc(spec.Envs.Values, sets)
+		spec.Envs = &task.Envs{Values: slices.DeleteFunc(spec.GetEnvs().GetValues(), sets)}
 	}
 	return spec
 }

@@ -30,7 +30,7 @@ func waitForRun(ctx context.Context, s *session, in waitForRunInput) (out waitFo
 	if err != nil {
 		return out, err
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }() // it has been read as far as it is of interest
 	for stream.Receive() {
 		root := stream.Msg().GetDetails().GetAction()
 		phase := root.GetStatus().GetPhase()
