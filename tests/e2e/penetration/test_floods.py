@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import datetime
 import gzip
 import json
 import os
@@ -18,7 +19,7 @@ import pytest
 
 from penetration.observed import logged, metric, peak
 from server import Server, eventually
-from tenants import ACTIONS, CUT, PROJECTS, PROXY, RUNS, Tenant, Victim, put
+from tenants import ACTIONS, CUT, DOMAIN, PROJECTS, PROXY, RUNS, Tenant, Victim, put
 from test_access import Browser
 
 
@@ -221,12 +222,19 @@ def test_second_06_a_trigger_that_feeds_itself_is_slow(attacker: Tenant, victim:
     attacker.done(f"{RUNS}/CreateRun", {"runId": first, "taskSpec": spec})
     attacker.reaches(first, "SUCCEEDED")
 
-    def why() -> str:
-        return json.dumps(attacker.done("flytebinary.insight.v1.TriggerInsightService/ExplainTrigger", {"name": name}))
+    def waits() -> bool:
+        """Whether the trigger waits. It must not have started more than 4 runs within any minute."""
+        runs = attacker.done(f"{RUNS}/ListRuns", {"projectId": {"name": attacker.project, "domain": DOMAIN}, "request": {"limit": 200}})["runs"]
+        began = sorted(
+            datetime.datetime.fromisoformat(run["action"]["status"]["startTime"]) for run in runs
+            if run["action"]["metadata"]["task"]["id"]["name"] == "tenants.loop" and run["action"]["id"]["run"]["name"] != first["name"])
+        for one, fifth in zip(began, began[4:]):
+            assert fifth - one >= datetime.timedelta(seconds=59), began
+        why = json.dumps(attacker.done("flytebinary.insight.v1.TriggerInsightService/ExplainTrigger", {"name": name}))
+        return "has started 4 runs within a minute, and may not start more (triggers.maxPerMinute)" in why
 
     try:
-        words = "has started 4 runs within a minute, and may not start more (triggers.maxPerMinute)"
-        eventually(lambda: words in why(), what="a trigger that waits")
+        eventually(waits, what="a trigger that waits")
         victim.unharmed()
     finally:
         attacker.done("flyteidl2.trigger.TriggerService/DeleteTriggers", {"names": [name]})
