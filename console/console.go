@@ -30,7 +30,7 @@ const Base = "/v2/"
 // policy lets pages load embedded files and connect to their own origin only. Scripts may set styles; inline scripts are
 // not allowed. Reports are framed from the object store, which may be another origin, and have a policy of their own.
 const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:%[1]s; " +
-	"font-src 'self'; connect-src 'self'%[1]s; frame-src 'self'%[1]s; media-src 'self'%[1]s; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	"font-src 'self'; connect-src 'self'%[1]s; frame-src 'self'%[1]s; media-src 'self' blob:%[1]s; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // framePolicy is the policy of the page that shows reports. Tasks write them, so they are untrusted: the sandbox gives them an
 // opaque origin, which cannot read the console's storage or documents, nor call the API with the user's credentials.

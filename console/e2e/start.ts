@@ -2,7 +2,21 @@ import { client } from "./client";
 
 /** A run that is to be: a task of flows/shown.py and its inputs. */
 export interface Wanted {
-  readonly task: "squares" | "failing" | "asking" | "long" | "talking" | "training" | "packing" | "drawing" | "growing" | "prying" | "hostile" | "reusing" | "churn";
+  readonly task:
+    | "squares"
+    | "failing"
+    | "asking"
+    | "long"
+    | "talking"
+    | "training"
+    | "packing"
+    | "drawing"
+    | "growing"
+    | "prying"
+    | "hostile"
+    | "reusing"
+    | "churn"
+    | "previewing";
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;

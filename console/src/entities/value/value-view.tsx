@@ -145,7 +145,7 @@ function StoredView({ value }: { readonly value: Extract<Value, { kind: "stored"
         <CopyButton text={value.uri} label="Copy URI" />
       </span>
       {value.columns && <span className={css["columns"]}>Columns: {value.columns.join(", ")}</span>}
-      {actions(value.uri)}
+      {actions(value)}
     </span>
   );
 }

@@ -11,7 +11,7 @@ import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
 import { problemOf } from "@/api/problem";
 import type { RunName } from "@/entities/run/kind";
-import { saveFrom } from "../save";
+import { saveFrom } from "@/design/save";
 import { actionId } from "@/entities/action/name";
 import { FileTree } from "./file-tree";
 import css from "./code.module.css";

@@ -6,7 +6,6 @@ import type { NamedLiteral } from "@gen/flyteidl2/task/common_pb.js";
 import type { LiteralType } from "@gen/flyteidl2/core/types_pb.js";
 import type { VariableMap } from "@gen/flyteidl2/core/interface_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Facts } from "@/design/facts";
@@ -17,14 +16,14 @@ import { useNotify } from "@/design/toast";
 import { sourceOf } from "@/entities/run/kind";
 import { asCli, asCliRerun, asCurl, asPython, asPythonRead, asPythonRerun, type Values } from "@/entities/action/copy-as";
 import type { TabProps } from "../tab";
-import { save } from "../save";
+import { save } from "@/design/save";
 import { actionId, type ActionName } from "@/entities/action/name";
-import { typeWords } from "@/entities/value/type-words";
 import { valueOf } from "@/entities/value/value";
 import type { Value } from "@/entities/value/value-type";
-import { ValueView } from "@/entities/value/value-view";
 import { json } from "@/entities/value/write-json";
-import { StoredFiles } from "./stored-files";
+import { StoredFiles } from "@/entities/data/stored-files";
+import { interfaceOf } from "./interface-of";
+import { ValueList } from "./value-list";
 import css from "./data.module.css";
 
 /** The inputs and outputs of an action, by type or as JSON. */
@@ -44,7 +43,8 @@ export function DataTab({ action, details }: TabProps) {
   if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
   if (isPending) return <Loading what="inputs and outputs" />;
   const context = data.inputs?.context ?? [];
-  const values = [...(data.inputs?.literals ?? []), ...(data.outputs?.literals ?? [])].map((one) => valueOf(one.value));
+  // Previews of outputs are open first.
+  const values = [...(data.outputs?.literals ?? []), ...(data.inputs?.literals ?? [])].map((one) => valueOf(one.value));
   return (
     <StoredFiles action={action} values={values} version={`${data.inputsUri} ${data.outputsUri}`}>
       <Side what="inputs" action={action} literals={data.inputs?.literals ?? []} types={interfaces?.inputs} uri={data.inputsUri} empty="No inputs." />
@@ -71,18 +71,6 @@ function emptyOutputs(phase: ActionPhase): string {
   return isLive(phase) ? "Outputs appear when the action has ended." : "No outputs";
 }
 
-/** The declared types. Conditions declare none: their answer has its type with it. */
-function interfaceOf({ spec }: ActionDetails) {
-  switch (spec.case) {
-    case "task":
-      return spec.value.taskTemplate?.interface;
-    case "trace":
-      return spec.value.interface;
-    default:
-      return undefined;
-  }
-}
-
 interface SideProps {
   readonly what: "inputs" | "outputs";
   readonly action: ActionName;
@@ -99,7 +87,6 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
   const [raw, setRaw] = useState(false);
   const values: Values = useMemo(() => literals.map((one) => [one.name, valueOf(one.value)] as const), [literals]);
   const whole: Value = { kind: "map", struct: true, entries: values };
-  const variables = new Map(types?.variables.map((entry) => [entry.key, entry.value]));
   return (
     <section className={css["side"]} data-testid={what}>
       <div className={css["head"]}>
@@ -110,7 +97,7 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
               {raw ? "By type" : "JSON"}
             </Button>
             <Button small onClick={() => save(new Blob([`${json(whole)}\n`], { type: "application/json" }), `${action.run.name}-${action.name}-${what}.json`)}>
-              Download
+              Download JSON
             </Button>
             <CopyAs what={what} action={action} values={values} types={types} />
           </>
@@ -125,20 +112,7 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
           <pre tabIndex={0}>{json(whole)}</pre>
         </div>
       ) : (
-        <dl className={css["values"]}>
-          {values.map(([name, value]) => (
-            <div key={name} className={css["value"]} data-value={name}>
-              <dt>
-                <span className={css["key"]}>{name}</span>
-                <span className={css["type"]}>{typeWords(variables.get(name)?.type)}</span>
-                {variables.get(name)?.description && <span className={css["about"]}>{variables.get(name)?.description}</span>}
-              </dt>
-              <dd>
-                <ValueView value={value} />
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <ValueList side={what} values={values} types={types} file={`${action.run.name}-${action.name}`} />
       )}
       {uri && (
         <p className={css["where"]}>

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { IconButton } from "@/design/button";
 import { Input, Select } from "@/design/field";
 import { count } from "@/design/format";
-import { save } from "../save";
+import { save } from "@/design/save";
 import { Level } from "./level";
 import type { LogSearch } from "./log-search";
 import type { LogStore } from "./log-store";

@@ -2,10 +2,11 @@ import { Download, ExternalLink } from "lucide-react";
 import { Button, buttonClass } from "@/design/button";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
 import type { RunName } from "@/entities/run/kind";
-import { save, saveFrom } from "../save";
+import { save, saveFrom } from "@/design/save";
 import type { ActionName } from "@/entities/action/name";
-import { allowed, ReportFrame } from "./report-frame";
+import { allowed, ReportFrame } from "@/entities/frame/report-frame";
 import { useReport, type Report } from "./use-report";
+import frame from "@/entities/frame/frame.module.css";
 import css from "./report.module.css";
 
 export interface ReportViewProps {
@@ -70,7 +71,7 @@ function Direct({ url, live, title }: { readonly url: string; readonly live: boo
           The report does not update automatically, because the CORS rules of the object store do not allow {location.origin}. Reopen this tab to refresh it.
         </p>
       )}
-      <div className={css["frames"]}>
+      <div className={frame["frames"]}>
         <iframe src={url} title={title} sandbox={allowed} referrerPolicy="no-referrer" />
       </div>
     </>

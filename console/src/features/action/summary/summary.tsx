@@ -1,5 +1,7 @@
+import { lazy, Suspense } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { ActionType } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { chunk } from "@/api/chunk";
 import { Notice } from "@/design/notice";
 import { isLive } from "@/design/phases";
 import type { TabProps } from "../tab";
@@ -14,6 +16,8 @@ import { Failure } from "./failure";
 import { Traceback } from "./traceback";
 import { whoIs } from "@/entities/person/who-is";
 import { Explanation } from "./waiting";
+
+const Outputs = lazy(() => chunk(() => import("../io/outputs")).then((m) => ({ default: m.Outputs })));
 
 /** The summary of an action, error first. */
 export function Summary({ action, model, details, attempt, onChange, onSelect }: TabProps) {
@@ -40,6 +44,11 @@ export function Summary({ action, model, details, attempt, onChange, onSelect }:
       )}
       <Condition action={action} details={details} />
       {!action.run.tracked && <Explanation action={action} phase={phase} onSelect={onSelect} />}
+      {phase === ActionPhase.SUCCEEDED && (
+        <Suspense fallback={null}>
+          <Outputs action={action} details={details} />
+        </Suspense>
+      )}
       <Attempts
         attempts={details.attempts}
         chosen={attempt}

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { add, drawn, withoutFonts, parseMessage, type Framed, type Position } from "./frames";
-import css from "./report.module.css";
+import css from "./frame.module.css";
 
 /** Reports may run scripts and open links, without an origin. Never allow-same-origin: reports are untrusted. */
 export const allowed = "allow-scripts allow-popups";
