@@ -10,9 +10,8 @@ async function preview(page: Page, name: string) {
   return file(page, name);
 }
 
-test("three clicks from the project to the rows of a table", async ({ page, runs, launch }) => {
-  const name = await launch({ task: "previewing", wait: true });
-  expect(runs.squares).toBeDefined();
+test("three clicks from the project to the rows of a table", async ({ page, runs }) => {
+  const name = runs.previewing;
   await page.goto("/v2/");
   let clicks = 0;
   const click = async (target: ReturnType<Page["locator"]>) => {
@@ -55,12 +54,12 @@ test("three clicks from the project to the rows of a table", async ({ page, runs
   await expectAccessible(page);
 });
 
-test("no file runs in the console", async ({ page, launch, complaints }) => {
+test("no file runs in the console", async ({ page, runs, complaints }) => {
   page.on("dialog", (dialog) => {
     complaints.push(`a dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  await page.goto(`${place}/runs/${await launch({ task: "previewing", inputs: { rows: 3 }, wait: true })}?tab=io`);
+  await page.goto(`${place}/runs/${runs.previewing}?tab=io`);
   await panel(page).getByText(/^10 files/).click();
   const notes = await preview(page, "notes.md");
   await expect(notes.getByRole("heading", { name: "Findings" })).toBeVisible();

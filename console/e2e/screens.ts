@@ -57,6 +57,13 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: "run-data",
+    open: async (page, runs) => {
+      await run(page, runs.previewing, "?action=a0");
+      await expect(panel(page).getByRole("img", { name: "plot.png" })).toBeVisible();
+    },
+  },
+  {
     name: "run-timeline",
     open: async (page, runs) => {
       await run(page, runs.squares, "?view=timeline");

@@ -10,6 +10,7 @@ export const prepared = [
   { key: "drawing", task: "drawing", wait: true },
   { key: "training", task: "training", wait: true },
   { key: "reusing", task: "reusing", wait: true },
+  { key: "previewing", task: "previewing", wait: true },
   { key: "asking", task: "asking" },
 ] as const;
 

@@ -61,7 +61,8 @@ export function StoredFiles({ action, values, version, children }: StoredFilesPr
   const offer = (pointer: StoredPointer) => {
     if (error) return <span className={css["missing"]}>Previews and downloads are not available: {problemOf(error).message}</span>;
     const found = data?.values.find((value) => value.uri === pointer.uri);
-    return found && <Files action={action} found={found} pointer={pointer} open={first.has(pointer.uri)} />;
+    if (!found) return data && <span className={css["missing"]}>No preview. It is not among the first 100 files and tables of the action.</span>;
+    return <Files action={action} found={found} pointer={pointer} open={first.has(pointer.uri)} />;
   };
   return <StoredActions.Provider value={offer}>{children}</StoredActions.Provider>;
 }

@@ -13,6 +13,9 @@ import { List } from "@/design/list";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { StoredFiles } from "@/entities/data/stored-files";
+import { valueOf } from "@/entities/value/value";
+import { ValueView } from "@/entities/value/value-view";
 import { Consumers } from "@/features/apps/consumers";
 import { Lineage } from "./lineage";
 import type { ArtifactSearch } from "./search";
@@ -103,10 +106,22 @@ function Details({ artifact, newest }: { readonly artifact: Artifact; readonly n
             ),
           ],
           ["From outside", source?.case === "externalRef" ? source.value : ""],
-          ["Location", uri && <code className={css["version"]}>{uri}</code>],
+          ["Location", uri && !action?.run && <code className={css["version"]}>{uri}</code>],
           ...metadata,
         ]}
       />
+      {action?.run && spec?.value && (
+        // The data are read as what that action returned.
+        <StoredFiles
+          action={{ run: { project: action.run.project, domain: action.run.domain, name: action.run.name }, name: action.name }}
+          values={[valueOf(spec.value)]}
+          version={artifactId?.version ?? ""}
+        >
+          <div className={css["data"]} role="group" aria-label="Data">
+            <ValueView value={valueOf(spec.value)} />
+          </div>
+        </StoredFiles>
+      )}
     </>
   );
 }

@@ -21,6 +21,7 @@ import { factsOf, sideBySide } from "./facts";
 import { RunPicker } from "./run-picker";
 import type { CompareSearch } from "./search";
 import { Side } from "./side";
+import { Stored } from "./stored";
 import { Timings } from "./timings";
 import css from "./compare.module.css";
 
@@ -171,6 +172,7 @@ function Data({ a, b }: { readonly a: RunName; readonly b: RunName }) {
       <section className={css["section"]} data-testid="compare-inputs">
         <h2>Inputs</h2>
         <Diff label="Inputs" before={text(left.data.inputs?.literals)} after={text(right.data.inputs?.literals)} equal="Same inputs." />
+        <Stored label="Inputs" a={a} b={b} before={left.data.inputs?.literals ?? []} after={right.data.inputs?.literals ?? []} />
       </section>
       <section className={css["section"]} data-testid="compare-outputs">
         <h2>Outputs</h2>
@@ -180,6 +182,7 @@ function Data({ a, b }: { readonly a: RunName; readonly b: RunName }) {
           after={text(right.data.outputs?.literals)}
           equal={(left.data.outputs?.literals.length ?? 0) === 0 ? "Neither run has outputs." : "Same outputs."}
         />
+        <Stored label="Outputs" a={a} b={b} before={left.data.outputs?.literals ?? []} after={right.data.outputs?.literals ?? []} />
       </section>
     </>
   );
