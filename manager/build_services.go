@@ -67,7 +67,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer, Pace: p.clusterPace(), Images: p.options.Images,
 		Clusters: clusterview.Placeable{States: p.clusters.States(), Clock: p.clock}, ClustersChanged: p.clusters.States().Changed(),
 		Peers: runs.Peers{
-			Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Artifacts: p.peers.artifactRegistry(), Workers: p.peers.workerPools(), Connectors: p.peers.connectors(),
+			Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Artifacts: p.peers.artifactRegistry(), Failures: p.peers.failures(), Workers: p.peers.workerPools(), Connectors: p.peers.connectors(),
 			Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
 		},
 		Launch: runs.Launch{

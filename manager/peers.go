@@ -150,6 +150,10 @@ func (p peers) artifactRegistry() enginev1connect.ArtifactRegistryServiceClient 
 	return client(p, p.api, enginev1connect.NewArtifactRegistryServiceClient)
 }
 
+func (p peers) failures() insightv1connect.FailureServiceClient {
+	return client(p, p.api, insightv1connect.NewFailureServiceClient)
+}
+
 func (p peers) artifacts() artifactconnect.ArtifactServiceClient {
 	return client(p, p.api, artifactconnect.NewArtifactServiceClient)
 }

@@ -18,10 +18,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/precedence"
+	"github.com/flyte-binary/flyte-binary/runs/problems"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
+	rows "github.com/flyte-binary/flyte-binary/runs/store/problems"
 	"github.com/flyte-binary/flyte-binary/runs/store/usages"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
@@ -109,6 +111,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		uses:     artifactlink.Uses{Reader: l.rows},
 		webhooks: l.callbacks,
 		tracked:  l.tracked,
+		problems: &problems.Handler{Reader: rows.New(deps.Pool)},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
+	"github.com/flyte-binary/flyte-binary/runs/problems"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/reclaim"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
@@ -54,6 +55,8 @@ type Config struct {
 	Cache cachelink.Config `config:"cache"`
 	// Artifacts says how the artifacts that tasks declare are registered.
 	Artifacts artifactlink.Config `config:"artifacts"`
+	// Problems says how failures are grouped over runs.
+	Problems problems.Config `config:"problems"`
 	// Watch tunes the streams.
 	Watch watch.Config `config:"watch"`
 	// Clusters says when work is taken back from a cluster that is away.
@@ -87,6 +90,7 @@ func DefaultConfig() Config {
 		Webhooks:        webhook.DefaultConfig(),
 		Cache:           cachelink.DefaultConfig(),
 		Artifacts:       artifactlink.DefaultConfig(),
+		Problems:        problems.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
 		Clusters:        reclaim.DefaultConfig(),
 		Retention:       retention.DefaultConfig(),
@@ -118,6 +122,7 @@ func (c Config) Validate() error {
 	found.Section("admission", c.Admission.Validate())
 	found.Section("backlog", c.Backlog.Validate())
 	found.Section("stored", c.Stored.Validate())
+	found.Section("problems", c.Problems.Validate())
 	found.Section("queues", queues.Validate(c.Queues))
 	found.Section("placement", c.Placement.Validate())
 	found.Section("assignments", c.Assignments.Validate())

@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
+	"github.com/flyte-binary/flyte-binary/runs/problems"
 	"github.com/flyte-binary/flyte-binary/runs/reclaim"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
@@ -94,6 +95,8 @@ type Peers struct {
 	GlobalCache cacheserviceconnect.CacheServiceClient
 	// Artifacts registers the artifacts that tasks declare; without it their outputs wait to be registered.
 	Artifacts artifactlink.Registry
+	// Failures finds tracebacks in logs; without it failures are grouped by their messages alone.
+	Failures problems.Logs
 	// Workers says why the actions of pools wait; without it their wait is not explained any further.
 	Workers insight.Pools
 	// Connectors says which tasks connectors run, and why those wait; without it no connector runs any.

@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
+	"github.com/flyte-binary/flyte-binary/runs/problems"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
@@ -76,6 +77,7 @@ type handlers struct {
 	engine   enginev1connect.EngineServiceHandler
 	states   enginev1connect.ActionStateServiceHandler
 	insight  insightv1connect.InsightServiceHandler
+	problems *problems.Handler
 	started  enginev1connect.TriggerRunServiceHandler
 	tracked  *tracked.Service // may be nil
 	uses     artifactlink.Uses
@@ -94,6 +96,7 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(enginev1connect.NewEngineServiceHandler(h.engine, options))
 	r.Handle(enginev1connect.NewActionStateServiceHandler(h.states, options))
 	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
+	r.Handle(insightv1connect.NewProblemServiceHandler(h.problems, options))
 	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.started, options))
 	r.Handle(enginev1connect.NewArtifactUseServiceHandler(h.uses, options))
 	r.Handle(webhook.Path, h.webhooks)

@@ -67,6 +67,22 @@ func TestListErrors(t *testing.T) {
 	refused(t, ask(&insightv1.ListErrorsRequest{}), connect.CodeInvalidArgument, "run_id")
 }
 
+// A parent that fails with the error of its child is counted apart, and is in no group.
+func TestErrorsOfParents(t *testing.T) {
+	c := newWriteFixture(t, nil)
+	c.create(namedRun("r1"))
+	c.fails("r1", "shard7", executionError("KeyError", "'latam'"))
+	c.fails("r1", "shard9", executionError("KeyError", "'emea'"))
+	root := transition("r1", "a0", 1, failed)
+	root.Error = executionError("KeyError", "'latam'")
+	root.Error.Worker = "the parent's pod"
+	c.report(transition("r1", "a0", 1, running), root)
+	answer := c.errors("r1", 0)
+	require.Equal(t, []uint32{3, 1, 1}, []uint32{answer.GetTotal(), answer.GetInherited(), answer.GetTotalGroups()})
+	group := answer.GetGroups()[0]
+	require.Equal(t, []any{"shard7", uint32(2), []string{"shard9"}}, []any{group.GetFirstAction(), group.GetCount(), group.GetActions()})
+}
+
 // Reading stops at a limit; the total is still right.
 func TestEachFailureIsBounded(t *testing.T) {
 	c := newWriteFixture(t, nil)

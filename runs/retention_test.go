@@ -322,9 +322,11 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 		"event_backlog.run_id",                                        // deleted when the events are published, or counted as a gap
 		"notification_outbox.action_id", "notification_outbox.run_id", // deleted when their deliveries are stored
 		"placements.action_id",                                  // deleted by the database with their action
+		"problem_failures.action_id", "problem_failures.run_id", // deleted by the database with their action
 		"produced_outputs.action_id", "produced_outputs.run_id", // they keep the run
 		"reserved_keys.action_id", "reserved_keys.run_id", // deleted by runs/cachelink after their action
 		"run_deletions.run_id", "tasks.spec_digest",
+		"uncounted_failures.action_id", // deleted by the database with their action
 		"unread_inputs.action_id", "unread_inputs.run_id", // deleted when the run is hidden
 		"webhooks.action_id", "webhooks.run_id",
 	}, columns, "retention has to delete such rows, or to spare such specs: see isUnused and DeleteRows of runs/store")

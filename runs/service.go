@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
+	"github.com/flyte-binary/flyte-binary/runs/problems"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/reclaim"
@@ -94,6 +95,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		{Name: "timers", Part: l.timers},
 		{Name: "webhooks", Part: l.webhooks},
 		{Name: "artifacts", Part: l.artifacts},
+		{Name: "problems", Part: l.problems},
 		{Name: "watches", Part: l.hub},
 		{Name: "retention", Part: l.retention},
 		{Name: "stored bytes", Part: l.measurer},
@@ -141,6 +143,7 @@ type loops struct {
 	webhooks  *webhook.Loop
 	callbacks *webhook.Callbacks
 	artifacts *artifactLoops
+	problems  *problems.Loops
 	hub       *watch.Hub
 	retention *retention.Keeper
 	stored    *stored.Guard
@@ -174,7 +177,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
 		Notify: deps.Outbox.NotifyPhases, EventSinks: deps.Outbox.EventSinks, GateLease: gateLease,
-		Records: deps.Records, Places: l.places,
+		Records: deps.Records, Places: l.places, Failures: true,
 	})
 	l.admission = admission.New(config.Admission, admission.Deps{
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},
@@ -214,6 +217,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	if l.artifacts, err = newArtifacts(config.Artifacts, deps, leases, logger); err != nil {
 		return nil, fmt.Errorf("artifacts: %w", err)
 	}
+	l.problems = newProblems(config.Problems, deps, leases, logger)
 	if err = l.newStored(config.Stored, deps, leases, logger); err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ type writeFixture struct {
 	internal workflowconnect.InternalRunServiceClient
 	engine   enginev1connect.EngineServiceClient
 	insight  insightv1connect.InsightServiceClient
+	problems insightv1connect.ProblemServiceClient
 	settings settingsconnect.SettingsServiceClient
 }
 
@@ -73,6 +74,7 @@ func writeFixtureWith(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config
 	c.runs = workflowconnect.NewRunServiceClient(client, rpc.InProcessURL)
 	c.internal = workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL)
 	c.engine = enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
+	c.problems = insightv1connect.NewProblemServiceClient(client, rpc.InProcessURL)
 	c.insight = insightv1connect.NewInsightServiceClient(client, rpc.InProcessURL)
 	c.settings = settingsconnect.NewSettingsServiceClient(client, rpc.InProcessURL)
 	return c

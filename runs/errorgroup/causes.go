@@ -17,6 +17,10 @@ type Failure struct {
 	Name  string
 	At    time.Time
 	Error []byte // core.ExecutionError
+	// Parent is the name of its parent; empty for a root.
+	Parent string
+	// AboveFailed says that children of it failed too, so that its error may be theirs.
+	AboveFailed bool
 }
 
 // Group is the failures with the same cause.
@@ -33,30 +37,83 @@ type Group struct {
 // maxMore is how many names a group has besides the first.
 const maxMore = 20
 
-// Groups collects failures. It keeps little of each group, so there may be as many groups as failures.
-type Groups struct {
+// Collector collects failures. It keeps little of each, so there may be as many groups as failures.
+type Collector struct {
 	seed   maphash.Seed
-	by     map[uint64]*Group
+	groups Groups
 	masked []byte
-	count  int
+	// passed has what the parents of failures would fail with if they did not catch it.
+	passed map[uint64]struct{}
+	above  []pending
+}
+
+// pending is a failure that may be that of a child, which is known when all were added.
+type pending struct {
+	Failure
+	key, passed uint64
 }
 
 // New returns an empty collection.
-func New() *Groups { return &Groups{seed: maphash.MakeSeed(), by: map[uint64]*Group{}} }
+func New() *Collector {
+	return &Collector{seed: maphash.MakeSeed(), groups: Groups{by: map[uint64]*Group{}}, passed: map[uint64]struct{}{}}
+}
+
+// Add adds a failure. Failures may come in any order. The error is not retained.
+func (c *Collector) Add(f Failure) {
+	c.groups.count++
+	code, message := beginning(f.Error)
+	c.masked = append(append(c.masked[:0], code...), 0)
+	c.masked = mask(c.masked, message)
+	key := maphash.Bytes(c.seed, c.masked)
+	if f.Parent != "" && len(f.Error) > 0 {
+		c.passed[c.inherited(f.Parent, code, message)] = struct{}{}
+	}
+	if f.AboveFailed {
+		up := pending{Failure: f, key: key, passed: c.inherited(f.Name, code, message)}
+		up.Error = nil
+		c.above = append(c.above, up)
+		return
+	}
+	c.groups.add(key, f)
+}
+
+// inherited stands for an action that fails with an error.
+func (c *Collector) inherited(name string, code, message []byte) uint64 {
+	c.masked = append(append(c.masked[:0], name...), 0)
+	c.masked = append(append(c.masked, code...), 0)
+	c.masked = append(c.masked, message[:min(len(message), maxMessage)]...)
+	return maphash.Bytes(c.seed, c.masked)
+}
+
+// Groups ends the collection. An action that failed because a child failed has that child's error, and is in no group.
+func (c *Collector) Groups() *Groups {
+	for i := range c.above {
+		if _, ok := c.passed[c.above[i].passed]; ok {
+			c.groups.inherited++
+		} else {
+			c.groups.add(c.above[i].key, c.above[i].Failure)
+		}
+	}
+	c.above, c.passed = nil, nil
+	return &c.groups
+}
+
+// Groups are failures by their cause.
+type Groups struct {
+	by               map[uint64]*Group
+	count, inherited int
+}
 
 // Count is the number of failures added.
 func (g *Groups) Count() int { return g.count }
 
+// Inherited is how many of them have the error of a child.
+func (g *Groups) Inherited() int { return g.inherited }
+
 // Len is the number of groups.
 func (g *Groups) Len() int { return len(g.by) }
 
-// Add adds a failure to its group. Failures may come in any order. The error is not retained.
-func (g *Groups) Add(f Failure) {
-	g.count++
-	code, message := beginning(f.Error)
-	g.masked = append(append(g.masked[:0], code...), 0)
-	g.masked = mask(g.masked, message)
-	key := maphash.Bytes(g.seed, g.masked)
+func (g *Groups) add(key uint64, f Failure) {
 	f.Error = nil
 	group := g.by[key]
 	if group == nil {
@@ -95,6 +152,15 @@ func (g *Groups) Earliest(limit int) []*Group {
 	}
 	return all
 }
+
+// Read returns the code and the beginning of the message of an encoded core.ExecutionError that may be truncated.
+func Read(body []byte) (code, message string) {
+	c, m := beginning(body)
+	return string(c), string(m[:min(len(m), maxMessage)])
+}
+
+// Masked is a message without what tends to differ between failures of one cause.
+func Masked(message string) []byte { return mask(nil, []byte(message)) }
 
 // beginning returns the code and the available part of the message of an encoded core.ExecutionError that may be
 // truncated.

@@ -28,7 +28,7 @@ func ways(t testing.TB, messages ...string) int {
 	for i, message := range messages {
 		g.Add(errorgroup.Failure{ID: int64(i), Name: fmt.Sprint(i), At: begin, Error: encoded(t, "ValueError", message)})
 	}
-	return g.Len()
+	return g.Groups().Len()
 }
 
 func TestMessagesOfOneCause(t *testing.T) {
@@ -65,7 +65,7 @@ func TestMessagesOfDifferentCauses(t *testing.T) {
 	g.Add(errorgroup.Failure{Error: encoded(t, "A", "same")})
 	g.Add(errorgroup.Failure{Error: encoded(t, "B", "same")})
 	g.Add(errorgroup.Failure{})
-	require.Equal(t, 3, g.Len())
+	require.Equal(t, 3, g.Groups().Len())
 }
 
 // An error that was cut off anywhere is read as far as it goes.
@@ -74,12 +74,12 @@ func TestErrorCutOff(t *testing.T) {
 	for n := range len(body) {
 		g := errorgroup.New()
 		g.Add(errorgroup.Failure{Error: body[:n]})
-		require.Equal(t, 1, g.Len())
+		require.Equal(t, 1, g.Groups().Len())
 	}
 	g := errorgroup.New()
 	g.Add(errorgroup.Failure{Error: body})
 	g.Add(errorgroup.Failure{Error: body[:len(body)-2]}) // without its kind
-	require.Equal(t, 1, g.Len())
+	require.Equal(t, 1, g.Groups().Len())
 }
 
 func TestEarliestComeFirst(t *testing.T) {
@@ -90,8 +90,9 @@ func TestEarliestComeFirst(t *testing.T) {
 		g.Add(errorgroup.Failure{ID: int64(i), Name: fmt.Sprintf("c%d", i), At: at, Error: encoded(t, "E", []string{"odd", "even"}[i%2])})
 	}
 	g.Add(errorgroup.Failure{ID: 99, Name: "lone", At: begin.Add(-time.Second), Error: encoded(t, "E", "other")})
-	require.Equal(t, []int{n + 1, 3}, []int{g.Count(), g.Len()})
-	groups := g.Earliest(2)
+	all := g.Groups()
+	require.Equal(t, []int{n + 1, 3}, []int{all.Count(), all.Len()})
+	groups := all.Earliest(2)
 	require.Len(t, groups, 2)
 	require.Equal(t, []any{"lone", 1, 0}, []any{groups[0].First.Name, groups[0].Count, len(groups[0].More)})
 	require.Equal(t, []any{"c0", n / 2}, []any{groups[1].First.Name, groups[1].Count})
@@ -100,6 +101,33 @@ func TestEarliestComeFirst(t *testing.T) {
 		want = append(want, fmt.Sprintf("c%d", i))
 	}
 	require.Equal(t, want, groups[1].More)
+}
+
+// A parent that fails because a child does is no failure of its own; one that fails otherwise is.
+func TestErrorsOfChildren(t *testing.T) {
+	collect := func(failures ...errorgroup.Failure) []int {
+		g := errorgroup.New()
+		for _, f := range failures {
+			g.Add(f)
+		}
+		groups := g.Groups()
+		return []int{groups.Count(), groups.Inherited(), groups.Len()}
+	}
+	latam, emea := encoded(t, "KeyError", "'latam'"), encoded(t, "KeyError", "'emea'")
+	root := errorgroup.Failure{Name: "a0", Error: latam, AboveFailed: true}
+	middle := errorgroup.Failure{Name: "m", Parent: "a0", Error: latam, AboveFailed: true}
+	leaf := errorgroup.Failure{Name: "leaf", Parent: "m", Error: latam}
+	require.Equal(t, []int{3, 2, 1}, collect(root, middle, leaf), "the error passes two levels")
+	require.Equal(t, []int{3, 2, 1}, collect(leaf, middle, root), "in any order")
+
+	middle.Error = emea
+	require.Equal(t, []int{2, 0, 1}, collect(middle, leaf), "another value is another failure, of the same group")
+	root.Error = encoded(t, "ValueError", "'latam'")
+	require.Equal(t, []int{2, 0, 2}, collect(root, errorgroup.Failure{Name: "c", Parent: "a0", Error: latam}), "another type")
+	require.Equal(t, []int{2, 0, 1}, collect(
+		errorgroup.Failure{Name: "a0", Error: latam, AboveFailed: true}, errorgroup.Failure{Name: "c", Parent: "other", Error: latam}), "another parent")
+	require.Equal(t, []int{2, 0, 1}, collect(
+		errorgroup.Failure{Name: "a0", AboveFailed: true}, errorgroup.Failure{Name: "c", Parent: "a0"}), "nothing is known of either")
 }
 
 func FuzzMask(f *testing.F) {

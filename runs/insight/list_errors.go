@@ -52,12 +52,14 @@ func (e *Errors) ListErrors(ctx context.Context, request *insightv1.ListErrorsRe
 	if err != nil {
 		return nil, err
 	}
-	groups := errorgroup.New()
-	total, err := e.Failures.EachFailure(ctx, birth.RunID, maxFailures, func(f lists.Failure) { groups.Add(errorgroup.Failure(f)) })
+	collector := errorgroup.New()
+	total, err := e.Failures.EachFailure(ctx, birth.RunID, maxFailures, func(f lists.Failure) { collector.Add(errorgroup.Failure(f)) })
 	if err != nil {
 		return nil, err
 	}
+	groups := collector.Groups()
 	response := &insightv1.ListErrorsResponse{
+		Inherited: uint32(groups.Inherited()), //nolint:gosec // a count of actions
 		Total: uint32(total), TotalGroups: uint32(groups.Len()), Truncated: groups.Count() < total, //nolint:gosec // counts of actions
 	}
 	return response, e.fill(ctx, groups.Earliest(limit), response)

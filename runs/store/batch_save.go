@@ -94,6 +94,9 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 	}
 	b.savePlacements(&statements)
 	b.saveArtifacts(&statements)
+	if w.deps.Failures {
+		b.saveFailures(&statements)
+	}
 	if found := b.occurrences(w.deps.Notify); len(found) > 0 {
 		statements.Queue(insertOccurrences, occurrenceArguments(found)...)
 		statements.Queue(notices.Notify, notices.ChannelLists, notices.ListOutbox)

@@ -17,6 +17,9 @@ type Failure struct {
 	Name  string
 	At    time.Time // when it ended
 	Error []byte    // the beginning of an encoded core.ExecutionError; empty when there is none
+	// Parent is empty for a root. AboveFailed says that children of the action failed, too.
+	Parent      string
+	AboveFailed bool
 }
 
 // failureBytes is how much of an error is read to group failures by cause.
@@ -29,15 +32,16 @@ const failed = `phase IN ` + sqltext.FailedPhases
 // returns the total number of failures. The bytes of a failure are valid only during the call.
 func (r *Reader) EachFailure(ctx context.Context, runID int64, limit int, take func(Failure)) (total int, err error) {
 	const query = `
-		SELECT id, name, coalesce(ended_at, updated_at), substring(error FOR $3) FROM actions
-		WHERE run_id = $1 AND ` + failed + ` ORDER BY created_at, id LIMIT $2`
+		SELECT id, name, coalesce(ended_at, updated_at), substring(error FOR $3), coalesce(parent_name, ''),
+			name IN (SELECT parent_name FROM actions WHERE run_id = $1 AND ` + failed + ` AND parent_name IS NOT NULL)
+		FROM actions WHERE run_id = $1 AND ` + failed + ` ORDER BY created_at, id LIMIT $2`
 	err = sqltext.Snapshot(ctx, r.pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, runID, limit, failureBytes)
 		if err != nil {
 			return err
 		}
 		var f Failure
-		if _, err := pgx.ForEachRow(rows, []any{&f.ID, &f.Name, &f.At, &f.Error}, func() error {
+		if _, err := pgx.ForEachRow(rows, []any{&f.ID, &f.Name, &f.At, &f.Error, &f.Parent, &f.AboveFailed}, func() error {
 			take(f)
 			total++
 			return nil

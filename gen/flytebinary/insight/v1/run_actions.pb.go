@@ -1096,13 +1096,16 @@ type ListErrorsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The groups, the earliest failure first: it is often what brought on the others.
 	Groups []*ErrorGroup `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
-	// How many actions failed or timed out.
+	// How many actions failed or timed out, with those that failed because a child did.
 	Total uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// How many groups there are; more than are returned when the limit is smaller.
 	TotalGroups uint32 `protobuf:"varint,3,opt,name=total_groups,json=totalGroups,proto3" json:"total_groups,omitempty"`
 	// Whether only the failures of the actions that were created first were looked at, since there are very many. The
 	// total counts all, the groups what was looked at.
-	Truncated     bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	Truncated bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// How many of the actions that were looked at failed with the error of a child of theirs. They are in no group: the
+	// child is.
+	Inherited     uint32 `protobuf:"varint,5,opt,name=inherited,proto3" json:"inherited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1163,6 +1166,13 @@ func (x *ListErrorsResponse) GetTruncated() bool {
 		return x.Truncated
 	}
 	return false
+}
+
+func (x *ListErrorsResponse) GetInherited() uint32 {
+	if x != nil {
+		return x.Inherited
+	}
+	return 0
 }
 
 // ErrorGroup is what failed in the same way: same code, and the same message but for numbers and names.
@@ -1519,12 +1529,13 @@ const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12\x1d\n" +
 	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\x12<\n" +
 	"\n" +
-	"run_source\x18\x03 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"\xa7\x01\n" +
+	"run_source\x18\x03 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"\xc5\x01\n" +
 	"\x12ListErrorsResponse\x12:\n" +
 	"\x06groups\x18\x01 \x03(\v2\".flytebinary.insight.v1.ErrorGroupR\x06groups\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12!\n" +
 	"\ftotal_groups\x18\x03 \x01(\rR\vtotalGroups\x12\x1c\n" +
-	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\xd8\x01\n" +
+	"\ttruncated\x18\x04 \x01(\bR\ttruncated\x12\x1c\n" +
+	"\tinherited\x18\x05 \x01(\rR\tinherited\"\xd8\x01\n" +
 	"\n" +
 	"ErrorGroup\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x12\n" +

@@ -50,9 +50,10 @@ export function ErrorsView({ run, model, failures, selected, onSelect }: ErrorsV
   return (
     <div className={css["errors"]}>
       <p className={css["total"]}>
-        {plural(data.total, "failed action")}, {plural(data.totalGroups, "distinct error")}
+        {plural(data.total - data.inherited, "failed action")}, {plural(data.totalGroups, "distinct error")}
         {data.totalGroups > data.groups.length && <>, showing the first {data.groups.length}</>}.
         {data.truncated && <> Too many actions to scan: only the oldest are included.</>}
+        {data.inherited > 0 && <> {data.inherited === 1 ? "1 parent" : `${count(data.inherited)} parents`} failed because of them.</>}
       </p>
       <ol className={css["groups"]}>
         {data.groups.map((group) => (
