@@ -119,6 +119,9 @@ func TestProblems(t *testing.T) {
 	require.Equal(t, []string{"r2", "shard3", "env.child"}, []string{
 		one.GetLatest()[0].GetActionId().GetRun().GetName(), one.GetLatest()[0].GetActionId().GetName(), one.GetLatest()[0].GetTask(),
 	})
+	lines, err := c.problems.ListRunErrors(t.Context(), &insightv1.ListRunErrorsRequest{ProjectId: here(), Runs: []string{"r1", "r3", "good", "none"}})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"r1": "KeyError: 'region0'", "r3": "RuntimeError: gave up: row 3 is bad"}, lines.GetErrors())
 	own, err := c.problems.GetFailure(t.Context(), &insightv1.GetFailureRequest{ActionId: actionID("r3", "a0")})
 	require.NoError(t, err)
 	require.Empty(t, own.GetCausedBy(), "another exception is a failure of its own")

@@ -77,7 +77,7 @@ func (c *Collector) Add(f Failure) {
 	c.groups.add(key, f)
 }
 
-// inherited stands for an action that fails with an error.
+// inherited is a key for an action that fails with an error.
 func (c *Collector) inherited(name string, code, message []byte) uint64 {
 	c.masked = append(append(c.masked[:0], name...), 0)
 	c.masked = append(append(c.masked, code...), 0)

@@ -103,7 +103,7 @@ func TestEarliestComeFirst(t *testing.T) {
 	require.Equal(t, want, groups[1].More)
 }
 
-// A parent that fails because a child does is no failure of its own; one that fails otherwise is.
+// A parent that fails because a child does is not a failure of its own; one that fails otherwise is.
 func TestErrorsOfChildren(t *testing.T) {
 	collect := func(failures ...errorgroup.Failure) []int {
 		g := errorgroup.New()

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/internal/text/clip"
 	"github.com/flyte-binary/flyte-binary/internal/wire/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store/problems"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
@@ -27,6 +28,7 @@ type Reader interface {
 	Latest(ctx context.Context, id int64, limit int) ([]problems.Failure, error)
 	LastSuccess(ctx context.Context, run ident.Run) (*problems.Success, error)
 	Failed(ctx context.Context, action ident.Action) (*problems.Failure, error)
+	OfRuns(ctx context.Context, scope schema.Scope, runs []string) ([]problems.Failure, error)
 	Children(ctx context.Context, parent *problems.Failure) ([]problems.Failure, error)
 }
 
@@ -120,6 +122,27 @@ func (h *Handler) GetFailure(ctx context.Context, r *insightv1.GetFailureRequest
 	}
 	response.LastSuccess, err = h.lastSuccess(ctx, action.Run)
 	return response, err
+}
+
+// ListRunErrors implements insightv1connect.ProblemServiceHandler.
+func (h *Handler) ListRunErrors(ctx context.Context, r *insightv1.ListRunErrorsRequest) (*insightv1.ListRunErrorsResponse, error) {
+	scope, err := placeOf(r.GetProjectId())
+	if err != nil {
+		return nil, err
+	}
+	failures, err := h.Reader.OfRuns(ctx, scope, r.GetRuns())
+	if err != nil {
+		return nil, err
+	}
+	response := &insightv1.ListRunErrorsResponse{Errors: make(map[string]string, len(failures))}
+	for i := range failures {
+		code, text := errorOf(&failures[i])
+		if line := firstLine(text); line != "" {
+			code += ": " + line
+		}
+		response.Errors[failures[i].RunName] = clip.Head(code, maxMessage)
+	}
+	return response, nil
 }
 
 // cause is the first child with the error of a failure; nil for an error of the action's own.

@@ -13,6 +13,7 @@ export interface Destination {
 
 const known: readonly (readonly [title: string, keys: string, routes: readonly string[]])[] = [
   ["Runs", "g r", ["/domain/$domain/project/$project/runs"]],
+  ["Problems", "g b", ["/domain/$domain/project/$project/problems"]],
   ["Tasks", "g t", ["/domain/$domain/project/$project/tasks"]],
   ["Apps", "g p", ["/domain/$domain/project/$project/apps"]],
   ["Secrets", "g e", ["/domain/$domain/project/$project/secrets"]],

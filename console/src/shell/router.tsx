@@ -3,6 +3,7 @@ import { chunk } from "@/api/chunk";
 import { AccountsSearch, AuditSearch, ExplainSearch, KeysSearch, MembersSearch } from "@/features/access/search";
 import { AppSearch, AppsSearch } from "@/features/apps/search";
 import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
+import { ProblemsSearch } from "@/features/problems/search";
 import { ClustersSearch } from "@/features/clusters/search";
 import { CompareSearch } from "@/features/compare/search";
 import { HomeSearch } from "@/features/home/search";
@@ -175,6 +176,17 @@ export const artifact = createRoute({
   validateSearch: ArtifactSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/artifacts/artifact-page")), "ArtifactPage"),
 });
+export const problems = createRoute({
+  getParentRoute: () => place,
+  path: "/problems",
+  validateSearch: ProblemsSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/problems/page")), "ProblemsPage"),
+});
+export const problem = createRoute({
+  getParentRoute: () => place,
+  path: "/problems/$problem",
+  component: lazyRouteComponent(() => chunk(() => import("@/features/problems/problem-page")), "ProblemPage"),
+});
 export const launch = createRoute({
   getParentRoute: () => place,
   path: "/launch",
@@ -234,7 +246,7 @@ const tree = root.addChildren([
   audit,
   explain,
   place.addChildren([
-    ...[placeIndex, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, pools, artifacts, artifact],
+    ...[placeIndex, problems, problem, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, pools, artifacts, artifact],
     ...[apps, app, launch, compare, placeInbox, members],
   ]),
 ]);

@@ -97,6 +97,9 @@ function Navigation() {
           <Link to="/domain/$domain/project/$project/runs" params={place}>
             Runs
           </Link>
+          <Link to="/domain/$domain/project/$project/problems" params={place}>
+            Problems
+          </Link>
           <Link to="/domain/$domain/project/$project/tasks" params={place}>
             Tasks
           </Link>

@@ -182,9 +182,10 @@ var procedures = map[string]map[string]Row{
 		"ListWorkers": {people, "pool.view", on("project_id")},
 	},
 	"flytebinary.insight.v1.ProblemService": {
-		"GetFailure":   {people, "action.view", on("action_id")},
-		"GetProblem":   {people, "action.view", on("project_id")},
-		"ListProblems": {people, "action.view", listing(on("project_id"))},
+		"GetFailure":    {people, "action.view", on("action_id")},
+		"GetProblem":    {people, "action.view", on("project_id")},
+		"ListProblems":  {people, "action.view", listing(on("project_id"))},
+		"ListRunErrors": {people, "action.view", on("project_id")},
 	},
 	"flytebinary.insight.v1.SystemService": {
 		"GetSystem": {people, "system.view", nothing("the process itself")},

@@ -52,9 +52,5 @@ CREATE TABLE problem_failures (
 CREATE INDEX problem_failures_latest ON problem_failures (problem_id, failed_at, action_id);
 CREATE INDEX problem_failures_run    ON problem_failures (problem_id, run_id);
 
--- What failed in the last weeks before the upgrade.
-INSERT INTO uncounted_failures
-SELECT id FROM actions WHERE phase IN (6, 8) AND action_type = 1 AND ended_at > now() - interval '30 days';
-
 -- +goose Down
 DROP TABLE problem_failures, problem_signs, problems, uncounted_failures;

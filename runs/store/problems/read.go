@@ -196,6 +196,12 @@ func (s *Store) Failed(ctx context.Context, action ident.Action) (*Failure, erro
 	return &found[0], nil
 }
 
+// OfRuns reads the failures of the root actions of runs; runs that did not fail are left out.
+func (s *Store) OfRuns(ctx context.Context, scope schema.Scope, runs []string) ([]Failure, error) {
+	return s.failures(ctx, `a.project = $2 AND a.domain = $3 AND a.run_name = ANY($4) AND a.parent_name IS NULL AND a.phase IN `+sqltext.FailedPhases,
+		scope.Project, scope.Domain, runs)
+}
+
 // Children reads failed children of an action, a limited number of them.
 func (s *Store) Children(ctx context.Context, parent *Failure) ([]Failure, error) {
 	return s.failures(ctx, `a.run_id = $2 AND a.parent_name = $3 AND a.phase IN `+sqltext.FailedPhases, parent.RunID, parent.Name)

@@ -16,6 +16,12 @@ import type { RunClusters } from "./use-clusters";
 import { titleOf } from "@/entities/action/title";
 import css from "./list.module.css";
 
+/** What the list knows of runs besides what the server lists. */
+export interface RunFacts extends RunClusters {
+  /** The first line of the error of a failed run, by the name of the run. */
+  readonly errors: Readonly<Record<string, string>>;
+}
+
 /** A column of the list of runs. */
 export interface Column {
   readonly key: string;
@@ -24,7 +30,7 @@ export interface Column {
   readonly width: readonly [min: number, share: number];
   /** The two orders that its header toggles. */
   readonly sorts?: readonly [Sort, Sort];
-  readonly cell: (run: Run, clusters: RunClusters) => ReactNode;
+  readonly cell: (run: Run, more: RunFacts) => ReactNode;
 }
 
 const task = (run: Run) => {
@@ -40,9 +46,10 @@ export const columns: readonly Column[] = [
     key: "run",
     label: "Run",
     width: [15, 3],
-    cell: (run) => {
+    cell: (run, { errors }) => {
       const id = run.action?.id?.run;
       const tracked = isTracked(run);
+      const error = tracked ? undefined : errors[nameOf(run)];
       return (
         <>
           <Link
@@ -55,6 +62,11 @@ export const columns: readonly Column[] = [
           </Link>
           <span className={css["name"]}>{id?.name}</span>
           {tracked && <Tag>Tracked</Tag>}
+          {error !== undefined && (
+            <span className={css["error"]} title={error} data-testid="run-error">
+              {error}
+            </span>
+          )}
         </>
       );
     },

@@ -5,17 +5,16 @@ import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { useShortcut } from "@/app/shortcuts";
 import { Loading } from "@/design/notice";
 import { useMedia } from "@/design/use-media";
-import { rowTitle, type Column } from "./columns";
+import { rowTitle, type Column, type RunFacts } from "./columns";
 import { isTracked, keyOf, phaseOf } from "@/entities/run/listed";
 import { lookOf } from "@/design/phases";
 import type { Sort } from "./search";
-import type { RunClusters } from "./use-clusters";
 import css from "./list.module.css";
 
 export interface RunListProps {
   readonly runs: readonly Run[];
   readonly columns: readonly Column[];
-  readonly clusters: RunClusters;
+  readonly facts: RunFacts;
   readonly sort: Sort;
   readonly onSort: (sort: Sort) => void;
   readonly more: boolean;
@@ -34,7 +33,7 @@ const rowHeight = 40;
 const cardHeight = 84;
 
 /** The runs as rows, of which only the visible ones are rendered. Narrow screens show cards. */
-export function RunList({ runs, columns, clusters, sort, onSort, more, loadMore, loadingMore, selected, onSelect, onSeen }: RunListProps) {
+export function RunList({ runs, columns, facts, sort, onSort, more, loadMore, loadingMore, selected, onSelect, onSeen }: RunListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const narrow = useMedia("(max-width: 48rem)");
   const [active, setActive] = useState<string>();
@@ -146,7 +145,7 @@ export function RunList({ runs, columns, clusters, sort, onSort, more, loadMore,
                 </span>
                 {columns.map((column) => (
                   <span key={column.key} role="cell" className={css["cell"]} data-column={column.key}>
-                    {column.cell(run, clusters)}
+                    {column.cell(run, facts)}
                   </span>
                 ))}
               </div>

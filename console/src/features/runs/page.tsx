@@ -16,6 +16,7 @@ import { isFiltered, patched, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
 import { useAllRuns } from "./use-all-runs";
 import { useClusters } from "./use-clusters";
+import { useErrors } from "./use-errors";
 import type { Runs } from "./use-runs";
 import { useSelection } from "./use-selection";
 import { givenViews, sameSearch } from "./views";
@@ -34,6 +35,7 @@ export function RunsPage() {
   const check = usePlaceCheck(place, empty);
   const columns = useColumns();
   const clusters = useClusters(place, runs.runs, runs.runs.length > 0);
+  const errors = useErrors(place, runs.runs);
   const without = clusters.several ? [] : ["cluster"];
   const selection = useSelection(place, search);
   const onSearch = (next: RunsSearch) => void navigate({ to: "/domain/$domain/project/$project/runs", params: place, search: next });
@@ -61,7 +63,7 @@ export function RunsPage() {
         <RunList
           runs={runs.runs}
           columns={columns.shown.filter(({ key }) => !without.includes(key))}
-          clusters={clusters}
+          facts={{ ...clusters, errors }}
           sort={search.sort ?? "newest"}
           onSort={(sort) => onSearch(patched(search, { sort: sort === "newest" ? undefined : sort }))}
           more={runs.more}

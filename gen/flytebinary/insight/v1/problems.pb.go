@@ -774,6 +774,108 @@ func (x *CausingAction) GetTask() string {
 	return ""
 }
 
+// ListRunErrorsRequest names runs of a project and domain.
+type ListRunErrorsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The project and its domain.
+	ProjectId *common.ProjectIdentifier `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The names of the runs.
+	Runs          []string `protobuf:"bytes,2,rep,name=runs,proto3" json:"runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRunErrorsRequest) Reset() {
+	*x = ListRunErrorsRequest{}
+	mi := &file_flytebinary_insight_v1_problems_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRunErrorsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRunErrorsRequest) ProtoMessage() {}
+
+func (x *ListRunErrorsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_problems_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRunErrorsRequest.ProtoReflect.Descriptor instead.
+func (*ListRunErrorsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_problems_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListRunErrorsRequest) GetProjectId() *common.ProjectIdentifier {
+	if x != nil {
+		return x.ProjectId
+	}
+	return nil
+}
+
+func (x *ListRunErrorsRequest) GetRuns() []string {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+// ListRunErrorsResponse has the errors of runs.
+type ListRunErrorsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The code and the first line of the message, up to 500 bytes, by the name of the run. Runs that did not fail, and those that do
+	// not exist, are left out.
+	Errors        map[string]string `protobuf:"bytes,1,rep,name=errors,proto3" json:"errors,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRunErrorsResponse) Reset() {
+	*x = ListRunErrorsResponse{}
+	mi := &file_flytebinary_insight_v1_problems_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRunErrorsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRunErrorsResponse) ProtoMessage() {}
+
+func (x *ListRunErrorsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_problems_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRunErrorsResponse.ProtoReflect.Descriptor instead.
+func (*ListRunErrorsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_problems_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListRunErrorsResponse) GetErrors() map[string]string {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
 var File_flytebinary_insight_v1_problems_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_problems_proto_rawDesc = "" +
@@ -830,17 +932,27 @@ const file_flytebinary_insight_v1_problems_proto_rawDesc = "" +
 	"\flast_success\x18\x03 \x01(\v2$.flytebinary.insight.v1.SucceededRunR\vlastSuccess\"d\n" +
 	"\rCausingAction\x12?\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierR\bactionId\x12\x12\n" +
-	"\x04task\x18\x02 \x01(\tR\x04task*g\n" +
+	"\x04task\x18\x02 \x01(\tR\x04task\"\x87\x01\n" +
+	"\x14ListRunErrorsRequest\x12J\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierB\x06\xbaH\x03\xc8\x01\x01R\tprojectId\x12#\n" +
+	"\x04runs\x18\x02 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xf4\x03\"\x04r\x02\x10\x01R\x04runs\"\xa5\x01\n" +
+	"\x15ListRunErrorsResponse\x12Q\n" +
+	"\x06errors\x18\x01 \x03(\v29.flytebinary.insight.v1.ListRunErrorsResponse.ErrorsEntryR\x06errors\x1a9\n" +
+	"\vErrorsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*g\n" +
 	"\fProblemOrder\x12\x1d\n" +
 	"\x19PROBLEM_ORDER_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16PROBLEM_ORDER_FAILURES\x10\x01\x12\x1c\n" +
-	"\x18PROBLEM_ORDER_FIRST_SEEN\x10\x022\xd4\x02\n" +
+	"\x18PROBLEM_ORDER_FIRST_SEEN\x10\x022\xc7\x03\n" +
 	"\x0eProblemService\x12n\n" +
 	"\fListProblems\x12+.flytebinary.insight.v1.ListProblemsRequest\x1a,.flytebinary.insight.v1.ListProblemsResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
 	"GetProblem\x12).flytebinary.insight.v1.GetProblemRequest\x1a*.flytebinary.insight.v1.GetProblemResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
-	"GetFailure\x12).flytebinary.insight.v1.GetFailureRequest\x1a*.flytebinary.insight.v1.GetFailureResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
+	"GetFailure\x12).flytebinary.insight.v1.GetFailureRequest\x1a*.flytebinary.insight.v1.GetFailureResponse\"\x03\x90\x02\x01\x12q\n" +
+	"\rListRunErrors\x12,.flytebinary.insight.v1.ListRunErrorsRequest\x1a-.flytebinary.insight.v1.ListRunErrorsResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
 
 var (
 	file_flytebinary_insight_v1_problems_proto_rawDescOnce sync.Once
@@ -855,7 +967,7 @@ func file_flytebinary_insight_v1_problems_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_problems_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_problems_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_flytebinary_insight_v1_problems_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_flytebinary_insight_v1_problems_proto_goTypes = []any{
 	(ProblemOrder)(0),                // 0: flytebinary.insight.v1.ProblemOrder
 	(*ListProblemsRequest)(nil),      // 1: flytebinary.insight.v1.ListProblemsRequest
@@ -868,44 +980,51 @@ var file_flytebinary_insight_v1_problems_proto_goTypes = []any{
 	(*GetFailureRequest)(nil),        // 8: flytebinary.insight.v1.GetFailureRequest
 	(*GetFailureResponse)(nil),       // 9: flytebinary.insight.v1.GetFailureResponse
 	(*CausingAction)(nil),            // 10: flytebinary.insight.v1.CausingAction
-	(*common.ProjectIdentifier)(nil), // 11: flyteidl2.common.ProjectIdentifier
-	(*timestamppb.Timestamp)(nil),    // 12: google.protobuf.Timestamp
-	(*common.ActionIdentifier)(nil),  // 13: flyteidl2.common.ActionIdentifier
-	(*common.RunIdentifier)(nil),     // 14: flyteidl2.common.RunIdentifier
+	(*ListRunErrorsRequest)(nil),     // 11: flytebinary.insight.v1.ListRunErrorsRequest
+	(*ListRunErrorsResponse)(nil),    // 12: flytebinary.insight.v1.ListRunErrorsResponse
+	nil,                              // 13: flytebinary.insight.v1.ListRunErrorsResponse.ErrorsEntry
+	(*common.ProjectIdentifier)(nil), // 14: flyteidl2.common.ProjectIdentifier
+	(*timestamppb.Timestamp)(nil),    // 15: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil),  // 16: flyteidl2.common.ActionIdentifier
+	(*common.RunIdentifier)(nil),     // 17: flyteidl2.common.RunIdentifier
 }
 var file_flytebinary_insight_v1_problems_proto_depIdxs = []int32{
-	11, // 0: flytebinary.insight.v1.ListProblemsRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
-	12, // 1: flytebinary.insight.v1.ListProblemsRequest.seen_since:type_name -> google.protobuf.Timestamp
+	14, // 0: flytebinary.insight.v1.ListProblemsRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	15, // 1: flytebinary.insight.v1.ListProblemsRequest.seen_since:type_name -> google.protobuf.Timestamp
 	0,  // 2: flytebinary.insight.v1.ListProblemsRequest.order:type_name -> flytebinary.insight.v1.ProblemOrder
 	3,  // 3: flytebinary.insight.v1.ListProblemsResponse.problems:type_name -> flytebinary.insight.v1.Problem
-	11, // 4: flytebinary.insight.v1.Problem.project_id:type_name -> flyteidl2.common.ProjectIdentifier
-	12, // 5: flytebinary.insight.v1.Problem.first_seen:type_name -> google.protobuf.Timestamp
-	12, // 6: flytebinary.insight.v1.Problem.last_seen:type_name -> google.protobuf.Timestamp
-	13, // 7: flytebinary.insight.v1.Problem.latest:type_name -> flyteidl2.common.ActionIdentifier
-	11, // 8: flytebinary.insight.v1.GetProblemRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	14, // 4: flytebinary.insight.v1.Problem.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	15, // 5: flytebinary.insight.v1.Problem.first_seen:type_name -> google.protobuf.Timestamp
+	15, // 6: flytebinary.insight.v1.Problem.last_seen:type_name -> google.protobuf.Timestamp
+	16, // 7: flytebinary.insight.v1.Problem.latest:type_name -> flyteidl2.common.ActionIdentifier
+	14, // 8: flytebinary.insight.v1.GetProblemRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
 	3,  // 9: flytebinary.insight.v1.GetProblemResponse.problem:type_name -> flytebinary.insight.v1.Problem
 	6,  // 10: flytebinary.insight.v1.GetProblemResponse.latest:type_name -> flytebinary.insight.v1.ProblemFailure
 	7,  // 11: flytebinary.insight.v1.GetProblemResponse.last_success:type_name -> flytebinary.insight.v1.SucceededRun
-	13, // 12: flytebinary.insight.v1.ProblemFailure.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	12, // 13: flytebinary.insight.v1.ProblemFailure.failed_at:type_name -> google.protobuf.Timestamp
-	14, // 14: flytebinary.insight.v1.SucceededRun.run_id:type_name -> flyteidl2.common.RunIdentifier
-	12, // 15: flytebinary.insight.v1.SucceededRun.ended_at:type_name -> google.protobuf.Timestamp
-	13, // 16: flytebinary.insight.v1.GetFailureRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	16, // 12: flytebinary.insight.v1.ProblemFailure.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	15, // 13: flytebinary.insight.v1.ProblemFailure.failed_at:type_name -> google.protobuf.Timestamp
+	17, // 14: flytebinary.insight.v1.SucceededRun.run_id:type_name -> flyteidl2.common.RunIdentifier
+	15, // 15: flytebinary.insight.v1.SucceededRun.ended_at:type_name -> google.protobuf.Timestamp
+	16, // 16: flytebinary.insight.v1.GetFailureRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
 	10, // 17: flytebinary.insight.v1.GetFailureResponse.caused_by:type_name -> flytebinary.insight.v1.CausingAction
 	3,  // 18: flytebinary.insight.v1.GetFailureResponse.problem:type_name -> flytebinary.insight.v1.Problem
 	7,  // 19: flytebinary.insight.v1.GetFailureResponse.last_success:type_name -> flytebinary.insight.v1.SucceededRun
-	13, // 20: flytebinary.insight.v1.CausingAction.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	1,  // 21: flytebinary.insight.v1.ProblemService.ListProblems:input_type -> flytebinary.insight.v1.ListProblemsRequest
-	4,  // 22: flytebinary.insight.v1.ProblemService.GetProblem:input_type -> flytebinary.insight.v1.GetProblemRequest
-	8,  // 23: flytebinary.insight.v1.ProblemService.GetFailure:input_type -> flytebinary.insight.v1.GetFailureRequest
-	2,  // 24: flytebinary.insight.v1.ProblemService.ListProblems:output_type -> flytebinary.insight.v1.ListProblemsResponse
-	5,  // 25: flytebinary.insight.v1.ProblemService.GetProblem:output_type -> flytebinary.insight.v1.GetProblemResponse
-	9,  // 26: flytebinary.insight.v1.ProblemService.GetFailure:output_type -> flytebinary.insight.v1.GetFailureResponse
-	24, // [24:27] is the sub-list for method output_type
-	21, // [21:24] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	16, // 20: flytebinary.insight.v1.CausingAction.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	14, // 21: flytebinary.insight.v1.ListRunErrorsRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	13, // 22: flytebinary.insight.v1.ListRunErrorsResponse.errors:type_name -> flytebinary.insight.v1.ListRunErrorsResponse.ErrorsEntry
+	1,  // 23: flytebinary.insight.v1.ProblemService.ListProblems:input_type -> flytebinary.insight.v1.ListProblemsRequest
+	4,  // 24: flytebinary.insight.v1.ProblemService.GetProblem:input_type -> flytebinary.insight.v1.GetProblemRequest
+	8,  // 25: flytebinary.insight.v1.ProblemService.GetFailure:input_type -> flytebinary.insight.v1.GetFailureRequest
+	11, // 26: flytebinary.insight.v1.ProblemService.ListRunErrors:input_type -> flytebinary.insight.v1.ListRunErrorsRequest
+	2,  // 27: flytebinary.insight.v1.ProblemService.ListProblems:output_type -> flytebinary.insight.v1.ListProblemsResponse
+	5,  // 28: flytebinary.insight.v1.ProblemService.GetProblem:output_type -> flytebinary.insight.v1.GetProblemResponse
+	9,  // 29: flytebinary.insight.v1.ProblemService.GetFailure:output_type -> flytebinary.insight.v1.GetFailureResponse
+	12, // 30: flytebinary.insight.v1.ProblemService.ListRunErrors:output_type -> flytebinary.insight.v1.ListRunErrorsResponse
+	27, // [27:31] is the sub-list for method output_type
+	23, // [23:27] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_problems_proto_init() }
@@ -919,7 +1038,7 @@ func file_flytebinary_insight_v1_problems_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_problems_proto_rawDesc), len(file_flytebinary_insight_v1_problems_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

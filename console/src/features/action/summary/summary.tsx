@@ -13,6 +13,8 @@ import { Condition } from "./condition";
 import { Details } from "./details";
 import { Events } from "./events";
 import { Failure } from "./failure";
+import { FailingInputs } from "./inputs";
+import { Causes, originOf, Seen, useFailure } from "./origin";
 import { Traceback } from "./traceback";
 import { whoIs } from "@/entities/person/who-is";
 import { Explanation } from "./waiting";
@@ -28,12 +30,30 @@ export function Summary({ action, model, details, attempt, onChange, onSelect }:
   const error = chosen?.errorInfo ?? (chosen === latest(details) && details.result.case === "errorInfo" ? details.result.value : undefined);
   const aborted = details.result.case === "abortInfo" ? details.result.value : undefined;
   const task = details.metadata?.actionType === ActionType.TASK;
+  const explained = task && error !== undefined && !action.run.tracked;
+  const failure = useFailure(action, explained);
+  const origin = originOf(action, failure);
+  // Of an error of a child, the traceback of the parent ends in the call of the child.
+  const attemptOfOrigin = origin === action ? (chosen?.attempt ?? 0) : 0;
   return (
     <>
       {error && (
         <Failure error={error} onLook={(tab) => onChange({ tab })}>
-          {task && chosen && !action.run.tracked && (
-            <Traceback action={action} attempt={chosen.attempt} onLog={(line) => onChange({ tab: "logs", line })} />
+          {explained && (
+            <>
+              {failure && <Seen action={action} failure={failure} />}
+              {failure && <Causes causes={failure.causedBy} onSelect={onSelect} />}
+              <Traceback
+                key={origin.name}
+                action={origin}
+                attempt={attemptOfOrigin}
+                onLog={(line) => {
+                  if (origin !== action) onSelect(origin.name);
+                  onChange({ tab: "logs", line });
+                }}
+              />
+              <FailingInputs key={`inputs ${origin.name}`} action={origin} />
+            </>
           )}
         </Failure>
       )}

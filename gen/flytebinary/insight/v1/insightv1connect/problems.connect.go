@@ -42,6 +42,9 @@ const (
 	// ProblemServiceGetFailureProcedure is the fully-qualified name of the ProblemService's GetFailure
 	// RPC.
 	ProblemServiceGetFailureProcedure = "/flytebinary.insight.v1.ProblemService/GetFailure"
+	// ProblemServiceListRunErrorsProcedure is the fully-qualified name of the ProblemService's
+	// ListRunErrors RPC.
+	ProblemServiceListRunErrorsProcedure = "/flytebinary.insight.v1.ProblemService/ListRunErrors"
 )
 
 // ProblemServiceClient is a client for the flytebinary.insight.v1.ProblemService service.
@@ -52,6 +55,8 @@ type ProblemServiceClient interface {
 	GetProblem(context.Context, *v1.GetProblemRequest) (*v1.GetProblemResponse, error)
 	// GetFailure says which action's failure the failure of an action is, and which problem it belongs to.
 	GetFailure(context.Context, *v1.GetFailureRequest) (*v1.GetFailureResponse, error)
+	// ListRunErrors returns the errors of failed runs of a project and domain in a line each.
+	ListRunErrors(context.Context, *v1.ListRunErrorsRequest) (*v1.ListRunErrorsResponse, error)
 }
 
 // NewProblemServiceClient constructs a client for the flytebinary.insight.v1.ProblemService
@@ -86,14 +91,22 @@ func NewProblemServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listRunErrors: connect.NewClient[v1.ListRunErrorsRequest, v1.ListRunErrorsResponse](
+			httpClient,
+			baseURL+ProblemServiceListRunErrorsProcedure,
+			connect.WithSchema(problemServiceMethods.ByName("ListRunErrors")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // problemServiceClient implements ProblemServiceClient.
 type problemServiceClient struct {
-	listProblems *connect.Client[v1.ListProblemsRequest, v1.ListProblemsResponse]
-	getProblem   *connect.Client[v1.GetProblemRequest, v1.GetProblemResponse]
-	getFailure   *connect.Client[v1.GetFailureRequest, v1.GetFailureResponse]
+	listProblems  *connect.Client[v1.ListProblemsRequest, v1.ListProblemsResponse]
+	getProblem    *connect.Client[v1.GetProblemRequest, v1.GetProblemResponse]
+	getFailure    *connect.Client[v1.GetFailureRequest, v1.GetFailureResponse]
+	listRunErrors *connect.Client[v1.ListRunErrorsRequest, v1.ListRunErrorsResponse]
 }
 
 // ListProblems calls flytebinary.insight.v1.ProblemService.ListProblems.
@@ -123,6 +136,15 @@ func (c *problemServiceClient) GetFailure(ctx context.Context, req *v1.GetFailur
 	return nil, err
 }
 
+// ListRunErrors calls flytebinary.insight.v1.ProblemService.ListRunErrors.
+func (c *problemServiceClient) ListRunErrors(ctx context.Context, req *v1.ListRunErrorsRequest) (*v1.ListRunErrorsResponse, error) {
+	response, err := c.listRunErrors.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ProblemServiceHandler is an implementation of the flytebinary.insight.v1.ProblemService service.
 type ProblemServiceHandler interface {
 	// ListProblems lists the problems of a project and domain.
@@ -131,6 +153,8 @@ type ProblemServiceHandler interface {
 	GetProblem(context.Context, *v1.GetProblemRequest) (*v1.GetProblemResponse, error)
 	// GetFailure says which action's failure the failure of an action is, and which problem it belongs to.
 	GetFailure(context.Context, *v1.GetFailureRequest) (*v1.GetFailureResponse, error)
+	// ListRunErrors returns the errors of failed runs of a project and domain in a line each.
+	ListRunErrors(context.Context, *v1.ListRunErrorsRequest) (*v1.ListRunErrorsResponse, error)
 }
 
 // NewProblemServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -161,6 +185,13 @@ func NewProblemServiceHandler(svc ProblemServiceHandler, opts ...connect.Handler
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	problemServiceListRunErrorsHandler := connect.NewUnaryHandlerSimple(
+		ProblemServiceListRunErrorsProcedure,
+		svc.ListRunErrors,
+		connect.WithSchema(problemServiceMethods.ByName("ListRunErrors")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.insight.v1.ProblemService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ProblemServiceListProblemsProcedure:
@@ -169,6 +200,8 @@ func NewProblemServiceHandler(svc ProblemServiceHandler, opts ...connect.Handler
 			problemServiceGetProblemHandler.ServeHTTP(w, r)
 		case ProblemServiceGetFailureProcedure:
 			problemServiceGetFailureHandler.ServeHTTP(w, r)
+		case ProblemServiceListRunErrorsProcedure:
+			problemServiceListRunErrorsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -188,4 +221,8 @@ func (UnimplementedProblemServiceHandler) GetProblem(context.Context, *v1.GetPro
 
 func (UnimplementedProblemServiceHandler) GetFailure(context.Context, *v1.GetFailureRequest) (*v1.GetFailureResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.ProblemService.GetFailure is not implemented"))
+}
+
+func (UnimplementedProblemServiceHandler) ListRunErrors(context.Context, *v1.ListRunErrorsRequest) (*v1.ListRunErrorsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.ProblemService.ListRunErrors is not implemented"))
 }

@@ -1,0 +1,90 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { Link } from "@tanstack/react-router";
+import { Fragment } from "react";
+import { ProblemService, type CausingAction, type GetFailureResponse } from "@gen/flytebinary/insight/v1/problems_pb.js";
+import { dateOf, plural } from "@/design/format";
+import { When } from "@/design/time";
+import { actionId, type ActionName } from "@/entities/action/name";
+import css from "./summary.module.css";
+
+/** How often a failure that is not counted yet is asked for again, in milliseconds. */
+const again = 2000;
+
+/** Where the failure of an action comes from, and whether it is new; undefined until that is known. */
+export function useFailure(action: ActionName, enabled: boolean): GetFailureResponse | undefined {
+  const { data } = useQuery(
+    ProblemService.method.getFailure,
+    { actionId: actionId(action) },
+    { enabled, retry: 1, refetchInterval: ({ state }) => (state.data && !state.data.problem && state.dataUpdateCount < 10 ? again : false) },
+  );
+  return enabled ? data : undefined;
+}
+
+/** The action whose error it is: the last one of the causes, or the action itself. */
+export function originOf(action: ActionName, failure: GetFailureResponse | undefined): ActionName {
+  const name = failure?.causedBy.at(-1)?.actionId?.name;
+  return name === undefined ? action : { run: action.run, name };
+}
+
+interface CausesProps {
+  readonly causes: readonly CausingAction[];
+  readonly onSelect: (action: string) => void;
+}
+
+/** The children with whose error an action failed, from its own child down. */
+export function Causes({ causes, onSelect }: CausesProps) {
+  if (causes.length === 0) return null;
+  return (
+    <p data-testid="caused-by">
+      Caused by{" "}
+      {causes.map(({ actionId: id, task }, at) => (
+        <Fragment key={id?.name}>
+          {at > 0 && ", caused by "}
+          <button type="button" className={css["link"]} onClick={() => onSelect(id?.name ?? "")}>
+            {shortTask(task)} <span className={css["muted"]}>{id?.name}</span>
+          </button>
+        </Fragment>
+      ))}
+    </p>
+  );
+}
+
+const shortTask = (task: string): string => task.slice(task.lastIndexOf(".") + 1);
+
+/** When the error was first seen, how often, and the last success, in one line. */
+export function Seen({ action, failure }: { readonly action: ActionName; readonly failure: GetFailureResponse }) {
+  const { problem, lastSuccess } = failure;
+  const { project, domain } = action.run;
+  if (!problem) return null;
+  const success = lastSuccess?.runId?.name;
+  return (
+    <p data-testid="seen">
+      {problem.failures === 1n ? (
+        <strong>New: not seen before</strong>
+      ) : (
+        <>
+          First seen <When at={dateOf(problem.firstSeen)} /> ·{" "}
+          <Link to="/domain/$domain/project/$project/problems/$problem" params={{ project, domain, problem: String(problem.id) }}>
+            {plural(Number(problem.failures), "time")} in {plural(Number(problem.runs), "run")}
+          </Link>
+        </>
+      )}
+      {" · "}
+      {success === undefined ? (
+        "no run of this task has succeeded"
+      ) : (
+        <>
+          last success{" "}
+          <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: success }}>
+            {success}
+          </Link>{" "}
+          <When at={dateOf(lastSuccess?.endedAt)} relative />
+          {" · "}
+          <Link to="/domain/$domain/project/$project/compare" params={{ project, domain }} search={{ a: success, b: action.run.name }}>
+            Compare
+          </Link>
+        </>
+      )}
+    </p>
+  );
+}

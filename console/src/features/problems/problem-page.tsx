@@ -1,0 +1,131 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { ProblemService, type GetProblemResponse, type Problem, type ProblemFailure } from "@gen/flytebinary/insight/v1/problems_pb.js";
+import type { Place } from "@/app/place";
+import { useTitle } from "@/app/title";
+import { Facts } from "@/design/facts";
+import { count, dateOf } from "@/design/format";
+import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { Table, type Column } from "@/design/table";
+import { When } from "@/design/time";
+import { FailingInputs } from "@/features/action/summary/inputs";
+import { Traceback } from "@/features/action/summary/traceback";
+import page from "@/design/page.module.css";
+
+/** A problem: its latest traceback with the inputs, and the failures. */
+export function ProblemPage() {
+  const { project = "", domain = "", problem = "" } = useParams({ strict: false });
+  const place = { project, domain };
+  const number = /^\d{1,18}$/.test(problem);
+  const { data, error, isLoading, refetch } = useQuery(
+    ProblemService.method.getProblem,
+    { projectId: { name: project, domain }, id: number ? BigInt(problem) : 0n },
+    { refetchInterval: 10_000 },
+  );
+  useTitle(data?.problem?.code ?? "Problem", `${project} / ${domain}`);
+  return (
+    <div className={page["page"]}>
+      {error && (
+        <ProblemNotice error={error} retry={() => void refetch()}>
+          <Link to="/domain/$domain/project/$project/problems" params={place}>
+            All problems
+          </Link>
+        </ProblemNotice>
+      )}
+      {isLoading && <Loading what="problem" />}
+      {data?.problem && <Found place={place} answer={data} problem={data.problem} />}
+    </div>
+  );
+}
+
+function Found({ place, answer, problem }: { readonly place: Place; readonly answer: GetProblemResponse; readonly problem: Problem }) {
+  const navigate = useNavigate();
+  const latest = answer.latest[0]?.actionId;
+  const action = latest?.run && { run: { ...place, name: latest.run.name, tracked: false }, name: latest.name };
+  return (
+    <>
+      <div className={page["head"]}>
+        <h1>{problem.code}</h1>
+      </div>
+      <p>{problem.message}</p>
+      <Facts facts={facts(place, answer, problem)} />
+      {action && (
+        <section className={page["section"]}>
+          <h2>Latest failure</h2>
+          <FailingInputs action={action} />
+          <Traceback
+            action={action}
+            attempt={0}
+            onLog={(line) =>
+              void navigate({
+                to: "/domain/$domain/project/$project/runs/$run",
+                params: { ...place, run: action.run.name },
+                search: { action: action.name, tab: "logs", ...(line !== undefined && { line }) },
+              })
+            }
+          />
+        </section>
+      )}
+      <section className={page["section"]}>
+        <h2>Failures</h2>
+        {answer.latest.length === 0 ? (
+          <Empty title="Retention has deleted the failures" />
+        ) : (
+          <Table
+            label="Failures"
+            columns={columns(place)}
+            rows={answer.latest}
+            keyOf={({ actionId: id }) => `${id?.run?.name ?? ""}/${id?.name ?? ""}`}
+            attributesOf={({ actionId: id }) => ({ "data-testid": "failure-row", "data-run": id?.run?.name })}
+          />
+        )}
+        {problem.failures > answer.latest.length && <p>The latest {answer.latest.length} failures are shown.</p>}
+      </section>
+    </>
+  );
+}
+
+function facts(place: Place, { lastSuccess }: GetProblemResponse, problem: Problem) {
+  const success = lastSuccess?.runId?.name;
+  return [
+    ["Failures", `${count(problem.failures)} in ${count(problem.runs)} ${problem.runs === 1n ? "run" : "runs"}`],
+    ["First seen", <When key="first" at={dateOf(problem.firstSeen)} />],
+    ["Last seen", <When key="last" at={dateOf(problem.lastSeen)} />],
+    ["Where", problem.file === "" ? "No traceback in the log" : <code key="where">{`${problem.file}:${problem.function}`}</code>],
+    ["Tasks", problem.tasks.join(", ")],
+    [
+      "Last success",
+      success === undefined ? (
+        "No run of this task has succeeded"
+      ) : (
+        <span key="success">
+          <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run: success }}>
+            {success}
+          </Link>{" "}
+          <When at={dateOf(lastSuccess?.endedAt)} relative />
+          {" · "}
+          <Link to="/domain/$domain/project/$project/compare" params={place} search={{ a: success, b: problem.latest?.run?.name ?? "" }}>
+            Compare with the latest failure
+          </Link>
+        </span>
+      ),
+    ],
+  ] as const;
+}
+
+const columns = (place: Place): readonly Column<ProblemFailure>[] => [
+  {
+    label: "Action",
+    cell: ({ actionId: id, task }) => (
+      <Link
+        to="/domain/$domain/project/$project/runs/$run"
+        params={{ ...place, run: id?.run?.name ?? "" }}
+        search={{ action: id?.name ?? "" }}
+      >
+        {task} <code>{id?.name}</code>
+      </Link>
+    ),
+  },
+  { label: "Run", cell: ({ actionId: id }) => id?.run?.name },
+  { label: "Failed", cell: ({ failedAt }) => <When at={dateOf(failedAt)} /> },
+];
