@@ -33,6 +33,7 @@ export function addressOf(route: string, runs: Prepared): string {
     version: "first",
     app: preparedApp,
     artifact: "shown-figures",
+    problem: "1",
     cluster: "default",
     ...special[route],
   };

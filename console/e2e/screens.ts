@@ -218,6 +218,21 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: "problems",
+    open: async (page) => {
+      await page.goto(`${place}/problems`);
+      await expect(page.locator('[data-testid="problem-row"][data-code="ValueError"]').first()).toContainText("shown.py:refuse");
+    },
+  },
+  {
+    name: "problem",
+    open: async (page) => {
+      await page.goto(`${place}/problems`);
+      await page.locator('[data-testid="problem-row"][data-code="ValueError"]').first().getByRole("link").first().click();
+      await expect(page.getByTestId("traceback")).toContainText("shown.py");
+    },
+  },
+  {
     name: "artifacts",
     open: async (page) => {
       await page.goto(`${place}/artifacts`);

@@ -50,6 +50,7 @@ var textKinds = kindsByName(map[textKind]string{
 // textFields are the fields that differ from others of their name.
 var textFields = map[protoreflect.FullName]textKind{
 	"flytebinary.engine.v1.GetSecretValuesRequest.names": textKey,
+	"flytebinary.insight.v1.ListProblemsRequest.task":    textTitle,
 	"flytebinary.worker.v1.Hello.incarnation":            textSymbol,
 	"flytebinary.worker.v1.Hello.worker_id":              textSymbol,
 	"flyteidl2.common.ActionIdentifier.name":             textName,
