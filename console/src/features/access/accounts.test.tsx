@@ -173,6 +173,12 @@ it("says what the limits are, and what is left of them", async () => {
   expect(server.getLimits.mock.calls[0]?.[0]).toEqual({ project: "p" });
 });
 
+it("says how to connect an agent", async () => {
+  open(<MePage />);
+  expect((await screen.findByLabelText<HTMLInputElement>("Read only")).value).toBe(`${window.location.origin}/mcp`);
+  expect(screen.getByLabelText<HTMLInputElement>("With changes").value).toBe(`${window.location.origin}/mcp/changes`);
+});
+
 it("changes the reader's own password", async () => {
   server.getMe.mockResolvedValue(meWith(["identity.update"]));
   open(<MePage />);
