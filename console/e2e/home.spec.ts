@@ -50,3 +50,30 @@ test("an empty run list explains how to start a run", async ({ page }) => {
   await expect(page.getByText("flyte run -p flytesnacks -d production")).toBeVisible();
   await expectAccessible(page);
 });
+
+test("home says what failed and what waits, in all projects", async ({ page, launch }) => {
+  const prompt = `Home asks ${Date.now().toString(36)}`;
+  const [failed, asks] = await Promise.all([launch({ task: "failing", wait: true }), launch({ task: "asking", inputs: { prompt } })]);
+  await page.goto("/v2/");
+  const attention = page.getByRole("region", { name: "Needs attention" });
+  const failures = attention.getByRole("region", { name: "Failed", exact: true });
+  await expect(failures.getByText(failed)).toBeVisible({ timeout: 120_000 });
+  const waiting = attention.getByRole("region", { name: "Waiting for a person" });
+  await expect(waiting).toBeVisible({ timeout: 120_000 });
+  await expectAccessible(page);
+
+  await failures.getByRole("listitem").filter({ hasText: failed }).getByRole("link").click();
+  await expect(page).toHaveURL(new RegExp(`${place}/runs/${failed}`));
+  await page.goBack();
+  await failures.getByRole("button", { name: "Mark as seen" }).click();
+  await expect(failures.getByText(failed)).toBeHidden();
+  await page.reload();
+  await expect(waiting).toBeVisible({ timeout: 120_000 });
+  await expect(failures.getByText(failed)).toBeHidden();
+
+  await waiting.getByRole("link", { name: "Inbox" }).click();
+  const card = page.getByRole("article").filter({ hasText: prompt });
+  await expect(card.getByRole("link", { name: asks })).toBeVisible({ timeout: 120_000 });
+  await card.getByRole("button", { name: "Approve" }).click();
+  await expect(card).toBeHidden();
+});

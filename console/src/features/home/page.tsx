@@ -12,6 +12,7 @@ import { Input } from "@/design/field";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
+import { Attention } from "./attention/attention";
 import { byPlace } from "./activity";
 import { ProjectCard } from "./project-card";
 import { ProjectDialog } from "./project-dialog";
@@ -69,6 +70,7 @@ export function HomePage() {
           </Link>
         </p>
       )}
+      {q === "" && <Attention />}
       {answer.error && <ProblemNotice error={answer.error} retry={answer.refetch} />}
       {answer.loading && <Loading what="projects" />}
       {!answer.loading && !answer.error && answer.projects.length === 0 && <Nothing q={q} />}
