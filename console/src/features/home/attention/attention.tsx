@@ -101,7 +101,7 @@ export function Attention() {
                 <Link to="/domain/$domain/project/$project/apps/$app" params={{ project: id.project, domain: id.domain, app: id.name }}>
                   {id.name}
                 </Link>
-                <span className={css["muted"]}>
+                <span className={css["where"]}>
                   {id.project} / {id.domain}
                 </span>
               </>
@@ -158,8 +158,8 @@ function RunLink({ id, action, children }: { readonly id: RunIdentifier | undefi
 /** The run, with its project and domain. */
 function Where({ id }: { readonly id: RunIdentifier | undefined }) {
   return (
-    <span className={css["muted"]}>
-      {id?.name} in {id?.project} / {id?.domain}
+    <span className={css["where"]}>
+      {id?.project} / {id?.domain}, {id?.name}
     </span>
   );
 }
