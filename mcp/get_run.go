@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -107,7 +108,7 @@ func (s *session) failureGroups(ctx context.Context, run runName, limit uint32) 
 	}
 	for _, g := range answer.GetGroups() {
 		groups = append(groups, failureGroup{
-			errorOutput: errorOutput{Kind: g.GetKind(), Code: g.GetCode(), Message: cut(g.GetMessage(), maxError)}, Count: g.GetCount(), FirstAction: g.GetFirstAction(),
+			errorOutput: errorOutput{Kind: strings.ToLower(g.GetKind()), Code: g.GetCode(), Message: cut(g.GetMessage(), maxError)}, Count: g.GetCount(), FirstAction: g.GetFirstAction(),
 		})
 	}
 	return groups, nil
