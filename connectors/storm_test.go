@@ -81,7 +81,8 @@ func storm(t *testing.T, seed uint64) {
 		c.MaxBackoff = 200 * time.Millisecond
 	})
 	f.serves("batch_job")
-	weather.storms(true)
+	strikes := 3 + r.IntN(4)
+	weather.storms(true) // from here on, the fake rolls too
 	for name, p := range plans {
 		f.run(name, job(func(template *core.TaskTemplate) {
 			template.Metadata = &core.TaskMetadata{Retries: &core.RetryStrategy{Retries: 2}}
@@ -97,7 +98,7 @@ func storm(t *testing.T, seed uint64) {
 			require.NoError(t, err)
 		}
 	}
-	for range 3 + r.IntN(4) {
+	for range strikes {
 		weather.strikes(f)
 	}
 	weather.storms(false)
@@ -193,7 +194,9 @@ func (w *weather) strikes(f *fixture) {
 			return err == nil && live == 0 || is()
 		})
 	}
-	switch w.r.IntN(5) {
+	var kind int
+	w.fake.with(func() { kind = w.r.IntN(5) })
+	switch kind {
 	case 0:
 		w.fake.down()
 		felt("a call fails", func() bool {

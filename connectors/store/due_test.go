@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,21 @@ func registered(t *testing.T) (*pgxpool.Pool, *store.Store) {
 	s := store.New(db)
 	require.NoError(t, s.Register(t.Context(), []store.Connector{{Name: "batch", Types: []store.Type{{Name: "batch_job"}}}}, ""))
 	return db, s
+}
+
+// TestJobsOfAConnectorThatAnswersAgain: each was looked at when its own pause ended, since the statement failed.
+func TestJobsOfAConnectorThatAnswersAgain(t *testing.T) {
+	db, s := registered(t)
+	jobs(t, s, 1, 20)
+	_, err := db.Exec(t.Context(), `UPDATE connector_jobs SET due_at = clock_timestamp() + interval '1 hour', failures = CASE WHEN uid <= 10 THEN -3 ELSE 0 END`)
+	require.NoError(t, err)
+	require.NoError(t, s.Hasten(t.Context(), "batch", time.Minute))
+	var soon, later int
+	require.NoError(t, db.QueryRow(t.Context(), `
+		SELECT count(*) FILTER (WHERE uid <= 10 AND due_at <= clock_timestamp() + interval '1 minute'),
+			count(*) FILTER (WHERE uid > 10 AND due_at > clock_timestamp() + interval '50 minutes') FROM connector_jobs`).Scan(&soon, &later))
+	require.Equal(t, 10, soon, "those that could not be asked about")
+	require.Equal(t, 10, later, "the others keep their pause")
 }
 
 // TestTheKindsTakeTurns: thousands of looks that are due delay neither new jobs nor deletes.

@@ -154,7 +154,7 @@ func (s *Store) Retry(ctx context.Context, j *Job, next Job, pause time.Duration
 func (s *Store) Hasten(ctx context.Context, connector string, within time.Duration) error {
 	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
-			UPDATE connector_jobs SET due_at = least(due_at, clock_timestamp() + $2 * random()) WHERE connector = $1 AND failures <> 0`,
+			UPDATE connector_jobs SET due_at = least(due_at, clock_timestamp() + $2::interval * random()) WHERE connector = $1 AND failures <> 0`,
 			connector, within); err != nil {
 			return err
 		}
