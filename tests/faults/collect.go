@@ -27,6 +27,7 @@ type collector struct {
 	stack  *stack.Stack
 	driver *driver
 	look   *podMonitor
+	placed *clusterMonitor
 	healed time.Time
 }
 
@@ -41,7 +42,7 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
 	e := &check.Evidence{
 		Clusters:  len(c.stack.Clusters()),
-		Processes: c.stack.TaskProcesses(), Clashes: c.look.found(),
+		Processes: c.stack.TaskProcesses(), Clashes: c.look.found(), Overlaps: c.look.overlapping(), Early: c.placed.found(),
 		Memory: stack.Memory(c.stack.Server.Pid()), MemoryLimit: memoryLimit,
 	}
 	e.Jobs, e.WrongCalls = c.stack.Connector.Jobs()
@@ -238,7 +239,9 @@ func (c *collector) events(ctx context.Context, conn *pgx.Conn, run *check.Run) 
 		}
 		event.Cluster = said.GetCluster()
 		event.Phase = int32(phase)
-		event.ErrorKind, _ = describe(failure)
+		var message string
+		event.ErrorKind, message = describe(failure)
+		event.Lost = strings.HasPrefix(message, lostPrefix)
 		run.Events = append(run.Events, event)
 		return nil
 	})

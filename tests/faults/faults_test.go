@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -175,4 +176,18 @@ func TestOptionsNameWhatIsWrong(t *testing.T) {
 	require.Equal(t, uint64(17), o.first)
 	require.Equal(t, 1, o.seeds)
 	require.Equal(t, []string{kindKill}, o.chosen)
+}
+
+func TestSeedsAreANumberOrARange(t *testing.T) {
+	for given, want := range map[string][2]uint64{"7": {1, 7}, "1-50": {1, 50}, "51-51": {51, 1}} {
+		o, err := parseOptions([]string{"-seeds", given}, io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, want, [2]uint64{o.first, uint64(o.seeds)}, given)
+	}
+	for given, problem := range map[string]string{
+		"0": "must be a positive number", "x": "must be a positive number", "a-5": "the first seed is not a number", "5-4": "not below the first", "5-": "not below the first",
+	} {
+		_, err := parseOptions([]string{"-seeds", given}, io.Discard)
+		require.ErrorContains(t, err, problem, given)
+	}
 }

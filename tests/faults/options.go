@@ -5,12 +5,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 )
 
 // options are the flags.
 type options struct {
 	seeds    int
 	first    uint64
+	done     string
 	minutes  int
 	pools    bool
 	mixed    bool
@@ -31,8 +34,10 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	var seed uint64
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.IntVar(&o.seeds, "seeds", 20, "number of storms")
+	o.seeds, o.first = 20, 1
+	flags.Func("seeds", "number of storms (default 20), or the first and the last seed, as in 1-50", o.setSeeds)
 	flags.Uint64Var(&o.first, "first", 1, "the seed of the first storm; the others follow")
+	flags.StringVar(&o.done, "done", "", "a file that remembers which storms passed: those are not run again, so a series can be continued")
 	flags.Uint64Var(&seed, "seed", 0, "run only the storm of this seed, to reproduce it")
 	flags.IntVar(&o.minutes, "minutes", 0, "start no new storm after this many minutes; 0 means no limit")
 	flags.BoolVar(&o.pools, "pools", false, "run most tasks in reusable environments, and strike their workers, too; this changes the storms of seeds")
@@ -55,12 +60,32 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	if o.clusters && (o.pools || o.mixed) {
 		return o, errors.New("-clusters excludes -pools and -mixed")
 	}
-	if o.seeds <= 0 {
-		return o, fmt.Errorf("-seeds: must be positive, got %d", o.seeds)
-	}
 	var err error
 	o.chosen, err = chooseKinds(o.kinds)
 	return o, err
+}
+
+// setSeeds takes a number of storms, or the first and the last seed.
+func (o *options) setSeeds(text string) error {
+	first, last, both := strings.Cut(text, "-")
+	if !both {
+		n, err := strconv.Atoi(text)
+		if err != nil || n <= 0 {
+			return fmt.Errorf("must be a positive number, or two as in 1-50, got %q", text)
+		}
+		o.seeds = n
+		return nil
+	}
+	from, err := strconv.ParseUint(first, 10, 32)
+	if err != nil {
+		return fmt.Errorf("the first seed is not a number: %q", first)
+	}
+	to, err := strconv.ParseUint(last, 10, 32)
+	if err != nil || to < from {
+		return fmt.Errorf("the last seed must be a number that is not below the first, got %q", last)
+	}
+	o.first, o.seeds = from, int(to-from)+1
+	return nil
 }
 
 // replayFlags are those that decide what a seed means.

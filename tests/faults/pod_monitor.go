@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/tests/faults/check"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
@@ -19,9 +23,10 @@ type podMonitor struct {
 	done  chan struct{}
 	stop  context.CancelFunc
 
-	mu      sync.Mutex
-	clashes map[string]bool      // GUARDED_BY(mu)
-	alive   map[string]time.Time // GUARDED_BY(mu): when an action last had a live pod or an object, by "run/action"
+	mu       sync.Mutex
+	clashes  map[string]bool        // GUARDED_BY(mu)
+	overlaps map[check.Overlap]bool // GUARDED_BY(mu)
+	alive    map[string]time.Time   // GUARDED_BY(mu): when an action last had a live pod or an object, by "run/action"
 }
 
 // attemptLabel is the executor's, on pods.
@@ -29,7 +34,7 @@ const attemptLabel = "flyte.org/attempt"
 
 func monitorPods(s *stack.Stack) *podMonitor {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := &podMonitor{stack: s, done: make(chan struct{}), stop: cancel, clashes: map[string]bool{}, alive: map[string]time.Time{}}
+	m := &podMonitor{stack: s, done: make(chan struct{}), stop: cancel, clashes: map[string]bool{}, overlaps: map[check.Overlap]bool{}, alive: map[string]time.Time{}}
 	go func() {
 		defer close(m.done)
 		for sleep(ctx, 250*time.Millisecond) {
@@ -48,12 +53,14 @@ func (m *podMonitor) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var pods []corev1.Pod
-	for _, cluster := range m.stack.Clusters() {
+	var places []int // of pods: the number of the cluster
+	for n, cluster := range m.stack.Clusters() {
 		found, err := cluster.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return // The API server is down; look again later.
 		}
 		pods = append(pods, found.Items...)
+		places = append(places, slices.Repeat([]int{n}, len(found.Items))...)
 	}
 	objects, err := m.stack.Objects(ctx)
 	if err != nil {
@@ -61,6 +68,7 @@ func (m *podMonitor) look(ctx context.Context) {
 	}
 	now := time.Now()
 	living := map[string]*corev1.Pod{}
+	attempts := map[[2]int64][]int32{} // by cluster and action
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range pods {
@@ -70,10 +78,11 @@ func (m *podMonitor) look(ctx context.Context) {
 		}
 		m.alive[pod.Labels[v1.LabelRun]+"/"+pod.Labels[v1.LabelAction]] = now
 		key := pod.Labels[v1.LabelUID] + "/" + pod.Labels[attemptLabel]
-		if other := living[key]; other != nil && !together(other, pod) {
+		if other := living[key]; other != nil && !ofOneObject(other, pod) {
 			m.clashes[fmt.Sprintf("pods %s and %s of one attempt live together", other.Name, pod.Name)] = true
 		}
 		living[key] = pod
+		m.together(attempts, places[i], pod)
 	}
 	for _, object := range objects {
 		if !object.Stopping { // one that is being deleted may wait for the controllers
@@ -82,8 +91,33 @@ func (m *podMonitor) look(ctx context.Context) {
 	}
 }
 
-// together reports whether two pods may live at the same time: an object of an operator has several.
-func together(one, other *corev1.Pod) bool {
+// together notes that pods of several attempts of an action live in one cluster.
+func (m *podMonitor) together(attempts map[[2]int64][]int32, place int, pod *corev1.Pod) {
+	action, err := strconv.ParseInt(pod.Labels[v1.LabelUID], 10, 64)
+	attempt, err2 := strconv.ParseInt(pod.Labels[attemptLabel], 10, 32)
+	if err != nil || err2 != nil || len(m.stack.Sides) == 0 {
+		return
+	}
+	at := [2]int64{int64(place), action}
+	for _, other := range attempts[at] {
+		if other != int32(attempt) {
+			m.overlaps[check.Overlap{
+				Cluster: m.stack.Sides[place].Name, Action: action, Earlier: min(other, int32(attempt)), Later: max(other, int32(attempt)),
+			}] = true
+		}
+	}
+	attempts[at] = append(attempts[at], int32(attempt))
+}
+
+// overlapping lists the attempts whose pods lived together in one cluster.
+func (m *podMonitor) overlapping() []check.Overlap {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Keys(m.overlaps))
+}
+
+// ofOneObject reports whether two pods may live at the same time: an object of an operator has several.
+func ofOneObject(one, other *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(one)
 	return owner != nil && owner.Kind != v1.Kind && owner.Kind != "Job" && metav1.IsControlledBy(other, &metav1.ObjectMeta{UID: owner.UID})
 }

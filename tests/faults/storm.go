@@ -63,6 +63,8 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 	defer stopDriving()
 	look := monitorPods(s)
 	defer look.close()
+	placed := monitorClusters(s)
+	defer placed.close()
 	w.outsider = &outsider{stack: s, client: d.root, seed: p.seed}
 
 	d.start(driving)
@@ -75,7 +77,7 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 	if r.err = d.stopTriggers(ctx); r.err != nil {
 		return r
 	}
-	c := &collector{stack: s, driver: d, look: look, healed: time.Now()}
+	c := &collector{stack: s, driver: d, look: look, placed: placed, healed: time.Now()}
 	r.err = c.settle(ctx)
 	r.settling = time.Since(c.healed)
 	if r.err != nil && ctx.Err() == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgembed"
+	"github.com/flyte-binary/flyte-binary/tests/faults/progress"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
@@ -25,6 +26,7 @@ type suite struct {
 	stack      *stack.Stack
 	restarters []*restarter
 	injector   *injector
+	progress   *progress.File
 }
 
 func newSuite(ctx context.Context, o options, out io.Writer) (*suite, error) {
@@ -36,6 +38,9 @@ func newSuite(ctx context.Context, o options, out io.Writer) (*suite, error) {
 		return nil, err
 	}
 	s := &suite{options: o, out: out, dir: dir}
+	if s.progress, err = progress.Open(o.done); err != nil {
+		return nil, err
+	}
 	if s.programs, err = findPrograms(ctx, o, dir); err != nil {
 		return nil, err
 	}
@@ -53,10 +58,14 @@ func (s *suite) run(ctx context.Context) (failed []uint64, err error) {
 // storms runs the storms of all seeds and returns those that failed.
 func (s *suite) storms(ctx context.Context) (failed []uint64, err error) {
 	began := time.Now()
-	ran := 0
+	ran, known := 0, 0
 	for seed := s.options.first; seed < s.options.first+uint64(s.options.seeds); seed++ {
 		if ctx.Err() != nil || (s.options.minutes > 0 && time.Since(began) > time.Duration(s.options.minutes)*time.Minute) {
 			break
+		}
+		if s.progress.Passed(seed, s.options.replayFlags()) {
+			known++
+			continue
 		}
 		r, err := s.one(ctx, seed)
 		if err != nil {
@@ -64,6 +73,9 @@ func (s *suite) storms(ctx context.Context) (failed []uint64, err error) {
 		}
 		ran++
 		s.say("%s", r.line())
+		if err := s.progress.Note(seed, s.options.replayFlags(), !r.failed()); err != nil {
+			return failed, err
+		}
 		if r.failed() {
 			failed = append(failed, seed)
 			s.report(ctx, r)
@@ -72,7 +84,7 @@ func (s *suite) storms(ctx context.Context) (failed []uint64, err error) {
 			}
 		}
 	}
-	s.say("%d storms in %s, %d failed", ran, time.Since(began).Round(time.Second), len(failed))
+	s.say("%d storms in %s, %d failed, %d had passed before", ran, time.Since(began).Round(time.Second), len(failed), known)
 	return failed, ctx.Err()
 }
 

@@ -135,6 +135,11 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"I3", "began while another one lived", func(_ *check.Evidence, r *check.Run) {
 			r.Notes = append(r.Notes, ledger.Line{Run: "r", Action: "n1", Attempt: 2, What: ledger.Overlap})
 		}},
+		{"I26", "silent for 4s", func(e *check.Evidence, _ *check.Run) { e.Early = []string{"r/n1 was silent for 4s"} }},
+		{"I26", "have pods there at the same time", func(e *check.Evidence, r *check.Run) {
+			r.Events[3].Lost, r.Events[3].Cluster = true, "east"
+			e.Overlaps = []check.Overlap{{Cluster: "east", Action: 2, Earlier: 1, Later: 2}}
+		}},
 		{"I3", "two pods", func(e *check.Evidence, _ *check.Run) { e.Clashes = []string{"two pods"} }},
 
 		{"I4", "its process did not", func(_ *check.Evidence, r *check.Run) { r.Notes[2].What = ledger.Start }},

@@ -70,6 +70,10 @@ type Evidence struct {
 	Audit Audit
 	// Clashes are moments at which more than one pod of an attempt was alive.
 	Clashes []string
+	// Early are attempts that were taken back from clusters that were not away.
+	Early []string
+	// Overlaps are attempts of one action whose pods lived in one cluster at the same time.
+	Overlaps []Overlap
 	// Jobs are those that the connector started, and WrongCalls what was wrong with what it was sent.
 	Jobs       []connector.Job
 	WrongCalls []string
@@ -151,7 +155,15 @@ type Event struct {
 	Version   int32
 	At        time.Time // of the transaction that recorded it
 	ErrorKind string    // USER, SYSTEM or nothing
-	Cluster   string    // that reported it; empty for none
+	Cluster   string    // that reported it, or that lost the attempt; empty for none
+	Lost      bool      // it says that a cluster lost the attempt
+}
+
+// Overlap is two attempts of an action whose pods lived in one cluster at the same time.
+type Overlap struct {
+	Cluster        string
+	Action         int64
+	Earlier, Later int32
 }
 
 // Watcher is one client that followed a run over all its streams.

@@ -1,5 +1,24 @@
 package check
 
+// clustersAreHeard: an attempt is taken back only from a cluster that is away, and when that cluster is back, the pods of the attempt end
+// before another attempt of the action begins there.
+func clustersAreHeard(e *Evidence, f *findings) {
+	for _, early := range e.Early {
+		f.add("%s", early)
+	}
+	for i := range e.Runs {
+		run := &e.Runs[i]
+		for _, event := range run.Events {
+			for _, both := range e.Overlaps {
+				if event.Lost && event.Action == both.Action && event.Attempt == both.Earlier && event.Cluster == both.Cluster {
+					f.add("run %s: attempt %d of action %d, which was taken back from cluster %s, and attempt %d have pods there at the same time",
+						run.Name, both.Earlier, both.Action, both.Cluster, both.Later)
+				}
+			}
+		}
+	}
+}
+
 // oneAttemptLives: an attempt begins only after the one before it has ended, one cluster alone reports about it, and what an attempt left
 // that was taken back is no one's output.
 func oneAttemptLives(e *Evidence, f *findings) {

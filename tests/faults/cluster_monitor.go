@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/attempts/failure"
+	"github.com/flyte-binary/flyte-binary/clusters/states"
+	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
+)
+
+// clusterMonitor polls the database during a storm, past the server: when each cluster was seen last, and which attempts were taken back.
+type clusterMonitor struct {
+	stack *stack.Stack
+	done  chan struct{}
+	stop  context.CancelFunc
+
+	seen   map[string]time.Time // when each cluster was seen last, at the look before; by the clock of the database
+	placed map[int64]int32      // how often an attempt of each action had been taken back, at the look before; nil before the first
+
+	mu    sync.Mutex
+	early []string // GUARDED_BY(mu)
+}
+
+func monitorClusters(s *stack.Stack) *clusterMonitor {
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &clusterMonitor{stack: s, done: make(chan struct{}), stop: cancel}
+	go func() {
+		defer close(m.done)
+		for len(s.Sides) > 0 && sleep(ctx, 250*time.Millisecond) {
+			_ = m.look(ctx) // the database is down: look again later
+		}
+	}()
+	return m
+}
+
+func (m *clusterMonitor) close() {
+	m.stop()
+	<-m.done
+}
+
+// lostPrefix begins the errors of attempts that were taken back.
+const lostPrefix = string(failure.ClusterLost) + ": "
+
+// taken is an action of which an attempt was taken back.
+type taken struct {
+	ID         int64
+	Run, Name  string
+	Times      int32
+	From       string // the last time
+	now        time.Time
+	seenBefore time.Time
+}
+
+// look reads everything in one statement, and so at one moment.
+func (m *clusterMonitor) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, m.stack.DSN())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
+	rows, err := conn.Query(ctx, `
+		SELECT clock_timestamp(), 0::bigint, '', '', 0, cluster, max(seen_at) FROM cluster_states GROUP BY cluster
+		UNION ALL SELECT clock_timestamp(), id, run_name, name, placement, avoid_cluster, clock_timestamp() FROM actions WHERE placement > 0`)
+	if err != nil {
+		return err
+	}
+	seen, placed := map[string]time.Time{}, map[int64]int32{}
+	var fresh []taken
+	var one taken
+	var at time.Time
+	_, err = pgx.ForEachRow(rows, []any{&one.now, &one.ID, &one.Run, &one.Name, &one.Times, &one.From, &at}, func() error {
+		if one.ID == 0 {
+			seen[one.From] = at
+			return nil
+		}
+		placed[one.ID] = one.Times
+		if m.placed != nil && one.Times > m.placed[one.ID] {
+			one.seenBefore = m.seen[one.From]
+			fresh = append(fresh, one)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.seen, m.placed = seen, placed
+	m.judge(fresh)
+	return nil
+}
+
+// judge finds attempts that were taken back from clusters that were not away. Each was taken back after the look before, so its cluster
+// cannot have been silent for longer than from when it had been seen then until now.
+func (m *clusterMonitor) judge(fresh []taken) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, one := range fresh {
+		if silent := one.now.Sub(one.seenBefore); !one.seenBefore.IsZero() && silent < states.Silence {
+			m.early = append(m.early, fmt.Sprintf("%s/%s was taken back from cluster %s, which had been silent for %s at most",
+				one.Run, one.Name, one.From, silent.Round(100*time.Millisecond)))
+		}
+	}
+}
+
+// found lists attempts that were taken back too early.
+func (m *clusterMonitor) found() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.early)
+}
