@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/flyte-binary/flyte-binary/attempts/failure"
 	"github.com/flyte-binary/flyte-binary/clusters/states"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
@@ -44,8 +43,8 @@ func (m *clusterMonitor) close() {
 	<-m.done
 }
 
-// lostPrefix begins the errors of attempts that were taken back.
-const lostPrefix = string(failure.ClusterLost) + ": "
+// lostPrefix begins the errors of attempts that were taken back from clusters that are away; docs/failures.md has the code.
+const lostPrefix = "ClusterLost: "
 
 // taken is an action of which an attempt was taken back.
 type taken struct {
