@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/flyte-binary/flyte-binary/clusters/states"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
@@ -42,6 +41,9 @@ func (m *clusterMonitor) close() {
 	m.stop()
 	<-m.done
 }
+
+// silence is how long a cluster says nothing before it counts as away, by docs/clusters.md.
+const silence = 10 * time.Second
 
 // lostPrefix begins the errors of attempts that were taken back from clusters that are away; docs/failures.md has the code.
 const lostPrefix = "ClusterLost: "
@@ -101,7 +103,7 @@ func (m *clusterMonitor) judge(fresh []taken) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, one := range fresh {
-		if silent := one.now.Sub(one.seenBefore); !one.seenBefore.IsZero() && silent < states.Silence {
+		if silent := one.now.Sub(one.seenBefore); !one.seenBefore.IsZero() && silent < silence {
 			m.early = append(m.early, fmt.Sprintf("%s/%s was taken back from cluster %s, which had been silent for %s at most",
 				one.Run, one.Name, one.From, silent.Round(100*time.Millisecond)))
 		}
