@@ -4,7 +4,11 @@ import { Fragment } from "react";
 import { ProblemService, type CausingAction, type GetFailureResponse } from "@gen/flytebinary/insight/v1/problems_pb.js";
 import { dateOf, plural } from "@/design/format";
 import { When } from "@/design/time";
+import { nameOf } from "@/entities/action/identity";
 import { actionId, type ActionName } from "@/entities/action/name";
+import { useWanted } from "@/entities/action/use-wanted";
+import { none, type RunModel } from "@/entities/run/model/run-model";
+import { useModelVersion } from "@/entities/run/model/use-run-model";
 import css from "./summary.module.css";
 
 /** How often a failure that is not counted yet is asked for again, in milliseconds. */
@@ -27,21 +31,29 @@ export function originOf(action: ActionName, failure: GetFailureResponse | undef
 }
 
 interface CausesProps {
+  readonly model: RunModel;
   readonly causes: readonly CausingAction[];
   readonly onSelect: (action: string) => void;
 }
 
 /** The children with whose error an action failed, from its own child down. */
-export function Causes({ causes, onSelect }: CausesProps) {
+export function Causes({ model, causes, onSelect }: CausesProps) {
+  useModelVersion(model);
+  const names = causes.map(({ actionId: id }) => id?.name ?? "");
+  useWanted(
+    model,
+    "causes",
+    names.map((name) => model.row(name)),
+  );
   if (causes.length === 0) return null;
   return (
     <p data-testid="caused-by">
       Caused by{" "}
-      {causes.map(({ actionId: id, task }, at) => (
-        <Fragment key={id?.name}>
+      {names.map((name, at) => (
+        <Fragment key={name}>
           {at > 0 && ", caused by "}
-          <button type="button" className={css["link"]} onClick={() => onSelect(id?.name ?? "")}>
-            {shortTask(task)} <span className={css["muted"]}>{id?.name}</span>
+          <button type="button" className={css["link"]} title={name} onClick={() => onSelect(name)}>
+            {model.row(name) === none ? shortTask(causes[at]?.task ?? "") : nameOf(model, model.row(name))}
           </button>
         </Fragment>
       ))}

@@ -42,7 +42,7 @@ export function Summary({ action, model, details, attempt, onChange, onSelect }:
           {explained && (
             <>
               {failure && <Seen action={action} failure={failure} />}
-              {failure && <Causes causes={failure.causedBy} onSelect={onSelect} />}
+              {failure && <Causes model={model} causes={failure.causedBy} onSelect={onSelect} />}
               <Traceback
                 key={origin.name}
                 action={origin}
