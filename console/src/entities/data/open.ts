@@ -1,3 +1,4 @@
+import { chunk } from "@/api/chunk";
 import { bytes } from "@/design/format";
 import type { Value } from "@/entities/value/value-type";
 import { pixelsOf } from "./image-size";
@@ -32,15 +33,15 @@ export async function openFile(source: FileSource, format: string): Promise<Open
   const kind = kindOf(source.name, format, head);
   switch (kind.show) {
     case "parquet":
-      return { show: "table", table: await (await import("./parquet")).openParquet(source) };
+      return { show: "table", table: await (await chunk(() => import("./parquet"))).openParquet(source) };
     case "csv":
-      return { show: "table", table: await (await import("./csv")).openCsv(source, kind.delimiter) };
+      return { show: "table", table: await (await chunk(() => import("./csv"))).openCsv(source, kind.delimiter) };
     case "npy":
-      return { show: "array", array: await (await import("./npy")).openNpy(source) };
+      return { show: "array", array: await (await chunk(() => import("./npy"))).openNpy(source) };
     case "json":
       return await jsonOf(source);
     case "notebook":
-      return { show: "notebook", notebook: (await import("./notebook")).notebookOf(textOf(await whole(source, largest.notebook))) };
+      return { show: "notebook", notebook: (await chunk(() => import("./notebook"))).notebookOf(textOf(await whole(source, largest.notebook))) };
     case "html":
       return { show: "html", html: textOf(await whole(source, largest.html)) };
     case "markdown":
@@ -78,7 +79,7 @@ async function beginning(source: FileSource, show: "text" | "markdown"): Promise
 async function jsonOf(source: FileSource): Promise<Opened> {
   if (source.size > largest.json) return await beginning(source, "text");
   try {
-    return { show: "json", value: (await import("./json")).parseJson(textOf(await source.read(0, source.size))) };
+    return { show: "json", value: (await chunk(() => import("./json"))).parseJson(textOf(await source.read(0, source.size))) };
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return await beginning(source, "text");
     throw error;

@@ -11,6 +11,7 @@ import {
   type SchemaTree,
   type Statistics,
 } from "hyparquet";
+import { chunk } from "@/api/chunk";
 import { bytes, plural } from "@/design/format";
 import { NoPreviewError, type FileSource } from "./source";
 import { cellOf, shownRows, type Cell, type ColumnFacts, type Page, type TableData } from "./table-data";
@@ -229,7 +230,7 @@ async function cellsWithin({ file, metadata, count }: Reader, column: SchemaTree
 }
 
 async function compressors(): Promise<Compressors> {
-  const [{ decompress }, { gunzipSync }] = await Promise.all([import("fzstd"), import("fflate")]);
+  const [{ decompress }, { gunzipSync }] = await chunk(() => Promise.all([import("fzstd"), import("fflate")]));
   // What a page says of its size decides how much memory it takes.
   const within = (length: number): Uint8Array => {
     if (length > largestPage) throw new UnreadableError(`too large: a page has ${bytes(length)}`);

@@ -24,7 +24,7 @@ export function Preview({ file, format }: { readonly file: FileRef; readonly for
   const queryKey = ["preview", keyOf(file.action), file.uri, file.path, file.size];
   const { data, error, isPending, refetch } = useQuery({
     queryKey,
-    queryFn: ({ signal }) => chunk(() => openFile(sourceFor(file, signal), format)),
+    queryFn: ({ signal }) => openFile(sourceFor(file, signal), format),
     retry: false,
     staleTime: Infinity,
     gcTime: kept,
