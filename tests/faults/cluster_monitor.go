@@ -19,6 +19,7 @@ type clusterMonitor struct {
 	stop  context.CancelFunc
 
 	seen   map[string]time.Time // when each cluster was seen last, at the look before; by the clock of the database
+	away   map[string]time.Time // when each cluster was found away last
 	placed map[int64]int32      // how often an attempt of each action had been taken back, at the look before; nil before the first
 
 	mu    sync.Mutex
@@ -27,7 +28,7 @@ type clusterMonitor struct {
 
 func monitorClusters(s *stack.Stack) *clusterMonitor {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := &clusterMonitor{stack: s, done: make(chan struct{}), stop: cancel}
+	m := &clusterMonitor{stack: s, done: make(chan struct{}), stop: cancel, away: map[string]time.Time{}}
 	go func() {
 		defer close(m.done)
 		for len(s.Sides) > 0 && sleep(ctx, 250*time.Millisecond) {
@@ -44,6 +45,10 @@ func (m *clusterMonitor) close() {
 
 // silence is how long a cluster says nothing before it counts as away, by docs/clusters.md.
 const silence = 10 * time.Second
+
+// roundLimit is how long the server may go on to take back what ran on a cluster that was away: it does so in batches, and the cluster may
+// be back meanwhile.
+const roundLimit = 15 * time.Second
 
 // lostPrefix begins the errors of attempts that were taken back from clusters that are away; docs/failures.md has the code.
 const lostPrefix = "ClusterLost: "
@@ -80,6 +85,9 @@ func (m *clusterMonitor) look(ctx context.Context) error {
 	_, err = pgx.ForEachRow(rows, []any{&one.now, &one.ID, &one.Run, &one.Name, &one.Times, &one.From, &at}, func() error {
 		if one.ID == 0 {
 			seen[one.From] = at
+			if one.now.Sub(at) >= silence {
+				m.away[one.From] = one.now
+			}
 			return nil
 		}
 		placed[one.ID] = one.Times
@@ -103,7 +111,8 @@ func (m *clusterMonitor) judge(fresh []taken) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, one := range fresh {
-		if silent := one.now.Sub(one.seenBefore); !one.seenBefore.IsZero() && silent < silence {
+		silent := one.now.Sub(one.seenBefore)
+		if !one.seenBefore.IsZero() && silent < silence && one.now.Sub(m.away[one.From]) > roundLimit {
 			m.early = append(m.early, fmt.Sprintf("%s/%s was taken back from cluster %s, which had been silent for %s at most",
 				one.Run, one.Name, one.From, silent.Round(100*time.Millisecond)))
 		}
