@@ -51,6 +51,8 @@ type Deps struct {
 	Attempts tasks.Attempts
 	// Backlog knows how much callers and projects have under way, for their limits; nil if no one does.
 	Backlog rights.Backlog
+	// Uploads knows how much callers and projects have uploaded within a day, for their limits; nil if no one does.
+	Uploads rights.Uploads
 	// Apps knows which apps run, for theirs; nil if no app gets one.
 	Apps tasks.Apps
 	// Located keeps the controllers of clusters to what runs there; nil if no controller has a credential of its own.
@@ -101,7 +103,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	if s.limits, err = limits.New(config.Limits, deps.Clock, deps.Meter); err != nil {
 		return nil, fmt.Errorf("access: %w", err)
 	}
-	s.rights = rights.NewHandler(config.rights(deps.Open), rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Limits: s.limits, Backlog: deps.Backlog, Clock: deps.Clock})
+	s.rights = rights.NewHandler(config.rights(deps.Open), rights.Deps{Store: s.store, Policy: s.policy, Keys: s.keys, Limits: s.limits, Backlog: deps.Backlog, Uploads: deps.Uploads, Clock: deps.Clock})
 	s.tasks = tasks.New(deps.Tokens, tasks.Deps{
 		Keys: signing.NewRing(tasks.Keys(), s.store, deps.Clock), Attempts: deps.Attempts, Apps: deps.Apps, Located: deps.Located, Clock: deps.Clock,
 	})

@@ -20,6 +20,7 @@ const (
 // pending is an upload that was requested.
 type pending struct {
 	uri     string
+	by      string    // who asked for it; empty for a caller without limits of its own
 	counted int64     // of the object's size, what is counted already
 	refund  int64     // what was counted for nothing when no object appears
 	until   time.Time // when the URL expires
@@ -42,20 +43,21 @@ func (a *arrivals) take() arrivals {
 	return taken
 }
 
-// settle looks for uploads. It returns how many bytes more there are than were counted, and which uploads are still to be looked for:
+// settle looks for uploads. It returns how many bytes more there are than were counted, by who asked for them, and which uploads are still to be looked for:
 // with an error, those that it has not looked for, too.
-func (a arrivals) settle(ctx context.Context, store Store, now time.Time) (more int64, left arrivals, err error) {
+func (a arrivals) settle(ctx context.Context, store Store, now time.Time) (more map[string]int64, left arrivals, err error) {
+	more = map[string]int64{}
 	for i, p := range a {
 		info, err := store.Stat(ctx, p.uri)
 		switch {
 		case err == nil:
-			more += info.Size - p.counted
+			more[p.by] += info.Size - p.counted
 		case !errors.Is(err, blobstore.ErrNotExist):
 			return more, append(left, a[i:]...), storeError(err, "", p.uri)
 		case now.Before(p.until):
 			left = append(left, p)
 		default:
-			more -= p.refund
+			more[p.by] -= p.refund
 		}
 	}
 	return more, left, nil

@@ -14,6 +14,9 @@ type Config struct {
 	// object store has: each request looks for the uploads that were requested before it. Each process of the API counts by
 	// itself. Defaults to 0, no limit.
 	ProjectUploadBytesPerDay int64 `config:"projectUploadBytesPerDay"`
+	// CallerUploadBytesPerDay bounds the bytes that a person or an API key uploads in a day, in all projects together, and counts as
+	// projectUploadBytesPerDay does. What tasks upload counts for their project alone. Defaults to 0, no limit.
+	CallerUploadBytesPerDay int64 `config:"callerUploadBytesPerDay"`
 	// MaxUploadExpiry is the longest, and the default, validity of a signed upload URL.
 	MaxUploadExpiry time.Duration `config:"maxUploadExpiry"`
 	// MaxDownloadExpiry is the longest, and the default, validity of a signed download URL.
@@ -72,6 +75,7 @@ func (c Config) Validate() error {
 	var found invalid.Fields
 	found.If(c.MaxUploadBytes <= 0, "maxUploadBytes: must be positive, got %d", c.MaxUploadBytes)
 	found.If(c.ProjectUploadBytesPerDay < 0, "projectUploadBytesPerDay: must not be negative, got %d", c.ProjectUploadBytesPerDay)
+	found.If(c.CallerUploadBytesPerDay < 0, "callerUploadBytesPerDay: must not be negative, got %d", c.CallerUploadBytesPerDay)
 	found.If(c.MaxUploadExpiry <= 0, "maxUploadExpiry: must be positive, got %s", c.MaxUploadExpiry)
 	found.If(c.MaxDownloadExpiry <= 0, "maxDownloadExpiry: must be positive, got %s", c.MaxDownloadExpiry)
 	found.If(c.MaxInlineBytes <= 0, "maxInlineBytes: must be positive, got %d", c.MaxInlineBytes)

@@ -184,6 +184,7 @@ type fixture struct {
 	code       insightv1connect.CodeServiceClient
 	files      insightv1connect.FileServiceClient
 	failures   insightv1connect.FailureServiceClient
+	quota      enginev1connect.UploadServiceClient
 }
 
 func newFixture(t *testing.T, change ...func(*dataproxy.Config)) *fixture {
@@ -248,6 +249,7 @@ func (f *fixture) serve(change ...func(*dataproxy.Config)) *fixture {
 	f.cluster = clusterconnect.NewClusterServiceClient(client, rpc.InProcessURL)
 	f.code = insightv1connect.NewCodeServiceClient(client, rpc.InProcessURL)
 	f.files = insightv1connect.NewFileServiceClient(client, rpc.InProcessURL)
+	f.quota = enginev1connect.NewUploadServiceClient(client, rpc.InProcessURL)
 	f.failures = insightv1connect.NewFailureServiceClient(client, rpc.InProcessURL)
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster/clusterconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy/dataproxyconnect"
@@ -45,7 +46,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	if deps.Meter == nil {
 		deps.Meter = noop.NewMeterProvider()
 	}
-	uploads, err := newUploadQuota(config.ProjectUploadBytesPerDay, deps.Store, deps.Clock, deps.Meter)
+	uploads, err := newUploadQuota(config, deps.Store, deps.Clock, deps.Meter)
 	if err != nil {
 		return nil, fmt.Errorf("dataproxy: %w", err)
 	}
@@ -63,6 +64,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(workflowconnect.NewRunLogsServiceHandler(&runLogsHandler{s}, options...))
 	r.Handle(clusterconnect.NewClusterServiceHandler(clusterHandler{clusters: s.deps.Clusters, engine: s.deps.Engine}, options...))
 	r.Handle(workflowconnect.NewTranslatorServiceHandler(&translatorHandler{s}, options...))
+	r.Handle(enginev1connect.NewUploadServiceHandler(uploadsHandler{s.uploads}, options...))
 	r.Handle(insightv1connect.NewCodeServiceHandler(&codeHandler{s}, options...))
 	r.Handle(insightv1connect.NewFileServiceHandler(&filesHandler{s}, options...))
 	r.Handle(insightv1connect.NewFailureServiceHandler(&failuresHandler{s}, options...))

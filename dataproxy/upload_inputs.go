@@ -54,7 +54,7 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 	// Clients that change some inputs of a trigger open this URI as a file.
 	uri := blobpath.InputsPath(blobpath.OffloadedInputs(s.deps.Store.Root(), base, project, domain) +
 		blobpath.InputsName(digestOf(body), len(artifactref.Uses(inputs.GetLiterals())) > 0))
-	if err := s.stored.admitBytes(ctx, project, int64(len(body))); err != nil {
+	if err := s.stored.admitBytes(ctx, project, uri, int64(len(body))); err != nil {
 		return nil, err
 	}
 	if err := s.uploads.enter(ctx, project, uri, int64(len(body)), 0); err != nil {
@@ -63,7 +63,7 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 	if err := s.deps.Store.WriteAll(ctx, uri, body); err != nil {
 		return nil, storeError(err, "base_dir", uri)
 	}
-	s.stored.wrote(project, int64(len(body)))
+	s.stored.wrote(ctx, project, int64(len(body)))
 	return &dataproxy.UploadInputsResponse{
 		OffloadedInputData: &common.OffloadedInputData{Uri: uri, InputsHash: cachekey.OffloadedHash(inputs, ignored)},
 	}, nil

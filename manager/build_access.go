@@ -23,7 +23,7 @@ func buildAccess(_ context.Context, p *process) (lifecycle.Part, error) {
 	p.open = p.open && !closed
 	service, err := access.New(p.config.Access, access.Deps{
 		Pool: p.pool, Listener: p.notices, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Open: p.open,
-		Attempts: p.peers.engine(), Backlog: p.peers.engine(), Apps: p.peers.appFleet(), Tokens: closed, Located: p.peers.located(),
+		Attempts: p.peers.engine(), Backlog: p.peers.engine(), Uploads: p.peers.uploads(), Apps: p.peers.appFleet(), Tokens: closed, Located: p.peers.located(),
 	})
 	if err != nil {
 		return nil, err

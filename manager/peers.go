@@ -91,6 +91,10 @@ func (p peers) engine() enginev1connect.EngineServiceClient {
 	return client(p, p.api, enginev1connect.NewEngineServiceClient)
 }
 
+func (p peers) uploads() enginev1connect.UploadServiceClient {
+	return client(p, p.api, enginev1connect.NewUploadServiceClient)
+}
+
 func (p peers) actionStates() enginev1connect.ActionStateServiceClient {
 	return client(p, p.api, enginev1connect.NewActionStateServiceClient)
 }

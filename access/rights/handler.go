@@ -37,11 +37,16 @@ type Config struct {
 // Backlog knows how much callers and projects have under way; enginev1connect.EngineServiceClient does.
 type Backlog interface {
 	GetBacklog(ctx context.Context, request *enginev1.GetBacklogRequest) (*enginev1.GetBacklogResponse, error)
-	// GetStored tells how much a project has in the object store.
+	// GetStored tells how much a project or a caller has in the object store.
 	GetStored(ctx context.Context, request *enginev1.GetStoredRequest) (*enginev1.GetStoredResponse, error)
 }
 
-// Deps are the dependencies of a Handler. All but Backlog are required.
+// Uploads knows how much callers and projects have uploaded within a day; enginev1connect.UploadServiceClient does.
+type Uploads interface {
+	GetUploaded(ctx context.Context, request *enginev1.GetUploadedRequest) (*enginev1.GetUploadedResponse, error)
+}
+
+// Deps are the dependencies of a Handler. All but Backlog and Uploads are required.
 type Deps struct {
 	Store  *store.Store
 	Policy *policy.Policy
@@ -49,6 +54,8 @@ type Deps struct {
 	Limits *limits.Limiter
 	// Backlog may be nil.
 	Backlog Backlog
+	// Uploads may be nil.
+	Uploads Uploads
 	Clock   clock.Clock
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -39,16 +40,18 @@ func (h *Handler) GetLimits(ctx context.Context, request *accessv1.GetLimitsRequ
 		return nil, err
 	}
 	response.Limits = append(response.Limits, backlog...)
+	uploaded, err := h.uploaded(ctx, identity, project)
+	if err != nil {
+		return nil, err
+	}
+	response.Limits = append(response.Limits, uploaded...)
 	slices.SortStableFunc(response.GetLimits(), func(a, b *accessv1.Limit) int { return cmp.Compare(a.GetProject(), b.GetProject()) }) // those of the caller first
 	return response, nil
 }
 
-// backlog are the limits of what the caller and a project have under way, and of what the project has stored.
+// backlog are the limits of what the caller and a project have under way, and of what they have stored.
 func (h *Handler) backlog(ctx context.Context, identity authz.Identity, project string) (limits []*accessv1.Limit, err error) {
-	request := &enginev1.GetBacklogRequest{Project: project}
-	if identity.Kind == authz.User || identity.Kind == authz.Key {
-		request.Caller = identity.Subject
-	}
+	request := &enginev1.GetBacklogRequest{Project: project, Caller: named(identity)}
 	if h.Backlog == nil || request.GetCaller() == "" && project == "" {
 		return nil, nil
 	}
@@ -62,15 +65,49 @@ func (h *Handler) backlog(ctx context.Context, identity authz.Identity, project 
 			Left: one.GetMost() - one.GetUsed(),
 		})
 	}
-	if project == "" {
-		return limits, nil
+	return h.stored(ctx, limits, request)
+}
+
+// named is the subject of a caller who has limits of its own; empty for others.
+func named(identity authz.Identity) string {
+	if identity.Kind == authz.User || identity.Kind == authz.Key {
+		return identity.Subject
 	}
-	stored, err := h.Backlog.GetStored(authz.AsService(ctx, "access"), &enginev1.GetStoredRequest{Project: project})
-	if err != nil {
-		return nil, rpc.Unavailable(err, "the limit of stored bytes cannot be read; try again")
+	return ""
+}
+
+// uploaded are the limits of what the caller and a project upload in a day.
+func (h *Handler) uploaded(ctx context.Context, identity authz.Identity, project string) (limits []*accessv1.Limit, err error) {
+	for _, one := range []*enginev1.GetUploadedRequest{{Caller: named(identity)}, {Project: project}} {
+		if h.Uploads == nil || one.GetCaller() == "" && one.GetProject() == "" {
+			continue
+		}
+		uploaded, err := h.Uploads.GetUploaded(authz.AsService(ctx, "access"), one)
+		if err != nil {
+			return nil, rpc.Unavailable(err, "the limits of uploaded bytes cannot be read; try again")
+		}
+		limits = append(limits, &accessv1.Limit{
+			Things: "uploaded bytes", Project: one.GetProject(), Setting: uploaded.GetSetting(), Most: uploaded.GetMost(), Burst: uploaded.GetMost(),
+			Left: max(0, uploaded.GetMost()-uploaded.GetUsed()), Used: uploaded.GetUsed(), Per: durationpb.New(24 * time.Hour),
+		})
 	}
-	return append(limits, &accessv1.Limit{
-		Things: "stored bytes", Project: project, Setting: stored.GetSetting(), Most: stored.GetMost(), Burst: stored.GetMost(),
-		Left: max(0, stored.GetMost()-stored.GetUsed()), Used: stored.GetUsed(), MeasuredAt: stored.GetMeasuredAt(),
-	}), nil
+	return limits, nil
+}
+
+// stored adds the limits of what the caller and a project have in the object store.
+func (h *Handler) stored(ctx context.Context, limits []*accessv1.Limit, of *enginev1.GetBacklogRequest) ([]*accessv1.Limit, error) {
+	for _, one := range []*enginev1.GetStoredRequest{{Caller: of.GetCaller()}, {Project: of.GetProject()}} {
+		if one.GetCaller() == "" && one.GetProject() == "" {
+			continue
+		}
+		stored, err := h.Backlog.GetStored(authz.AsService(ctx, "access"), one)
+		if err != nil {
+			return nil, rpc.Unavailable(err, "the limits of stored bytes cannot be read; try again")
+		}
+		limits = append(limits, &accessv1.Limit{
+			Things: "stored bytes", Project: one.GetProject(), Setting: stored.GetSetting(), Most: stored.GetMost(), Burst: stored.GetMost(),
+			Left: max(0, stored.GetMost()-stored.GetUsed()), Used: stored.GetUsed(), MeasuredAt: stored.GetMeasuredAt(),
+		})
+	}
+	return limits, nil
 }

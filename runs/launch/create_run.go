@@ -72,11 +72,11 @@ type Backlog interface {
 	Enter(ctx context.Context, project, caller string) error
 }
 
-// Stored knows how much projects have in the object store; stored.Guard does.
+// Stored knows how much projects and callers have in the object store; stored.Guard does.
 type Stored interface {
-	// EnterRun returns an error when a project has as much as it may. bases are the directories below which the run writes, other than
+	// EnterRun returns an error when a project, or the caller whose run it is, has as much as it may. bases are the directories below which the run writes, other than
 	// the root of the store; empty ones are none.
-	EnterRun(ctx context.Context, project string, bases ...string) error
+	EnterRun(ctx context.Context, project, caller string, bases ...string) error
 }
 
 // Creator creates runs. All fields but Pods, Notifications, Triggers, Backlog and Stored are required.

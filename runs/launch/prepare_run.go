@@ -193,7 +193,7 @@ func (c *Creator) stepStored(ctx context.Context, p *preparedRun) error {
 	if c.Stored == nil || p.from.checkOnly {
 		return nil
 	}
-	err := c.Stored.EnterRun(ctx, p.id.Project, p.base, p.spec.GetRawDataStorage().GetRawDataPrefix())
+	err := c.Stored.EnterRun(ctx, p.id.Project, p.root.CreatedBySubject, p.base, p.spec.GetRawDataStorage().GetRawDataPrefix())
 	if err == nil {
 		return nil
 	}

@@ -10,13 +10,17 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 )
 
-// Config limits the bytes that projects have in the object store. decisions/limit-of-stored-bytes.md says what counts.
+// Config limits the bytes that projects and callers have in the object store. decisions/limit-of-stored-bytes.md says what counts.
 type Config struct {
 	// ProjectBytes is how much a project may have stored when a run is created or a file is uploaded. Defaults to 0, no limit.
 	ProjectBytes int64 `config:"projectBytes"`
 	// Projects have limits of their own. In the environment and in overrides a project is one line, as in "protein-folding
 	// bytes=5000000000000".
 	Projects []Project `config:"projects"`
+	// CallerBytes is how much the runs and uploads of a person or an API key may have stored, in all projects together, when it creates
+	// a run or uploads a file. All projects are measured then. What tasks create and upload counts for their project alone. Defaults to
+	// 0, no limit.
+	CallerBytes int64 `config:"callerBytes"`
 	// Measure measures all projects, whether they have a limit or not. Otherwise only those with a limit are measured. Default false.
 	Measure bool `config:"measure"`
 	// Interval is the time from the beginning of one measurement of a project to the next. Default 6h.
@@ -61,6 +65,7 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	var found invalid.Fields
 	found.If(c.ProjectBytes < 0, "projectBytes: must not be negative, got %d", c.ProjectBytes)
+	found.If(c.CallerBytes < 0, "callerBytes: must not be negative, got %d", c.CallerBytes)
 	known := map[string]bool{}
 	for i, p := range c.Projects {
 		found.If(!ident.IsPlace(p.Project), "projects[%d].project: a project %s; got %q", i, ident.PlaceRule, p.Project)
@@ -88,12 +93,12 @@ func (c Config) limit(project string) (bytes int64, setting string) {
 // measures reports whether a project is measured.
 func (c Config) measures(project string) bool {
 	limit, _ := c.limit(project)
-	return c.Measure || limit > 0
+	return c.Measure || c.CallerBytes > 0 || limit > 0
 }
 
 // on reports whether any project is measured.
 func (c Config) on() bool {
-	on := c.Measure || c.ProjectBytes > 0
+	on := c.Measure || c.CallerBytes > 0 || c.ProjectBytes > 0
 	for _, p := range c.Projects {
 		on = on || p.Bytes > 0
 	}
@@ -103,5 +108,5 @@ func (c Config) on() bool {
 // oldAfter is the age from which a measurement no longer limits anything.
 func (c Config) oldAfter() time.Duration { return 4 * c.Interval }
 
-// near reports whether a project is near its limit or above it.
+// near reports whether a project or a caller is near its limit or above it.
 func near(used, limit int64) bool { return limit > 0 && used >= limit/5*4 }

@@ -14,19 +14,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/measured"
 )
 
-const (
-	// readAge is how long a measurement that was read counts before it is read again.
-	readAge = 2 * time.Second
-	// soon is when a refused caller tries again while a measurement is under way or due.
-	soon = 10 * time.Second
-	// maxKnown bounds the projects and the prefixes that are remembered.
-	maxKnown = 10_000
-)
+// soon is when a refused caller tries again while a measurement is under way or due.
+const soon = 10 * time.Second
 
 // GuardRows has the measurements; measured.Store is one.
 type GuardRows interface {
 	Get(ctx context.Context, project string) (measured.Row, error)
-	Add(ctx context.Context, project string, bytes int64) error
+	OfCaller(ctx context.Context, caller string) ([]measured.Part, error)
+	Add(ctx context.Context, project string, of map[string]int64) error
+	AddUpload(ctx context.Context, project, uri, caller string, now time.Time) error
 	AddPrefix(ctx context.Context, project, prefix string) error
 }
 
@@ -37,7 +33,7 @@ type Places interface {
 	Canonical(uri string) (string, error)
 }
 
-// Guard refuses what would add to the data of a project that has stored as much as it may. It is safe for concurrent use.
+// Guard refuses what would add to the data of a project, or of a caller, that has stored as much as it may. It is safe for concurrent use.
 type Guard struct {
 	config Config
 	rows   GuardRows
@@ -45,29 +41,26 @@ type Guard struct {
 	meters *Meters
 	clock  clock.Clock
 
-	mu       sync.Mutex
-	known    map[string]read    // GUARDED_BY(mu), by project
-	prefixes map[[2]string]bool // GUARDED_BY(mu): project and prefix that are stored
-}
+	projects recent[measured.Row]
+	callers  recent[[]measured.Part]
 
-// read is a measurement and when it was read.
-type read struct {
-	row measured.Row
-	at  time.Time
+	mu       sync.Mutex
+	prefixes map[[2]string]bool // GUARDED_BY(mu): project and prefix that are stored
 }
 
 // NewGuard returns a guard that has read nothing.
 func NewGuard(config Config, rows GuardRows, places Places, meters *Meters, clk clock.Clock) *Guard {
-	return &Guard{config: config, rows: rows, places: places, meters: meters, clock: clk, known: map[string]read{}, prefixes: map[[2]string]bool{}}
+	return &Guard{config: config, rows: rows, places: places, meters: meters, clock: clk, prefixes: map[[2]string]bool{}}
 }
 
-// EnterRun returns an error when a project has stored as much as it may, so that it gets no new runs. bases are the directories below
-// which the run writes; empty ones are the root of the object store. They are measured from now on.
-func (g *Guard) EnterRun(ctx context.Context, project string, bases ...string) error {
+// EnterRun returns an error when a project, or the caller whose run it is, has stored as much as it may, so that it gets no new runs.
+// caller is the subject that creates it. bases are the directories below which the run writes; empty ones are the root of the
+// object store. They are measured from now on.
+func (g *Guard) EnterRun(ctx context.Context, project, caller string, bases ...string) error {
 	if !g.config.measures(project) {
 		return nil
 	}
-	if err := g.enter(ctx, project, 0, "run"); err != nil {
+	if err := g.enter(ctx, project, Owner(caller), 0, "run"); err != nil {
 		return err
 	}
 	for _, base := range bases {
@@ -78,19 +71,47 @@ func (g *Guard) EnterRun(ctx context.Context, project string, bases ...string) e
 	return nil
 }
 
-// EnterUpload returns an error when a project has stored as much as it may, or would with an upload of a size; 0 is a size that is not
-// known. arrived is what was uploaded before and is not counted yet. followed says that the caller should count what arrives.
-func (g *Guard) EnterUpload(ctx context.Context, project string, size, arrived int64) (followed bool, err error) {
-	if !g.config.measures(project) {
+// Upload is an upload that is about to be allowed.
+type Upload struct {
+	// Project has it. Caller asks for it; empty if it is nobody's.
+	Project, Caller string
+	// URI is where the object will be; empty if the caller says it later.
+	URI string
+	// Size is 0 if it is not known.
+	Size int64
+	// Arrived is what was uploaded before and is not counted yet, by caller.
+	Arrived map[string]int64
+}
+
+// EnterUpload returns an error when a project or a caller has stored as much as it may, or would with an upload. followed says that the
+// caller should count what arrives.
+func (g *Guard) EnterUpload(ctx context.Context, u Upload) (followed bool, err error) {
+	if !g.config.measures(u.Project) {
 		return false, nil
 	}
-	if arrived != 0 {
-		if err := g.rows.Add(ctx, project, arrived); err != nil {
+	if len(u.Arrived) > 0 {
+		if err := g.rows.Add(ctx, u.Project, u.Arrived); err != nil {
 			return false, err
 		}
-		g.forget(project)
+		g.projects.forget(u.Project)
+		for caller := range u.Arrived {
+			g.callers.forget(caller)
+		}
 	}
-	return true, g.enter(ctx, project, size, "upload")
+	if err := g.enter(ctx, u.Project, u.Caller, u.Size, "upload"); err != nil {
+		return true, err
+	}
+	if u.Caller == "" || u.URI == "" {
+		return true, nil
+	}
+	uri, err := g.places.Canonical(u.URI)
+	if errors.Is(err, blobstore.ErrForbiddenPath) { // it is not measured
+		return true, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, g.rows.AddUpload(ctx, u.Project, uri, u.Caller, g.clock.Now())
 }
 
 // Use is what a project has stored; false where nothing is measured.
@@ -98,25 +119,30 @@ func (g *Guard) Use(ctx context.Context, project string) (Use, bool, error) {
 	if !g.config.measures(project) {
 		return Use{}, false, nil
 	}
-	row, err := g.row(ctx, project)
+	now := g.clock.Now()
+	row, err := g.projects.get(project, now, func() (measured.Row, error) { return g.rows.Get(ctx, project) })
 	if err != nil {
 		return Use{}, false, err
 	}
-	return g.config.use(&row, g.clock.Now()), true, nil
+	return g.config.use(&row, now), true, nil
 }
 
-// enter judges by the last measurement. One that is missing or too old refuses nothing: its callers could not change anything.
-func (g *Guard) enter(ctx context.Context, project string, size int64, what string) error {
+// enter judges a project and a caller.
+func (g *Guard) enter(ctx context.Context, project, caller string, size int64, what string) error {
+	if err := g.enterProject(ctx, project, size, what); err != nil {
+		return err
+	}
+	return g.enterCaller(ctx, caller, size, what)
+}
+
+// enterProject judges by the last measurement. One that is missing or too old refuses nothing: its callers could not change anything.
+func (g *Guard) enterProject(ctx context.Context, project string, size int64, what string) error {
 	use, measured, err := g.Use(ctx, project)
 	if err != nil || !measured || use.Most == 0 || use.state == missing || use.state == old || use.Used+size <= use.Most && use.state != above {
 		return err
 	}
-	g.meters.refuse(ctx, what)
-	now := g.clock.Now()
-	wait := soon
-	if use.Next.After(now) {
-		wait = max(time.Second, use.Next.Sub(now).Round(time.Second))
-	}
+	g.meters.refuse(ctx, what, "project")
+	wait := waitFor(use.Next, g.clock.Now())
 	at := use.MeasuredAt.UTC().Format(time.RFC3339)
 	if use.state != above {
 		return rpc.TryLater(wait, "the file has %d bytes, and project %s has %d of at most %d bytes in the object store as measured at %s (%s); "+
@@ -126,34 +152,6 @@ func (g *Guard) enter(ctx context.Context, project string, size int64, what stri
 	return rpc.TryLater(wait, "project %s has %d bytes in the object store, measured at %s, and may have %d (%s); "+
 		"delete data of the project, or let runs.retention delete old runs, and try again after the next measurement, in %s",
 		project, use.Used, at, use.Most, use.Setting, wait)
-}
-
-// row reads a measurement, at most once in readAge.
-func (g *Guard) row(ctx context.Context, project string) (measured.Row, error) {
-	now := g.clock.Now()
-	g.mu.Lock()
-	known, found := g.known[project]
-	g.mu.Unlock()
-	if found && now.Sub(known.at) < readAge {
-		return known.row, nil
-	}
-	row, err := g.rows.Get(ctx, project)
-	if err != nil {
-		return measured.Row{}, err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.known) >= maxKnown {
-		clear(g.known)
-	}
-	g.known[project] = read{row, now}
-	return row, nil
-}
-
-func (g *Guard) forget(project string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.known, project)
 }
 
 // remember stores a prefix of a project that is not among those that are always measured. A base in another bucket is not measured.

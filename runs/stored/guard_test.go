@@ -15,7 +15,7 @@ type page = blobstore.Page
 func TestAFullProjectGetsNoRunsAndNoUploads(t *testing.T) {
 	f := newFixture(t, limited(10), "p", "q")
 	guard := f.guard()
-	require.NoError(t, guard.EnterRun(t.Context(), "p"), "what was not measured limits nothing")
+	require.NoError(t, guard.EnterRun(t.Context(), "p", ""), "what was not measured limits nothing")
 	f.write("p/development", 5)
 	f.pass()
 	f.clock.Step(5 * time.Minute)
@@ -23,19 +23,19 @@ func TestAFullProjectGetsNoRunsAndNoUploads(t *testing.T) {
 		"project p has 10 bytes in the object store, measured at 2026-07-01T00:00:0", "and may have 10 (runs.stored.projectBytes)",
 		"delete data of the project, or let runs.retention delete old runs, and try again after the next measurement, in 10m0s",
 	}
-	wait := requireFull(t, guard.EnterRun(t.Context(), "p"), words...)
+	wait := requireFull(t, guard.EnterRun(t.Context(), "p", ""), words...)
 	require.Equal(t, 10*time.Minute, wait)
-	_, err := guard.EnterUpload(t.Context(), "p", 0, 0)
+	_, err := enterUpload(t, guard, 0, 0)
 	requireFull(t, err, words...)
-	require.NoError(t, guard.EnterRun(t.Context(), "q"))
+	require.NoError(t, guard.EnterRun(t.Context(), "q", ""))
 
 	require.NoError(t, f.blobs.DeletePrefix(t.Context(), f.blobs.Root()+"/p/development/0/"))
-	requireFull(t, guard.EnterRun(t.Context(), "p"))
+	requireFull(t, guard.EnterRun(t.Context(), "p", ""))
 	f.clock.Step(15 * time.Minute)
-	require.Equal(t, 10*time.Second, requireFull(t, guard.EnterRun(t.Context(), "p")), "the measurement is due")
+	require.Equal(t, 10*time.Second, requireFull(t, guard.EnterRun(t.Context(), "p", "")), "the measurement is due")
 	f.pass()
 	f.clock.Step(2 * time.Second)
-	require.NoError(t, guard.EnterRun(t.Context(), "p"))
+	require.NoError(t, guard.EnterRun(t.Context(), "p", ""))
 }
 
 func TestUploadsCountUntilTheNextMeasurement(t *testing.T) {
@@ -43,17 +43,17 @@ func TestUploadsCountUntilTheNextMeasurement(t *testing.T) {
 	f.write("p/development", 2)
 	f.pass()
 	guard := f.guard()
-	followed, err := guard.EnterUpload(t.Context(), "p", 6, 0)
+	followed, err := enterUpload(t, guard, 6, 0)
 	require.NoError(t, err)
 	require.True(t, followed)
-	_, err = guard.EnterUpload(t.Context(), "p", 7, 0)
+	_, err = enterUpload(t, guard, 7, 0)
 	requireFull(t, err, "the file has 7 bytes, and project p has 4 of at most 10 bytes in the object store")
-	_, err = guard.EnterUpload(t.Context(), "p", 0, 6)
+	_, err = enterUpload(t, guard, 0, 6)
 	requireFull(t, err, "project p has 10 bytes")
-	requireFull(t, f.guard().EnterRun(t.Context(), "p"), "project p has 10 bytes") // another process
+	requireFull(t, f.guard().EnterRun(t.Context(), "p", ""), "project p has 10 bytes") // another process
 	f.clock.Step(f.config.NearInterval)
 	f.pass()
-	require.NoError(t, f.guard().EnterRun(t.Context(), "p"), "the measurement did not find them")
+	require.NoError(t, f.guard().EnterRun(t.Context(), "p", ""), "the measurement did not find them")
 }
 
 // What arrives during a listing may be in it or not. It counts, so that the number is not too small.
@@ -61,7 +61,7 @@ func TestUploadsDuringAListingCount(t *testing.T) {
 	f := newFixture(t, limited(100), "p")
 	l, err := f.rows.Begin(t.Context(), "p", start)
 	require.NoError(t, err)
-	require.NoError(t, f.rows.Add(t.Context(), "p", 5))
+	require.NoError(t, f.rows.Add(t.Context(), "p", map[string]int64{"": 5}))
 	require.NoError(t, f.rows.Finish(t.Context(), "p", l))
 	require.EqualValues(t, 5, f.row("p").Added)
 }
@@ -73,9 +73,9 @@ func TestAnOldMeasurementLimitsNothing(t *testing.T) {
 	f.pass()
 	guard := f.guard()
 	f.clock.Step(4*f.config.Interval - time.Second)
-	requireFull(t, guard.EnterRun(t.Context(), "p"))
+	requireFull(t, guard.EnterRun(t.Context(), "p", ""))
 	f.clock.Step(3 * time.Second)
-	require.NoError(t, guard.EnterRun(t.Context(), "p"))
+	require.NoError(t, guard.EnterRun(t.Context(), "p", ""))
 	use, measured, err := guard.Use(t.Context(), "p")
 	require.NoError(t, err)
 	require.True(t, measured)
@@ -90,9 +90,9 @@ func TestAProjectMayHaveALimitOfItsOwn(t *testing.T) {
 		f.write(project+"/development", 2)
 	}
 	f.pass()
-	requireFull(t, f.guard().EnterRun(t.Context(), "small"), "may have 2 (runs.stored.projectBytes)")
-	require.NoError(t, f.guard().EnterRun(t.Context(), "large"))
-	require.NoError(t, f.guard().EnterRun(t.Context(), "free"))
+	requireFull(t, f.guard().EnterRun(t.Context(), "small", ""), "may have 2 (runs.stored.projectBytes)")
+	require.NoError(t, f.guard().EnterRun(t.Context(), "large", ""))
+	require.NoError(t, f.guard().EnterRun(t.Context(), "free", ""))
 	require.Nil(t, f.row("free").MeasuredAt)
 }
 

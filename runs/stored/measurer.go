@@ -1,5 +1,5 @@
-// Package stored measures how many bytes each project has in the object store, by listing its objects, and refuses new runs and uploads
-// of projects that have more than they may. The number is as old as its measurement: docs/decisions/limit-of-stored-bytes.md says what
+// Package stored measures how many bytes each project and each caller has in the object store, by listing its objects, and refuses new runs
+// and uploads of those that have more than they may. The number is as old as its measurement: docs/decisions/limit-of-stored-bytes.md says what
 // counts and what does not.
 package stored
 
@@ -41,10 +41,13 @@ const (
 type Rows interface {
 	All(ctx context.Context) ([]measured.Row, error)
 	Begin(ctx context.Context, project string, now time.Time) (measured.Listing, error)
-	Advance(ctx context.Context, project string, from, to measured.Listing) error
+	Advance(ctx context.Context, project string, from, to measured.Listing, seen map[string]int64) error
 	Finish(ctx context.Context, project string, l measured.Listing) error
 	Fail(ctx context.Context, project string, l measured.Listing, now time.Time, why string) error
 	Prefixes(ctx context.Context, project string) ([]string, error)
+	// ProjectsOf are those in which callers have data who have a number of bytes or more.
+	ProjectsOf(ctx context.Context, bytes int64) (map[string]bool, error)
+	Owners
 }
 
 // Blobs is the object store, with the errors of blobstore.
@@ -94,6 +97,12 @@ func (m *Measurer) Pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	nearCallers := map[string]bool{}
+	if most := m.config.CallerBytes; most > 0 {
+		if nearCallers, err = m.deps.Rows.ProjectsOf(ctx, most/5*4); err != nil {
+			return err
+		}
+	}
 	slices.SortFunc(rows, func(a, b measured.Row) int {
 		if under := underWay(a) - underWay(b); under != 0 {
 			return under
@@ -103,7 +112,7 @@ func (m *Measurer) Pass(ctx context.Context) error {
 	var failures []error
 	for i := range rows {
 		row := &rows[i]
-		if ctx.Err() != nil || !m.config.measures(row.Project) || m.deps.Clock.Now().Before(m.config.due(row)) {
+		if ctx.Err() != nil || !m.config.measures(row.Project) || m.deps.Clock.Now().Before(m.config.due(row, nearCallers[row.Project])) {
 			continue
 		}
 		if err := m.measure(ctx, row); err != nil {
@@ -113,15 +122,15 @@ func (m *Measurer) Pass(ctx context.Context) error {
 	return errors.Join(append(failures, ctx.Err())...)
 }
 
-// due is when a project is measured next.
-func (c Config) due(row *measured.Row) time.Time {
+// due is when a project is measured next. nearCaller says that it has data of a caller who is near its limit.
+func (c Config) due(row *measured.Row, nearCaller bool) time.Time {
 	limit, _ := c.limit(row.Project)
 	switch {
 	case row.FailedAt != nil:
 		return row.FailedAt.Add(c.NearInterval)
 	case row.BeganAt != nil || row.MeasuredAt == nil:
 		return time.Time{}
-	case near(row.Bytes+row.Added, limit):
+	case nearCaller || near(row.Bytes+row.Added, limit):
 		return row.MeasuredAt.Add(c.NearInterval)
 	default:
 		return row.MeasuredAt.Add(c.Interval)
@@ -157,7 +166,10 @@ func (m *Measurer) measure(ctx context.Context, row *measured.Row) error {
 			return err
 		}
 	}
-	l := &listing{measurer: m, project: row.Project, saved: at, at: at}
+	l := &listing{
+		measurer: m, project: row.Project, saved: at, at: at, seen: map[string]int64{},
+		owners: owners{rows: m.deps.Rows, project: row.Project}, uploads: blobpath.ProjectUploads(m.deps.Blobs.Root(), row.Project),
+	}
 	for _, prefix := range rest {
 		if err := l.list(ctx, prefix); err != nil {
 			return m.failed(ctx, l, err)
@@ -228,6 +240,11 @@ type listing struct {
 	// at is where it is, saved what of it is stored.
 	at, saved measured.Listing
 	pages     int // since this process continued
+	// seen is what it has seen since saved, by caller.
+	seen   map[string]int64
+	owners owners
+	// uploads is the directory in which objects belong to who uploaded them.
+	uploads string
 }
 
 // list lists one prefix, from where at is in it, and stores that it is done.
@@ -239,6 +256,13 @@ func (l *listing) list(ctx context.Context, prefix string) error {
 	return m.deps.Blobs.Measure(ctx, prefix, l.at.Token, blobstore.MaxPage, func(page blobstore.Page) error {
 		m.deps.Meters.requests.Add(ctx, 1)
 		l.pages++
+		bytes, err := l.owners.split(ctx, prefix, page.Found, prefix == l.uploads, m.deps.Clock.Now())
+		if err != nil {
+			return err
+		}
+		for caller, n := range bytes {
+			l.seen[caller] += n
+		}
 		l.at.SeenPages++
 		l.at.SeenBytes += page.Bytes
 		l.at.SeenObjects += page.Objects
@@ -257,10 +281,11 @@ func (l *listing) list(ctx context.Context, prefix string) error {
 
 // save stores where the listing is.
 func (l *listing) save(ctx context.Context) error {
-	if err := l.measurer.deps.Rows.Advance(ctx, l.project, l.saved, l.at); err != nil {
+	if err := l.measurer.deps.Rows.Advance(ctx, l.project, l.saved, l.at, l.seen); err != nil {
 		return err
 	}
 	l.saved = l.at
+	clear(l.seen)
 	failpoint.Here("stored.page")
 	return nil
 }

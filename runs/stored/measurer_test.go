@@ -18,7 +18,7 @@ func TestWhatCountsForAProject(t *testing.T) {
 	f.write("uploads/p/development", 4)
 	f.write("p-x/development", 5)
 	f.write("_team/p/development", 6) // of a run with a base directory of its own
-	require.NoError(t, f.guard().EnterRun(t.Context(), "p", f.blobs.Root()+"/_team/", f.blobs.Root()+"/p/mine", "s3://elsewhere/x", ""))
+	require.NoError(t, f.guard().EnterRun(t.Context(), "p", "", f.blobs.Root()+"/_team/", f.blobs.Root()+"/p/mine", "s3://elsewhere/x", ""))
 	f.pass()
 	row := f.row("p")
 	require.EqualValues(t, 15, row.Objects)
@@ -86,8 +86,8 @@ func TestTwoProcessesDoNotCountTwice(t *testing.T) {
 	require.NoError(t, err)
 	next := l
 	next.SeenPages, next.SeenBytes = 1, 7
-	require.NoError(t, f.rows.Advance(t.Context(), "p", l, next))
-	require.ErrorIs(t, f.rows.Advance(t.Context(), "p", l, next), measured.ErrSuperseded)
+	require.NoError(t, f.rows.Advance(t.Context(), "p", l, next, nil))
+	require.ErrorIs(t, f.rows.Advance(t.Context(), "p", l, next, nil), measured.ErrSuperseded)
 	require.ErrorIs(t, f.rows.Finish(t.Context(), "p", l), measured.ErrSuperseded)
 	require.NoError(t, f.rows.Finish(t.Context(), "p", next))
 	require.EqualValues(t, 7, f.row("p").Bytes)
@@ -128,7 +128,7 @@ func TestAPlaceThatTheStoreDoesNotKnowIsGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	place := l
 	place.Prefix, place.Token, place.SeenPages, place.SeenBytes = f.blobs.Root()+"/p", "unknown", 1, 100
-	require.NoError(t, f.rows.Advance(t.Context(), "p", l, place))
+	require.NoError(t, f.rows.Advance(t.Context(), "p", l, place, nil))
 	f.blobs.after = 0
 	require.ErrorIs(t, f.measurer().Pass(t.Context()), errGone)
 	f.blobs.after = -1
@@ -144,7 +144,7 @@ func TestAListingOfAPrefixThatIsGoneBeginsAgain(t *testing.T) {
 	require.NoError(t, err)
 	place := l
 	place.Prefix, place.SeenPages, place.SeenBytes = "s3://before/p/", 1, 100
-	require.NoError(t, f.rows.Advance(t.Context(), "p", l, place))
+	require.NoError(t, f.rows.Advance(t.Context(), "p", l, place, nil))
 	f.pass()
 	require.EqualValues(t, 6, f.row("p").Bytes)
 }
@@ -158,7 +158,7 @@ func TestProjectsNearTheirLimitAreMeasuredSooner(t *testing.T) {
 	f.pass()
 	require.True(t, f.row("near").MeasuredAt.After(start.Add(f.config.NearInterval-time.Second)))
 	require.True(t, f.row("far").MeasuredAt.Before(start.Add(time.Minute)))
-	require.NoError(t, f.rows.Add(t.Context(), "far", 2)) // uploads bring it near
+	require.NoError(t, f.rows.Add(t.Context(), "far", map[string]int64{"": 2})) // uploads bring it near
 	f.clock.Step(time.Second)
 	f.pass()
 	require.True(t, f.row("far").MeasuredAt.After(start.Add(f.config.NearInterval)))
@@ -181,8 +181,8 @@ func TestWithoutALimitNothingRuns(t *testing.T) {
 	m := f.measurer() // without leases
 	require.NoError(t, m.Start(t.Context()))
 	require.NoError(t, m.Stop(t.Context()))
-	require.NoError(t, f.guard().EnterRun(t.Context(), "p", f.blobs.Root()+"/_team"))
-	followed, err := f.guard().EnterUpload(t.Context(), "p", 1, 1)
+	require.NoError(t, f.guard().EnterRun(t.Context(), "p", "", f.blobs.Root()+"/_team"))
+	followed, err := enterUpload(t, f.guard(), 1, 1)
 	require.NoError(t, err)
 	require.False(t, followed)
 	prefixes, err := f.rows.Prefixes(t.Context(), "p")

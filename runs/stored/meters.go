@@ -23,7 +23,7 @@ func NewMeters(meter metric.Meter) (*Meters, error) {
 	}{
 		"flyte.stored.requests": {&m.requests, "requests to the object store that list what projects have stored"},
 		"flyte.stored.failures": {&m.failures, "measurements of what a project has stored that failed and are tried again"},
-		"flyte.stored.refused":  {&m.refused, "runs and uploads that were refused because their project has stored as much as it may"},
+		"flyte.stored.refused":  {&m.refused, "runs and uploads that were refused because a project or a caller has stored as much as it may, by whose limit it is"},
 	} {
 		var err error
 		if *one.counter, err = meter.Int64Counter(name, metric.WithDescription(one.about)); err != nil {
@@ -33,8 +33,8 @@ func NewMeters(meter metric.Meter) (*Meters, error) {
 	return m, nil
 }
 
-func (m *Meters) refuse(ctx context.Context, what string) {
-	m.refused.Add(ctx, 1, metric.WithAttributes(attribute.String("what", what)))
+func (m *Meters) refuse(ctx context.Context, what, of string) {
+	m.refused.Add(ctx, 1, metric.WithAttributes(attribute.String("what", what), attribute.String("of", of)))
 }
 
 // scrapeTimeout bounds the query of one scrape.

@@ -20,7 +20,7 @@ func TestAnS3StoreIsMeasured(t *testing.T) {
 	server.Put(t, "bucket", "data/p/development/r1.aaaaaaaaaaaaaaaa", 60) // 12 pages
 	server.Put(t, "bucket", "data/uploads/p/development", 4)
 	server.Put(t, "bucket", "data/p-x/development", 7)
-	require.NoError(t, f.guard().EnterRun(t.Context(), "p", "s3://bucket/data/_team/", "s3://other/x"))
+	require.NoError(t, f.guard().EnterRun(t.Context(), "p", "", "s3://bucket/data/_team/", "s3://other/x"))
 	server.Put(t, "bucket", "data/_team/p/development", 6) // two pages, below the base directory of a run
 
 	ctx, die := context.WithCancel(t.Context())
@@ -31,9 +31,9 @@ func TestAnS3StoreIsMeasured(t *testing.T) {
 	require.Nil(t, left.MeasuredAt)
 	require.Contains(t, left.Prefix, "s3://bucket/data/p", "it died among the objects of the runs")
 	require.NotEmpty(t, left.Token, "the server of S3 has said where to continue")
-	require.NoError(t, f.guard().EnterRun(t.Context(), "p"), "half a measurement limits nothing")
+	require.NoError(t, f.guard().EnterRun(t.Context(), "p", ""), "half a measurement limits nothing")
 
-	followed, err := f.guard().EnterUpload(t.Context(), "p", 3, 5) // five bytes have arrived since
+	followed, err := enterUpload(t, f.guard(), 3, 5) // five bytes have arrived since
 	require.NoError(t, err)
 	require.True(t, followed)
 	f.blobs.after, f.blobs.pages = -1, 0
@@ -44,19 +44,19 @@ func TestAnS3StoreIsMeasured(t *testing.T) {
 	require.LessOrEqual(t, f.blobs.pages, 6, "of p; the pages that were stored are not listed again")
 	require.EqualValues(t, 14, f.row("p-x").Bytes)
 
-	require.NoError(t, f.guard().EnterRun(t.Context(), "p"))
-	_, err = f.guard().EnterUpload(t.Context(), "p", 56, 0)
+	require.NoError(t, f.guard().EnterRun(t.Context(), "p", ""))
+	_, err = enterUpload(t, f.guard(), 56, 0)
 	requireFull(t, err, "the file has 56 bytes, and project p has 145 of at most 200 bytes in the object store")
 	server.Put(t, "bucket", "data/p/production/r2.bbbbbbbbbbbbbbbb", 40)
 	f.clock.Step(f.config.Interval)
 	f.pass()
 	require.Equal(t, []int64{110, 220, 0}, []int64{f.row("p").Objects, f.row("p").Bytes, f.row("p").Added})
-	requireFull(t, f.guard().EnterRun(t.Context(), "p"), "project p has 220 bytes in the object store, measured at", "and may have 200 (runs.stored.projectBytes)")
-	require.NoError(t, f.guard().EnterRun(t.Context(), "p-x"))
+	requireFull(t, f.guard().EnterRun(t.Context(), "p", ""), "project p has 220 bytes in the object store, measured at", "and may have 200 (runs.stored.projectBytes)")
+	require.NoError(t, f.guard().EnterRun(t.Context(), "p-x", ""))
 
 	require.NoError(t, f.blobs.DeletePrefix(t.Context(), f.blobs.Root()+"/p/production/"))
 	f.clock.Step(f.config.NearInterval)
 	f.pass()
 	require.EqualValues(t, 140, f.row("p").Bytes)
-	require.NoError(t, f.guard().EnterRun(t.Context(), "p"))
+	require.NoError(t, f.guard().EnterRun(t.Context(), "p", ""))
 }

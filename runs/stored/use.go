@@ -36,7 +36,7 @@ const (
 func (c Config) use(row *measured.Row, now time.Time) Use {
 	use := Use{Project: row.Project, Used: row.Bytes + row.Added, MeasuredAt: timeOf(row.MeasuredAt)}
 	use.Most, use.Setting = c.limit(row.Project)
-	if next := c.due(row); next.After(now) {
+	if next := c.due(row, false); next.After(now) {
 		use.Next = next
 	}
 	switch {

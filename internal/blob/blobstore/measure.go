@@ -21,8 +21,17 @@ var ErrBadToken = errors.New("not a token of this listing")
 type Page struct {
 	// Objects and Bytes are the number of objects and their sizes together.
 	Objects, Bytes int64
+	// Found are the objects.
+	Found []Found
 	// Next continues after the page, also in another process; empty after the last page.
 	Next string
+}
+
+// Found is an object of a page.
+type Found struct {
+	// Name is what follows the directory in its URI.
+	Name  string
+	Bytes int64
 }
 
 // Measure visits the pages of a listing of every object below uri, a "directory" with or without a slash at its end. A page is one
@@ -38,6 +47,12 @@ func (s *Store) Measure(ctx context.Context, uri, after string, size int, visit 
 		return fmt.Errorf("measure %s: %w", uri, err)
 	}
 	return nil
+}
+
+func (p *Page) add(name string, bytes int64) {
+	p.Objects++
+	p.Bytes += bytes
+	p.Found = append(p.Found, Found{Name: name, Bytes: bytes})
 }
 
 // measure walks in the order of names, so that a name says what was visited. It skips everything but regular files.
@@ -78,8 +93,7 @@ func (f *files) measure(ctx context.Context, key, after string, size int, visit 
 			}
 			page = Page{}
 		}
-		page.Objects++
-		page.Bytes += info.Size()
+		page.add(name, info.Size())
 		last = name
 		return nil
 	})
@@ -118,8 +132,7 @@ func (b *bucket) measure(ctx context.Context, key, after string, size int, visit
 		}
 		page := Page{Next: base64.StdEncoding.EncodeToString(next)}
 		for _, object := range found {
-			page.Objects++
-			page.Bytes += object.Size
+			page.add(strings.TrimPrefix(object.Key, b.key(key)+"/"), object.Size)
 		}
 		if err := visit(page); err != nil || len(next) == 0 {
 			return err

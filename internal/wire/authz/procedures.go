@@ -96,7 +96,7 @@ var procedures = map[string]map[string]Row{
 		"AdmitUpload":       {services, "data.upload", nothing("numbers of a project; the caller checked it")},
 		"GetBacklog":        {services, "run.view", nothing("numbers of a caller and a project; the caller checked them")},
 		"GetLiveAttempts":   {services, "action.view", nothing("attempts by the uids of their actions, for who checks their tokens")},
-		"GetStored":         {services, "run.view", nothing("numbers of a project; the caller checked it")},
+		"GetStored":         {services, "run.view", nothing("numbers of a caller or a project; the caller checked it")},
 		"RecordUsage":       {controllers, "action.record", kept("attempts of others are left out", large("the measurements of a batch of attempts", nothing("uids of the caller's own objects")))},
 		"RecordTransitions": {controllers, "action.record", ofCluster("transitions.event.cluster", large("a batch of reports, each with the whole error of a task", on("transitions.event.id")))},
 		"WatchAssignments":  {controllers, "action.assign", ofCluster("cluster", kept("those of an executor only", nothing("everything that was admitted")))},
@@ -117,6 +117,9 @@ var procedures = map[string]map[string]Row{
 	},
 	"flytebinary.engine.v1.TriggerRunService": {
 		"StartTriggeredRun": {services, "run.create", large("the spec of a task and the inputs of a run", on("trigger"))},
+	},
+	"flytebinary.engine.v1.UploadService": {
+		"GetUploaded": {services, "run.view", nothing("numbers of a caller or a project; the caller checked it")},
 	},
 	"flytebinary.engine.v1.WorkerFleetService": {
 		"IssueWorkerToken": {controllers, "worker.assign", kept("workers of others do not exist for it", nothing("a worker by its id"))},

@@ -85,6 +85,7 @@ func (s *Store) Get(ctx context.Context, project string) (Row, error) {
 func (s *Store) Begin(ctx context.Context, project string, now time.Time) (Listing, error) {
 	var l Listing
 	err := s.pool.QueryRow(ctx, `
+		WITH forgotten AS (UPDATE stored_callers SET seen_bytes = 0, seen_added = 0 WHERE project = $1)
 		INSERT INTO stored AS s (project, began_at) VALUES ($1, $2)
 		ON CONFLICT (project) DO UPDATE SET began_at = $2, prefix = '', token = '', seen_bytes = 0, seen_objects = 0, seen_pages = 0, seen_added = 0
 		RETURNING s.began_at`, project, now).Scan(&l.BeganAt)
@@ -94,20 +95,47 @@ func (s *Store) Begin(ctx context.Context, project string, now time.Time) (Listi
 	return l, nil
 }
 
-// Advance stores how far a listing has come from one place to another.
-func (s *Store) Advance(ctx context.Context, project string, from, to Listing) error {
+// Advance stores how far a listing has come from one place to another, and how many bytes of each caller it has seen on the way.
+// Those of a caller without a name are nobody's.
+func (s *Store) Advance(ctx context.Context, project string, from, to Listing, seen map[string]int64) error {
+	callers, bytes := columnsOf(seen)
 	return s.change(ctx, project, `
-		UPDATE stored SET prefix = $4, token = $5, seen_bytes = $6, seen_objects = $7, seen_pages = $8
-		WHERE project = $1 AND began_at = $2 AND seen_pages = $3`,
-		from.BeganAt, from.SeenPages, to.Prefix, to.Token, to.SeenBytes, to.SeenObjects, to.SeenPages)
+		WITH moved AS (
+			UPDATE stored SET prefix = $4, token = $5, seen_bytes = $6, seen_objects = $7, seen_pages = $8
+			WHERE project = $1 AND began_at = $2 AND seen_pages = $3 RETURNING project
+		), counted AS (
+			INSERT INTO stored_callers AS c (project, caller, seen_bytes)
+			SELECT m.project, u.caller, u.bytes FROM moved m, unnest($9::text[], $10::bigint[]) AS u (caller, bytes)
+			ON CONFLICT (project, caller) DO UPDATE SET seen_bytes = c.seen_bytes + excluded.seen_bytes
+		)
+		SELECT project FROM moved`,
+		from.BeganAt, from.SeenPages, to.Prefix, to.Token, to.SeenBytes, to.SeenObjects, to.SeenPages, callers, bytes)
+}
+
+func columnsOf(seen map[string]int64) (callers []string, bytes []int64) {
+	callers, bytes = []string{}, []int64{}
+	for caller, n := range seen {
+		callers, bytes = append(callers, caller), append(bytes, n)
+	}
+	return callers, bytes
 }
 
 // Finish makes what a listing has seen the measurement of its project.
 func (s *Store) Finish(ctx context.Context, project string, l Listing) error {
 	return s.change(ctx, project, `
-		UPDATE stored SET bytes = $4, objects = $5, measured_at = began_at, added = seen_added, began_at = NULL, prefix = '', token = '',
-			seen_bytes = 0, seen_objects = 0, seen_pages = 0, seen_added = 0, failed_at = NULL, failure = ''
-		WHERE project = $1 AND began_at = $2 AND seen_pages = $3`,
+		WITH done AS (
+			UPDATE stored SET bytes = $4, objects = $5, measured_at = began_at, added = seen_added, began_at = NULL, prefix = '', token = '',
+				seen_bytes = 0, seen_objects = 0, seen_pages = 0, seen_added = 0, failed_at = NULL, failure = ''
+			WHERE project = $1 AND began_at = $2 AND seen_pages = $3 RETURNING project
+		), counted AS (
+			UPDATE stored_callers c SET bytes = seen_bytes, added = seen_added, seen_bytes = 0, seen_added = 0
+			FROM done WHERE c.project = done.project AND (c.seen_bytes <> 0 OR c.seen_added <> 0)
+		), gone AS (
+			DELETE FROM stored_callers c USING done WHERE c.project = done.project AND c.seen_bytes = 0 AND c.seen_added = 0
+		), forgotten AS (
+			DELETE FROM stored_uploads u USING done WHERE u.project = done.project AND u.seen_at < $2::timestamptz - `+uploadKept+`
+		)
+		SELECT project FROM done`,
 		l.BeganAt, l.SeenPages, l.SeenBytes, l.SeenObjects)
 }
 
@@ -128,11 +156,17 @@ func (s *Store) change(ctx context.Context, project, statement string, args ...a
 	return nil
 }
 
-// Add counts bytes that were uploaded since the last measurement.
-func (s *Store) Add(ctx context.Context, project string, bytes int64) error {
+// Add counts bytes of each caller that were uploaded since the last measurement. Those of a caller without a name are nobody's.
+func (s *Store) Add(ctx context.Context, project string, of map[string]int64) error {
+	callers, bytes := columnsOf(of)
 	_, err := s.pool.Exec(ctx, `
-		INSERT INTO stored AS s (project, added) VALUES ($1, $2)
-		ON CONFLICT (project) DO UPDATE SET added = s.added + $2, seen_added = s.seen_added + $2`, project, bytes)
+		WITH arrived AS (SELECT * FROM unnest($2::text[], $3::bigint[]) AS u (caller, bytes)), counted AS (
+			INSERT INTO stored AS s (project, added) SELECT $1, sum(bytes)::bigint FROM arrived
+			ON CONFLICT (project) DO UPDATE SET added = s.added + excluded.added, seen_added = s.seen_added + excluded.added
+		)
+		INSERT INTO stored_callers AS c (project, caller, added) SELECT $1, caller, bytes FROM arrived
+		ON CONFLICT (project, caller) DO UPDATE SET added = c.added + excluded.added, seen_added = c.seen_added + excluded.added`,
+		project, callers, bytes)
 	if err != nil {
 		return fmt.Errorf("count an upload of project %s: %w", project, err)
 	}

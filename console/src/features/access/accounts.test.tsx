@@ -73,6 +73,13 @@ beforeEach(() => {
           used: 6n * 1024n ** 3n, measuredAt: { seconds: 1n },
         },
         { things: "stored bytes", project: "q", setting: "runs.stored.projects", most: 1024n, burst: 1024n, left: 1024n },
+        {
+          things: "stored bytes", setting: "runs.stored.callerBytes", most: 2n * 1024n ** 3n, burst: 2n * 1024n ** 3n, left: 1024n ** 3n, used: 1024n ** 3n,
+          measuredAt: { seconds: 1n },
+        },
+        {
+          things: "uploaded bytes", setting: "dataproxy.callerUploadBytesPerDay", most: 4096n, burst: 4096n, left: 1024n, used: 3072n, per: { seconds: 86400n },
+        },
         { things: "runs", project: "p", setting: "access.limits.projectRunsPerMinute", per: { seconds: 60n } },
       ],
     }),
@@ -169,6 +176,8 @@ it("says what the limits are, and what is left of them", async () => {
   expect(await row("access.limits.streams")).toContain("2 at the same timeNone");
   expect(await row("access.limits.projectRunsPerMinute")).toContain("All callers in pNo limit");
   expect(await row("runs.stored.projectBytes")).toMatch(/All callers in p10 GiB4\.0 GiB6\.0 GiB stored, measured \d+ \w+ ago$/);
+  expect(await row("runs.stored.callerBytes")).toMatch(/You2\.0 GiB1\.0 GiB1\.0 GiB stored, measured \d+ \w+ ago$/);
+  expect(await row("dataproxy.callerUploadBytesPerDay")).toMatch(/You4\.0 KiB a day1\.0 KiB3\.0 KiB uploaded within a day$/);
   expect(await row("runs.stored.projects")).toContain("1.0 KiBNot measured yet");
   expect(server.getLimits.mock.calls[0]?.[0]).toEqual({ project: "p" });
 });

@@ -7,7 +7,7 @@ import { List } from "@/design/list";
 import { Empty } from "@/design/notice";
 import { Note } from "@/design/table";
 import { When } from "@/design/time";
-import { leftWords, limitWords } from "./words";
+import { leftWords, limitWords, uploadedBytes } from "./words";
 import css from "@/design/page.module.css";
 
 /** How often what is left is read again, in milliseconds. */
@@ -30,7 +30,7 @@ export function Limits() {
       <h2 id="limits">Limits</h2>
       <p className={css["muted"]}>
         Calls over a limit are refused with the time after which to try again. Each process of the server counts by itself, and this is
-        the one that answered. Unfinished actions, waiting runs and stored bytes are those of all processes.
+        the one that answered. Uploaded bytes are forgotten evenly over a day. Unfinished actions, waiting runs and stored bytes are those of all processes.
       </p>
       <List<Limit>
         what="limits"
@@ -57,6 +57,7 @@ export function Limits() {
             cell: (limit) => (
               <>
                 {leftWords(limit)}
+                {limit.things === uploadedBytes && limit.most > 0n && <Note>{bytes(Number(limit.used))} uploaded within a day</Note>}
                 {limit.measuredAt && (
                   <Note>
                     {bytes(Number(limit.used))} stored, measured <When at={dateOf(limit.measuredAt)} relative />

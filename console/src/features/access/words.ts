@@ -40,13 +40,17 @@ export const groupsOf = (text: string): string[] => [...new Set(text.split(",").
 const count = (n: bigint): string => n.toLocaleString("en-US");
 const units: Readonly<Record<string, string>> = { "1": "a second", "60": "a minute", "3600": "an hour", "86400": "a day" };
 
-/** What a project has in the object store; measured at times, in bytes. */
+/** What a caller or a project has in the object store; measured at times, in bytes. */
 export const storedBytes = "stored bytes";
+
+/** What a caller or a project uploads in a day. */
+export const uploadedBytes = "uploaded bytes";
 
 /** A limit in words. */
 export function limitWords({ things, most, per, burst, each }: Pick<Limit, "things" | "most" | "per" | "burst" | "each">): string {
   if (most === 0n) return "No limit";
   if (things === storedBytes) return bytes(Number(most));
+  if (things === uploadedBytes) return `${bytes(Number(most))} a day`;
   if (each) return `${count(most)} in each`;
   if (!per) return `${count(most)} at the same time`;
   const words = `${count(most)} ${units[per.seconds.toString()] ?? `in ${per.seconds} s`}`;
@@ -58,7 +62,7 @@ export function leftWords({ things, most, burst, left, each, measuredAt }: Pick<
   if (most === 0n || each) return "";
   if (things === storedBytes && !measuredAt) return "Not measured yet";
   if (left <= 0n) return "None";
-  return things === storedBytes ? bytes(Number(left)) : `${count(left)} of ${count(burst)}`;
+  return things === storedBytes || things === uploadedBytes ? bytes(Number(left)) : `${count(left)} of ${count(burst)}`;
 }
 
 /** What a role may do, in words, by group. Permissions that are not for people are shown as they are. */

@@ -1455,11 +1455,13 @@ func (x *BacklogLimit) GetUsed() int64 {
 	return 0
 }
 
-// GetStoredRequest names a project.
+// GetStoredRequest names a project or a caller.
 type GetStoredRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its id.
-	Project       string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	// The id of a project; empty for a caller.
+	Project string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	// The subject of a person or an API key; empty for a project.
+	Caller        string `protobuf:"bytes,2,opt,name=caller,proto3" json:"caller,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1501,7 +1503,14 @@ func (x *GetStoredRequest) GetProject() string {
 	return ""
 }
 
-// GetStoredResponse is what the object store holds of a project.
+func (x *GetStoredRequest) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
+// GetStoredResponse is what the object store holds of a project, or of a caller in all measured projects.
 type GetStoredResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The setting that has the limit.
@@ -1510,7 +1519,7 @@ type GetStoredResponse struct {
 	Most int64 `protobuf:"varint,2,opt,name=most,proto3" json:"most,omitempty"`
 	// The bytes by the last measurement, and those that were uploaded by way of the server since.
 	Used int64 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
-	// When the last measurement began; unset for none.
+	// When the last measurement began, of a caller that of the project which was measured first; unset for none.
 	MeasuredAt    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=measured_at,json=measuredAt,proto3" json:"measured_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1574,6 +1583,125 @@ func (x *GetStoredResponse) GetMeasuredAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// GetUploadedRequest names a project or a caller.
+type GetUploadedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of a project; empty for a caller.
+	Project string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
+	// The subject of a person or an API key; empty for a project.
+	Caller        string `protobuf:"bytes,2,opt,name=caller,proto3" json:"caller,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUploadedRequest) Reset() {
+	*x = GetUploadedRequest{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUploadedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUploadedRequest) ProtoMessage() {}
+
+func (x *GetUploadedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUploadedRequest.ProtoReflect.Descriptor instead.
+func (*GetUploadedRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetUploadedRequest) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *GetUploadedRequest) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
+// GetUploadedResponse is what a project or a caller has uploaded. Bytes are forgotten evenly over a day.
+type GetUploadedResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The setting that has the limit.
+	Setting string `protobuf:"bytes,1,opt,name=setting,proto3" json:"setting,omitempty"`
+	// The most bytes a day; 0 means that there is no limit.
+	Most int64 `protobuf:"varint,2,opt,name=most,proto3" json:"most,omitempty"`
+	// The bytes that are known to be there; 0 without a limit.
+	Used          int64 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUploadedResponse) Reset() {
+	*x = GetUploadedResponse{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUploadedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUploadedResponse) ProtoMessage() {}
+
+func (x *GetUploadedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUploadedResponse.ProtoReflect.Descriptor instead.
+func (*GetUploadedResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetUploadedResponse) GetSetting() string {
+	if x != nil {
+		return x.Setting
+	}
+	return ""
+}
+
+func (x *GetUploadedResponse) GetMost() int64 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
+func (x *GetUploadedResponse) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
 // AdmitUploadRequest is an upload that is about to be allowed.
 type AdmitUploadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1582,14 +1710,20 @@ type AdmitUploadRequest struct {
 	// Its size; 0 if it is not known.
 	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// What earlier uploads have added to the object store, as far as no call has reported it. Negative if they made objects smaller.
-	Arrived       int64 `protobuf:"varint,3,opt,name=arrived,proto3" json:"arrived,omitempty"`
+	Arrived int64 `protobuf:"varint,3,opt,name=arrived,proto3" json:"arrived,omitempty"`
+	// The subject of the person or the API key that asks; empty for others, whose uploads count for the project alone.
+	Caller string `protobuf:"bytes,4,opt,name=caller,proto3" json:"caller,omitempty"`
+	// Where the object will be; empty if it is not known yet.
+	Uri string `protobuf:"bytes,5,opt,name=uri,proto3" json:"uri,omitempty"`
+	// As arrived, of one caller each. Those in arrived are nobody's.
+	ArrivedOf     []*ArrivedUploads `protobuf:"bytes,6,rep,name=arrived_of,json=arrivedOf,proto3" json:"arrived_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AdmitUploadRequest) Reset() {
 	*x = AdmitUploadRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1601,7 +1735,7 @@ func (x *AdmitUploadRequest) String() string {
 func (*AdmitUploadRequest) ProtoMessage() {}
 
 func (x *AdmitUploadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[22]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1614,7 +1748,7 @@ func (x *AdmitUploadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitUploadRequest.ProtoReflect.Descriptor instead.
 func (*AdmitUploadRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{22}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AdmitUploadRequest) GetProject() string {
@@ -1638,6 +1772,82 @@ func (x *AdmitUploadRequest) GetArrived() int64 {
 	return 0
 }
 
+func (x *AdmitUploadRequest) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
+func (x *AdmitUploadRequest) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *AdmitUploadRequest) GetArrivedOf() []*ArrivedUploads {
+	if x != nil {
+		return x.ArrivedOf
+	}
+	return nil
+}
+
+// ArrivedUploads is what uploads of one caller have added.
+type ArrivedUploads struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its subject.
+	Caller string `protobuf:"bytes,1,opt,name=caller,proto3" json:"caller,omitempty"`
+	// The bytes. Negative if they made objects smaller.
+	Bytes         int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArrivedUploads) Reset() {
+	*x = ArrivedUploads{}
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArrivedUploads) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArrivedUploads) ProtoMessage() {}
+
+func (x *ArrivedUploads) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArrivedUploads.ProtoReflect.Descriptor instead.
+func (*ArrivedUploads) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ArrivedUploads) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
+func (x *ArrivedUploads) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 // AdmitUploadResponse allows an upload.
 type AdmitUploadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1649,7 +1859,7 @@ type AdmitUploadResponse struct {
 
 func (x *AdmitUploadResponse) Reset() {
 	*x = AdmitUploadResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1661,7 +1871,7 @@ func (x *AdmitUploadResponse) String() string {
 func (*AdmitUploadResponse) ProtoMessage() {}
 
 func (x *AdmitUploadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[23]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1674,7 +1884,7 @@ func (x *AdmitUploadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdmitUploadResponse.ProtoReflect.Descriptor instead.
 func (*AdmitUploadResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{23}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AdmitUploadResponse) GetFollowed() bool {
@@ -1695,7 +1905,7 @@ type RecordUsageRequest struct {
 
 func (x *RecordUsageRequest) Reset() {
 	*x = RecordUsageRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1707,7 +1917,7 @@ func (x *RecordUsageRequest) String() string {
 func (*RecordUsageRequest) ProtoMessage() {}
 
 func (x *RecordUsageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[24]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1720,7 +1930,7 @@ func (x *RecordUsageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUsageRequest.ProtoReflect.Descriptor instead.
 func (*RecordUsageRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{24}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RecordUsageRequest) GetUsages() []*AttemptUsage {
@@ -1739,7 +1949,7 @@ type RecordUsageResponse struct {
 
 func (x *RecordUsageResponse) Reset() {
 	*x = RecordUsageResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1751,7 +1961,7 @@ func (x *RecordUsageResponse) String() string {
 func (*RecordUsageResponse) ProtoMessage() {}
 
 func (x *RecordUsageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[25]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1764,7 +1974,7 @@ func (x *RecordUsageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUsageResponse.ProtoReflect.Descriptor instead.
 func (*RecordUsageResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{25}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{28}
 }
 
 // AttemptUsage is what one attempt used, summed over its pods.
@@ -1788,7 +1998,7 @@ type AttemptUsage struct {
 
 func (x *AttemptUsage) Reset() {
 	*x = AttemptUsage{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1800,7 +2010,7 @@ func (x *AttemptUsage) String() string {
 func (*AttemptUsage) ProtoMessage() {}
 
 func (x *AttemptUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[26]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1813,7 +2023,7 @@ func (x *AttemptUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptUsage.ProtoReflect.Descriptor instead.
 func (*AttemptUsage) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{26}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AttemptUsage) GetUid() int64 {
@@ -1871,7 +2081,7 @@ type GetActionStorageRequest struct {
 
 func (x *GetActionStorageRequest) Reset() {
 	*x = GetActionStorageRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[27]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1883,7 +2093,7 @@ func (x *GetActionStorageRequest) String() string {
 func (*GetActionStorageRequest) ProtoMessage() {}
 
 func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[27]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1896,7 +2106,7 @@ func (x *GetActionStorageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageRequest.ProtoReflect.Descriptor instead.
 func (*GetActionStorageRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{27}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetActionStorageRequest) GetActionId() *common.ActionIdentifier {
@@ -1936,7 +2146,7 @@ type GetActionStorageResponse struct {
 
 func (x *GetActionStorageResponse) Reset() {
 	*x = GetActionStorageResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[28]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2158,7 @@ func (x *GetActionStorageResponse) String() string {
 func (*GetActionStorageResponse) ProtoMessage() {}
 
 func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[28]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2171,7 @@ func (x *GetActionStorageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActionStorageResponse.ProtoReflect.Descriptor instead.
 func (*GetActionStorageResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{28}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetActionStorageResponse) GetInputUri() string {
@@ -2032,7 +2242,7 @@ type TailContainerRequest struct {
 
 func (x *TailContainerRequest) Reset() {
 	*x = TailContainerRequest{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[29]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2044,7 +2254,7 @@ func (x *TailContainerRequest) String() string {
 func (*TailContainerRequest) ProtoMessage() {}
 
 func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[29]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2057,7 +2267,7 @@ func (x *TailContainerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerRequest.ProtoReflect.Descriptor instead.
 func (*TailContainerRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{29}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TailContainerRequest) GetNamespace() string {
@@ -2106,7 +2316,7 @@ type TailContainerResponse struct {
 
 func (x *TailContainerResponse) Reset() {
 	*x = TailContainerResponse{}
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[30]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2118,7 +2328,7 @@ func (x *TailContainerResponse) String() string {
 func (*TailContainerResponse) ProtoMessage() {}
 
 func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[30]
+	mi := &file_flytebinary_engine_v1_engine_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2131,7 +2341,7 @@ func (x *TailContainerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailContainerResponse.ProtoReflect.Descriptor instead.
 func (*TailContainerResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{30}
+	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *TailContainerResponse) GetLines() []*dataplane.LogLine {
@@ -2232,19 +2442,34 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\aproject\x18\x02 \x01(\tR\aproject\x12\x18\n" +
 	"\asetting\x18\x03 \x01(\tR\asetting\x12\x12\n" +
 	"\x04most\x18\x04 \x01(\x03R\x04most\x12\x12\n" +
-	"\x04used\x18\x05 \x01(\x03R\x04used\"5\n" +
+	"\x04used\x18\x05 \x01(\x03R\x04used\"W\n" +
 	"\x10GetStoredRequest\x12!\n" +
-	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\"\x92\x01\n" +
+	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\x12 \n" +
+	"\x06caller\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06caller\"\x92\x01\n" +
 	"\x11GetStoredResponse\x12\x18\n" +
 	"\asetting\x18\x01 \x01(\tR\asetting\x12\x12\n" +
 	"\x04most\x18\x02 \x01(\x03R\x04most\x12\x12\n" +
 	"\x04used\x18\x03 \x01(\x03R\x04used\x12;\n" +
 	"\vmeasured_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"measuredAt\"p\n" +
+	"measuredAt\"Y\n" +
+	"\x12GetUploadedRequest\x12!\n" +
+	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\x12 \n" +
+	"\x06caller\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06caller\"W\n" +
+	"\x13GetUploadedResponse\x12\x18\n" +
+	"\asetting\x18\x01 \x01(\tR\asetting\x12\x12\n" +
+	"\x04most\x18\x02 \x01(\x03R\x04most\x12\x12\n" +
+	"\x04used\x18\x03 \x01(\x03R\x04used\"\xff\x01\n" +
 	"\x12AdmitUploadRequest\x12!\n" +
 	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\x12\x1d\n" +
 	"\x05bytes\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x05bytes\x12\x18\n" +
-	"\aarrived\x18\x03 \x01(\x03R\aarrived\"1\n" +
+	"\aarrived\x18\x03 \x01(\x03R\aarrived\x12 \n" +
+	"\x06caller\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06caller\x12\x1a\n" +
+	"\x03uri\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x03uri\x12O\n" +
+	"\n" +
+	"arrived_of\x18\x06 \x03(\v2%.flytebinary.engine.v1.ArrivedUploadsB\t\xbaH\x06\x92\x01\x03\x10\x90NR\tarrivedOf\"H\n" +
+	"\x0eArrivedUploads\x12 \n" +
+	"\x06caller\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06caller\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"1\n" +
 	"\x13AdmitUploadResponse\x12\x1a\n" +
 	"\bfollowed\x18\x01 \x01(\bR\bfollowed\"^\n" +
 	"\x12RecordUsageRequest\x12H\n" +
@@ -2303,7 +2528,9 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\tGetStored\x12'.flytebinary.engine.v1.GetStoredRequest\x1a(.flytebinary.engine.v1.GetStoredResponse\x12d\n" +
 	"\vAdmitUpload\x12).flytebinary.engine.v1.AdmitUploadRequest\x1a*.flytebinary.engine.v1.AdmitUploadResponse\x12d\n" +
 	"\vRecordUsage\x12).flytebinary.engine.v1.RecordUsageRequest\x1a*.flytebinary.engine.v1.RecordUsageResponse\x12s\n" +
-	"\x10GetActionStorage\x12..flytebinary.engine.v1.GetActionStorageRequest\x1a/.flytebinary.engine.v1.GetActionStorageResponse2}\n" +
+	"\x10GetActionStorage\x12..flytebinary.engine.v1.GetActionStorageRequest\x1a/.flytebinary.engine.v1.GetActionStorageResponse2u\n" +
+	"\rUploadService\x12d\n" +
+	"\vGetUploaded\x12).flytebinary.engine.v1.GetUploadedRequest\x1a*.flytebinary.engine.v1.GetUploadedResponse2}\n" +
 	"\rPodLogService\x12l\n" +
 	"\rTailContainer\x12+.flytebinary.engine.v1.TailContainerRequest\x1a,.flytebinary.engine.v1.TailContainerResponse0\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
 
@@ -2320,7 +2547,7 @@ func file_flytebinary_engine_v1_engine_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_engine_v1_engine_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_flytebinary_engine_v1_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(TransitionOutcome)(0),                  // 0: flytebinary.engine.v1.TransitionOutcome
 	(Runner)(0),                             // 1: flytebinary.engine.v1.Runner
@@ -2346,42 +2573,45 @@ var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(*BacklogLimit)(nil),                    // 21: flytebinary.engine.v1.BacklogLimit
 	(*GetStoredRequest)(nil),                // 22: flytebinary.engine.v1.GetStoredRequest
 	(*GetStoredResponse)(nil),               // 23: flytebinary.engine.v1.GetStoredResponse
-	(*AdmitUploadRequest)(nil),              // 24: flytebinary.engine.v1.AdmitUploadRequest
-	(*AdmitUploadResponse)(nil),             // 25: flytebinary.engine.v1.AdmitUploadResponse
-	(*RecordUsageRequest)(nil),              // 26: flytebinary.engine.v1.RecordUsageRequest
-	(*RecordUsageResponse)(nil),             // 27: flytebinary.engine.v1.RecordUsageResponse
-	(*AttemptUsage)(nil),                    // 28: flytebinary.engine.v1.AttemptUsage
-	(*GetActionStorageRequest)(nil),         // 29: flytebinary.engine.v1.GetActionStorageRequest
-	(*GetActionStorageResponse)(nil),        // 30: flytebinary.engine.v1.GetActionStorageResponse
-	(*TailContainerRequest)(nil),            // 31: flytebinary.engine.v1.TailContainerRequest
-	(*TailContainerResponse)(nil),           // 32: flytebinary.engine.v1.TailContainerResponse
-	(*workflow.ActionEvent)(nil),            // 33: flyteidl2.workflow.ActionEvent
-	(*core.ExecutionError)(nil),             // 34: flyteidl2.core.ExecutionError
-	(*timestamppb.Timestamp)(nil),           // 35: google.protobuf.Timestamp
-	(*common.ActionIdentifier)(nil),         // 36: flyteidl2.common.ActionIdentifier
-	(*actions.WatchForUpdatesResponse)(nil), // 37: flyteidl2.actions.WatchForUpdatesResponse
-	(*workflow.TaskAction)(nil),             // 38: flyteidl2.workflow.TaskAction
-	(*task.RunSpec)(nil),                    // 39: flyteidl2.task.RunSpec
-	(*v1.Amounts)(nil),                      // 40: flytebinary.insight.v1.Amounts
-	(*v1.UsagePoint)(nil),                   // 41: flytebinary.insight.v1.UsagePoint
-	(workflow.RunSource)(0),                 // 42: flyteidl2.workflow.RunSource
-	(common.ActionPhase)(0),                 // 43: flyteidl2.common.ActionPhase
-	(*dataplane.LogLine)(nil),               // 44: flyteidl2.logs.dataplane.LogLine
+	(*GetUploadedRequest)(nil),              // 24: flytebinary.engine.v1.GetUploadedRequest
+	(*GetUploadedResponse)(nil),             // 25: flytebinary.engine.v1.GetUploadedResponse
+	(*AdmitUploadRequest)(nil),              // 26: flytebinary.engine.v1.AdmitUploadRequest
+	(*ArrivedUploads)(nil),                  // 27: flytebinary.engine.v1.ArrivedUploads
+	(*AdmitUploadResponse)(nil),             // 28: flytebinary.engine.v1.AdmitUploadResponse
+	(*RecordUsageRequest)(nil),              // 29: flytebinary.engine.v1.RecordUsageRequest
+	(*RecordUsageResponse)(nil),             // 30: flytebinary.engine.v1.RecordUsageResponse
+	(*AttemptUsage)(nil),                    // 31: flytebinary.engine.v1.AttemptUsage
+	(*GetActionStorageRequest)(nil),         // 32: flytebinary.engine.v1.GetActionStorageRequest
+	(*GetActionStorageResponse)(nil),        // 33: flytebinary.engine.v1.GetActionStorageResponse
+	(*TailContainerRequest)(nil),            // 34: flytebinary.engine.v1.TailContainerRequest
+	(*TailContainerResponse)(nil),           // 35: flytebinary.engine.v1.TailContainerResponse
+	(*workflow.ActionEvent)(nil),            // 36: flyteidl2.workflow.ActionEvent
+	(*core.ExecutionError)(nil),             // 37: flyteidl2.core.ExecutionError
+	(*timestamppb.Timestamp)(nil),           // 38: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil),         // 39: flyteidl2.common.ActionIdentifier
+	(*actions.WatchForUpdatesResponse)(nil), // 40: flyteidl2.actions.WatchForUpdatesResponse
+	(*workflow.TaskAction)(nil),             // 41: flyteidl2.workflow.TaskAction
+	(*task.RunSpec)(nil),                    // 42: flyteidl2.task.RunSpec
+	(*v1.Amounts)(nil),                      // 43: flytebinary.insight.v1.Amounts
+	(*v1.UsagePoint)(nil),                   // 44: flytebinary.insight.v1.UsagePoint
+	(workflow.RunSource)(0),                 // 45: flyteidl2.workflow.RunSource
+	(common.ActionPhase)(0),                 // 46: flyteidl2.common.ActionPhase
+	(*dataplane.LogLine)(nil),               // 47: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
-	33, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
-	34, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
-	35, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
+	36, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
+	37, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
+	38, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
 	2,  // 3: flytebinary.engine.v1.RecordTransitionsRequest.transitions:type_name -> flytebinary.engine.v1.Transition
 	0,  // 4: flytebinary.engine.v1.RecordTransitionsResponse.outcomes:type_name -> flytebinary.engine.v1.TransitionOutcome
-	36, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
-	37, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
-	36, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
+	39, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
+	40, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
+	39, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
 	7,  // 8: flytebinary.engine.v1.Assignment.ref:type_name -> flytebinary.engine.v1.ActionRef
-	38, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
-	39, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
-	35, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
-	35, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
+	41, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
+	42, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
+	38, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
+	38, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
 	7,  // 13: flytebinary.engine.v1.Release.ref:type_name -> flytebinary.engine.v1.ActionRef
 	1,  // 14: flytebinary.engine.v1.WatchAssignmentsRequest.runner:type_name -> flytebinary.engine.v1.Runner
 	7,  // 15: flytebinary.engine.v1.LiveActions.refs:type_name -> flytebinary.engine.v1.ActionRef
@@ -2391,44 +2621,47 @@ var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	9,  // 19: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
 	8,  // 20: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
 	18, // 21: flytebinary.engine.v1.GetLiveAttemptsResponse.attempts:type_name -> flytebinary.engine.v1.LiveAttempt
-	36, // 22: flytebinary.engine.v1.LiveAttempt.id:type_name -> flyteidl2.common.ActionIdentifier
+	39, // 22: flytebinary.engine.v1.LiveAttempt.id:type_name -> flyteidl2.common.ActionIdentifier
 	21, // 23: flytebinary.engine.v1.GetBacklogResponse.limits:type_name -> flytebinary.engine.v1.BacklogLimit
-	35, // 24: flytebinary.engine.v1.GetStoredResponse.measured_at:type_name -> google.protobuf.Timestamp
-	28, // 25: flytebinary.engine.v1.RecordUsageRequest.usages:type_name -> flytebinary.engine.v1.AttemptUsage
-	40, // 26: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
-	40, // 27: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
-	41, // 28: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
-	36, // 29: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	42, // 30: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
-	43, // 31: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	44, // 32: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	3,  // 33: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	5,  // 34: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	10, // 35: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	14, // 36: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	16, // 37: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
-	19, // 38: flytebinary.engine.v1.EngineService.GetBacklog:input_type -> flytebinary.engine.v1.GetBacklogRequest
-	22, // 39: flytebinary.engine.v1.EngineService.GetStored:input_type -> flytebinary.engine.v1.GetStoredRequest
-	24, // 40: flytebinary.engine.v1.EngineService.AdmitUpload:input_type -> flytebinary.engine.v1.AdmitUploadRequest
-	26, // 41: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
-	29, // 42: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	31, // 43: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	4,  // 44: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	6,  // 45: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	13, // 46: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	15, // 47: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	17, // 48: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
-	20, // 49: flytebinary.engine.v1.EngineService.GetBacklog:output_type -> flytebinary.engine.v1.GetBacklogResponse
-	23, // 50: flytebinary.engine.v1.EngineService.GetStored:output_type -> flytebinary.engine.v1.GetStoredResponse
-	25, // 51: flytebinary.engine.v1.EngineService.AdmitUpload:output_type -> flytebinary.engine.v1.AdmitUploadResponse
-	27, // 52: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
-	30, // 53: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	32, // 54: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	44, // [44:55] is the sub-list for method output_type
-	33, // [33:44] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	38, // 24: flytebinary.engine.v1.GetStoredResponse.measured_at:type_name -> google.protobuf.Timestamp
+	27, // 25: flytebinary.engine.v1.AdmitUploadRequest.arrived_of:type_name -> flytebinary.engine.v1.ArrivedUploads
+	31, // 26: flytebinary.engine.v1.RecordUsageRequest.usages:type_name -> flytebinary.engine.v1.AttemptUsage
+	43, // 27: flytebinary.engine.v1.AttemptUsage.requests:type_name -> flytebinary.insight.v1.Amounts
+	43, // 28: flytebinary.engine.v1.AttemptUsage.limits:type_name -> flytebinary.insight.v1.Amounts
+	44, // 29: flytebinary.engine.v1.AttemptUsage.points:type_name -> flytebinary.insight.v1.UsagePoint
+	39, // 30: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	45, // 31: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	46, // 32: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	47, // 33: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	3,  // 34: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	5,  // 35: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	10, // 36: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	14, // 37: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	16, // 38: flytebinary.engine.v1.EngineService.GetLiveAttempts:input_type -> flytebinary.engine.v1.GetLiveAttemptsRequest
+	19, // 39: flytebinary.engine.v1.EngineService.GetBacklog:input_type -> flytebinary.engine.v1.GetBacklogRequest
+	22, // 40: flytebinary.engine.v1.EngineService.GetStored:input_type -> flytebinary.engine.v1.GetStoredRequest
+	26, // 41: flytebinary.engine.v1.EngineService.AdmitUpload:input_type -> flytebinary.engine.v1.AdmitUploadRequest
+	29, // 42: flytebinary.engine.v1.EngineService.RecordUsage:input_type -> flytebinary.engine.v1.RecordUsageRequest
+	32, // 43: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	24, // 44: flytebinary.engine.v1.UploadService.GetUploaded:input_type -> flytebinary.engine.v1.GetUploadedRequest
+	34, // 45: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	4,  // 46: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	6,  // 47: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	13, // 48: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	15, // 49: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	17, // 50: flytebinary.engine.v1.EngineService.GetLiveAttempts:output_type -> flytebinary.engine.v1.GetLiveAttemptsResponse
+	20, // 51: flytebinary.engine.v1.EngineService.GetBacklog:output_type -> flytebinary.engine.v1.GetBacklogResponse
+	23, // 52: flytebinary.engine.v1.EngineService.GetStored:output_type -> flytebinary.engine.v1.GetStoredResponse
+	28, // 53: flytebinary.engine.v1.EngineService.AdmitUpload:output_type -> flytebinary.engine.v1.AdmitUploadResponse
+	30, // 54: flytebinary.engine.v1.EngineService.RecordUsage:output_type -> flytebinary.engine.v1.RecordUsageResponse
+	33, // 55: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	25, // 56: flytebinary.engine.v1.UploadService.GetUploaded:output_type -> flytebinary.engine.v1.GetUploadedResponse
+	35, // 57: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	46, // [46:58] is the sub-list for method output_type
+	34, // [34:46] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }
@@ -2450,9 +2683,9 @@ func file_flytebinary_engine_v1_engine_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_engine_proto_rawDesc), len(file_flytebinary_engine_v1_engine_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   31,
+			NumMessages:   34,
 			NumExtensions: 0,
-			NumServices:   2,
+			NumServices:   3,
 		},
 		GoTypes:           file_flytebinary_engine_v1_engine_proto_goTypes,
 		DependencyIndexes: file_flytebinary_engine_v1_engine_proto_depIdxs,

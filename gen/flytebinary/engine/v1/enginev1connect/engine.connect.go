@@ -26,6 +26,8 @@ const _ = connect.IsAtLeastVersion1_13_0
 const (
 	// EngineServiceName is the fully-qualified name of the EngineService service.
 	EngineServiceName = "flytebinary.engine.v1.EngineService"
+	// UploadServiceName is the fully-qualified name of the UploadService service.
+	UploadServiceName = "flytebinary.engine.v1.UploadService"
 	// PodLogServiceName is the fully-qualified name of the PodLogService service.
 	PodLogServiceName = "flytebinary.engine.v1.PodLogService"
 )
@@ -67,6 +69,9 @@ const (
 	// EngineServiceGetActionStorageProcedure is the fully-qualified name of the EngineService's
 	// GetActionStorage RPC.
 	EngineServiceGetActionStorageProcedure = "/flytebinary.engine.v1.EngineService/GetActionStorage"
+	// UploadServiceGetUploadedProcedure is the fully-qualified name of the UploadService's GetUploaded
+	// RPC.
+	UploadServiceGetUploadedProcedure = "/flytebinary.engine.v1.UploadService/GetUploaded"
 	// PodLogServiceTailContainerProcedure is the fully-qualified name of the PodLogService's
 	// TailContainer RPC.
 	PodLogServiceTailContainerProcedure = "/flytebinary.engine.v1.PodLogService/TailContainer"
@@ -91,9 +96,9 @@ type EngineServiceClient interface {
 	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
 	// GetBacklog tells how much a caller and a project have under way, and how much they may.
 	GetBacklog(context.Context, *v1.GetBacklogRequest) (*v1.GetBacklogResponse, error)
-	// GetStored tells how much a project has in the object store, and how much it may.
+	// GetStored tells how much a project or a caller has in the object store, and how much it may.
 	GetStored(context.Context, *v1.GetStoredRequest) (*v1.GetStoredResponse, error)
-	// AdmitUpload counts what was uploaded to a project, and answers resource_exhausted when it may have no more.
+	// AdmitUpload counts what was uploaded to a project, and answers resource_exhausted when it or the caller may have no more.
 	AdmitUpload(context.Context, *v1.AdmitUploadRequest) (*v1.AdmitUploadResponse, error)
 	// RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
 	// are ignored, so repeating a call does no harm; so are those of actions that do not exist.
@@ -291,9 +296,9 @@ type EngineServiceHandler interface {
 	GetLiveAttempts(context.Context, *v1.GetLiveAttemptsRequest) (*v1.GetLiveAttemptsResponse, error)
 	// GetBacklog tells how much a caller and a project have under way, and how much they may.
 	GetBacklog(context.Context, *v1.GetBacklogRequest) (*v1.GetBacklogResponse, error)
-	// GetStored tells how much a project has in the object store, and how much it may.
+	// GetStored tells how much a project or a caller has in the object store, and how much it may.
 	GetStored(context.Context, *v1.GetStoredRequest) (*v1.GetStoredResponse, error)
-	// AdmitUpload counts what was uploaded to a project, and answers resource_exhausted when it may have no more.
+	// AdmitUpload counts what was uploaded to a project, and answers resource_exhausted when it or the caller may have no more.
 	AdmitUpload(context.Context, *v1.AdmitUploadRequest) (*v1.AdmitUploadResponse, error)
 	// RecordUsage adds measurements to what attempts have used. Measurements that are not newer than the last one of their attempt
 	// are ignored, so repeating a call does no harm; so are those of actions that do not exist.
@@ -438,6 +443,82 @@ func (UnimplementedEngineServiceHandler) RecordUsage(context.Context, *v1.Record
 
 func (UnimplementedEngineServiceHandler) GetActionStorage(context.Context, *v1.GetActionStorageRequest) (*v1.GetActionStorageResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.EngineService.GetActionStorage is not implemented"))
+}
+
+// UploadServiceClient is a client for the flytebinary.engine.v1.UploadService service.
+type UploadServiceClient interface {
+	// GetUploaded tells how much a project or a caller has uploaded within a day by way of the process that answers, and how much it may.
+	GetUploaded(context.Context, *v1.GetUploadedRequest) (*v1.GetUploadedResponse, error)
+}
+
+// NewUploadServiceClient constructs a client for the flytebinary.engine.v1.UploadService service.
+// By default, it uses the Connect protocol with the binary Protobuf Codec, asks for gzipped
+// responses, and sends uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the
+// connect.WithGRPC() or connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewUploadServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) UploadServiceClient {
+	baseURL = strings.TrimRight(baseURL, "/")
+	uploadServiceMethods := v1.File_flytebinary_engine_v1_engine_proto.Services().ByName("UploadService").Methods()
+	return &uploadServiceClient{
+		getUploaded: connect.NewClient[v1.GetUploadedRequest, v1.GetUploadedResponse](
+			httpClient,
+			baseURL+UploadServiceGetUploadedProcedure,
+			connect.WithSchema(uploadServiceMethods.ByName("GetUploaded")),
+			connect.WithClientOptions(opts...),
+		),
+	}
+}
+
+// uploadServiceClient implements UploadServiceClient.
+type uploadServiceClient struct {
+	getUploaded *connect.Client[v1.GetUploadedRequest, v1.GetUploadedResponse]
+}
+
+// GetUploaded calls flytebinary.engine.v1.UploadService.GetUploaded.
+func (c *uploadServiceClient) GetUploaded(ctx context.Context, req *v1.GetUploadedRequest) (*v1.GetUploadedResponse, error) {
+	response, err := c.getUploaded.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// UploadServiceHandler is an implementation of the flytebinary.engine.v1.UploadService service.
+type UploadServiceHandler interface {
+	// GetUploaded tells how much a project or a caller has uploaded within a day by way of the process that answers, and how much it may.
+	GetUploaded(context.Context, *v1.GetUploadedRequest) (*v1.GetUploadedResponse, error)
+}
+
+// NewUploadServiceHandler builds an HTTP handler from the service implementation. It returns the
+// path on which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewUploadServiceHandler(svc UploadServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	uploadServiceMethods := v1.File_flytebinary_engine_v1_engine_proto.Services().ByName("UploadService").Methods()
+	uploadServiceGetUploadedHandler := connect.NewUnaryHandlerSimple(
+		UploadServiceGetUploadedProcedure,
+		svc.GetUploaded,
+		connect.WithSchema(uploadServiceMethods.ByName("GetUploaded")),
+		connect.WithHandlerOptions(opts...),
+	)
+	return "/flytebinary.engine.v1.UploadService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case UploadServiceGetUploadedProcedure:
+			uploadServiceGetUploadedHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedUploadServiceHandler returns CodeUnimplemented from all methods.
+type UnimplementedUploadServiceHandler struct{}
+
+func (UnimplementedUploadServiceHandler) GetUploaded(context.Context, *v1.GetUploadedRequest) (*v1.GetUploadedResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.UploadService.GetUploaded is not implemented"))
 }
 
 // PodLogServiceClient is a client for the flytebinary.engine.v1.PodLogService service.

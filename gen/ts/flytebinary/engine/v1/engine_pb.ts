@@ -33,7 +33,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/engine.proto.
  */
 export const file_flytebinary_engine_v1_engine: GenFile = /*@__PURE__*/
-  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvZW5naW5lLnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEi4AEKClRyYW5zaXRpb24SNgoFZXZlbnQYASABKAsyHy5mbHl0ZWlkbDIud29ya2Zsb3cuQWN0aW9uRXZlbnRCBrpIA8gBARItCgVlcnJvchgCIAEoCzIeLmZseXRlaWRsMi5jb3JlLkV4ZWN1dGlvbkVycm9yEi4KCm5vdF9iZWZvcmUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWJlZ2luc19yZXBvcnQYBCABKAgSFgoJcGxhY2VtZW50GAUgASgNSACIAQFCDAoKX3BsYWNlbWVudCJcChhSZWNvcmRUcmFuc2l0aW9uc1JlcXVlc3QSQAoLdHJhbnNpdGlvbnMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVHJhbnNpdGlvbkIIukgFkgECCAEiVwoZUmVjb3JkVHJhbnNpdGlvbnNSZXNwb25zZRI6CghvdXRjb21lcxgBIAMoDjIoLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UcmFuc2l0aW9uT3V0Y29tZSJSChRXYXRjaENoaWxkcmVuUmVxdWVzdBI6CgZwYXJlbnQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXJCBrpIA8gBASJUChVXYXRjaENoaWxkcmVuUmVzcG9uc2USOwoHbWVzc2FnZRgBIAEoCzIqLmZseXRlaWRsMi5hY3Rpb25zLldhdGNoRm9yVXBkYXRlc1Jlc3BvbnNlIlsKCUFjdGlvblJlZhILCgN1aWQYASABKAMSLgoCaWQYAiABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXISEQoJcGxhY2VtZW50GAMgASgNIsgDCgpBc3NpZ25tZW50Ei0KA3JlZhgBIAEoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYSDgoGcGFyZW50GAIgASgJEg0KBWdyb3VwGAMgASgJEiwKBHRhc2sYBCABKAsyHi5mbHl0ZWlkbDIud29ya2Zsb3cuVGFza0FjdGlvbhIpCghydW5fc3BlYxgFIAEoCzIXLmZseXRlaWRsMi50YXNrLlJ1blNwZWMSEQoJaW5wdXRfdXJpGAYgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgHIAEoCRIPCgdhdHRlbXB0GAggASgNEjIKDnJ1bl9zdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglxdWV1ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzZXJfZmFpbHVyZXMYCyABKA0SFwoPc3lzdGVtX2ZhaWx1cmVzGAwgASgNEg0KBWJlZ3VuGA0gASgIEhAKCHByaW9yaXR5GA4gASgFEhEKCWFuY2VzdG9ycxgPIAMoCRIPCgdjbHVzdGVyGBAgASgJIjgKB1JlbGVhc2USLQoDcmVmGAEgASgLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFjdGlvblJlZiKmAQoXV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIbCgVzaGFyZBgCIAEoDUIHukgEKgIQEEgAiAEBEhEKBXBvb2xzGAMgASgIQgIYARI3CgZydW5uZXIYBCABKA4yHS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUnVubmVyQgi6SAWCAQIQAUIICgZfc2hhcmQiPQoLTGl2ZUFjdGlvbnMSLgoEcmVmcxgBIAMoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYiCgoIU2VudGluZWwi+gEKGFdhdGNoQXNzaWdubWVudHNSZXNwb25zZRIyCgRsaXZlGAEgASgLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBY3Rpb25zSAASMwoIc2VudGluZWwYAiABKAsyHy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VudGluZWxIABI3Cgphc3NpZ25tZW50GAMgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFzc2lnbm1lbnRIABIxCgdyZWxlYXNlGAQgASgLMh4uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbGVhc2VIAEIJCgdtZXNzYWdlIlsKFUdldEFzc2lnbm1lbnRzUmVxdWVzdBIZCgR1aWRzGAEgAygDQgu6SAiSAQUIARD0AxIYCgdjbHVzdGVyGAIgASgJQge6SARyAhggEg0KBWVuZGVkGAMgASgIIlAKFkdldEFzc2lnbm1lbnRzUmVzcG9uc2USNgoLYXNzaWdubWVudHMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIzChZHZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0EhkKBHVpZHMYASADKANCC7pICJIBBQgBEPQDIk8KF0dldExpdmVBdHRlbXB0c1Jlc3BvbnNlEjQKCGF0dGVtcHRzGAEgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBdHRlbXB0ImwKC0xpdmVBdHRlbXB0EgsKA3VpZBgBIAEoAxIPCgdhdHRlbXB0GAIgASgNEi4KAmlkGAMgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEg8KB2NsdXN0ZXIYBCABKAkiPQoRR2V0QmFja2xvZ1JlcXVlc3QSDgoGY2FsbGVyGAEgASgJEhgKB3Byb2plY3QYAiABKAlCB7pIBHICGD8iSQoSR2V0QmFja2xvZ1Jlc3BvbnNlEjMKBmxpbWl0cxgBIAMoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5CYWNrbG9nTGltaXQiXAoMQmFja2xvZ0xpbWl0Eg4KBnRoaW5ncxgBIAEoCRIPCgdwcm9qZWN0GAIgASgJEg8KB3NldHRpbmcYAyABKAkSDAoEbW9zdBgEIAEoAxIMCgR1c2VkGAUgASgDIiwKEEdldFN0b3JlZFJlcXVlc3QSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIYPyJxChFHZXRTdG9yZWRSZXNwb25zZRIPCgdzZXR0aW5nGAEgASgJEgwKBG1vc3QYAiABKAMSDAoEdXNlZBgDIAEoAxIvCgttZWFzdXJlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiVwoSQWRtaXRVcGxvYWRSZXF1ZXN0EhgKB3Byb2plY3QYASABKAlCB7pIBHICGD8SFgoFYnl0ZXMYAiABKANCB7pIBCICKAASDwoHYXJyaXZlZBgDIAEoAyInChNBZG1pdFVwbG9hZFJlc3BvbnNlEhAKCGZvbGxvd2VkGAEgASgIIlYKElJlY29yZFVzYWdlUmVxdWVzdBJACgZ1c2FnZXMYASADKAsyIy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXR0ZW1wdFVzYWdlQgu6SAiSAQUIARDoByIVChNSZWNvcmRVc2FnZVJlc3BvbnNlIuwBCgxBdHRlbXB0VXNhZ2USCwoDdWlkGAEgASgDEh4KB2F0dGVtcHQYAiABKA1CDbpICioIGP////8HKAESMQoIcmVxdWVzdHMYAyABKAsyHy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFtb3VudHMSLwoGbGltaXRzGAQgASgLMh8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5BbW91bnRzEgwKBGdwdXMYBSABKA0SPQoGcG9pbnRzGAYgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Vc2FnZVBvaW50Qgm6SAaSAQMQ8AEiiwEKF0dldEFjdGlvblN0b3JhZ2VSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIr0BChhHZXRBY3Rpb25TdG9yYWdlUmVzcG9uc2USEQoJaW5wdXRfdXJpGAEgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoDRIQCghmaW5pc2hlZBgEIAEoCBIsCgVwaGFzZRgFIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USEgoKb3V0cHV0X3VyaRgGIAEoCRIPCgdjbHVzdGVyGAcgASgJIn8KFFRhaWxDb250YWluZXJSZXF1ZXN0EhoKCW5hbWVzcGFjZRgBIAEoCUIHukgEcgIQARIUCgNwb2QYAiABKAlCB7pIBHICEAESEQoJY29udGFpbmVyGAMgASgJEg4KBmZvbGxvdxgEIAEoCBISCgp0YWlsX2xpbmVzGAUgASgDIkkKFVRhaWxDb250YWluZXJSZXNwb25zZRIwCgVsaW5lcxgBIAMoCzIhLmZseXRlaWRsMi5sb2dzLmRhdGFwbGFuZS5Mb2dMaW5lKt0BChFUcmFuc2l0aW9uT3V0Y29tZRIiCh5UUkFOU0lUSU9OX09VVENPTUVfVU5TUEVDSUZJRUQQABIeChpUUkFOU0lUSU9OX09VVENPTUVfQVBQTElFRBABEhwKGFRSQU5TSVRJT05fT1VUQ09NRV9TVEFMRRACEh8KG1RSQU5TSVRJT05fT1VUQ09NRV9URVJNSU5BTBADEiUKIVRSQU5TSVRJT05fT1VUQ09NRV9VTktOT1dOX0FDVElPThAEEh4KGlRSQU5TSVRJT05fT1VUQ09NRV9SRUZVU0VEEAUqXAoGUnVubmVyEhYKElJVTk5FUl9VTlNQRUNJRklFRBAAEhMKD1JVTk5FUl9FWEVDVVRPUhABEg8KC1JVTk5FUl9QT09MEAISFAoQUlVOTkVSX0NPTk5FQ1RPUhADMtEICg1FbmdpbmVTZXJ2aWNlEnYKEVJlY29yZFRyYW5zaXRpb25zEi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFRyYW5zaXRpb25zUmVxdWVzdBowLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZWNvcmRUcmFuc2l0aW9uc1Jlc3BvbnNlEmwKDVdhdGNoQ2hpbGRyZW4SKy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hDaGlsZHJlblJlcXVlc3QaLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hDaGlsZHJlblJlc3BvbnNlMAESdQoQV2F0Y2hBc3NpZ25tZW50cxIuLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaEFzc2lnbm1lbnRzUmVxdWVzdBovLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaEFzc2lnbm1lbnRzUmVzcG9uc2UwARJtCg5HZXRBc3NpZ25tZW50cxIsLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBc3NpZ25tZW50c1JlcXVlc3QaLS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QXNzaWdubWVudHNSZXNwb25zZRJwCg9HZXRMaXZlQXR0ZW1wdHMSLS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0TGl2ZUF0dGVtcHRzUmVxdWVzdBouLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRMaXZlQXR0ZW1wdHNSZXNwb25zZRJhCgpHZXRCYWNrbG9nEiguZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEJhY2tsb2dSZXF1ZXN0GikuZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEJhY2tsb2dSZXNwb25zZRJeCglHZXRTdG9yZWQSJy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0U3RvcmVkUmVxdWVzdBooLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRTdG9yZWRSZXNwb25zZRJkCgtBZG1pdFVwbG9hZBIpLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BZG1pdFVwbG9hZFJlcXVlc3QaKi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQWRtaXRVcGxvYWRSZXNwb25zZRJkCgtSZWNvcmRVc2FnZRIpLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZWNvcmRVc2FnZVJlcXVlc3QaKi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJzChBHZXRBY3Rpb25TdG9yYWdlEi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFjdGlvblN0b3JhZ2VSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFjdGlvblN0b3JhZ2VSZXNwb25zZTJ9Cg1Qb2RMb2dTZXJ2aWNlEmwKDVRhaWxDb250YWluZXISKy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVGFpbENvbnRhaW5lclJlcXVlc3QaLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVGFpbENvbnRhaW5lclJlc3BvbnNlMAFCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate, file_flytebinary_insight_v1_usage, file_flyteidl2_actions_actions_service, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_execution, file_flyteidl2_logs_dataplane_payload, file_flyteidl2_task_run, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
+  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvZW5naW5lLnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEi4AEKClRyYW5zaXRpb24SNgoFZXZlbnQYASABKAsyHy5mbHl0ZWlkbDIud29ya2Zsb3cuQWN0aW9uRXZlbnRCBrpIA8gBARItCgVlcnJvchgCIAEoCzIeLmZseXRlaWRsMi5jb3JlLkV4ZWN1dGlvbkVycm9yEi4KCm5vdF9iZWZvcmUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWJlZ2luc19yZXBvcnQYBCABKAgSFgoJcGxhY2VtZW50GAUgASgNSACIAQFCDAoKX3BsYWNlbWVudCJcChhSZWNvcmRUcmFuc2l0aW9uc1JlcXVlc3QSQAoLdHJhbnNpdGlvbnMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuVHJhbnNpdGlvbkIIukgFkgECCAEiVwoZUmVjb3JkVHJhbnNpdGlvbnNSZXNwb25zZRI6CghvdXRjb21lcxgBIAMoDjIoLmZseXRlYmluYXJ5LmVuZ2luZS52MS5UcmFuc2l0aW9uT3V0Y29tZSJSChRXYXRjaENoaWxkcmVuUmVxdWVzdBI6CgZwYXJlbnQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXJCBrpIA8gBASJUChVXYXRjaENoaWxkcmVuUmVzcG9uc2USOwoHbWVzc2FnZRgBIAEoCzIqLmZseXRlaWRsMi5hY3Rpb25zLldhdGNoRm9yVXBkYXRlc1Jlc3BvbnNlIlsKCUFjdGlvblJlZhILCgN1aWQYASABKAMSLgoCaWQYAiABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXISEQoJcGxhY2VtZW50GAMgASgNIsgDCgpBc3NpZ25tZW50Ei0KA3JlZhgBIAEoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYSDgoGcGFyZW50GAIgASgJEg0KBWdyb3VwGAMgASgJEiwKBHRhc2sYBCABKAsyHi5mbHl0ZWlkbDIud29ya2Zsb3cuVGFza0FjdGlvbhIpCghydW5fc3BlYxgFIAEoCzIXLmZseXRlaWRsMi50YXNrLlJ1blNwZWMSEQoJaW5wdXRfdXJpGAYgASgJEhcKD3J1bl9vdXRwdXRfYmFzZRgHIAEoCRIPCgdhdHRlbXB0GAggASgNEjIKDnJ1bl9zdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglxdWV1ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDXVzZXJfZmFpbHVyZXMYCyABKA0SFwoPc3lzdGVtX2ZhaWx1cmVzGAwgASgNEg0KBWJlZ3VuGA0gASgIEhAKCHByaW9yaXR5GA4gASgFEhEKCWFuY2VzdG9ycxgPIAMoCRIPCgdjbHVzdGVyGBAgASgJIjgKB1JlbGVhc2USLQoDcmVmGAEgASgLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFjdGlvblJlZiKmAQoXV2F0Y2hBc3NpZ25tZW50c1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIbCgVzaGFyZBgCIAEoDUIHukgEKgIQEEgAiAEBEhEKBXBvb2xzGAMgASgIQgIYARI3CgZydW5uZXIYBCABKA4yHS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUnVubmVyQgi6SAWCAQIQAUIICgZfc2hhcmQiPQoLTGl2ZUFjdGlvbnMSLgoEcmVmcxgBIAMoCzIgLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BY3Rpb25SZWYiCgoIU2VudGluZWwi+gEKGFdhdGNoQXNzaWdubWVudHNSZXNwb25zZRIyCgRsaXZlGAEgASgLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBY3Rpb25zSAASMwoIc2VudGluZWwYAiABKAsyHy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VudGluZWxIABI3Cgphc3NpZ25tZW50GAMgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFzc2lnbm1lbnRIABIxCgdyZWxlYXNlGAQgASgLMh4uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbGVhc2VIAEIJCgdtZXNzYWdlIlsKFUdldEFzc2lnbm1lbnRzUmVxdWVzdBIZCgR1aWRzGAEgAygDQgu6SAiSAQUIARD0AxIYCgdjbHVzdGVyGAIgASgJQge6SARyAhggEg0KBWVuZGVkGAMgASgIIlAKFkdldEFzc2lnbm1lbnRzUmVzcG9uc2USNgoLYXNzaWdubWVudHMYASADKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIzChZHZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0EhkKBHVpZHMYASADKANCC7pICJIBBQgBEPQDIk8KF0dldExpdmVBdHRlbXB0c1Jlc3BvbnNlEjQKCGF0dGVtcHRzGAEgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpdmVBdHRlbXB0ImwKC0xpdmVBdHRlbXB0EgsKA3VpZBgBIAEoAxIPCgdhdHRlbXB0GAIgASgNEi4KAmlkGAMgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEg8KB2NsdXN0ZXIYBCABKAkiPQoRR2V0QmFja2xvZ1JlcXVlc3QSDgoGY2FsbGVyGAEgASgJEhgKB3Byb2plY3QYAiABKAlCB7pIBHICGD8iSQoSR2V0QmFja2xvZ1Jlc3BvbnNlEjMKBmxpbWl0cxgBIAMoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5CYWNrbG9nTGltaXQiXAoMQmFja2xvZ0xpbWl0Eg4KBnRoaW5ncxgBIAEoCRIPCgdwcm9qZWN0GAIgASgJEg8KB3NldHRpbmcYAyABKAkSDAoEbW9zdBgEIAEoAxIMCgR1c2VkGAUgASgDIkYKEEdldFN0b3JlZFJlcXVlc3QSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIYPxIYCgZjYWxsZXIYAiABKAlCCLpIBXIDGIAIInEKEUdldFN0b3JlZFJlc3BvbnNlEg8KB3NldHRpbmcYASABKAkSDAoEbW9zdBgCIAEoAxIMCgR1c2VkGAMgASgDEi8KC21lYXN1cmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJIChJHZXRVcGxvYWRlZFJlcXVlc3QSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIYPxIYCgZjYWxsZXIYAiABKAlCCLpIBXIDGIAIIkIKE0dldFVwbG9hZGVkUmVzcG9uc2USDwoHc2V0dGluZxgBIAEoCRIMCgRtb3N0GAIgASgDEgwKBHVzZWQYAyABKAMizgEKEkFkbWl0VXBsb2FkUmVxdWVzdBIYCgdwcm9qZWN0GAEgASgJQge6SARyAhg/EhYKBWJ5dGVzGAIgASgDQge6SAQiAigAEg8KB2Fycml2ZWQYAyABKAMSGAoGY2FsbGVyGAQgASgJQgi6SAVyAxiACBIVCgN1cmkYBSABKAlCCLpIBXIDGIBAEkQKCmFycml2ZWRfb2YYBiADKAsyJS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXJyaXZlZFVwbG9hZHNCCbpIBpIBAxCQTiI5Cg5BcnJpdmVkVXBsb2FkcxIYCgZjYWxsZXIYASABKAlCCLpIBXIDGIAIEg0KBWJ5dGVzGAIgASgDIicKE0FkbWl0VXBsb2FkUmVzcG9uc2USEAoIZm9sbG93ZWQYASABKAgiVgoSUmVjb3JkVXNhZ2VSZXF1ZXN0EkAKBnVzYWdlcxgBIAMoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BdHRlbXB0VXNhZ2VCC7pICJIBBQgBEOgHIhUKE1JlY29yZFVzYWdlUmVzcG9uc2Ui7AEKDEF0dGVtcHRVc2FnZRILCgN1aWQYASABKAMSHgoHYXR0ZW1wdBgCIAEoDUINukgKKggY/////wcoARIxCghyZXF1ZXN0cxgDIAEoCzIfLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQW1vdW50cxIvCgZsaW1pdHMYBCABKAsyHy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFtb3VudHMSDAoEZ3B1cxgFIAEoDRI9CgZwb2ludHMYBiADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlVzYWdlUG9pbnRCCbpIBpIBAxDwASKLAQoXR2V0QWN0aW9uU3RvcmFnZVJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQESMQoKcnVuX3NvdXJjZRgCIAEoDjIdLmZseXRlaWRsMi53b3JrZmxvdy5SdW5Tb3VyY2UivQEKGEdldEFjdGlvblN0b3JhZ2VSZXNwb25zZRIRCglpbnB1dF91cmkYASABKAkSFwoPcnVuX291dHB1dF9iYXNlGAIgASgJEhAKCGF0dGVtcHRzGAMgASgNEhAKCGZpbmlzaGVkGAQgASgIEiwKBXBoYXNlGAUgASgOMh0uZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25QaGFzZRISCgpvdXRwdXRfdXJpGAYgASgJEg8KB2NsdXN0ZXIYByABKAkifwoUVGFpbENvbnRhaW5lclJlcXVlc3QSGgoJbmFtZXNwYWNlGAEgASgJQge6SARyAhABEhQKA3BvZBgCIAEoCUIHukgEcgIQARIRCgljb250YWluZXIYAyABKAkSDgoGZm9sbG93GAQgASgIEhIKCnRhaWxfbGluZXMYBSABKAMiSQoVVGFpbENvbnRhaW5lclJlc3BvbnNlEjAKBWxpbmVzGAEgAygLMiEuZmx5dGVpZGwyLmxvZ3MuZGF0YXBsYW5lLkxvZ0xpbmUq3QEKEVRyYW5zaXRpb25PdXRjb21lEiIKHlRSQU5TSVRJT05fT1VUQ09NRV9VTlNQRUNJRklFRBAAEh4KGlRSQU5TSVRJT05fT1VUQ09NRV9BUFBMSUVEEAESHAoYVFJBTlNJVElPTl9PVVRDT01FX1NUQUxFEAISHwobVFJBTlNJVElPTl9PVVRDT01FX1RFUk1JTkFMEAMSJQohVFJBTlNJVElPTl9PVVRDT01FX1VOS05PV05fQUNUSU9OEAQSHgoaVFJBTlNJVElPTl9PVVRDT01FX1JFRlVTRUQQBSpcCgZSdW5uZXISFgoSUlVOTkVSX1VOU1BFQ0lGSUVEEAASEwoPUlVOTkVSX0VYRUNVVE9SEAESDwoLUlVOTkVSX1BPT0wQAhIUChBSVU5ORVJfQ09OTkVDVE9SEAMy0QgKDUVuZ2luZVNlcnZpY2USdgoRUmVjb3JkVHJhbnNpdGlvbnMSLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVjb3JkVHJhbnNpdGlvbnNSZXF1ZXN0GjAuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFRyYW5zaXRpb25zUmVzcG9uc2USbAoNV2F0Y2hDaGlsZHJlbhIrLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaENoaWxkcmVuUmVxdWVzdBosLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaENoaWxkcmVuUmVzcG9uc2UwARJ1ChBXYXRjaEFzc2lnbm1lbnRzEi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXNzaWdubWVudHNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXNzaWdubWVudHNSZXNwb25zZTABEm0KDkdldEFzc2lnbm1lbnRzEiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFzc2lnbm1lbnRzUmVxdWVzdBotLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBc3NpZ25tZW50c1Jlc3BvbnNlEnAKD0dldExpdmVBdHRlbXB0cxItLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRMaXZlQXR0ZW1wdHNSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldExpdmVBdHRlbXB0c1Jlc3BvbnNlEmEKCkdldEJhY2tsb2cSKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QmFja2xvZ1JlcXVlc3QaKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QmFja2xvZ1Jlc3BvbnNlEl4KCUdldFN0b3JlZBInLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRTdG9yZWRSZXF1ZXN0GiguZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldFN0b3JlZFJlc3BvbnNlEmQKC0FkbWl0VXBsb2FkEikuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFkbWl0VXBsb2FkUmVxdWVzdBoqLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BZG1pdFVwbG9hZFJlc3BvbnNlEmQKC1JlY29yZFVzYWdlEikuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlY29yZFVzYWdlUmVxdWVzdBoqLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZWNvcmRVc2FnZVJlc3BvbnNlEnMKEEdldEFjdGlvblN0b3JhZ2USLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QWN0aW9uU3RvcmFnZVJlcXVlc3QaLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QWN0aW9uU3RvcmFnZVJlc3BvbnNlMnUKDVVwbG9hZFNlcnZpY2USZAoLR2V0VXBsb2FkZWQSKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0VXBsb2FkZWRSZXF1ZXN0GiouZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldFVwbG9hZGVkUmVzcG9uc2UyfQoNUG9kTG9nU2VydmljZRJsCg1UYWlsQ29udGFpbmVyEisuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXF1ZXN0GiwuZmx5dGViaW5hcnkuZW5naW5lLnYxLlRhaWxDb250YWluZXJSZXNwb25zZTABQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flytebinary_insight_v1_usage, file_flyteidl2_actions_actions_service, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_execution, file_flyteidl2_logs_dataplane_payload, file_flyteidl2_task_run, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
 
 /**
  * Transition is one observation of one attempt of an action.
@@ -725,17 +725,24 @@ export const BacklogLimitSchema: GenMessage<BacklogLimit> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_engine, 19);
 
 /**
- * GetStoredRequest names a project.
+ * GetStoredRequest names a project or a caller.
  *
  * @generated from message flytebinary.engine.v1.GetStoredRequest
  */
 export type GetStoredRequest = Message<"flytebinary.engine.v1.GetStoredRequest"> & {
   /**
-   * Its id.
+   * The id of a project; empty for a caller.
    *
    * @generated from field: string project = 1;
    */
   project: string;
+
+  /**
+   * The subject of a person or an API key; empty for a project.
+   *
+   * @generated from field: string caller = 2;
+   */
+  caller: string;
 };
 
 /**
@@ -746,7 +753,7 @@ export const GetStoredRequestSchema: GenMessage<GetStoredRequest> = /*@__PURE__*
   messageDesc(file_flytebinary_engine_v1_engine, 20);
 
 /**
- * GetStoredResponse is what the object store holds of a project.
+ * GetStoredResponse is what the object store holds of a project, or of a caller in all measured projects.
  *
  * @generated from message flytebinary.engine.v1.GetStoredResponse
  */
@@ -773,7 +780,7 @@ export type GetStoredResponse = Message<"flytebinary.engine.v1.GetStoredResponse
   used: bigint;
 
   /**
-   * When the last measurement began; unset for none.
+   * When the last measurement began, of a caller that of the project which was measured first; unset for none.
    *
    * @generated from field: google.protobuf.Timestamp measured_at = 4;
    */
@@ -786,6 +793,69 @@ export type GetStoredResponse = Message<"flytebinary.engine.v1.GetStoredResponse
  */
 export const GetStoredResponseSchema: GenMessage<GetStoredResponse> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_engine, 21);
+
+/**
+ * GetUploadedRequest names a project or a caller.
+ *
+ * @generated from message flytebinary.engine.v1.GetUploadedRequest
+ */
+export type GetUploadedRequest = Message<"flytebinary.engine.v1.GetUploadedRequest"> & {
+  /**
+   * The id of a project; empty for a caller.
+   *
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * The subject of a person or an API key; empty for a project.
+   *
+   * @generated from field: string caller = 2;
+   */
+  caller: string;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetUploadedRequest.
+ * Use `create(GetUploadedRequestSchema)` to create a new message.
+ */
+export const GetUploadedRequestSchema: GenMessage<GetUploadedRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 22);
+
+/**
+ * GetUploadedResponse is what a project or a caller has uploaded. Bytes are forgotten evenly over a day.
+ *
+ * @generated from message flytebinary.engine.v1.GetUploadedResponse
+ */
+export type GetUploadedResponse = Message<"flytebinary.engine.v1.GetUploadedResponse"> & {
+  /**
+   * The setting that has the limit.
+   *
+   * @generated from field: string setting = 1;
+   */
+  setting: string;
+
+  /**
+   * The most bytes a day; 0 means that there is no limit.
+   *
+   * @generated from field: int64 most = 2;
+   */
+  most: bigint;
+
+  /**
+   * The bytes that are known to be there; 0 without a limit.
+   *
+   * @generated from field: int64 used = 3;
+   */
+  used: bigint;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetUploadedResponse.
+ * Use `create(GetUploadedResponseSchema)` to create a new message.
+ */
+export const GetUploadedResponseSchema: GenMessage<GetUploadedResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 23);
 
 /**
  * AdmitUploadRequest is an upload that is about to be allowed.
@@ -813,6 +883,27 @@ export type AdmitUploadRequest = Message<"flytebinary.engine.v1.AdmitUploadReque
    * @generated from field: int64 arrived = 3;
    */
   arrived: bigint;
+
+  /**
+   * The subject of the person or the API key that asks; empty for others, whose uploads count for the project alone.
+   *
+   * @generated from field: string caller = 4;
+   */
+  caller: string;
+
+  /**
+   * Where the object will be; empty if it is not known yet.
+   *
+   * @generated from field: string uri = 5;
+   */
+  uri: string;
+
+  /**
+   * As arrived, of one caller each. Those in arrived are nobody's.
+   *
+   * @generated from field: repeated flytebinary.engine.v1.ArrivedUploads arrived_of = 6;
+   */
+  arrivedOf: ArrivedUploads[];
 };
 
 /**
@@ -820,7 +911,35 @@ export type AdmitUploadRequest = Message<"flytebinary.engine.v1.AdmitUploadReque
  * Use `create(AdmitUploadRequestSchema)` to create a new message.
  */
 export const AdmitUploadRequestSchema: GenMessage<AdmitUploadRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 22);
+  messageDesc(file_flytebinary_engine_v1_engine, 24);
+
+/**
+ * ArrivedUploads is what uploads of one caller have added.
+ *
+ * @generated from message flytebinary.engine.v1.ArrivedUploads
+ */
+export type ArrivedUploads = Message<"flytebinary.engine.v1.ArrivedUploads"> & {
+  /**
+   * Its subject.
+   *
+   * @generated from field: string caller = 1;
+   */
+  caller: string;
+
+  /**
+   * The bytes. Negative if they made objects smaller.
+   *
+   * @generated from field: int64 bytes = 2;
+   */
+  bytes: bigint;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ArrivedUploads.
+ * Use `create(ArrivedUploadsSchema)` to create a new message.
+ */
+export const ArrivedUploadsSchema: GenMessage<ArrivedUploads> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_engine, 25);
 
 /**
  * AdmitUploadResponse allows an upload.
@@ -841,7 +960,7 @@ export type AdmitUploadResponse = Message<"flytebinary.engine.v1.AdmitUploadResp
  * Use `create(AdmitUploadResponseSchema)` to create a new message.
  */
 export const AdmitUploadResponseSchema: GenMessage<AdmitUploadResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 23);
+  messageDesc(file_flytebinary_engine_v1_engine, 26);
 
 /**
  * RecordUsageRequest has the measurements of some attempts.
@@ -862,7 +981,7 @@ export type RecordUsageRequest = Message<"flytebinary.engine.v1.RecordUsageReque
  * Use `create(RecordUsageRequestSchema)` to create a new message.
  */
 export const RecordUsageRequestSchema: GenMessage<RecordUsageRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 24);
+  messageDesc(file_flytebinary_engine_v1_engine, 27);
 
 /**
  * RecordUsageResponse is empty: measurements that are ignored are not missed.
@@ -877,7 +996,7 @@ export type RecordUsageResponse = Message<"flytebinary.engine.v1.RecordUsageResp
  * Use `create(RecordUsageResponseSchema)` to create a new message.
  */
 export const RecordUsageResponseSchema: GenMessage<RecordUsageResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 25);
+  messageDesc(file_flytebinary_engine_v1_engine, 28);
 
 /**
  * AttemptUsage is what one attempt used, summed over its pods.
@@ -933,7 +1052,7 @@ export type AttemptUsage = Message<"flytebinary.engine.v1.AttemptUsage"> & {
  * Use `create(AttemptUsageSchema)` to create a new message.
  */
 export const AttemptUsageSchema: GenMessage<AttemptUsage> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 26);
+  messageDesc(file_flytebinary_engine_v1_engine, 29);
 
 /**
  * GetActionStorageRequest names an action.
@@ -961,7 +1080,7 @@ export type GetActionStorageRequest = Message<"flytebinary.engine.v1.GetActionSt
  * Use `create(GetActionStorageRequestSchema)` to create a new message.
  */
 export const GetActionStorageRequestSchema: GenMessage<GetActionStorageRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 27);
+  messageDesc(file_flytebinary_engine_v1_engine, 30);
 
 /**
  * GetActionStorageResponse tells where an action's data lie.
@@ -1024,7 +1143,7 @@ export type GetActionStorageResponse = Message<"flytebinary.engine.v1.GetActionS
  * Use `create(GetActionStorageResponseSchema)` to create a new message.
  */
 export const GetActionStorageResponseSchema: GenMessage<GetActionStorageResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 28);
+  messageDesc(file_flytebinary_engine_v1_engine, 31);
 
 /**
  * TailContainerRequest names a container of a pod.
@@ -1073,7 +1192,7 @@ export type TailContainerRequest = Message<"flytebinary.engine.v1.TailContainerR
  * Use `create(TailContainerRequestSchema)` to create a new message.
  */
 export const TailContainerRequestSchema: GenMessage<TailContainerRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 29);
+  messageDesc(file_flytebinary_engine_v1_engine, 32);
 
 /**
  * TailContainerResponse carries lines in order.
@@ -1094,7 +1213,7 @@ export type TailContainerResponse = Message<"flytebinary.engine.v1.TailContainer
  * Use `create(TailContainerResponseSchema)` to create a new message.
  */
 export const TailContainerResponseSchema: GenMessage<TailContainerResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_engine, 30);
+  messageDesc(file_flytebinary_engine_v1_engine, 33);
 
 /**
  * TransitionOutcome says the outcome of one observation.
@@ -1264,7 +1383,7 @@ export const EngineService: GenService<{
     output: typeof GetBacklogResponseSchema;
   },
   /**
-   * GetStored tells how much a project has in the object store, and how much it may.
+   * GetStored tells how much a project or a caller has in the object store, and how much it may.
    *
    * @generated from rpc flytebinary.engine.v1.EngineService.GetStored
    */
@@ -1274,7 +1393,7 @@ export const EngineService: GenService<{
     output: typeof GetStoredResponseSchema;
   },
   /**
-   * AdmitUpload counts what was uploaded to a project, and answers resource_exhausted when it may have no more.
+   * AdmitUpload counts what was uploaded to a project, and answers resource_exhausted when it or the caller may have no more.
    *
    * @generated from rpc flytebinary.engine.v1.EngineService.AdmitUpload
    */
@@ -1308,6 +1427,25 @@ export const EngineService: GenService<{
   serviceDesc(file_flytebinary_engine_v1_engine, 0);
 
 /**
+ * UploadService is served by the service that signs uploads.
+ *
+ * @generated from service flytebinary.engine.v1.UploadService
+ */
+export const UploadService: GenService<{
+  /**
+   * GetUploaded tells how much a project or a caller has uploaded within a day by way of the process that answers, and how much it may.
+   *
+   * @generated from rpc flytebinary.engine.v1.UploadService.GetUploaded
+   */
+  getUploaded: {
+    methodKind: "unary";
+    input: typeof GetUploadedRequestSchema;
+    output: typeof GetUploadedResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_flytebinary_engine_v1_engine, 1);
+
+/**
  * PodLogService is served by the executor, next to the cluster that runs the pods.
  *
  * @generated from service flytebinary.engine.v1.PodLogService
@@ -1325,5 +1463,5 @@ export const PodLogService: GenService<{
     output: typeof TailContainerResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_flytebinary_engine_v1_engine, 1);
+  serviceDesc(file_flytebinary_engine_v1_engine, 2);
 
