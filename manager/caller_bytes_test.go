@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -100,7 +101,7 @@ func (c *callers) limit(name, setting string) *accessv1.Limit {
 func TestStoredBytesOfCallersAreLimited(t *testing.T) {
 	c := startCallers(t, func(config *configuration.Config) {
 		config.Runs.Stored.CallerBytes, config.Runs.Stored.ProjectBytes = 1000, 1_000_000
-		config.Runs.Stored.Interval, config.Runs.Stored.NearInterval, config.Runs.Stored.RequestsPerSecond = time.Second, time.Second, 1000
+		config.Runs.Stored.Interval, config.Runs.Stored.NearInterval, config.Runs.Stored.RequestsPerSecond = time.Minute, time.Second, 1000
 	})
 	require.NoError(t, c.createRun("ada", "one"))
 	require.NoError(t, c.createRun("bob", "two"))
@@ -113,8 +114,16 @@ func TestStoredBytesOfCallersAreLimited(t *testing.T) {
 	c.s3.Put(t, "bucket", base("one")+"/a0/1", 600) // of two bytes each
 	c.s3.Put(t, "bucket", base("two")+"/a0/1", 30)
 
+	_, err := c.db.Exec(t.Context(), `UPDATE stored SET measured_at = measured_at - interval '1 hour'`) // it is due
+	require.NoError(t, err)
+
 	var refusal error
-	require.Eventually(t, func() bool { refusal = c.createRun("ada", "three"); return refusal != nil }, 2*time.Minute, 50*time.Millisecond)
+	tries := 0
+	again := func() error { // a repeated request would get the run that exists
+		tries++
+		return c.createRun("ada", fmt.Sprint("again", tries))
+	}
+	require.Eventually(t, func() bool { refusal = again(); return refusal != nil }, 2*time.Minute, 50*time.Millisecond)
 	refusedForNow(t, refusal, "the runs and uploads of ada have 1")
 	require.ErrorContains(t, refusal, "and may have 1000 (runs.stored.callerBytes)")
 	require.ErrorContains(t, refusal, "of them are in project flytesnacks; delete some of them")
@@ -135,7 +144,7 @@ func TestStoredBytesOfCallersAreLimited(t *testing.T) {
 	require.Equal(t, ofProject, ofCallers)
 
 	require.NoError(t, os.RemoveAll(filepath.Join(c.s3.Dir, "bucket", base("one"), "a0/1")))
-	require.Eventually(t, func() bool { return c.createRun("ada", "three") == nil }, 2*time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return again() == nil }, 2*time.Minute, 50*time.Millisecond)
 }
 
 // TestUploadedBytesOfCallersAreLimited: a caller uploads no more than it may in a day, another one of the same project still does, and what
