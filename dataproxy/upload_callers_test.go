@@ -18,12 +18,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 )
 
-// by is a call of somebody.
+// by is a call of a caller of a kind.
 func by(ctx context.Context, kind authz.Kind, subject string) context.Context {
 	return authz.WithIdentity(ctx, authz.Identity{Kind: kind, Subject: subject})
 }
 
-// sendAs uploads a file of a size that nobody has uploaded before.
+// sendAs uploads a file of a size, with content that is new.
 func (u *uploading) sendAs(ctx context.Context, size int, declared bool) error {
 	u.files++
 	body := fmt.Appendf(make([]byte, 0, max(size, 20)), "%019d", u.files)
@@ -76,7 +76,7 @@ func TestARefusedUploadCountsForNobody(t *testing.T) {
 	require.Zero(t, u.uploaded(&enginev1.GetUploadedRequest{Caller: "ada"}))
 }
 
-// TestUploadsOfCallersAddUpToThoseOfProjects: whoever uploads whatever, callers together have uploaded what projects have.
+// TestUploadsOfCallersAddUpToThoseOfProjects: callers together have uploaded what projects have.
 func TestUploadsOfCallersAddUpToThoseOfProjects(t *testing.T) {
 	proptest.Check(t, func(r *rapid.T) {
 		limit := rapid.Int64Range(100, 2000).Draw(r, "limit")

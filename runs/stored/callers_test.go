@@ -78,8 +78,8 @@ func TestWhatCountsForACaller(t *testing.T) {
 	require.True(t, measured)
 	require.EqualValues(t, 14, use.Used, "in both projects")
 	require.Equal(t, "p", use.Largest)
-	for _, nobody := range []string{"", "anonymous", "eve"} {
-		use, _, err = f.guard().OfCaller(t.Context(), nobody)
+	for _, other := range []string{"", "anonymous", "eve"} {
+		use, _, err = f.guard().OfCaller(t.Context(), other)
 		require.NoError(t, err)
 		require.Zero(t, use.Used)
 	}
@@ -131,8 +131,8 @@ func TestACallerWithTooMuchGetsNoRunsAndNoUploads(t *testing.T) {
 	require.NoError(t, f.guard().EnterRun(t.Context(), "p", "ada"), "an old measurement limits nothing")
 }
 
-// TestCallersAddUpToTheirProject: whatever is stored, whoever stores it, and wherever a listing is interrupted, each caller has what a sum
-// over the objects says, and all callers and nobody together have what the project has.
+// TestCallersAddUpToTheirProject: whatever is stored, of any caller, and wherever a listing is interrupted, each caller has what a sum
+// over the objects says, and all callers and what has no caller together are what the project has.
 func TestCallersAddUpToTheirProject(t *testing.T) {
 	f := newFixture(t, ofCallers(1_000_000))
 	var ids int64

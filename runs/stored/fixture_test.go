@@ -142,7 +142,7 @@ func requireFull(t *testing.T, err error, words ...string) time.Duration {
 	return reached.RetryAfter
 }
 
-// enterUpload asks for an upload of nobody to project p.
+// enterUpload asks for an upload without a caller to project p.
 func enterUpload(t *testing.T, guard *stored.Guard, size, arrived int64) (followed bool, err error) {
 	t.Helper()
 	return guard.EnterUpload(t.Context(), stored.Upload{Project: "p", Size: size, Arrived: map[string]int64{"": arrived}})

@@ -73,7 +73,7 @@ func (g *Guard) EnterRun(ctx context.Context, project, caller string, bases ...s
 
 // Upload is an upload that is about to be allowed.
 type Upload struct {
-	// Project has it. Caller asks for it; empty if it is nobody's.
+	// Project has it. Caller asks for it; empty if it counts for the project alone.
 	Project, Caller string
 	// URI is where the object will be; empty if the caller says it later.
 	URI string

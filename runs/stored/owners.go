@@ -19,7 +19,7 @@ type Owners interface {
 	Uploaders(ctx context.Context, project string, uris []string, now time.Time) (map[string]string, error)
 }
 
-// Owner is the caller whose data those of a run or an upload are, by the subject that created it; empty if they are nobody's: what
+// Owner is the caller whose data those of a run or an upload are, by the subject that created it; empty if there is none: what
 // tasks and apps do counts for their project alone, and anonymous callers look the same.
 func Owner(subject string) string {
 	if subject == caller.AnonymousSubject || strings.HasPrefix(subject, "task:") || strings.HasPrefix(subject, "app:") {
@@ -35,7 +35,7 @@ type owners struct {
 	runs    map[measured.Directory]string
 }
 
-// split adds up the bytes of a page by caller. What is nobody's has the caller "".
+// split adds up the bytes of a page by caller. What has none is under "".
 func (o *owners) split(ctx context.Context, prefix string, found []blobstore.Found, uploads bool, now time.Time) (map[string]int64, error) {
 	ofRuns, uris := map[measured.Directory]int64{}, map[string]int64{}
 	bytes := map[string]int64{}

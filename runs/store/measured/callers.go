@@ -36,7 +36,7 @@ func (s *Store) OfCaller(ctx context.Context, caller string) ([]Part, error) {
 	return parts, nil
 }
 
-// ByCaller is what each caller has in all projects together, without what is nobody's.
+// ByCaller is what each caller has in all projects together, without what has no caller.
 func (s *Store) ByCaller(ctx context.Context) (map[string]int64, error) {
 	rows, err := s.pool.Query(ctx, `SELECT caller, sum(bytes + added)::bigint FROM stored_callers WHERE caller <> '' GROUP BY caller`)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Store) AddUpload(ctx context.Context, project, uri, caller string, now 
 	return nil
 }
 
-// Uploaders finds who uploaded objects, by their URIs, and remembers that the objects were seen. What nobody has asked to upload
+// Uploaders finds who uploaded objects, by their URIs, and remembers that the objects were seen. What no caller has asked to upload
 // is not in the answer.
 func (s *Store) Uploaders(ctx context.Context, project string, uris []string, now time.Time) (map[string]string, error) {
 	digests, byDigest := make([][]byte, len(uris)), map[string]string{}

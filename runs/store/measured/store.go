@@ -96,7 +96,7 @@ func (s *Store) Begin(ctx context.Context, project string, now time.Time) (Listi
 }
 
 // Advance stores how far a listing has come from one place to another, and how many bytes of each caller it has seen on the way.
-// Those of a caller without a name are nobody's.
+// Those of a caller without a name count for the project alone.
 func (s *Store) Advance(ctx context.Context, project string, from, to Listing, seen map[string]int64) error {
 	callers, bytes := columnsOf(seen)
 	return s.change(ctx, project, `
@@ -156,7 +156,7 @@ func (s *Store) change(ctx context.Context, project, statement string, args ...a
 	return nil
 }
 
-// Add counts bytes of each caller that were uploaded since the last measurement. Those of a caller without a name are nobody's.
+// Add counts bytes of each caller that were uploaded since the last measurement. Those of a caller without a name count for the project alone.
 func (s *Store) Add(ctx context.Context, project string, of map[string]int64) error {
 	callers, bytes := columnsOf(of)
 	_, err := s.pool.Exec(ctx, `

@@ -1715,7 +1715,7 @@ type AdmitUploadRequest struct {
 	Caller string `protobuf:"bytes,4,opt,name=caller,proto3" json:"caller,omitempty"`
 	// Where the object will be; empty if it is not known yet.
 	Uri string `protobuf:"bytes,5,opt,name=uri,proto3" json:"uri,omitempty"`
-	// As arrived, of one caller each. Those in arrived are nobody's.
+	// As arrived, of one caller each. Those in arrived have no caller.
 	ArrivedOf     []*ArrivedUploads `protobuf:"bytes,6,rep,name=arrived_of,json=arrivedOf,proto3" json:"arrived_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -899,7 +899,7 @@ export type AdmitUploadRequest = Message<"flytebinary.engine.v1.AdmitUploadReque
   uri: string;
 
   /**
-   * As arrived, of one caller each. Those in arrived are nobody's.
+   * As arrived, of one caller each. Those in arrived have no caller.
    *
    * @generated from field: repeated flytebinary.engine.v1.ArrivedUploads arrived_of = 6;
    */

@@ -1,7 +1,7 @@
 -- +goose Up
 
 -- What the object store holds of each project, by whose it is: who created the run, or uploaded the object. The caller is empty for what
--- is nobody's, such as the data of runs that tasks created. The callers of a project add up to its row in stored.
+-- is no caller's, such as the data of runs that tasks created. The callers of a project add up to its row in stored.
 CREATE TABLE stored_callers (
     project    text   NOT NULL,
     caller     text   NOT NULL,
@@ -12,10 +12,6 @@ CREATE TABLE stored_callers (
     PRIMARY KEY (project, caller)
 );
 CREATE INDEX stored_callers_caller ON stored_callers (caller) WHERE caller <> '';
-
--- What was measured before is nobody's until the next measurement.
-INSERT INTO stored_callers (project, caller, bytes, added, seen_bytes, seen_added)
-    SELECT project, '', bytes, added, seen_bytes, seen_added FROM stored;
 
 -- Who asked first to upload an object.
 CREATE TABLE stored_uploads (
