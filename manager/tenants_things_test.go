@@ -12,9 +12,12 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions/actionsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -71,6 +74,34 @@ func newNeighbours(t *testing.T) neighbours {
 		require.NoError(t, err)
 	}
 	return n
+}
+
+// more gives a project what lists show in addition: a run that has failed in words of its own, an action that waits for someone, and a
+// run that a client reports.
+func (n neighbours) more(t *testing.T, project string) {
+	t.Helper()
+	engine := enginev1connect.NewEngineServiceClient(n.inner, n.url)
+	for run, event := range map[string]*workflow.ActionEvent{
+		"failed": {Phase: common.ActionPhase_ACTION_PHASE_FAILED, ErrorInfo: &workflow.ErrorInfo{Message: "ValueError: " + n.hidden + " of " + project, Kind: workflow.ErrorInfo_KIND_USER}},
+		"asks":   {Phase: common.ActionPhase_ACTION_PHASE_RUNNING},
+	} {
+		require.NoError(t, createRun(t, workflowconnect.NewRunServiceClient(as("root"), n.url), runOf(project, run)))
+		event.Id, event.Attempt, event.LogContext = action(project, run), 1, podOf(project)
+		_, err := engine.RecordTransitions(t.Context(), &enginev1.RecordTransitionsRequest{Transitions: []*enginev1.Transition{{Event: event}}})
+		require.NoError(t, err)
+	}
+	storage, err := engine.GetActionStorage(t.Context(), &enginev1.GetActionStorageRequest{ActionId: action(project, "asks")})
+	require.NoError(t, err)
+	waits := strings.TrimSuffix(storage.GetRunOutputBase(), "/") + "/waits"
+	_, err = actionsconnect.NewActionsServiceClient(n.inner, n.url).Enqueue(t.Context(), &actions.EnqueueRequest{Action: &actions.Action{
+		ActionId: &common.ActionIdentifier{Run: runOf(project, "asks"), Name: "waits"}, ParentActionName: proto.String("a0"), InputUri: waits, RunOutputBase: waits,
+		Spec: &actions.Action_Condition{Condition: &workflow.ConditionAction{Name: "waits", Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_BOOLEAN}}}},
+	}})
+	require.NoError(t, err)
+	_, err = workflowconnect.NewTrackedRunServiceClient(as("root"), n.url).CreateRun(t.Context(), &workflow.CreateTrackedRunRequest{
+		Id: &workflow.CreateTrackedRunRequest_RunId{RunId: runOf(project, "local")}, Task: &workflow.CreateTrackedRunRequest_TaskSpec{TaskSpec: taskIn(project)},
+	})
+	require.NoError(t, err)
 }
 
 // podOf is where the log of the pod of a project is.
