@@ -56,11 +56,17 @@ def test_09_data_of_others_are_not_read_through_a_run_of_ones_own(attacker: Tena
     code = attacker.spec("true", type="python")
     code["taskTemplate"]["container"]["args"] = ["a0", "--tgz", str(victim.bundle), "--dest", "."]
     attacker.refused(f"{RUNS}/CreateRun", {"runId": mine, "taskSpec": code}, "invalid_argument", f"was not uploaded for project {attacker.project}")
-    blob = {"scalar": {"blob": {"uri": str(victim.bundle), "metadata": {"type": {}}}}}
-    attacker.done(f"{RUNS}/CreateRun", {"runId": mine, "taskSpec": attacker.spec("true"), "inputs": {"literals": [{"name": "file", "value": blob}]}})
-    attacker.refused(
-        "flytebinary.insight.v1.FileService/CreateFileLink", {"actionId": {"run": mine, "name": "a0"}, "uri": str(victim.bundle)},
-        "invalid_argument", belongs)
+    # The addresses of a file and of its directory may be among the inputs of a run. The server makes nothing of them.
+    blobs = [{"name": name, "value": {"scalar": {"blob": {"uri": str(uri), "metadata": {"type": {}}}}}}
+             for name, uri in (("file", victim.bundle), ("folder", victim.bundle.parent))]
+    attacker.done(f"{RUNS}/CreateRun", {"runId": mine, "taskSpec": attacker.spec("true"), "inputs": {"literals": blobs}})
+    action, files = {"run": mine, "name": "a0"}, "flytebinary.insight.v1.FileService"
+    for body in ({"uri": str(victim.bundle)}, {"uri": str(victim.bundle.parent), "path": victim.bundle.name}):
+        attacker.refused(f"{files}/CreateFileLink", {"actionId": action, **body}, "invalid_argument", belongs)
+        attacker.refused(f"{files}/ReadFile", {"actionId": action, "length": 100, **body}, "invalid_argument", belongs)
+    listed = attacker.done(f"{files}/ListFiles", {"actionId": action})["values"]
+    assert [value["uri"] for value in listed] == [str(victim.bundle), str(victim.bundle.parent)], listed
+    assert not any(value.get("files") for value in listed) and all(belongs in value["missing"] for value in listed), listed
     attempt = {"actionId": standing, "attempt": 1}
     for procedure, body in (
         (f"{RUNS}/GetActionData", {"actionId": standing}), (f"{RUNS}/GetRunDetails", {"runId": victim.standing}), (f"{RUNS}/AbortRun", {"runId": victim.standing}),
