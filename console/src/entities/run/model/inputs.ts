@@ -1,9 +1,19 @@
 import { Inquiry, type Question } from "@/api/inquiry";
 import { InputKind, type ActionDescription, type InputText } from "@gen/flytebinary/insight/v1/run_actions_pb.js";
-import type { RunModel } from "./run-model";
+import type { Siblings } from "./siblings";
 
 /** What the server says that some actions were given, by their numbers. */
 export type AskInputs = (numbers: number[], signal: AbortSignal) => Promise<readonly ActionDescription[]>;
+
+/** The actions that inputs are of; a RunModel. */
+export interface Actions {
+  readonly siblings: Siblings;
+  readonly size: number;
+  /** Grows when rows mean other actions. */
+  readonly generation: number;
+  /** The row's number in requests to the server. */
+  readonly number: (row: number) => number;
+}
 
 /** The limit of the server for one request. */
 const maxNumbers = 500;
@@ -33,7 +43,7 @@ export class Inputs {
   #failed = false;
 
   constructor(
-    readonly model: RunModel,
+    readonly model: Actions,
     readonly changed: () => void,
   ) {}
 

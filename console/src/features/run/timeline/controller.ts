@@ -8,6 +8,7 @@ import { indent, isRunLive, paint } from "./paint";
 import { onThemeChange, paletteOf, prepare, type Palette } from "./palette";
 import { lengthOf, Scale } from "./scale";
 import { coarseSegments, endOf, segmentsOf, type Segment } from "./segments";
+import { spentOf, type Spent } from "./spent";
 import { Survey } from "./survey";
 import { relativeTicks, wallTicks } from "./ticks";
 import { Transitions, type AskTransitions } from "./transitions";
@@ -54,6 +55,7 @@ export class Timeline {
   #showsPath = true;
   #cursor = none;
   #hovered = none;
+  #explained: readonly number[] = [];
   #revealsCursor = false;
   #frame = 0;
   #tick: ReturnType<typeof setTimeout> | undefined;
@@ -63,7 +65,7 @@ export class Timeline {
     readonly model: RunModel,
     ask: AskTransitions,
   ) {
-    this.transitions = new Transitions(model, ask, () => this.draw());
+    this.transitions = new Transitions(model, ask, () => this.#changed());
     this.#survey = new Survey(model);
     this.#viewport = new Viewport(() => this.#survey.limits);
     this.#shown = { rows: 0, path: undefined, live: false, all: true, cursor: none, order: this.#survey.order };
@@ -216,6 +218,17 @@ export class Timeline {
     return changes ? segmentsOf(this.model, row, changes, now) : coarseSegments(this.model, row, now);
   }
 
+  /** What an action did during its part of the critical path. */
+  spent(row: number): Spent {
+    return spentOf(this.#survey.stepsOf(row) ?? [], this.segments(row));
+  }
+
+  /** Sets the rows whose time the page explains, wherever they are. */
+  explain(rows: readonly number[]): void {
+    this.#explained = rows;
+    this.draw();
+  }
+
   /** Draws in the next frame. */
   draw(): void {
     if (!this.#stage) return;
@@ -310,7 +323,7 @@ export class Timeline {
     }
     this.#drawOverview(stage, palette, now);
     const visible = Array.from(order.rows.subarray(places[0], places[1]));
-    this.transitions.want(visible);
+    this.transitions.want([...visible, ...this.#explained]);
     this.model.inputs.want("timeline", visible);
     clearTimeout(this.#tick);
     // Bars of active actions grow by one pixel at a time.

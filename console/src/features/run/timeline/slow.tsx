@@ -1,14 +1,15 @@
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import { count, duration, plural } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { nameOf } from "@/entities/action/identity";
 import { useWanted } from "@/entities/action/use-wanted";
-import type { RunModel } from "@/entities/run/model/run-model";
+import type { Timeline } from "./controller";
 import type { CriticalPath, Share } from "./critical-path";
+import type { Spent } from "./spent";
 import css from "./timeline.module.css";
 
 export interface SlowProps {
-  readonly model: RunModel;
+  readonly timeline: Timeline;
   readonly path: CriticalPath;
   readonly live: boolean;
   readonly selected: number;
@@ -19,13 +20,20 @@ export interface SlowProps {
 const maxListed = 50;
 
 /** The actions of the critical path, largest share first. */
-export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
+export function WhySlow({ timeline, path, live, selected, onSelect }: SlowProps) {
+  const { model } = timeline;
   const { listed, others } = useMemo(() => largest(path.shares), [path]);
   useWanted(
     model,
     "slow",
     listed.map((share) => share.row),
   );
+  useEffect(() => {
+    timeline.explain(listed.map((share) => share.row));
+    return () => timeline.explain([]);
+  }, [timeline, listed]);
+  const spent = listed.map((share) => timeline.spent(share.row));
+  const between = spent.reduce((sum, one) => sum + one.between, 0);
   const longest = listed[0];
   const waited = path.shares.reduce((sum, share) => sum + share.waited, 0);
   return (
@@ -40,12 +48,17 @@ export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
         .{" "}
         {waited > 0 && (
           <>
-            Waiting before start: {duration(waited)} ({percent(waited / Math.max(1, path.total))}).
+            Waiting before start: {duration(waited)} ({percent(waited / Math.max(1, path.total))}).{" "}
+          </>
+        )}
+        {between > 0 && (
+          <>
+            Between attempts: {duration(between)} ({percent(between / Math.max(1, path.total))}).
           </>
         )}
       </p>
       <ol>
-        {listed.map((share) => (
+        {listed.map((share, at) => (
           <li key={share.row}>
             <button type="button" className={css["share"]} aria-current={share.row === selected || undefined} onClick={() => onSelect(share.row)}>
               <Phase phase={model.phase(share.row)} compact />
@@ -53,10 +66,11 @@ export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
                 {nameOf(model, share.row)}
               </span>
               <span className={css["share-bar"]} aria-hidden>
-                <span data-part="waited" style={{ width: percent(share.waited / Math.max(1, path.total), 2) }} />
-                <span data-part="worked" style={{ width: percent(share.worked / Math.max(1, path.total), 2) }} />
+                {parts.map((part) => (
+                  <span key={part} data-part={part} style={{ width: percent((spent[at]?.[part] ?? 0) / Math.max(1, path.total), 2) }} />
+                ))}
               </span>
-              <span className={css["share-words"]}>{wordsOf(share)}</span>
+              <span className={css["share-words"]}>{wordsOf(spent[at])}</span>
               <span className={css["share-percent"]}>{percent(share.share)}</span>
             </button>
           </li>
@@ -77,7 +91,16 @@ function largest(shares: readonly Share[]): { readonly listed: readonly Share[];
   return { listed: sorted.slice(0, maxListed), others: sorted.slice(maxListed) };
 }
 
-const wordsOf = ({ waited, worked }: Share): string =>
-  [worked > 0 && `ran ${duration(worked)}`, waited > 0 && `waited ${duration(waited)}`].filter((part) => part !== false).join(", ");
+const parts = ["waited", "ran", "paused", "between"] as const;
+
+const wordsOf = ({ waited, ran, paused, between }: Spent = { waited: 0, ran: 0, paused: 0, between: 0 }): string =>
+  [
+    ran > 0 && `ran ${duration(ran)}`,
+    paused > 0 && `paused ${duration(paused)}`,
+    between > 0 && `between attempts ${duration(between)}`,
+    waited > 0 && `waited ${duration(waited)}`,
+  ]
+    .filter((part) => part !== false)
+    .join(", ");
 
 const percent = (share: number, digits = share > 0 && share < 0.01 ? 1 : 0): string => `${(share * 100).toFixed(digits)}%`;

@@ -120,7 +120,9 @@ export function TimelineView({ run, model, version, selected, onSelect, visible 
       <div ref={hint} className={css["hint"]} hidden={hovered === none}>
         {hovered !== none && <Hint timeline={timeline} row={hovered} />}
       </div>
-      {path && shown.path && shown.path.total > 0 && <WhySlow model={model} path={shown.path} live={shown.live} selected={shown.cursor} onSelect={choose} />}
+      {path && shown.path && shown.path.total > 0 && (
+        <WhySlow timeline={timeline} path={shown.path} live={shown.live} selected={shown.cursor} onSelect={choose} />
+      )}
     </div>
   );
 }
