@@ -1,6 +1,7 @@
 package runs_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -222,6 +223,13 @@ func TestListRunsOverTheWire(t *testing.T) {
 		response, err := s.runs.ListRuns(t.Context(), scope)
 		require.NoError(t, err, name)
 		require.Empty(t, response.GetRuns(), name)
+	}
+	for text, want := range map[string]int{run.GetAction().GetId().GetRun().GetName(): 1, strings.ToUpper(run.GetAction().GetMetadata().GetTask().GetId().GetName()): 1, "neither": 0} {
+		response, err := s.runs.ListRuns(t.Context(), &workflow.ListRunsRequest{ScopeBy: project, Request: &common.ListRequest{Filters: []*common.Filter{
+			{Function: common.Filter_CONTAINS_CASE_INSENSITIVE, Field: "name_or_task", Values: []string{text}},
+		}}})
+		require.NoError(t, err, text)
+		require.Len(t, response.GetRuns(), want, text)
 	}
 	_, err = s.runs.ListRuns(t.Context(), &workflow.ListRunsRequest{})
 	refused(t, err, connect.CodeInvalidArgument, "scope_by")

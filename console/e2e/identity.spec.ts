@@ -2,7 +2,17 @@ import { actions, expect, expectAccessible, panel, place, test } from "./test";
 
 test("siblings of a map are told apart everywhere, found by their inputs, and filtered", async ({ page, launch }) => {
   test.setTimeout(300_000);
-  const name = await launch({ task: "churn", inputs: { shards: 40 }, wait: true });
+  const name = await launch({ task: "churn", inputs: { shards: 40 }, name: `nightly-${Date.now()}`, wait: true });
+
+  // A name that people gave is found by typing it, as is the task.
+  await page.goto(`${place}/runs`);
+  for (const typed of [name.toUpperCase(), "shown.churn"]) {
+    await page.getByRole("searchbox", { name: "Filter runs" }).fill(typed);
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("row").filter({ hasText: name })).toBeVisible();
+    await expect(page.getByRole("row").filter({ hasText: "squares" })).toHaveCount(0);
+    await page.getByRole("button", { name: "Clear filters" }).click();
+  }
   await page.goto(`${place}/runs/${name}`);
   const lines = actions(page).getByRole("treeitem");
   await page.getByRole("button", { name: "Expand all" }).click();

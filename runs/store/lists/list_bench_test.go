@@ -80,6 +80,8 @@ func listCases(c storetest.Config) []listCase {
 		runs("clusters", scope, newest, filter(common.Filter_VALUE_IN, "cluster", "east", "west")),
 		runs("cluster default", scope, oldest, filter(common.Filter_EQUAL, "cluster", "default")),
 		runs("paused", paused, oldest),
+		runs("name or task common", scope, newest, filter(common.Filter_CONTAINS_CASE_INSENSITIVE, "name_or_task", "r5")),
+		runs("name or task unknown", scope, newest, filter(common.Filter_CONTAINS_CASE_INSENSITIVE, "name_or_task", "nothing")),
 		runs("made from a run", scope, nil, filter(common.Filter_EQUAL, "related_to", "r5")),
 		actions("run of ten", "r77", oldest),
 		actions("wide", "wide", oldest),

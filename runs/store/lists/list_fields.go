@@ -76,6 +76,8 @@ func rootFields() map[string]listquery.Field {
 		Names: listquery.EnumNames(workflow.RunSource_value, "RUN_SOURCE_"),
 	}
 	maps.Copy(fields, map[string]listquery.Field{
+		// What people type who look for a run.
+		"name_or_task":      {Expr: "(a.run_name || ' ' || a.task_name)", Type: listquery.Text},
 		clusterField:        {Expr: "a.cluster", Type: listquery.Text},
 		"source":            source,
 		"run_source":        source,

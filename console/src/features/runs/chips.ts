@@ -31,6 +31,7 @@ export function chipsOf(search: RunsSearch, moment: (at: Date) => string): reado
     const phase = phaseOfKey(key);
     if (phase !== undefined) add(`phase:${key}`, lookOf(phase).label, { phases: toggled(search.phases, key) });
   }
+  if (search.text !== undefined) add("text", `contains “${search.text}”`, { text: undefined });
   if (search.task !== undefined)
     add("task", search.task.startsWith("=") ? `task ${search.task.slice(1)}` : `task contains “${search.task}”`, { task: undefined });
   if (search.q !== undefined) add("q", `name contains “${search.q}”`, { q: undefined });

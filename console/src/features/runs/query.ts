@@ -12,7 +12,7 @@ const generated = /^r[a-z0-9]{19}$/;
 
 /**
  * Parses the text of the filter: "train owner:ada phase:failed,running label:team=ml since:24h source:cli is:paused".
- * Words without a key are a run name if they look like one, and part of a task name otherwise. Quotes group words.
+ * Words without a key are a part of the name of a run or of its task. Quotes group words.
  */
 export function parseQuery(typed: string, before: RunsSearch = {}): Query {
   const wrong: string[] = [];
@@ -33,7 +33,7 @@ export function parseQuery(typed: string, before: RunsSearch = {}): Query {
     }
   }
   const bare = words.join(" ").trim();
-  if (bare !== "") patch = { ...patch, ...(generated.test(bare) ? { q: bare } : { task: bare }) };
+  if (bare !== "") patch = { ...patch, ...(generated.test(bare) ? { q: bare } : { text: bare }) };
   return { patch, wrong };
 }
 

@@ -20,6 +20,7 @@ export function filtersOf(search: RunsSearch, now: number): FilterInit[] {
   const since = sinceOf(search, now);
   return [
     ...(phases.length > 0 ? [some("phase", phases)] : []),
+    ...(search.text === undefined ? [] : [one("name_or_task", search.text, Filter_Function.CONTAINS_CASE_INSENSITIVE)]),
     ...(search.task === undefined
       ? []
       : [search.task.startsWith("=") ? one("task_name", search.task.slice(1)) : one("task_name", search.task, Filter_Function.CONTAINS_CASE_INSENSITIVE)]),
@@ -72,6 +73,7 @@ export function matches(search: RunsSearch, run: Run, now: number): boolean {
   const since = sinceOf(search, now);
   return (
     (phases.length === 0 || phases.includes(status?.phase ?? ActionPhase.UNSPECIFIED)) &&
+    (search.text === undefined || has(`${nameOf(run)} ${task}`, search.text)) &&
     (search.task === undefined || (search.task.startsWith("=") ? task === search.task.slice(1) : has(task, search.task))) &&
     (search.owner === undefined || ownerOf(run) === search.owner) &&
     (search.labels ?? []).map(labelOf).every(([key, value]) => (value === undefined ? key in labels : labels[key] === value)) &&

@@ -10,6 +10,8 @@ export type Sort = (typeof sorts)[number];
 export interface RunsSearch {
   /** Only in these phases, by key and with commas. */
   readonly phases?: string;
+  /** Only runs whose name or task name contains this. */
+  readonly text?: string;
   /** Only tasks whose name contains this; with the prefix =, only the task with this name. */
   readonly task?: string;
   /** Only runs started by this user ID. */
@@ -51,6 +53,7 @@ export function RunsSearch(search: Record<string, unknown>): RunsSearch {
   const sort = sorts.find((known) => known === search["sort"]);
   return {
     ...(phases && { phases }),
+    ...text(search, "text"),
     ...text(search, "task"),
     ...text(search, "owner"),
     ...(labels.length > 0 && { labels: [...new Set(labels)] }),
