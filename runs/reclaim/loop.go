@@ -144,7 +144,7 @@ func (l *Loop) takeBack(ctx context.Context, from states.State, seen *watch, now
 	return nil
 }
 
-// all takes back attempts on a cluster.
+// all takes back attempts on a cluster in batches, until there are none or the reason has passed.
 func (l *Loop) all(ctx context.Context, from states.State, which worklists.Placed, why *failure.Failure) error {
 	total := 0
 	for after := (schema.Ref{}); ; {
@@ -163,7 +163,29 @@ func (l *Loop) all(ctx context.Context, from states.State, which worklists.Place
 			l.deps.Taken(ctx, from.Name, why.Code, which.Waiting, ended)
 		}
 		failpoint.Here("reclaim.after-batch")
+		still, err := l.still(ctx, from, why)
+		if err != nil || !still {
+			l.say(from.Name, why, total)
+			return err
+		}
 	}
+}
+
+// still reports whether a cluster is as it was when the batches began. Many batches take a while, in which a cluster that was away
+// may come back with what it runs.
+func (l *Loop) still(ctx context.Context, from states.State, why *failure.Failure) (bool, error) {
+	all, err := l.deps.Clusters.All(ctx)
+	if err != nil {
+		return false, err //nolint:wrapcheck // it says what it could not read
+	}
+	for _, one := range all {
+		if one.Name == from.Name {
+			heard := one.SeenAt.After(from.SeenAt) && from.State != states.Removed
+			back := heard && failure.Reason(why.Code) == failure.ClusterLost
+			return one.State == from.State && !back, nil
+		}
+	}
+	return true, nil // it is not registered any more
 }
 
 func (l *Loop) say(cluster string, why *failure.Failure, total int) {

@@ -46,9 +46,9 @@ func (m *clusterMonitor) close() {
 // silence is how long a cluster says nothing before it counts as away, by docs/clusters.md.
 const silence = 10 * time.Second
 
-// roundLimit is how long the server may go on to take back what ran on a cluster that was away: it does so in batches, and the cluster may
-// be back meanwhile.
-const roundLimit = 15 * time.Second
+// batchLimit is how long the server may take for one batch of what ran on a cluster that was away, after which it looks whether the
+// cluster is back.
+const batchLimit = 5 * time.Second
 
 // lostPrefix begins the errors of attempts that were taken back from clusters that are away; docs/failures.md has the code.
 const lostPrefix = "ClusterLost: "
@@ -112,7 +112,7 @@ func (m *clusterMonitor) judge(fresh []taken) {
 	defer m.mu.Unlock()
 	for _, one := range fresh {
 		silent := one.now.Sub(one.seenBefore)
-		if !one.seenBefore.IsZero() && silent < silence && one.now.Sub(m.away[one.From]) > roundLimit {
+		if !one.seenBefore.IsZero() && silent < silence && one.now.Sub(m.away[one.From]) > batchLimit {
 			m.early = append(m.early, fmt.Sprintf("%s/%s was taken back from cluster %s, which had been silent for %s at most",
 				one.Run, one.Name, one.From, silent.Round(100*time.Millisecond)))
 		}

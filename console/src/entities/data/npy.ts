@@ -15,7 +15,7 @@ export interface ArrayData {
   /** How many values have a place in the rows, without those of rows that are cut. */
   readonly shown: number;
   readonly total: number;
-  /** Of the values that were read. Undefined if they are no numbers. */
+  /** Of the values that were read. Undefined if they are not numeric. */
   readonly min: string | undefined;
   readonly max: string | undefined;
   readonly mean: string | undefined;

@@ -2,7 +2,7 @@ import { ProblemNotice } from "@/design/notice";
 import { NoPreviewError } from "./source";
 import css from "./data-view.module.css";
 
-/** Why there is no preview. What the file itself causes is no fault of the console, and trying again does not help. */
+/** Why there is no preview. What the file itself causes is not a fault of the console, and trying again does not help. */
 export function PreviewProblem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   if (error instanceof NoPreviewError) {
     return (

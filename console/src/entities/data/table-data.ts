@@ -9,7 +9,7 @@ export interface ColumnFacts {
   readonly max: string | undefined;
 }
 
-/** A value of a cell, as text, and whether it stands for no value. */
+/** A value of a cell, as text, and whether it represents a missing value. */
 export interface Cell {
   readonly text: string;
   readonly none?: boolean;
