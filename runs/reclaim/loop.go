@@ -185,7 +185,7 @@ func (l *Loop) still(ctx context.Context, from states.State, why *failure.Failur
 			return one.State == from.State && !back, nil
 		}
 	}
-	return true, nil // it is not registered any more
+	return true, nil // it is no longer registered
 }
 
 func (l *Loop) say(cluster string, why *failure.Failure, total int) {
