@@ -11,7 +11,7 @@ import { none, type RunModel } from "@/entities/run/model/run-model";
 import { useModelVersion } from "@/entities/run/model/use-run-model";
 import css from "./summary.module.css";
 
-/** How often a failure that is not counted yet is asked for again, in milliseconds. */
+/** How often a failure is asked for again that is not counted yet, or whose log was not read yet, in milliseconds. */
 const again = 2000;
 
 /** Where the failure of an action comes from, and whether it is new; undefined until that is known. */
@@ -19,7 +19,7 @@ export function useFailure(action: ActionName, enabled: boolean): GetFailureResp
   const { data } = useQuery(
     ProblemService.method.getFailure,
     { actionId: actionId(action) },
-    { enabled, retry: 1, refetchInterval: ({ state }) => (state.data && !state.data.problem && state.dataUpdateCount < 10 ? again : false) },
+    { enabled, retry: 1, refetchInterval: ({ state }) => (state.data && !state.data.problem?.file && state.dataUpdateCount < 10 ? again : false) },
   );
   return enabled ? data : undefined;
 }
