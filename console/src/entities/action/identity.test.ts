@@ -45,8 +45,8 @@ describe("the identity of an action", () => {
     });
     expect(names(model)).toEqual(["main", "score #0", "score #1", "score #2", "join"]);
     await show(model, [0, 1, 2, 3, 4]);
-    expect(names(model)).toEqual(["main", "score #0 · emea, depth 10", "score #1 · apac, depth 10", "score #2 · emea, depth 12", "join"]);
-    expect(identityOf(model, 1)).toEqual({ title: "score", place: "#0", inputs: "emea, depth 10" });
+    expect(names(model)).toEqual(["main", "score · emea, depth 10", "score · apac, depth 10", "score · emea, depth 12", "join"]);
+    expect(identityOf(model, 1)).toEqual({ title: "score", place: "", inputs: "emea, depth 10" });
   });
 
   it("counts each group and each parent on its own", () => {
@@ -70,8 +70,8 @@ describe("the identity of an action", () => {
     ];
     const { model } = given([root, ...map(2)], { score0: inputs(0), score1: inputs(1) });
     await show(model, [1, 2]);
-    expect(nameOf(model, 1)).toBe('score #0 · from s3://buck…y/words/part-0.csv, to end 0, empty ""');
-    expect(nameOf(model, 2)).toBe("score #1 · from s3://buck…y/words/part-1.csv, to end 1, empty full");
+    expect(nameOf(model, 1)).toBe('score · from s3://buck…y/words/part-0.csv, to end 0, empty ""');
+    expect(nameOf(model, 2)).toBe("score · from s3://buck…y/words/part-1.csv, to end 1, empty full");
   });
 
   it("has what is stored only if nothing else differs", async () => {
@@ -82,13 +82,13 @@ describe("the identity of an action", () => {
       read1: [input("file", "b.csv", STORED)],
     });
     await show(model, [1, 2, 3, 4]);
-    expect(names(model).slice(1)).toEqual(["score #0 · depth 1", "score #1 · depth 2", "read #0 · a.csv", "read #1 · b.csv"]);
+    expect(names(model).slice(1)).toEqual(["score · depth 1", "score · depth 2", "read · a.csv", "read · b.csv"]);
   });
 
   it("compares a visible action with the first ones of its siblings, and asks once", async () => {
     const { model, asked } = given([root, ...map(5000)], Object.fromEntries(map(5000).map(({ name }, at) => [name, [input("shard", String(at))]])));
     await show(model, [4000]);
-    expect(nameOf(model, 4000)).toBe("score #3999 · shard 3999");
+    expect(nameOf(model, 4000)).toBe("score · shard 3999");
     expect(asked).toHaveLength(1);
     expect(asked[0]).toHaveLength(101);
     await show(model, [4000, 1]);

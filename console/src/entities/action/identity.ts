@@ -5,7 +5,7 @@ import type { RunModel } from "@/entities/run/model/run-model";
 export interface Identity {
   /** The name of its task, trace or condition. */
   readonly title: string;
-  /** The position among its siblings, as "#7"; empty if it has none. */
+  /** The position among its siblings, as "#7", if no input tells them apart; else empty. It is the order of recording, not the index of a map. */
   readonly place: string;
   /** The inputs in which they differ, as "emea, depth 10"; empty if they are equal or not known. */
   readonly inputs: string;
@@ -20,19 +20,20 @@ const maxValue = 28;
 export function identityOf(model: RunModel, row: number): Identity {
   const title = model.title(row);
   if (model.siblings.count(row) < 2) return { title, place: "", inputs: "" };
-  return { title, place: `#${model.siblings.place(row)}`, inputs: wordsOf(model.inputs.differing(row)) };
+  const inputs = wordsOf(model.inputs.differing(row));
+  return { title, place: inputs === "" ? `#${model.siblings.place(row)}` : "", inputs };
 }
 
-/** The identity as one text: "score_customers #7 · emea, depth 10". */
+/** The identity as one text: "score_customers · emea, depth 10". */
 export function nameOf(model: RunModel, row: number): string {
   const distinction = distinctionOf(model, row);
   return distinction === "" ? model.title(row) : `${model.title(row)} ${distinction}`;
 }
 
-/** The identity without the title: "#7 · emea, depth 10"; empty for an action without siblings. */
+/** The identity without the title: "· emea, depth 10", or "#7"; empty for an action without siblings. */
 export function distinctionOf(model: RunModel, row: number): string {
   const { place, inputs } = identityOf(model, row);
-  return inputs === "" ? place : `${place} · ${inputs}`;
+  return inputs === "" ? place : `· ${inputs}`;
 }
 
 function wordsOf(inputs: readonly InputText[]): string {
