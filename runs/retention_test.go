@@ -326,7 +326,7 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 		"produced_outputs.action_id", "produced_outputs.run_id", // they keep the run
 		"reserved_keys.action_id", "reserved_keys.run_id", // deleted by runs/cachelink after their action
 		"run_deletions.run_id", "tasks.spec_digest",
-		"uncounted_failures.action_id", // deleted by the database with their action
+		"uncounted_failures.action_id",                    // deleted by the database with their action
 		"unread_inputs.action_id", "unread_inputs.run_id", // deleted when the run is hidden
 		"webhooks.action_id", "webhooks.run_id",
 	}, columns, "retention has to delete such rows, or to spare such specs: see isUnused and DeleteRows of runs/store")

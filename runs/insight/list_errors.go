@@ -59,8 +59,8 @@ func (e *Errors) ListErrors(ctx context.Context, request *insightv1.ListErrorsRe
 	}
 	groups := collector.Groups()
 	response := &insightv1.ListErrorsResponse{
-		Inherited: uint32(groups.Inherited()), //nolint:gosec // a count of actions
-		Total: uint32(total), TotalGroups: uint32(groups.Len()), Truncated: groups.Count() < total, //nolint:gosec // counts of actions
+		Inherited: uint32(groups.Inherited()),                                                          //nolint:gosec // a count of actions
+		Total:     uint32(total), TotalGroups: uint32(groups.Len()), Truncated: groups.Count() < total, //nolint:gosec // counts of actions
 	}
 	return response, e.fill(ctx, groups.Earliest(limit), response)
 }
