@@ -138,7 +138,7 @@ func (a *audited) noted(after int64, call string) (tables map[string][]string, r
 		switch {
 		case table != "record":
 			tables[tx] = append(tables[tx], table)
-		case request == call:
+		case call == "" || request == call:
 			records[tx] = outcome
 		}
 		return nil

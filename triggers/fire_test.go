@@ -360,6 +360,53 @@ func TestExplainTrigger(t *testing.T) {
 	refused(t, err, connect.CodeNotFound, "none")
 }
 
+func TestSummarizeTriggers(t *testing.T) {
+	f := newFixture(t, nil)
+	off := triggered("off", onCron("0 0 * * *", "UTC"))
+	off.Spec.Active = false
+	f.deploy("v1", triggered("minutely", onCron("* * * * *", "UTC")), triggered("manual", byHand()), off)
+	f.start(f.replica(nil))
+	for range 7 {
+		f.step(time.Minute)
+	}
+	f.eventually("minutely", "01 12:01:00", "01 12:02:00", "01 12:03:00", "01 12:04:00", "01 12:05:00", "01 12:06:00", "01 12:07:00")
+	_, slots := f.started("minutely")
+	_, err := f.runs.AbortRun(t.Context(), &workflow.AbortRunRequest{RunId: slots[6].GetRunId()})
+	require.NoError(t, err)
+
+	key := func(name string) *insightv1.TriggerKey { return &insightv1.TriggerKey{TaskName: taskName, Name: name} }
+	request := &insightv1.SummarizeTriggersRequest{
+		ProjectId: &common.ProjectIdentifier{Name: projectID, Domain: domainID},
+		Triggers:  []*insightv1.TriggerKey{key("off"), key("none"), key("minutely"), key("manual")},
+	}
+	answer, err := f.insight.SummarizeTriggers(t.Context(), request)
+	require.NoError(t, err)
+	var names []string
+	for _, one := range answer.GetSummaries() {
+		names = append(names, one.GetTrigger().GetName())
+	}
+	require.Equal(t, []string{"off", "minutely", "manual"}, names)
+	require.Nil(t, answer.GetSummaries()[0].GetNext(), "it is off")
+	require.Nil(t, answer.GetSummaries()[2].GetNext(), "it has no schedule")
+	minutely := answer.GetSummaries()[1]
+	require.Equal(t, f.explain("minutely").GetNext()[0].AsTime(), minutely.GetNext().AsTime())
+	require.Len(t, minutely.GetLatest(), 5)
+	aborted := 0
+	for i, one := range minutely.GetLatest() {
+		require.Equal(t, fmt.Sprintf("12:0%d:00", 7-i), one.GetSlot().GetTime().AsTime().Format(time.TimeOnly), "newest first")
+		if one.GetSlot().GetRunId().GetName() == slots[6].GetRunId().GetName() {
+			require.Equal(t, common.ActionPhase_ACTION_PHASE_ABORTED, one.GetPhase())
+			aborted++
+		} else {
+			require.Equal(t, common.ActionPhase_ACTION_PHASE_QUEUED, one.GetPhase())
+		}
+	}
+	require.Equal(t, 1, aborted)
+
+	_, err = f.insight.SummarizeTriggers(t.Context(), &insightv1.SummarizeTriggersRequest{ProjectId: request.GetProjectId()})
+	refused(t, err, connect.CodeInvalidArgument, "triggers")
+}
+
 func TestBackfill(t *testing.T) {
 	f := newFixture(t, nil)
 	f.deploy("v1", triggered("hourly", onCron("0 * * * *", "UTC"), "flyte.org/trigger-concurrency", "skip"))

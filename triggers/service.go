@@ -108,7 +108,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, logger, channels)
 	return &Service{
 		handler: &handler{
-			store: rows, planner: planner{config}, clock: deps.Clock, tasks: deps.Tasks, starts: deps.Starter,
+			store: rows, planner: planner{config}, clock: deps.Clock, tasks: deps.Tasks, starts: deps.Starter, runs: deps.Runs,
 			artifacts: deps.Artifacts, events: deps.ArtifactEvents,
 		},
 		parts: lifecycle.NewGroup(
@@ -125,6 +125,7 @@ type handler struct {
 	clock   clock.Clock
 	tasks   taskconnect.TaskServiceClient
 	starts  enginev1connect.TriggerRunServiceClient
+	runs    Runs
 	// artifacts says how an artifact was declared, events from which version on a trigger waits.
 	artifacts artifactconnect.ArtifactServiceClient
 	events    enginev1connect.ArtifactEventServiceClient

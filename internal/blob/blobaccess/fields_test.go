@@ -90,6 +90,9 @@ var decisions = map[string]string{
 	"flyteidl2.app.Ingress.public_url":      "read as the address of an app",
 	"flyteidl2.app.Ingress.vpc_url":         "read as the address of an app",
 
+	// Uploads.
+	"flytebinary.engine.v1.AdmitUploadRequest.uri": "for services only, the name of what the data proxy allows; never read",
+
 	// Apps.
 	"flyteidl2.app.Meta.code_bundle_uri":            "shown; the app downloads its code with credentials of its own",
 	"flytebinary.engine.v1.ObservedReplica.log_uri": "for services only; read if it lies in the directory of the app",

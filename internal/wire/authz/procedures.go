@@ -194,11 +194,12 @@ var procedures = map[string]map[string]Row{
 		"GetSystem": {people, "system.view", nothing("the process itself")},
 	},
 	"flytebinary.insight.v1.TriggerInsightService": {
-		"Backfill":       {people, "trigger.backfill", on("name")},
-		"CancelBackfill": {people, "trigger.backfill", on("name")},
-		"ExplainTrigger": {people, "trigger.view", on("name")},
-		"ListBackfills":  {people, "trigger.view", on("name")},
-		"ListSlots":      {people, "trigger.view", on("name")},
+		"Backfill":          {people, "trigger.backfill", on("name")},
+		"CancelBackfill":    {people, "trigger.backfill", on("name")},
+		"ExplainTrigger":    {people, "trigger.view", on("name")},
+		"ListBackfills":     {people, "trigger.view", on("name")},
+		"ListSlots":         {people, "trigger.view", on("name")},
+		"SummarizeTriggers": {people, "trigger.view", on("project_id")},
 	},
 	"flytebinary.worker.v1.WorkerService": {
 		"Work": {workers, "action.run", large("the state of all attempts of a worker", nothing("attempts that the worker was given"))},

@@ -1,5 +1,6 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useDeferredValue } from "react";
+import type { TriggerSummary } from "@gen/flytebinary/insight/v1/triggers_pb.js";
 import type { Trigger } from "@gen/flyteidl2/trigger/trigger_definition_pb.js";
 import { TriggerService } from "@gen/flyteidl2/trigger/trigger_service_pb.js";
 import { client } from "@/api/transport";
@@ -14,7 +15,9 @@ import { ListPage, SearchBox } from "@/design/list-page";
 import { Empty } from "@/design/notice";
 import type { Column } from "@/design/table";
 import { When } from "@/design/time";
+import { Outcomes } from "./outcomes";
 import { triggerKinds, type TriggersSearch } from "./search";
+import { keyOf, useSummaries } from "./use-summaries";
 import { automationWords, filtersOf, kindWords } from "./words";
 import css from "@/design/page.module.css";
 
@@ -39,6 +42,7 @@ export function TriggersPage() {
     (page) => page.triggers,
     { keep: true, refresh: 10_000 },
   );
+  const summaries = useSummaries({ project, domain }, rows);
   const go = (next: TriggersSearch) =>
     void navigate({ to: "/domain/$domain/project/$project/triggers", params: { domain, project }, search: next, replace: true });
   const { q, active, kind, ...rest } = search;
@@ -92,14 +96,14 @@ export function TriggersPage() {
       }
       answer={answer}
       rows={rows}
-      columns={columns({ project, domain })}
-      keyOf={({ id }) => `${id?.name?.taskName ?? ""}\n${id?.name?.name ?? ""}`}
+      columns={columns({ project, domain }, summaries)}
+      keyOf={keyOf}
       attributesOf={({ id }) => ({ "data-testid": "trigger-row", "data-name": id?.name?.name ?? "" })}
     />
   );
 }
 
-const columns = (place: Place): readonly Column<Trigger>[] => [
+const columns = (place: Place, summaries: ReadonlyMap<string, TriggerSummary>): readonly Column<Trigger>[] => [
   {
     label: "Trigger",
     cell: ({ id }) => (
@@ -118,6 +122,19 @@ const columns = (place: Place): readonly Column<Trigger>[] => [
   },
   { label: "Schedule", cell: ({ automationSpec }) => automationWords(automationSpec) },
   { label: "State", cell: ({ active }) => <Tag>{active ? "Enabled" : "Disabled"}</Tag> },
-  { label: "Last run", cell: ({ status }) => (status?.triggeredAt ? <When at={dateOf(status.triggeredAt)} relative /> : "–") },
+  {
+    label: "Next run",
+    cell: (trigger) => {
+      const next = dateOf(summaries.get(keyOf(trigger))?.next);
+      return next ? <When at={next} /> : "–";
+    },
+  },
+  {
+    label: "Latest runs",
+    cell: (trigger) => {
+      const summary = summaries.get(keyOf(trigger));
+      return summary ? <Outcomes latest={summary.latest} /> : "–";
+    },
+  },
   { label: "Deployed", cell: ({ status }) => <When at={dateOf(status?.deployedAt)} relative /> },
 ];

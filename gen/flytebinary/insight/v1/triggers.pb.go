@@ -1028,11 +1028,285 @@ func (*CancelBackfillResponse) Descriptor() ([]byte, []int) {
 	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{12}
 }
 
+// SummarizeTriggersRequest names triggers of a project and domain.
+type SummarizeTriggersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The project and domain.
+	ProjectId *common.ProjectIdentifier `protobuf:"bytes,1,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The triggers.
+	Triggers      []*TriggerKey `protobuf:"bytes,2,rep,name=triggers,proto3" json:"triggers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SummarizeTriggersRequest) Reset() {
+	*x = SummarizeTriggersRequest{}
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SummarizeTriggersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SummarizeTriggersRequest) ProtoMessage() {}
+
+func (x *SummarizeTriggersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SummarizeTriggersRequest.ProtoReflect.Descriptor instead.
+func (*SummarizeTriggersRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SummarizeTriggersRequest) GetProjectId() *common.ProjectIdentifier {
+	if x != nil {
+		return x.ProjectId
+	}
+	return nil
+}
+
+func (x *SummarizeTriggersRequest) GetTriggers() []*TriggerKey {
+	if x != nil {
+		return x.Triggers
+	}
+	return nil
+}
+
+// TriggerKey names a trigger of a project and domain.
+type TriggerKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The task that it runs.
+	TaskName string `protobuf:"bytes,1,opt,name=task_name,json=taskName,proto3" json:"task_name,omitempty"`
+	// The name of the trigger.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TriggerKey) Reset() {
+	*x = TriggerKey{}
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TriggerKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TriggerKey) ProtoMessage() {}
+
+func (x *TriggerKey) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TriggerKey.ProtoReflect.Descriptor instead.
+func (*TriggerKey) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *TriggerKey) GetTaskName() string {
+	if x != nil {
+		return x.TaskName
+	}
+	return ""
+}
+
+func (x *TriggerKey) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// SummarizeTriggersResponse has those that exist, in the order of the request.
+type SummarizeTriggersResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Summaries     []*TriggerSummary      `protobuf:"bytes,1,rep,name=summaries,proto3" json:"summaries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SummarizeTriggersResponse) Reset() {
+	*x = SummarizeTriggersResponse{}
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SummarizeTriggersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SummarizeTriggersResponse) ProtoMessage() {}
+
+func (x *SummarizeTriggersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SummarizeTriggersResponse.ProtoReflect.Descriptor instead.
+func (*SummarizeTriggersResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SummarizeTriggersResponse) GetSummaries() []*TriggerSummary {
+	if x != nil {
+		return x.Summaries
+	}
+	return nil
+}
+
+// TriggerSummary is what a list says about a trigger.
+type TriggerSummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The trigger.
+	Trigger *TriggerKey `protobuf:"bytes,1,opt,name=trigger,proto3" json:"trigger,omitempty"`
+	// Its next slot; unset if none is coming.
+	Next *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	// Its latest slots, up to 5, newest first.
+	Latest        []*SlotOutcome `protobuf:"bytes,3,rep,name=latest,proto3" json:"latest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TriggerSummary) Reset() {
+	*x = TriggerSummary{}
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TriggerSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TriggerSummary) ProtoMessage() {}
+
+func (x *TriggerSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TriggerSummary.ProtoReflect.Descriptor instead.
+func (*TriggerSummary) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *TriggerSummary) GetTrigger() *TriggerKey {
+	if x != nil {
+		return x.Trigger
+	}
+	return nil
+}
+
+func (x *TriggerSummary) GetNext() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
+func (x *TriggerSummary) GetLatest() []*SlotOutcome {
+	if x != nil {
+		return x.Latest
+	}
+	return nil
+}
+
+// SlotOutcome is a slot with the phase of its run.
+type SlotOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The slot.
+	Slot *Slot `protobuf:"bytes,1,opt,name=slot,proto3" json:"slot,omitempty"`
+	// The phase of its run; unspecified if it has none, or if the run was deleted or may not be seen.
+	Phase         common.ActionPhase `protobuf:"varint,2,opt,name=phase,proto3,enum=flyteidl2.common.ActionPhase" json:"phase,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SlotOutcome) Reset() {
+	*x = SlotOutcome{}
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SlotOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SlotOutcome) ProtoMessage() {}
+
+func (x *SlotOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SlotOutcome.ProtoReflect.Descriptor instead.
+func (*SlotOutcome) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SlotOutcome) GetSlot() *Slot {
+	if x != nil {
+		return x.Slot
+	}
+	return nil
+}
+
+func (x *SlotOutcome) GetPhase() common.ActionPhase {
+	if x != nil {
+		return x.Phase
+	}
+	return common.ActionPhase(0)
+}
+
 var File_flytebinary_insight_v1_triggers_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_triggers_proto_rawDesc = "" +
 	"\n" +
-	"%flytebinary/insight/v1/triggers.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a flyteidl2/core/artifact_id.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xca\x03\n" +
+	"%flytebinary/insight/v1/triggers.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a flyteidl2/core/artifact_id.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xca\x03\n" +
 	"\x04Slot\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x127\n" +
 	"\x05state\x18\x02 \x01(\x0e2!.flytebinary.insight.v1.SlotStateR\x05state\x12\x16\n" +
@@ -1108,15 +1382,34 @@ const file_flytebinary_insight_v1_triggers_proto_rawDesc = "" +
 	"\x15CancelBackfillRequest\x129\n" +
 	"\x04name\x18\x01 \x01(\v2\x1d.flyteidl2.common.TriggerNameB\x06\xbaH\x03\xc8\x01\x01R\x04name\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\"\x18\n" +
-	"\x16CancelBackfillResponse*\x86\x01\n" +
+	"\x16CancelBackfillResponse\"\xb2\x01\n" +
+	"\x18SummarizeTriggersRequest\x12J\n" +
+	"\n" +
+	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierB\x06\xbaH\x03\xc8\x01\x01R\tprojectId\x12J\n" +
+	"\btriggers\x18\x02 \x03(\v2\".flytebinary.insight.v1.TriggerKeyB\n" +
+	"\xbaH\a\x92\x01\x04\b\x01\x10dR\btriggers\"O\n" +
+	"\n" +
+	"TriggerKey\x12$\n" +
+	"\ttask_name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btaskName\x12\x1b\n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04name\"a\n" +
+	"\x19SummarizeTriggersResponse\x12D\n" +
+	"\tsummaries\x18\x01 \x03(\v2&.flytebinary.insight.v1.TriggerSummaryR\tsummaries\"\xbb\x01\n" +
+	"\x0eTriggerSummary\x12<\n" +
+	"\atrigger\x18\x01 \x01(\v2\".flytebinary.insight.v1.TriggerKeyR\atrigger\x12.\n" +
+	"\x04next\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04next\x12;\n" +
+	"\x06latest\x18\x03 \x03(\v2#.flytebinary.insight.v1.SlotOutcomeR\x06latest\"t\n" +
+	"\vSlotOutcome\x120\n" +
+	"\x04slot\x18\x01 \x01(\v2\x1c.flytebinary.insight.v1.SlotR\x04slot\x123\n" +
+	"\x05phase\x18\x02 \x01(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x05phase*\x86\x01\n" +
 	"\tSlotState\x12\x1a\n" +
 	"\x16SLOT_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SLOT_STATE_PENDING\x10\x01\x12\x16\n" +
 	"\x12SLOT_STATE_STARTED\x10\x02\x12\x15\n" +
 	"\x11SLOT_STATE_FAILED\x10\x03\x12\x16\n" +
-	"\x12SLOT_STATE_SKIPPED\x10\x042\xb7\x04\n" +
+	"\x12SLOT_STATE_SKIPPED\x10\x042\xb6\x05\n" +
 	"\x15TriggerInsightService\x12t\n" +
-	"\x0eExplainTrigger\x12-.flytebinary.insight.v1.ExplainTriggerRequest\x1a..flytebinary.insight.v1.ExplainTriggerResponse\"\x03\x90\x02\x01\x12e\n" +
+	"\x0eExplainTrigger\x12-.flytebinary.insight.v1.ExplainTriggerRequest\x1a..flytebinary.insight.v1.ExplainTriggerResponse\"\x03\x90\x02\x01\x12}\n" +
+	"\x11SummarizeTriggers\x120.flytebinary.insight.v1.SummarizeTriggersRequest\x1a1.flytebinary.insight.v1.SummarizeTriggersResponse\"\x03\x90\x02\x01\x12e\n" +
 	"\tListSlots\x12(.flytebinary.insight.v1.ListSlotsRequest\x1a).flytebinary.insight.v1.ListSlotsResponse\"\x03\x90\x02\x01\x12]\n" +
 	"\bBackfill\x12'.flytebinary.insight.v1.BackfillRequest\x1a(.flytebinary.insight.v1.BackfillResponse\x12q\n" +
 	"\rListBackfills\x12,.flytebinary.insight.v1.ListBackfillsRequest\x1a-.flytebinary.insight.v1.ListBackfillsResponse\"\x03\x90\x02\x01\x12o\n" +
@@ -1135,72 +1428,89 @@ func file_flytebinary_insight_v1_triggers_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_triggers_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_triggers_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_flytebinary_insight_v1_triggers_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_flytebinary_insight_v1_triggers_proto_goTypes = []any{
-	(SlotState)(0),                 // 0: flytebinary.insight.v1.SlotState
-	(*Slot)(nil),                   // 1: flytebinary.insight.v1.Slot
-	(*BackfillStatus)(nil),         // 2: flytebinary.insight.v1.BackfillStatus
-	(*ExplainTriggerRequest)(nil),  // 3: flytebinary.insight.v1.ExplainTriggerRequest
-	(*ExplainTriggerResponse)(nil), // 4: flytebinary.insight.v1.ExplainTriggerResponse
-	(*IgnoredVersion)(nil),         // 5: flytebinary.insight.v1.IgnoredVersion
-	(*ListSlotsRequest)(nil),       // 6: flytebinary.insight.v1.ListSlotsRequest
-	(*ListSlotsResponse)(nil),      // 7: flytebinary.insight.v1.ListSlotsResponse
-	(*BackfillRequest)(nil),        // 8: flytebinary.insight.v1.BackfillRequest
-	(*BackfillResponse)(nil),       // 9: flytebinary.insight.v1.BackfillResponse
-	(*ListBackfillsRequest)(nil),   // 10: flytebinary.insight.v1.ListBackfillsRequest
-	(*ListBackfillsResponse)(nil),  // 11: flytebinary.insight.v1.ListBackfillsResponse
-	(*CancelBackfillRequest)(nil),  // 12: flytebinary.insight.v1.CancelBackfillRequest
-	(*CancelBackfillResponse)(nil), // 13: flytebinary.insight.v1.CancelBackfillResponse
-	(*timestamppb.Timestamp)(nil),  // 14: google.protobuf.Timestamp
-	(*common.RunIdentifier)(nil),   // 15: flyteidl2.common.RunIdentifier
-	(*core.ArtifactVersionId)(nil), // 16: flyteidl2.core.ArtifactVersionId
-	(*common.TriggerName)(nil),     // 17: flyteidl2.common.TriggerName
-	(*durationpb.Duration)(nil),    // 18: google.protobuf.Duration
+	(SlotState)(0),                    // 0: flytebinary.insight.v1.SlotState
+	(*Slot)(nil),                      // 1: flytebinary.insight.v1.Slot
+	(*BackfillStatus)(nil),            // 2: flytebinary.insight.v1.BackfillStatus
+	(*ExplainTriggerRequest)(nil),     // 3: flytebinary.insight.v1.ExplainTriggerRequest
+	(*ExplainTriggerResponse)(nil),    // 4: flytebinary.insight.v1.ExplainTriggerResponse
+	(*IgnoredVersion)(nil),            // 5: flytebinary.insight.v1.IgnoredVersion
+	(*ListSlotsRequest)(nil),          // 6: flytebinary.insight.v1.ListSlotsRequest
+	(*ListSlotsResponse)(nil),         // 7: flytebinary.insight.v1.ListSlotsResponse
+	(*BackfillRequest)(nil),           // 8: flytebinary.insight.v1.BackfillRequest
+	(*BackfillResponse)(nil),          // 9: flytebinary.insight.v1.BackfillResponse
+	(*ListBackfillsRequest)(nil),      // 10: flytebinary.insight.v1.ListBackfillsRequest
+	(*ListBackfillsResponse)(nil),     // 11: flytebinary.insight.v1.ListBackfillsResponse
+	(*CancelBackfillRequest)(nil),     // 12: flytebinary.insight.v1.CancelBackfillRequest
+	(*CancelBackfillResponse)(nil),    // 13: flytebinary.insight.v1.CancelBackfillResponse
+	(*SummarizeTriggersRequest)(nil),  // 14: flytebinary.insight.v1.SummarizeTriggersRequest
+	(*TriggerKey)(nil),                // 15: flytebinary.insight.v1.TriggerKey
+	(*SummarizeTriggersResponse)(nil), // 16: flytebinary.insight.v1.SummarizeTriggersResponse
+	(*TriggerSummary)(nil),            // 17: flytebinary.insight.v1.TriggerSummary
+	(*SlotOutcome)(nil),               // 18: flytebinary.insight.v1.SlotOutcome
+	(*timestamppb.Timestamp)(nil),     // 19: google.protobuf.Timestamp
+	(*common.RunIdentifier)(nil),      // 20: flyteidl2.common.RunIdentifier
+	(*core.ArtifactVersionId)(nil),    // 21: flyteidl2.core.ArtifactVersionId
+	(*common.TriggerName)(nil),        // 22: flyteidl2.common.TriggerName
+	(*durationpb.Duration)(nil),       // 23: google.protobuf.Duration
+	(*common.ProjectIdentifier)(nil),  // 24: flyteidl2.common.ProjectIdentifier
+	(common.ActionPhase)(0),           // 25: flyteidl2.common.ActionPhase
 }
 var file_flytebinary_insight_v1_triggers_proto_depIdxs = []int32{
-	14, // 0: flytebinary.insight.v1.Slot.time:type_name -> google.protobuf.Timestamp
+	19, // 0: flytebinary.insight.v1.Slot.time:type_name -> google.protobuf.Timestamp
 	0,  // 1: flytebinary.insight.v1.Slot.state:type_name -> flytebinary.insight.v1.SlotState
-	15, // 2: flytebinary.insight.v1.Slot.run_id:type_name -> flyteidl2.common.RunIdentifier
-	14, // 3: flytebinary.insight.v1.Slot.recorded_at:type_name -> google.protobuf.Timestamp
-	14, // 4: flytebinary.insight.v1.Slot.settled_at:type_name -> google.protobuf.Timestamp
-	16, // 5: flytebinary.insight.v1.Slot.artifact:type_name -> flyteidl2.core.ArtifactVersionId
-	14, // 6: flytebinary.insight.v1.BackfillStatus.from:type_name -> google.protobuf.Timestamp
-	14, // 7: flytebinary.insight.v1.BackfillStatus.until:type_name -> google.protobuf.Timestamp
-	14, // 8: flytebinary.insight.v1.BackfillStatus.cursor:type_name -> google.protobuf.Timestamp
-	14, // 9: flytebinary.insight.v1.BackfillStatus.created_at:type_name -> google.protobuf.Timestamp
-	14, // 10: flytebinary.insight.v1.BackfillStatus.ended_at:type_name -> google.protobuf.Timestamp
-	17, // 11: flytebinary.insight.v1.ExplainTriggerRequest.name:type_name -> flyteidl2.common.TriggerName
-	14, // 12: flytebinary.insight.v1.ExplainTriggerResponse.next:type_name -> google.protobuf.Timestamp
-	18, // 13: flytebinary.insight.v1.ExplainTriggerResponse.jitter:type_name -> google.protobuf.Duration
+	20, // 2: flytebinary.insight.v1.Slot.run_id:type_name -> flyteidl2.common.RunIdentifier
+	19, // 3: flytebinary.insight.v1.Slot.recorded_at:type_name -> google.protobuf.Timestamp
+	19, // 4: flytebinary.insight.v1.Slot.settled_at:type_name -> google.protobuf.Timestamp
+	21, // 5: flytebinary.insight.v1.Slot.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	19, // 6: flytebinary.insight.v1.BackfillStatus.from:type_name -> google.protobuf.Timestamp
+	19, // 7: flytebinary.insight.v1.BackfillStatus.until:type_name -> google.protobuf.Timestamp
+	19, // 8: flytebinary.insight.v1.BackfillStatus.cursor:type_name -> google.protobuf.Timestamp
+	19, // 9: flytebinary.insight.v1.BackfillStatus.created_at:type_name -> google.protobuf.Timestamp
+	19, // 10: flytebinary.insight.v1.BackfillStatus.ended_at:type_name -> google.protobuf.Timestamp
+	22, // 11: flytebinary.insight.v1.ExplainTriggerRequest.name:type_name -> flyteidl2.common.TriggerName
+	19, // 12: flytebinary.insight.v1.ExplainTriggerResponse.next:type_name -> google.protobuf.Timestamp
+	23, // 13: flytebinary.insight.v1.ExplainTriggerResponse.jitter:type_name -> google.protobuf.Duration
 	1,  // 14: flytebinary.insight.v1.ExplainTriggerResponse.slots:type_name -> flytebinary.insight.v1.Slot
 	5,  // 15: flytebinary.insight.v1.ExplainTriggerResponse.ignored:type_name -> flytebinary.insight.v1.IgnoredVersion
-	16, // 16: flytebinary.insight.v1.IgnoredVersion.artifact:type_name -> flyteidl2.core.ArtifactVersionId
-	14, // 17: flytebinary.insight.v1.IgnoredVersion.created_at:type_name -> google.protobuf.Timestamp
-	17, // 18: flytebinary.insight.v1.ListSlotsRequest.name:type_name -> flyteidl2.common.TriggerName
-	14, // 19: flytebinary.insight.v1.ListSlotsRequest.before:type_name -> google.protobuf.Timestamp
+	21, // 16: flytebinary.insight.v1.IgnoredVersion.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	19, // 17: flytebinary.insight.v1.IgnoredVersion.created_at:type_name -> google.protobuf.Timestamp
+	22, // 18: flytebinary.insight.v1.ListSlotsRequest.name:type_name -> flyteidl2.common.TriggerName
+	19, // 19: flytebinary.insight.v1.ListSlotsRequest.before:type_name -> google.protobuf.Timestamp
 	1,  // 20: flytebinary.insight.v1.ListSlotsResponse.slots:type_name -> flytebinary.insight.v1.Slot
-	17, // 21: flytebinary.insight.v1.BackfillRequest.name:type_name -> flyteidl2.common.TriggerName
-	14, // 22: flytebinary.insight.v1.BackfillRequest.from:type_name -> google.protobuf.Timestamp
-	14, // 23: flytebinary.insight.v1.BackfillRequest.until:type_name -> google.protobuf.Timestamp
+	22, // 21: flytebinary.insight.v1.BackfillRequest.name:type_name -> flyteidl2.common.TriggerName
+	19, // 22: flytebinary.insight.v1.BackfillRequest.from:type_name -> google.protobuf.Timestamp
+	19, // 23: flytebinary.insight.v1.BackfillRequest.until:type_name -> google.protobuf.Timestamp
 	2,  // 24: flytebinary.insight.v1.BackfillResponse.backfill:type_name -> flytebinary.insight.v1.BackfillStatus
-	17, // 25: flytebinary.insight.v1.ListBackfillsRequest.name:type_name -> flyteidl2.common.TriggerName
+	22, // 25: flytebinary.insight.v1.ListBackfillsRequest.name:type_name -> flyteidl2.common.TriggerName
 	2,  // 26: flytebinary.insight.v1.ListBackfillsResponse.backfills:type_name -> flytebinary.insight.v1.BackfillStatus
-	17, // 27: flytebinary.insight.v1.CancelBackfillRequest.name:type_name -> flyteidl2.common.TriggerName
-	3,  // 28: flytebinary.insight.v1.TriggerInsightService.ExplainTrigger:input_type -> flytebinary.insight.v1.ExplainTriggerRequest
-	6,  // 29: flytebinary.insight.v1.TriggerInsightService.ListSlots:input_type -> flytebinary.insight.v1.ListSlotsRequest
-	8,  // 30: flytebinary.insight.v1.TriggerInsightService.Backfill:input_type -> flytebinary.insight.v1.BackfillRequest
-	10, // 31: flytebinary.insight.v1.TriggerInsightService.ListBackfills:input_type -> flytebinary.insight.v1.ListBackfillsRequest
-	12, // 32: flytebinary.insight.v1.TriggerInsightService.CancelBackfill:input_type -> flytebinary.insight.v1.CancelBackfillRequest
-	4,  // 33: flytebinary.insight.v1.TriggerInsightService.ExplainTrigger:output_type -> flytebinary.insight.v1.ExplainTriggerResponse
-	7,  // 34: flytebinary.insight.v1.TriggerInsightService.ListSlots:output_type -> flytebinary.insight.v1.ListSlotsResponse
-	9,  // 35: flytebinary.insight.v1.TriggerInsightService.Backfill:output_type -> flytebinary.insight.v1.BackfillResponse
-	11, // 36: flytebinary.insight.v1.TriggerInsightService.ListBackfills:output_type -> flytebinary.insight.v1.ListBackfillsResponse
-	13, // 37: flytebinary.insight.v1.TriggerInsightService.CancelBackfill:output_type -> flytebinary.insight.v1.CancelBackfillResponse
-	33, // [33:38] is the sub-list for method output_type
-	28, // [28:33] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	22, // 27: flytebinary.insight.v1.CancelBackfillRequest.name:type_name -> flyteidl2.common.TriggerName
+	24, // 28: flytebinary.insight.v1.SummarizeTriggersRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	15, // 29: flytebinary.insight.v1.SummarizeTriggersRequest.triggers:type_name -> flytebinary.insight.v1.TriggerKey
+	17, // 30: flytebinary.insight.v1.SummarizeTriggersResponse.summaries:type_name -> flytebinary.insight.v1.TriggerSummary
+	15, // 31: flytebinary.insight.v1.TriggerSummary.trigger:type_name -> flytebinary.insight.v1.TriggerKey
+	19, // 32: flytebinary.insight.v1.TriggerSummary.next:type_name -> google.protobuf.Timestamp
+	18, // 33: flytebinary.insight.v1.TriggerSummary.latest:type_name -> flytebinary.insight.v1.SlotOutcome
+	1,  // 34: flytebinary.insight.v1.SlotOutcome.slot:type_name -> flytebinary.insight.v1.Slot
+	25, // 35: flytebinary.insight.v1.SlotOutcome.phase:type_name -> flyteidl2.common.ActionPhase
+	3,  // 36: flytebinary.insight.v1.TriggerInsightService.ExplainTrigger:input_type -> flytebinary.insight.v1.ExplainTriggerRequest
+	14, // 37: flytebinary.insight.v1.TriggerInsightService.SummarizeTriggers:input_type -> flytebinary.insight.v1.SummarizeTriggersRequest
+	6,  // 38: flytebinary.insight.v1.TriggerInsightService.ListSlots:input_type -> flytebinary.insight.v1.ListSlotsRequest
+	8,  // 39: flytebinary.insight.v1.TriggerInsightService.Backfill:input_type -> flytebinary.insight.v1.BackfillRequest
+	10, // 40: flytebinary.insight.v1.TriggerInsightService.ListBackfills:input_type -> flytebinary.insight.v1.ListBackfillsRequest
+	12, // 41: flytebinary.insight.v1.TriggerInsightService.CancelBackfill:input_type -> flytebinary.insight.v1.CancelBackfillRequest
+	4,  // 42: flytebinary.insight.v1.TriggerInsightService.ExplainTrigger:output_type -> flytebinary.insight.v1.ExplainTriggerResponse
+	16, // 43: flytebinary.insight.v1.TriggerInsightService.SummarizeTriggers:output_type -> flytebinary.insight.v1.SummarizeTriggersResponse
+	7,  // 44: flytebinary.insight.v1.TriggerInsightService.ListSlots:output_type -> flytebinary.insight.v1.ListSlotsResponse
+	9,  // 45: flytebinary.insight.v1.TriggerInsightService.Backfill:output_type -> flytebinary.insight.v1.BackfillResponse
+	11, // 46: flytebinary.insight.v1.TriggerInsightService.ListBackfills:output_type -> flytebinary.insight.v1.ListBackfillsResponse
+	13, // 47: flytebinary.insight.v1.TriggerInsightService.CancelBackfill:output_type -> flytebinary.insight.v1.CancelBackfillResponse
+	42, // [42:48] is the sub-list for method output_type
+	36, // [36:42] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_triggers_proto_init() }
@@ -1214,7 +1524,7 @@ func file_flytebinary_insight_v1_triggers_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_triggers_proto_rawDesc), len(file_flytebinary_insight_v1_triggers_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,6 +36,9 @@ const (
 	// TriggerInsightServiceExplainTriggerProcedure is the fully-qualified name of the
 	// TriggerInsightService's ExplainTrigger RPC.
 	TriggerInsightServiceExplainTriggerProcedure = "/flytebinary.insight.v1.TriggerInsightService/ExplainTrigger"
+	// TriggerInsightServiceSummarizeTriggersProcedure is the fully-qualified name of the
+	// TriggerInsightService's SummarizeTriggers RPC.
+	TriggerInsightServiceSummarizeTriggersProcedure = "/flytebinary.insight.v1.TriggerInsightService/SummarizeTriggers"
 	// TriggerInsightServiceListSlotsProcedure is the fully-qualified name of the
 	// TriggerInsightService's ListSlots RPC.
 	TriggerInsightServiceListSlotsProcedure = "/flytebinary.insight.v1.TriggerInsightService/ListSlots"
@@ -55,6 +58,8 @@ const (
 type TriggerInsightServiceClient interface {
 	// ExplainTrigger tells when a trigger fires next, why it does not, and the outcome of its latest slots.
 	ExplainTrigger(context.Context, *v1.ExplainTriggerRequest) (*v1.ExplainTriggerResponse, error)
+	// SummarizeTriggers says of several triggers when each fires next and how its latest runs ended, for lists.
+	SummarizeTriggers(context.Context, *v1.SummarizeTriggersRequest) (*v1.SummarizeTriggersResponse, error)
 	// ListSlots pages through the slots of a trigger, newest first.
 	ListSlots(context.Context, *v1.ListSlotsRequest) (*v1.ListSlotsResponse, error)
 	// Backfill runs a trigger for each slot of a range. A slot that has fired before does not fire again.
@@ -81,6 +86,13 @@ func NewTriggerInsightServiceClient(httpClient connect.HTTPClient, baseURL strin
 			httpClient,
 			baseURL+TriggerInsightServiceExplainTriggerProcedure,
 			connect.WithSchema(triggerInsightServiceMethods.ByName("ExplainTrigger")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		summarizeTriggers: connect.NewClient[v1.SummarizeTriggersRequest, v1.SummarizeTriggersResponse](
+			httpClient,
+			baseURL+TriggerInsightServiceSummarizeTriggersProcedure,
+			connect.WithSchema(triggerInsightServiceMethods.ByName("SummarizeTriggers")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -115,16 +127,26 @@ func NewTriggerInsightServiceClient(httpClient connect.HTTPClient, baseURL strin
 
 // triggerInsightServiceClient implements TriggerInsightServiceClient.
 type triggerInsightServiceClient struct {
-	explainTrigger *connect.Client[v1.ExplainTriggerRequest, v1.ExplainTriggerResponse]
-	listSlots      *connect.Client[v1.ListSlotsRequest, v1.ListSlotsResponse]
-	backfill       *connect.Client[v1.BackfillRequest, v1.BackfillResponse]
-	listBackfills  *connect.Client[v1.ListBackfillsRequest, v1.ListBackfillsResponse]
-	cancelBackfill *connect.Client[v1.CancelBackfillRequest, v1.CancelBackfillResponse]
+	explainTrigger    *connect.Client[v1.ExplainTriggerRequest, v1.ExplainTriggerResponse]
+	summarizeTriggers *connect.Client[v1.SummarizeTriggersRequest, v1.SummarizeTriggersResponse]
+	listSlots         *connect.Client[v1.ListSlotsRequest, v1.ListSlotsResponse]
+	backfill          *connect.Client[v1.BackfillRequest, v1.BackfillResponse]
+	listBackfills     *connect.Client[v1.ListBackfillsRequest, v1.ListBackfillsResponse]
+	cancelBackfill    *connect.Client[v1.CancelBackfillRequest, v1.CancelBackfillResponse]
 }
 
 // ExplainTrigger calls flytebinary.insight.v1.TriggerInsightService.ExplainTrigger.
 func (c *triggerInsightServiceClient) ExplainTrigger(ctx context.Context, req *v1.ExplainTriggerRequest) (*v1.ExplainTriggerResponse, error) {
 	response, err := c.explainTrigger.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// SummarizeTriggers calls flytebinary.insight.v1.TriggerInsightService.SummarizeTriggers.
+func (c *triggerInsightServiceClient) SummarizeTriggers(ctx context.Context, req *v1.SummarizeTriggersRequest) (*v1.SummarizeTriggersResponse, error) {
+	response, err := c.summarizeTriggers.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -172,6 +194,8 @@ func (c *triggerInsightServiceClient) CancelBackfill(ctx context.Context, req *v
 type TriggerInsightServiceHandler interface {
 	// ExplainTrigger tells when a trigger fires next, why it does not, and the outcome of its latest slots.
 	ExplainTrigger(context.Context, *v1.ExplainTriggerRequest) (*v1.ExplainTriggerResponse, error)
+	// SummarizeTriggers says of several triggers when each fires next and how its latest runs ended, for lists.
+	SummarizeTriggers(context.Context, *v1.SummarizeTriggersRequest) (*v1.SummarizeTriggersResponse, error)
 	// ListSlots pages through the slots of a trigger, newest first.
 	ListSlots(context.Context, *v1.ListSlotsRequest) (*v1.ListSlotsResponse, error)
 	// Backfill runs a trigger for each slot of a range. A slot that has fired before does not fire again.
@@ -193,6 +217,13 @@ func NewTriggerInsightServiceHandler(svc TriggerInsightServiceHandler, opts ...c
 		TriggerInsightServiceExplainTriggerProcedure,
 		svc.ExplainTrigger,
 		connect.WithSchema(triggerInsightServiceMethods.ByName("ExplainTrigger")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	triggerInsightServiceSummarizeTriggersHandler := connect.NewUnaryHandlerSimple(
+		TriggerInsightServiceSummarizeTriggersProcedure,
+		svc.SummarizeTriggers,
+		connect.WithSchema(triggerInsightServiceMethods.ByName("SummarizeTriggers")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -226,6 +257,8 @@ func NewTriggerInsightServiceHandler(svc TriggerInsightServiceHandler, opts ...c
 		switch r.URL.Path {
 		case TriggerInsightServiceExplainTriggerProcedure:
 			triggerInsightServiceExplainTriggerHandler.ServeHTTP(w, r)
+		case TriggerInsightServiceSummarizeTriggersProcedure:
+			triggerInsightServiceSummarizeTriggersHandler.ServeHTTP(w, r)
 		case TriggerInsightServiceListSlotsProcedure:
 			triggerInsightServiceListSlotsHandler.ServeHTTP(w, r)
 		case TriggerInsightServiceBackfillProcedure:
@@ -245,6 +278,10 @@ type UnimplementedTriggerInsightServiceHandler struct{}
 
 func (UnimplementedTriggerInsightServiceHandler) ExplainTrigger(context.Context, *v1.ExplainTriggerRequest) (*v1.ExplainTriggerResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.TriggerInsightService.ExplainTrigger is not implemented"))
+}
+
+func (UnimplementedTriggerInsightServiceHandler) SummarizeTriggers(context.Context, *v1.SummarizeTriggersRequest) (*v1.SummarizeTriggersResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.TriggerInsightService.SummarizeTriggers is not implemented"))
 }
 
 func (UnimplementedTriggerInsightServiceHandler) ListSlots(context.Context, *v1.ListSlotsRequest) (*v1.ListSlotsResponse, error) {

@@ -5,8 +5,10 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
-import type { RunIdentifier, TriggerName } from "../../../flyteidl2/common/identifier_pb.js";
+import type { ProjectIdentifier, RunIdentifier, TriggerName } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
+import type { ActionPhase } from "../../../flyteidl2/common/phase_pb.js";
+import { file_flyteidl2_common_phase } from "../../../flyteidl2/common/phase_pb.js";
 import type { ArtifactVersionId } from "../../../flyteidl2/core/artifact_id_pb.js";
 import { file_flyteidl2_core_artifact_id } from "../../../flyteidl2/core/artifact_id_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/triggers.proto.
  */
 export const file_flytebinary_insight_v1_triggers: GenFile = /*@__PURE__*/
-  fileDesc("CiVmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3RyaWdnZXJzLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIu8CCgRTbG90EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKBXN0YXRlGAIgASgOMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TbG90U3RhdGUSDgoGcmVhc29uGAMgASgJEi8KBnJ1bl9pZBgEIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllchIQCghyZXZpc2lvbhgFIAEoBBIQCghhdHRlbXB0cxgGIAEoDRIvCgtyZWNvcmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYmFja2ZpbGwYCSABKAQSMwoIYXJ0aWZhY3QYCiABKAsyIS5mbHl0ZWlkbDIuY29yZS5BcnRpZmFjdFZlcnNpb25JZCLlAgoOQmFja2ZpbGxTdGF0dXMSCgoCaWQYASABKAQSKAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHBhcmFsbGVsGAQgASgNEioKBmN1cnNvchgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGNhbmNlbGVkGAggASgIEg8KB3N0YXJ0ZWQYCSABKA0SDgoGZmFpbGVkGAogASgNEg8KB3ByZXNlbnQYCyABKA0SEgoKdW5maW5pc2hlZBgMIAEoDSJkChVFeHBsYWluVHJpZ2dlclJlcXVlc3QSMwoEbmFtZRgBIAEoCzIdLmZseXRlaWRsMi5jb21tb24uVHJpZ2dlck5hbWVCBrpIA8gBARIWCgVsaW1pdBgCIAEoDUIHukgEKgIYZCL1AgoWRXhwbGFpblRyaWdnZXJSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoBBIOCgZhY3RpdmUYAiABKAgSDgoGcGF1c2VkGAMgASgIEhAKCHNjaGVkdWxlGAQgASgJEg4KBnJlYXNvbhgFIAEoCRIoCgRuZXh0GAYgAygLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghjYXRjaF91cBgHIAEoCRIWCg5jYXRjaF91cF9saW1pdBgIIAEoDRITCgtjb25jdXJyZW5jeRgJIAEoCRIpCgZqaXR0ZXIYCiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoFc2xvdHMYCyADKAsyHC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNsb3QSDQoFbm90ZXMYDCADKAkSNwoHaWdub3JlZBgNIAMoCzImLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuSWdub3JlZFZlcnNpb24ihQEKDklnbm9yZWRWZXJzaW9uEjMKCGFydGlmYWN0GAEgASgLMiEuZmx5dGVpZGwyLmNvcmUuQXJ0aWZhY3RWZXJzaW9uSWQSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJIowBChBMaXN0U2xvdHNSZXF1ZXN0EjMKBG5hbWUYASABKAsyHS5mbHl0ZWlkbDIuY29tbW9uLlRyaWdnZXJOYW1lQga6SAPIAQESFwoFbGltaXQYAiABKA1CCLpIBSoDGMgBEioKBmJlZm9yZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTgoRTGlzdFNsb3RzUmVzcG9uc2USKwoFc2xvdHMYASADKAsyHC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNsb3QSDAoEbW9yZRgCIAEoCCLGAQoPQmFja2ZpbGxSZXF1ZXN0EjMKBG5hbWUYASABKAsyHS5mbHl0ZWlkbDIuY29tbW9uLlRyaWdnZXJOYW1lQga6SAPIAQESMAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIxCgV1bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIZCghwYXJhbGxlbBgEIAEoDUIHukgEKgIYZCJMChBCYWNrZmlsbFJlc3BvbnNlEjgKCGJhY2tmaWxsGAEgASgLMiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5CYWNrZmlsbFN0YXR1cyJLChRMaXN0QmFja2ZpbGxzUmVxdWVzdBIzCgRuYW1lGAEgASgLMh0uZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VyTmFtZUIGukgDyAEBIlIKFUxpc3RCYWNrZmlsbHNSZXNwb25zZRI5CgliYWNrZmlsbHMYASADKAsyJi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkJhY2tmaWxsU3RhdHVzIlgKFUNhbmNlbEJhY2tmaWxsUmVxdWVzdBIzCgRuYW1lGAEgASgLMh0uZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VyTmFtZUIGukgDyAEBEgoKAmlkGAIgASgEIhgKFkNhbmNlbEJhY2tmaWxsUmVzcG9uc2UqhgEKCVNsb3RTdGF0ZRIaChZTTE9UX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU0xPVF9TVEFURV9QRU5ESU5HEAESFgoSU0xPVF9TVEFURV9TVEFSVEVEEAISFQoRU0xPVF9TVEFURV9GQUlMRUQQAxIWChJTTE9UX1NUQVRFX1NLSVBQRUQQBDK3BAoVVHJpZ2dlckluc2lnaHRTZXJ2aWNlEnQKDkV4cGxhaW5UcmlnZ2VyEi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluVHJpZ2dlclJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5UcmlnZ2VyUmVzcG9uc2UiA5ACARJlCglMaXN0U2xvdHMSKC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RTbG90c1JlcXVlc3QaKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RTbG90c1Jlc3BvbnNlIgOQAgESXQoIQmFja2ZpbGwSJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkJhY2tmaWxsUmVxdWVzdBooLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQmFja2ZpbGxSZXNwb25zZRJxCg1MaXN0QmFja2ZpbGxzEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0QmFja2ZpbGxzUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEJhY2tmaWxsc1Jlc3BvbnNlIgOQAgESbwoOQ2FuY2VsQmFja2ZpbGwSLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNhbmNlbEJhY2tmaWxsUmVxdWVzdBouLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FuY2VsQmFja2ZpbGxSZXNwb25zZUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_core_artifact_id, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiVmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3RyaWdnZXJzLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIu8CCgRTbG90EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKBXN0YXRlGAIgASgOMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TbG90U3RhdGUSDgoGcmVhc29uGAMgASgJEi8KBnJ1bl9pZBgEIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllchIQCghyZXZpc2lvbhgFIAEoBBIQCghhdHRlbXB0cxgGIAEoDRIvCgtyZWNvcmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYmFja2ZpbGwYCSABKAQSMwoIYXJ0aWZhY3QYCiABKAsyIS5mbHl0ZWlkbDIuY29yZS5BcnRpZmFjdFZlcnNpb25JZCLlAgoOQmFja2ZpbGxTdGF0dXMSCgoCaWQYASABKAQSKAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHBhcmFsbGVsGAQgASgNEioKBmN1cnNvchgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGNhbmNlbGVkGAggASgIEg8KB3N0YXJ0ZWQYCSABKA0SDgoGZmFpbGVkGAogASgNEg8KB3ByZXNlbnQYCyABKA0SEgoKdW5maW5pc2hlZBgMIAEoDSJkChVFeHBsYWluVHJpZ2dlclJlcXVlc3QSMwoEbmFtZRgBIAEoCzIdLmZseXRlaWRsMi5jb21tb24uVHJpZ2dlck5hbWVCBrpIA8gBARIWCgVsaW1pdBgCIAEoDUIHukgEKgIYZCL1AgoWRXhwbGFpblRyaWdnZXJSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoBBIOCgZhY3RpdmUYAiABKAgSDgoGcGF1c2VkGAMgASgIEhAKCHNjaGVkdWxlGAQgASgJEg4KBnJlYXNvbhgFIAEoCRIoCgRuZXh0GAYgAygLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghjYXRjaF91cBgHIAEoCRIWCg5jYXRjaF91cF9saW1pdBgIIAEoDRITCgtjb25jdXJyZW5jeRgJIAEoCRIpCgZqaXR0ZXIYCiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoFc2xvdHMYCyADKAsyHC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNsb3QSDQoFbm90ZXMYDCADKAkSNwoHaWdub3JlZBgNIAMoCzImLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuSWdub3JlZFZlcnNpb24ihQEKDklnbm9yZWRWZXJzaW9uEjMKCGFydGlmYWN0GAEgASgLMiEuZmx5dGVpZGwyLmNvcmUuQXJ0aWZhY3RWZXJzaW9uSWQSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJIowBChBMaXN0U2xvdHNSZXF1ZXN0EjMKBG5hbWUYASABKAsyHS5mbHl0ZWlkbDIuY29tbW9uLlRyaWdnZXJOYW1lQga6SAPIAQESFwoFbGltaXQYAiABKA1CCLpIBSoDGMgBEioKBmJlZm9yZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTgoRTGlzdFNsb3RzUmVzcG9uc2USKwoFc2xvdHMYASADKAsyHC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNsb3QSDAoEbW9yZRgCIAEoCCLGAQoPQmFja2ZpbGxSZXF1ZXN0EjMKBG5hbWUYASABKAsyHS5mbHl0ZWlkbDIuY29tbW9uLlRyaWdnZXJOYW1lQga6SAPIAQESMAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIxCgV1bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIZCghwYXJhbGxlbBgEIAEoDUIHukgEKgIYZCJMChBCYWNrZmlsbFJlc3BvbnNlEjgKCGJhY2tmaWxsGAEgASgLMiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5CYWNrZmlsbFN0YXR1cyJLChRMaXN0QmFja2ZpbGxzUmVxdWVzdBIzCgRuYW1lGAEgASgLMh0uZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VyTmFtZUIGukgDyAEBIlIKFUxpc3RCYWNrZmlsbHNSZXNwb25zZRI5CgliYWNrZmlsbHMYASADKAsyJi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkJhY2tmaWxsU3RhdHVzIlgKFUNhbmNlbEJhY2tmaWxsUmVxdWVzdBIzCgRuYW1lGAEgASgLMh0uZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VyTmFtZUIGukgDyAEBEgoKAmlkGAIgASgEIhgKFkNhbmNlbEJhY2tmaWxsUmVzcG9uc2UinQEKGFN1bW1hcml6ZVRyaWdnZXJzUmVxdWVzdBI/Cgpwcm9qZWN0X2lkGAEgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5Qcm9qZWN0SWRlbnRpZmllckIGukgDyAEBEkAKCHRyaWdnZXJzGAIgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5UcmlnZ2VyS2V5Qgq6SAeSAQQIARBkIj8KClRyaWdnZXJLZXkSGgoJdGFza19uYW1lGAEgASgJQge6SARyAhABEhUKBG5hbWUYAiABKAlCB7pIBHICEAEiVgoZU3VtbWFyaXplVHJpZ2dlcnNSZXNwb25zZRI5CglzdW1tYXJpZXMYASADKAsyJi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlRyaWdnZXJTdW1tYXJ5IqQBCg5UcmlnZ2VyU3VtbWFyeRIzCgd0cmlnZ2VyGAEgASgLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5UcmlnZ2VyS2V5EigKBG5leHQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKBmxhdGVzdBgDIAMoCzIjLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU2xvdE91dGNvbWUiZwoLU2xvdE91dGNvbWUSKgoEc2xvdBgBIAEoCzIcLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU2xvdBIsCgVwaGFzZRgCIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2UqhgEKCVNsb3RTdGF0ZRIaChZTTE9UX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU0xPVF9TVEFURV9QRU5ESU5HEAESFgoSU0xPVF9TVEFURV9TVEFSVEVEEAISFQoRU0xPVF9TVEFURV9GQUlMRUQQAxIWChJTTE9UX1NUQVRFX1NLSVBQRUQQBDK2BQoVVHJpZ2dlckluc2lnaHRTZXJ2aWNlEnQKDkV4cGxhaW5UcmlnZ2VyEi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluVHJpZ2dlclJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5UcmlnZ2VyUmVzcG9uc2UiA5ACARJ9ChFTdW1tYXJpemVUcmlnZ2VycxIwLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3VtbWFyaXplVHJpZ2dlcnNSZXF1ZXN0GjEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdW1tYXJpemVUcmlnZ2Vyc1Jlc3BvbnNlIgOQAgESZQoJTGlzdFNsb3RzEiguZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0U2xvdHNSZXF1ZXN0GikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0U2xvdHNSZXNwb25zZSIDkAIBEl0KCEJhY2tmaWxsEicuZmx5dGViaW5hcnkuaW5zaWdodC52MS5CYWNrZmlsbFJlcXVlc3QaKC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkJhY2tmaWxsUmVzcG9uc2UScQoNTGlzdEJhY2tmaWxscxIsLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEJhY2tmaWxsc1JlcXVlc3QaLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RCYWNrZmlsbHNSZXNwb25zZSIDkAIBEm8KDkNhbmNlbEJhY2tmaWxsEi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5DYW5jZWxCYWNrZmlsbFJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNhbmNlbEJhY2tmaWxsUmVzcG9uc2VCS1pJZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxO2luc2lnaHR2MWIGcHJvdG8z", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_artifact_id, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Slot is one time at which a trigger fires: a tick of its schedule, or a new version of its artifact.
@@ -530,6 +532,144 @@ export const CancelBackfillResponseSchema: GenMessage<CancelBackfillResponse> = 
   messageDesc(file_flytebinary_insight_v1_triggers, 12);
 
 /**
+ * SummarizeTriggersRequest names triggers of a project and domain.
+ *
+ * @generated from message flytebinary.insight.v1.SummarizeTriggersRequest
+ */
+export type SummarizeTriggersRequest = Message<"flytebinary.insight.v1.SummarizeTriggersRequest"> & {
+  /**
+   * The project and domain.
+   *
+   * @generated from field: flyteidl2.common.ProjectIdentifier project_id = 1;
+   */
+  projectId?: ProjectIdentifier | undefined;
+
+  /**
+   * The triggers.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.TriggerKey triggers = 2;
+   */
+  triggers: TriggerKey[];
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.SummarizeTriggersRequest.
+ * Use `create(SummarizeTriggersRequestSchema)` to create a new message.
+ */
+export const SummarizeTriggersRequestSchema: GenMessage<SummarizeTriggersRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_triggers, 13);
+
+/**
+ * TriggerKey names a trigger of a project and domain.
+ *
+ * @generated from message flytebinary.insight.v1.TriggerKey
+ */
+export type TriggerKey = Message<"flytebinary.insight.v1.TriggerKey"> & {
+  /**
+   * The task that it runs.
+   *
+   * @generated from field: string task_name = 1;
+   */
+  taskName: string;
+
+  /**
+   * The name of the trigger.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.TriggerKey.
+ * Use `create(TriggerKeySchema)` to create a new message.
+ */
+export const TriggerKeySchema: GenMessage<TriggerKey> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_triggers, 14);
+
+/**
+ * SummarizeTriggersResponse has those that exist, in the order of the request.
+ *
+ * @generated from message flytebinary.insight.v1.SummarizeTriggersResponse
+ */
+export type SummarizeTriggersResponse = Message<"flytebinary.insight.v1.SummarizeTriggersResponse"> & {
+  /**
+   * @generated from field: repeated flytebinary.insight.v1.TriggerSummary summaries = 1;
+   */
+  summaries: TriggerSummary[];
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.SummarizeTriggersResponse.
+ * Use `create(SummarizeTriggersResponseSchema)` to create a new message.
+ */
+export const SummarizeTriggersResponseSchema: GenMessage<SummarizeTriggersResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_triggers, 15);
+
+/**
+ * TriggerSummary is what a list says about a trigger.
+ *
+ * @generated from message flytebinary.insight.v1.TriggerSummary
+ */
+export type TriggerSummary = Message<"flytebinary.insight.v1.TriggerSummary"> & {
+  /**
+   * The trigger.
+   *
+   * @generated from field: flytebinary.insight.v1.TriggerKey trigger = 1;
+   */
+  trigger?: TriggerKey | undefined;
+
+  /**
+   * Its next slot; unset if none is coming.
+   *
+   * @generated from field: google.protobuf.Timestamp next = 2;
+   */
+  next?: Timestamp | undefined;
+
+  /**
+   * Its latest slots, up to 5, newest first.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.SlotOutcome latest = 3;
+   */
+  latest: SlotOutcome[];
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.TriggerSummary.
+ * Use `create(TriggerSummarySchema)` to create a new message.
+ */
+export const TriggerSummarySchema: GenMessage<TriggerSummary> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_triggers, 16);
+
+/**
+ * SlotOutcome is a slot with the phase of its run.
+ *
+ * @generated from message flytebinary.insight.v1.SlotOutcome
+ */
+export type SlotOutcome = Message<"flytebinary.insight.v1.SlotOutcome"> & {
+  /**
+   * The slot.
+   *
+   * @generated from field: flytebinary.insight.v1.Slot slot = 1;
+   */
+  slot?: Slot | undefined;
+
+  /**
+   * The phase of its run; unspecified if it has none, or if the run was deleted or may not be seen.
+   *
+   * @generated from field: flyteidl2.common.ActionPhase phase = 2;
+   */
+  phase: ActionPhase;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.SlotOutcome.
+ * Use `create(SlotOutcomeSchema)` to create a new message.
+ */
+export const SlotOutcomeSchema: GenMessage<SlotOutcome> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_triggers, 17);
+
+/**
  * SlotState is the state of a slot.
  *
  * @generated from enum flytebinary.insight.v1.SlotState
@@ -591,6 +731,16 @@ export const TriggerInsightService: GenService<{
     methodKind: "unary";
     input: typeof ExplainTriggerRequestSchema;
     output: typeof ExplainTriggerResponseSchema;
+  },
+  /**
+   * SummarizeTriggers says of several triggers when each fires next and how its latest runs ended, for lists.
+   *
+   * @generated from rpc flytebinary.insight.v1.TriggerInsightService.SummarizeTriggers
+   */
+  summarizeTriggers: {
+    methodKind: "unary";
+    input: typeof SummarizeTriggersRequestSchema;
+    output: typeof SummarizeTriggersResponseSchema;
   },
   /**
    * ListSlots pages through the slots of a trigger, newest first.
