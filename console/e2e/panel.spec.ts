@@ -7,7 +7,7 @@ test("inputs and outputs are shown by type and as JSON", { tag: "@store" }, asyn
   await expect(inputs).toContainText("as they come");
   await expect(panel(page).getByTestId("outputs")).toContainText("14");
   await expectAccessible(page);
-  await inputs.getByRole("button", { name: "JSON" }).click();
+  await inputs.getByRole("button", { name: "JSON", exact: true }).click();
   await expect(inputs.locator("pre")).toContainText('"as they come"');
   await expectAccessible(page);
 });
