@@ -120,6 +120,7 @@ test("the keyboard moves between runs and selects them", async ({ page, runs }) 
 
 test("runs are aborted in bulk, and refusals are reported", async ({ page, runs, launch }) => {
   const names = [await launch({ task: "long", labels: { many: "yes" } }), await launch({ task: "long", labels: { many: "yes" } })];
+  await page.setViewportSize({ width: 1280, height: 6000 }); // rows outside of the view are not in the document
   await page.goto(`${place}/runs`);
   for (const name of [...names, runs.squares]) await row(page, name).getByRole("checkbox").check();
   const bar = page.getByRole("region", { name: "Selected runs" });
@@ -138,7 +139,7 @@ test("runs are aborted in bulk, and refusals are reported", async ({ page, runs,
 });
 
 test("runs are rerun in bulk", async ({ page, runs }) => {
-  await page.goto(`${place}/runs`);
+  await page.goto(`${place}/runs?sort=oldest`);
   await row(page, runs.squares).first().getByRole("checkbox").check();
   await page.getByRole("region", { name: "Selected runs" }).getByRole("button", { name: /^Rerun/ }).click();
   const dialog = page.getByRole("dialog", { name: "Rerun" });
