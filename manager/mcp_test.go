@@ -88,7 +88,7 @@ func TestAgentsMayDoWhatTheirCallersMay(t *testing.T) {
 				found.GetEvents()[0].GetResources()[0] == "run mine/development/stopped"
 		}, time.Minute, 10*time.Millisecond)
 	})
-	t.Run("nobody is let in without a credential", func(t *testing.T) {
+	t.Run("a caller without a credential is refused", func(t *testing.T) {
 		for _, header := range []http.Header{{}, {"Cookie": {"__Host-session=x"}}} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+mcp.Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 			require.NoError(t, err)
@@ -98,7 +98,8 @@ func TestAgentsMayDoWhatTheirCallersMay(t *testing.T) {
 			response, err := http.DefaultClient.Do(request)
 			require.NoError(t, err)
 			response.Body.Close()
-			require.NotEqual(t, http.StatusOK, response.StatusCode)
+			require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+			require.Equal(t, "Bearer", response.Header.Get("WWW-Authenticate"))
 		}
 	})
 }

@@ -150,7 +150,7 @@ def test_an_agent_answers_and_aborts(changer: Agent):
 
 
 def test_what_an_agent_asks_wrongly_is_explained(reader: Agent, failed: dict):
-    assert "not_found" in reader.refused("get_run", **PLACE, run="nobody")
+    assert "not_found" in reader.refused("get_run", **PLACE, run="missing")
     assert "there is no phase \"broken\"; the phases are queued" in reader.refused("list_runs", **PLACE, phases=["broken"])
     assert "project" in reader.refused("list_runs", project="", domain="development")
     assert "has not failed" in reader.refused("explain_failure", **failed, action=next(

@@ -38,7 +38,7 @@ export function distinctionOf(model: RunModel, row: number): string {
 
 function wordsOf(inputs: readonly InputText[]): string {
   const shown = inputs.slice(0, maxInputs);
-  // A single text explains itself. Of several, and of numbers, the names are needed.
+  // One text is clear without its name. Numbers, and several values, need theirs.
   const texts = shown.filter(isWord).length;
   return shown.map((input) => (isWord(input) && texts === 1 ? short(input.value) : `${input.name} ${short(input.value) || '""'}`)).join(", ");
 }
