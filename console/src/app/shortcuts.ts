@@ -76,7 +76,7 @@ const subscribe = (listener: () => void): (() => void) => {
 
 export const useShortcuts = (): readonly Shortcut[] => useSyncExternalStore(subscribe, () => announced);
 
-const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
+const isMac = (): boolean => /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 export const keysInWords = (keys: string): readonly string[] =>
-  keys.split(" ").map((key) => (key.startsWith("mod+") ? `${isMac ? "⌘" : "Ctrl "}${key.slice(4).toUpperCase()}` : key));
+  keys.split(" ").map((key) => (key.startsWith("mod+") ? `${isMac() ? "⌘" : "Ctrl "}${key.slice(4).toUpperCase()}` : key));

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 import { Input } from "./field";
-import { List, type ListProps } from "./list";
+import { DataTable, type DataTableProps } from "./data-table";
 import css from "./page.module.css";
 
-interface ListPageProps<Row> extends ListProps<Row> {
+interface ListPageProps<Row> extends DataTableProps<Row> {
   readonly title: string;
   /** Filters and buttons next to the title. */
   readonly head?: ReactNode;
@@ -18,7 +18,7 @@ export function ListPage<Row>({ title, head, children, ...list }: ListPageProps<
         <h1>{title}</h1>
         {head}
       </div>
-      <List {...list} />
+      <DataTable keys {...list} />
       {children}
     </div>
   );

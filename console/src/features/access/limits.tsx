@@ -3,7 +3,7 @@ import { AccessService, type Limit } from "@gen/flytebinary/access/v1/access_pb.
 import { client } from "@/api/transport";
 import { useHere } from "@/app/places";
 import { bytes, dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Empty } from "@/design/notice";
 import { Note } from "@/design/table";
 import { When } from "@/design/time";
@@ -32,7 +32,7 @@ export function Limits() {
         Calls over a limit are refused with the time after which to try again. Each process of the server counts by itself, and this is
         the one that answered. Uploaded bytes are forgotten evenly over a day. Unfinished actions, waiting runs and stored bytes are those of all processes.
       </p>
-      <List<Limit>
+      <DataTable<Limit>
         what="limits"
         label="Limits"
         answer={answer}

@@ -2,7 +2,7 @@ import { AppInsightService } from "@gen/flytebinary/insight/v1/apps_pb.js";
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Empty } from "@/design/notice";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
@@ -20,7 +20,7 @@ export function History({ id }: { readonly id: AppId }) {
     { refresh: 5_000 },
   );
   return (
-    <List
+    <DataTable
       what="history"
       label="History"
       more="Older events"

@@ -9,7 +9,7 @@ import { Diff } from "@/design/diff";
 import { Tag } from "@/design/facts";
 import { Field, Input } from "@/design/field";
 import { dateOf } from "@/design/format";
-import { More } from "@/design/list";
+import { More } from "@/design/data-table";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";

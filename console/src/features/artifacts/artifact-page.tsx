@@ -9,7 +9,7 @@ import { useTitle } from "@/app/title";
 import { CopyButton } from "@/design/copy";
 import { Facts } from "@/design/facts";
 import { dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
@@ -135,7 +135,7 @@ function Versions({ place, name, chosen }: { readonly place: Place; readonly nam
     (page) => page.artifacts,
   );
   return (
-    <List
+    <DataTable
       what="versions"
       label="Versions"
       answer={answer}

@@ -2,7 +2,7 @@ import { ClusterRegistryService, type ClusterEvent } from "@gen/flytebinary/clus
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { eventWords, every } from "./words";
@@ -19,7 +19,7 @@ export function Events({ cluster }: { readonly cluster: string }) {
   return (
     <section className={css["section"]} aria-labelledby="events" data-testid="events">
       <h2 id="events">Events</h2>
-      <List
+      <DataTable
         what="events"
         label="Events"
         empty={<p className={css["muted"]}>No events yet.</p>}

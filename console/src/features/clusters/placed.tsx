@@ -5,7 +5,7 @@ import { PoolInsightService, type Pool } from "@gen/flytebinary/insight/v1/pools
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { count } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Note, type Column } from "@/design/table";
 import { AppStatus } from "@/features/apps/app-status";
 import { routeTo } from "@/features/apps/id";
@@ -36,7 +36,7 @@ function Apps({ cluster }: { readonly cluster: string }) {
     { keep: true, refresh: every },
   );
   return (
-    <List
+    <DataTable
       what="apps"
       label="Apps"
       empty={<p className={css["muted"]}>No apps that you may see are here.</p>}
@@ -76,7 +76,7 @@ function Pools({ cluster }: { readonly cluster: string }) {
     { keep: true, refresh: every },
   );
   return (
-    <List
+    <DataTable
       what="worker pools"
       label="Worker pools"
       empty={<p className={css["muted"]}>No worker pools that you may see are here.</p>}

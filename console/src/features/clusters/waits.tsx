@@ -3,7 +3,7 @@ import { InsightService, type ClusterWait } from "@gen/flytebinary/insight/v1/in
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Note, type Column } from "@/design/table";
 import { Span } from "@/design/time";
 import { asked, askedWords, every } from "./words";
@@ -20,7 +20,7 @@ export function Waits({ cluster }: { readonly cluster: string }) {
   return (
     <section className={css["section"]} aria-labelledby="waits" data-testid="waits">
       <h2 id="waits">Waiting for this cluster</h2>
-      <List
+      <DataTable
         what="waiting actions"
         label="Waiting actions"
         empty={<p className={css["muted"]}>Nothing that you may see waits for this cluster.</p>}

@@ -5,7 +5,7 @@ import { usePages } from "@/api/use-pages";
 import type { Place } from "@/app/place";
 import { Tag } from "@/design/facts";
 import { count, dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Notice } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { Span, When } from "@/design/time";
@@ -37,7 +37,7 @@ export function Workers({ pool, place }: { readonly pool: Pool; readonly place: 
           )}
         </Notice>
       )}
-      <List
+      <DataTable
         what="workers"
         label="Workers"
         empty={<p className={css["muted"]}>The pool has no workers. One is started for the next action.</p>}

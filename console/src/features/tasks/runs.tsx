@@ -5,7 +5,7 @@ import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import type { Place } from "@/app/place";
 import { dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Empty } from "@/design/notice";
 import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
@@ -52,7 +52,7 @@ export function TaskRuns({ place, task, version, range, onRange }: TaskRunsProps
             All runs of this task
           </Link>
         </div>
-        <List
+        <DataTable
           what="runs"
           label="Recent runs"
           more="Older runs"

@@ -5,7 +5,7 @@ import { usePages } from "@/api/use-pages";
 import type { Place } from "@/app/place";
 import { buttonClass } from "@/design/button";
 import { dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Phase } from "@/design/phase";
 import { When } from "@/design/time";
 import css from "@/design/page.module.css";
@@ -27,7 +27,7 @@ export function VersionsTab({ place, task, chosen }: VersionsTabProps) {
   // Some servers do not return the last run of each version.
   const withRuns = rows.some(({ latestRun }) => latestRun?.runId !== undefined);
   return (
-    <List
+    <DataTable
       what="versions"
       label="Versions"
       answer={answer}

@@ -5,7 +5,7 @@ import { TriggerInsightService, type BackfillStatus } from "@gen/flytebinary/ins
 import { Button } from "@/design/button";
 import { Field, Input } from "@/design/field";
 import { dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { useDenied } from "@/entities/access/use-denied";
@@ -23,7 +23,7 @@ export function Backfills({ id }: { readonly id: TriggerId }) {
     <>
       <BackfillForm id={id} onDone={refresh} />
       {cancel.error && <ProblemNotice error={cancel.error} />}
-      <List
+      <DataTable
         what="backfills"
         label="Backfills"
         answer={answer}

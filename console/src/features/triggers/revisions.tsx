@@ -2,7 +2,7 @@ import { TriggerService } from "@gen/flyteidl2/trigger/trigger_service_pb.js";
 import { client } from "@/api/transport";
 import { usePages } from "@/api/use-pages";
 import { dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
 import type { TriggerId } from "./id";
@@ -16,7 +16,7 @@ export function Revisions({ id }: { readonly id: TriggerId }) {
     (page) => page.triggers,
   );
   return (
-    <List
+    <DataTable
       what="revisions"
       label="Revisions"
       more="Older revisions"

@@ -5,7 +5,7 @@ import { TriggerInsightService, type Slot } from "@gen/flytebinary/insight/v1/tr
 import { client } from "@/api/transport";
 import { Tag } from "@/design/facts";
 import { dateOf } from "@/design/format";
-import { List } from "@/design/list";
+import { DataTable } from "@/design/data-table";
 import { Empty } from "@/design/notice";
 import type { Column } from "@/design/table";
 import { When } from "@/design/time";
@@ -25,7 +25,7 @@ export function Slots({ id, next }: { readonly id: TriggerId; readonly next: Tim
     refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) === 1 ? 5_000 : false),
   });
   return (
-    <List
+    <DataTable
       what="runs"
       label="Runs"
       more="Older runs"
