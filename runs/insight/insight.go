@@ -20,6 +20,8 @@ type Reader interface {
 	TransitionReader
 	DescribedReader
 	RunClusterReader
+	SummaryReader
+	FoldReader
 	Index
 }
 
@@ -57,6 +59,8 @@ type Questions struct {
 	*Retention
 	*Clusters
 	*RunClusters
+	*Summaries
+	*Folds
 }
 
 // New puts the questions together.
@@ -75,5 +79,7 @@ func New(deps Deps) *Questions {
 		Retention:   &Retention{Keeper: deps.Keeper},
 		Clusters:    deps.Clusters,
 		RunClusters: &RunClusters{Runs: deps.Reader, Places: deps.Clusters.Places},
+		Summaries:   &Summaries{Runs: deps.Reader},
+		Folds:       &Folds{Runs: deps.Reader},
 	}
 }

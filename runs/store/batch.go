@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/placement"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/phasecounts"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
 
@@ -93,8 +94,9 @@ type run struct {
 	rows     map[string]*row
 	children map[string][]*row
 	events   []schema.Event
-	ended    []*row // reached an end in this batch; may have been reopened since
-	changed  []*row // in the order of their first change
+	ended    []*row            // reached an end in this batch; may have been reopened since
+	tally    phasecounts.Tally // what the batch does to the counts of phases
+	changed  []*row            // in the order of their first change
 }
 
 // row is an action row with the batch's bookkeeping.
@@ -105,7 +107,9 @@ type row struct {
 	isDirty bool
 	unread  bool // there may be unfinished actions below it that were not loaded
 	wasLive bool
-	wasHold schema.Hold
+	// loadedSeq is the last event before this batch.
+	loadedSeq int64
+	wasHold   schema.Hold
 	// wasCluster ran it before this batch, if it was live.
 	wasCluster string
 	wasWake    *time.Time
@@ -203,6 +207,7 @@ func (b *batch) create(r *row) {
 	if r.Phase == state.Paused {
 		r.run.root.PausedCount++
 	}
+	r.run.tally[r.Phase]++
 	b.record(r, r.Notes, nil)
 }
 
@@ -233,6 +238,7 @@ func (b *batch) move(r *row, verdict state.Verdict) bool {
 		root.PausedCount++
 		b.touch(root)
 	}
+	r.run.tally.Move(r.Phase, to.Phase)
 	r.Attempt, r.Phase, r.Version, r.endedIn = to.Attempt, to.Phase, to.Version, to.EndedIn
 	if state.Terminal(to.Phase) {
 		r.run.ended = append(r.run.ended, r)

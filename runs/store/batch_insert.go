@@ -3,6 +3,7 @@ package store
 import (
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/runs/store/phasecounts"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
 
@@ -14,14 +15,16 @@ const insertRows = `
 		aborted_by, signal, recovered_from, created_by, created_by_subject, created_at, started_at, ended_at, updated_at, source,
 		run_spec_digest, request_digest, run_output_base, run_start_time, labels, max_concurrency, relation, trigger_name,
 		trigger_task_name, trigger_revision, paused_count, priority, runner, hold, queued_until,
-		deadline_at, wake_at, cache_reason, relation_type, relation_run, due, cluster, notify, produces, trigger_automation)
+		deadline_at, wake_at, cache_reason, relation_type, relation_run, due, cluster, notify, produces, trigger_automation,
+		phase_counts, counted_seq)
 	SELECT id, run_id, project, domain, run_name, name, parent_name, action_type, action_group, phase, attempt,
 		version, cache_status, admitted_at, last_seq, task_project, task_domain, task_name, task_version, task_type, short_name,
 		function_name, environment_name, spec_digest, input_uri, output_uri, report_uri, cache_key, queue, error, abort_reason,
 		aborted_by, signal, recovered_from, created_by, created_by_subject, created_at, started_at, ended_at, updated_at, source,
 		run_spec_digest, request_digest, run_output_base, run_start_time, labels::jsonb, max_concurrency, relation, trigger_name,
 		trigger_task_name, trigger_revision, paused_count, priority, runner, hold, queued_until,
-		deadline_at, wake_at, cache_reason, relation_type, relation_run, due, cluster, notify, produces, trigger_automation
+		deadline_at, wake_at, cache_reason, relation_type, relation_run, due, cluster, notify, produces, trigger_automation,
+		phase_counts::integer[], counted_seq
 	FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::text[],
 		$10::smallint[], $11::integer[], $12::integer[], $13::smallint[], $14::timestamptz[], $15::bigint[], $16::text[],
 		$17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::bytea[], $25::text[],
@@ -29,14 +32,16 @@ const insertRows = `
 		$35::bytea[], $36::text[], $37::timestamptz[], $38::timestamptz[], $39::timestamptz[], $40::timestamptz[],
 		$41::smallint[], $42::bytea[], $43::bytea[], $44::text[], $45::timestamptz[], $46::text[], $47::integer[], $48::bytea[],
 		$49::text[], $50::text[], $51::bigint[], $52::integer[], $53::integer[], $54::smallint[], $55::smallint[], $56::timestamptz[],
-		$57::timestamptz[], $58::timestamptz[], $59::text[], $60::smallint[], $61::text[], $62::smallint[], $63::text[], $64::integer[], $65::boolean[], $66::bytea[])
+		$57::timestamptz[], $58::timestamptz[], $59::text[], $60::smallint[], $61::text[], $62::smallint[], $63::text[], $64::integer[], $65::boolean[], $66::bytea[],
+		$67::text[], $68::bigint[])
 		AS u (id, run_id, project, domain, run_name, name, parent_name, action_type, action_group, phase, attempt,
 		version, cache_status, admitted_at, last_seq, task_project, task_domain, task_name, task_version, task_type, short_name,
 		function_name, environment_name, spec_digest, input_uri, output_uri, report_uri, cache_key, queue, error, abort_reason,
 		aborted_by, signal, recovered_from, created_by, created_by_subject, created_at, started_at, ended_at, updated_at, source,
 		run_spec_digest, request_digest, run_output_base, run_start_time, labels, max_concurrency, relation, trigger_name,
 		trigger_task_name, trigger_revision, paused_count, priority, runner, hold, queued_until,
-		deadline_at, wake_at, cache_reason, relation_type, relation_run, due, cluster, notify, produces, trigger_automation)`
+		deadline_at, wake_at, cache_reason, relation_type, relation_run, due, cluster, notify, produces, trigger_automation,
+		phase_counts, counted_seq)`
 
 func insertArguments(rows []*row) ([]any, error) {
 	labels := make([]string, len(rows))
@@ -120,5 +125,7 @@ func insertArguments(rows []*row) ([]any, error) {
 		whole(func(r *row) int32 { return r.Notify }),
 		sqltext.Column(rows, func(r *row) bool { return r.Produces }),
 		blob(func(r *row) []byte { return r.TriggerAutomation }),
+		sqltext.Column(rows, func(r *row) *string { return phasecounts.Text(r.PhaseCounts) }),
+		sqltext.Column(rows, func(r *row) *int64 { return r.CountedSeq }),
 	}, nil
 }

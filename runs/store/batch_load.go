@@ -18,7 +18,8 @@ const decisionColumns = `a.id, a.run_id, a.project, a.domain, a.run_name, a.name
 	a.version, a.cache_status, a.admitted_at, a.last_seq, a.output_uri, a.report_uri, a.error, a.abort_reason, a.aborted_by,
 	a.signal, a.created_at, a.started_at, a.ended_at, a.updated_at, a.created_by, a.created_by_subject, a.request_digest,
 	a.run_output_base, a.max_concurrency, a.paused_count, a.queue, a.priority, a.runner, a.hold, a.queued_until, a.deadline_at,
-	a.wake_at, a.due, a.cache_key, a.cache_reason, a.recovered_from, a.cluster, a.notify, a.produces, a.avoid_cluster, a.placement`
+	a.wake_at, a.due, a.cache_key, a.cache_reason, a.recovered_from, a.cluster, a.notify, a.produces, a.avoid_cluster, a.placement,
+	a.phase_counts, a.counted_seq`
 
 // scanDecision scans the decision columns and what follows them.
 func scanDecision(rows pgx.Rows, more ...any) (*row, error) {
@@ -27,11 +28,13 @@ func scanDecision(rows pgx.Rows, more ...any) (*row, error) {
 		&r.Version, &r.CacheStatus, &r.AdmittedAt, &r.LastSeq, &r.OutputURI, &r.ReportURI, &r.Error, &r.AbortReason, &r.AbortedBy,
 		&r.Signal, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.UpdatedAt, &r.CreatedBy, &r.CreatedBySubject, &r.RequestDigest,
 		&r.RunOutputBase, &r.MaxConcurrency, &r.PausedCount, &r.Queue, &r.Priority, &r.Runner, &r.Hold, &r.QueuedUntil, &r.DeadlineAt,
-		&r.WakeAt, &r.Due, &r.CacheKey, &r.CacheReason, &r.RecoveredFrom, &r.Cluster, &r.Notify, &r.Produces, &r.AvoidCluster, &r.Placement}, more...)...)
+		&r.WakeAt, &r.Due, &r.CacheKey, &r.CacheReason, &r.RecoveredFrom, &r.Cluster, &r.Notify, &r.Produces, &r.AvoidCluster, &r.Placement,
+		&r.PhaseCounts, &r.CountedSeq}, more...)...)
 	if err != nil {
 		return nil, err
 	}
 	r.wasLive, r.wasCluster, r.wasHold, r.wasWake, r.wasPhase, r.was = r.live(), r.Cluster, r.Hold, r.WakeAt, r.Phase, r.stand()
+	r.loadedSeq = r.LastSeq
 	return r, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/phasecounts"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
 )
@@ -26,13 +27,15 @@ const (
 			abort_reason = u.abort_reason, aborted_by = u.aborted_by, signal = u.signal, started_at = u.started_at,
 			ended_at = u.ended_at, updated_at = u.updated_at, paused_count = u.paused_count,
 			hold = u.hold, wake_at = u.wake_at, due = u.due, cache_reason = u.cache_reason, cluster = u.cluster,
-			avoid_cluster = u.avoid_cluster, placement = u.placement
+			avoid_cluster = u.avoid_cluster, placement = u.placement,
+			phase_counts = u.phase_counts::integer[], counted_seq = u.counted_seq
 		FROM unnest($1::bigint[], $2::smallint[], $3::integer[], $4::integer[], $5::smallint[], $6::timestamptz[], $7::bigint[],
 			$8::text[], $9::text[], $10::bytea[], $11::text[], $12::bytea[], $13::bytea[], $14::timestamptz[], $15::timestamptz[],
-			$16::timestamptz[], $17::integer[], $18::smallint[], $19::timestamptz[], $20::text[], $21::smallint[], $22::text[], $23::text[], $24::integer[])
+			$16::timestamptz[], $17::integer[], $18::smallint[], $19::timestamptz[], $20::text[], $21::smallint[], $22::text[], $23::text[], $24::integer[],
+			$25::text[], $26::bigint[])
 			AS u (id, phase, attempt, version, cache_status, admitted_at, last_seq, output_uri, report_uri, error, abort_reason,
 				aborted_by, signal, started_at, ended_at, updated_at, paused_count, hold, wake_at, cache_reason, due, cluster, avoid_cluster,
-				placement)
+				placement, phase_counts, counted_seq)
 		WHERE a.id = u.id`
 
 	insertEvents = `
@@ -42,6 +45,38 @@ const (
 
 	insertWebhooks = `INSERT INTO webhooks (action_id, run_id, next_at) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[])`
 )
+
+// count brings the counts of the runs that changed up to date. Those of a run that a version without counts has written since, or that
+// is older than the counts, are read from its rows once: as they were before the batch, since nothing is written yet.
+func (b *batch) count(ctx context.Context, tx sender) error {
+	var stale []int64
+	for _, run := range b.order {
+		root := run.root
+		switch {
+		case root.isNew:
+			root.PhaseCounts = make([]int32, schema.Phases)
+		case root.CountedSeq == nil || *root.CountedSeq != root.loadedSeq || len(root.PhaseCounts) != schema.Phases:
+			stale = append(stale, root.ID)
+		}
+	}
+	if len(stale) > 0 {
+		counts, err := phasecounts.Read(ctx, tx, stale)
+		if err != nil {
+			return err
+		}
+		for id, counted := range counts {
+			b.byID[id].root.PhaseCounts = counted
+		}
+	}
+	for _, run := range b.order {
+		for phase, more := range run.tally {
+			run.root.PhaseCounts[phase] += more
+		}
+		seq := run.root.LastSeq
+		run.root.CountedSeq = &seq
+	}
+	return nil
+}
 
 // save writes everything that the operations changed and commits it, in one round trip.
 func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
@@ -155,6 +190,8 @@ func updateArguments(rows []*row) []any {
 		sqltext.Column(rows, func(r *row) string { return r.Cluster }),
 		sqltext.Column(rows, func(r *row) string { return r.AvoidCluster }),
 		sqltext.Column(rows, func(r *row) int32 { return r.Placement }),
+		sqltext.Column(rows, func(r *row) *string { return phasecounts.Text(r.PhaseCounts) }),
+		sqltext.Column(rows, func(r *row) *int64 { return r.CountedSeq }),
 	}
 }
 

@@ -90,7 +90,8 @@ func (w *Writer) try(ctx context.Context, requests []*request) (*batch, error) {
 	return b, err
 }
 
-// transact runs one transaction in three round trips: the first takes the locks, the last writes and commits.
+// transact runs one transaction in three round trips: the first takes the locks, the last writes and commits. A run that a version
+// without counts has written takes one more.
 func (w *Writer) transact(ctx context.Context, conn *pgxpool.Conn, requests []*request) (*batch, error) {
 	b, err := w.load(ctx, conn, requests)
 	if err != nil {
@@ -99,6 +100,9 @@ func (w *Writer) transact(ctx context.Context, conn *pgxpool.Conn, requests []*r
 	b.decide(requests)
 	if !b.dirty() {
 		return b, nil
+	}
+	if err := b.count(ctx, conn); err != nil {
+		return nil, err
 	}
 	failpoint.Here("writer.before-commit")
 	if err := w.save(ctx, conn, b); err != nil {

@@ -61,6 +61,11 @@ func keepConsistent(t *testing.T, w *timed) {
 			"paused is miscounted": `
 				SELECT count(*) FROM actions r WHERE parent_name IS NULL
 				AND paused_count <> (SELECT count(*) FROM actions a WHERE a.run_id = r.id AND a.phase = 9)`,
+			"phases are miscounted": `
+				SELECT count(*) FROM actions r CROSS JOIN generate_series(0, 10) AS p (phase) WHERE parent_name IS NULL AND counted_seq = last_seq
+				AND phase_counts[p.phase + 1] IS DISTINCT FROM (SELECT count(*) FROM actions a WHERE a.run_id = r.id AND a.phase = p.phase)`,
+			"phases are not counted": `
+				SELECT count(*) FROM actions WHERE parent_name IS NULL AND counted_seq IS NULL`,
 			"a gap in the log": `
 				SELECT count(*) FROM (SELECT run_id, count(*) AS n, max(seq) AS high FROM action_events GROUP BY run_id) e
 				JOIN actions r ON r.id = e.run_id WHERE high <> n OR high <> r.last_seq`,
@@ -75,7 +80,7 @@ func keepConsistent(t *testing.T, w *timed) {
 func (w *timed) randomOperation(rt *rapid.T, run string, name *rapid.Generator[string]) func() {
 	ctx := w.t.Context()
 	target := name.Draw(rt, "action")
-	switch rapid.IntRange(0, 10).Draw(rt, "kind") {
+	switch rapid.IntRange(0, 11).Draw(rt, "kind") {
 	case 0, 1, 2, 3:
 		child := newChild(run, name.Draw(rt, "parent"), target)
 		if rapid.IntRange(0, 3).Draw(rt, "type") == 0 {
@@ -90,6 +95,8 @@ func (w *timed) randomOperation(rt *rapid.T, run string, name *rapid.Generator[s
 		}
 	case 6:
 		return func() { w.pass(nil) }
+	case 7: // a version that does not count has written
+		return func() { w.miscount(run) }
 	default:
 		var transitions []store.Transition
 		for range rapid.IntRange(1, 3).Draw(rt, "transitions") {

@@ -159,6 +159,7 @@ var procedures = map[string]map[string]Row{
 	"flytebinary.insight.v1.InsightService": {
 		"DescribeActions":   {people, "data.view", on("run_id")},
 		"ExplainAction":     {people, "action.view", on("action_id")},
+		"FoldRuns":          {people, "run.view", on("project_id")},
 		"GetActivity":       {people, "run.view", listing(nothing("every place of the installation"))},
 		"GetAttemptUsage":   {people, "action.view", on("action_id")},
 		"GetClusterUse":     {people, "run.view", listing(nothing("every place of the installation"))},
@@ -174,6 +175,7 @@ var procedures = map[string]map[string]Row{
 		"PreviewRetention":  {people, "retention.view", nothing("retention is of the installation")},
 		"Search":            {people, "run.view", listing(nothing("every place of the installation"))},
 		"SuggestResources":  {people, "task.view", on(self)},
+		"SummarizeRuns":     {people, "run.view", on("project_id")},
 		"WatchRunActions":   {people, "run.view", on("run_id")},
 	},
 	"flytebinary.insight.v1.NotificationService": {

@@ -77,6 +77,9 @@ type Action struct {
 	Notes []byte `db:"-"`
 }
 
+// Phases is how many phases there are, whose numbers count from 0.
+const Phases = 11
+
 // Root is what a root row has in addition to Action.
 type Root struct {
 	Action
@@ -87,8 +90,12 @@ type Root struct {
 	Labels         map[string]string `db:"labels"`
 	MaxConcurrency int32             `db:"max_concurrency"`
 	PausedCount    int32             `db:"paused_count"`
-	RelationType   int16             `db:"relation_type"`
-	RelationRun    string            `db:"relation_run"`
+	// PhaseCounts is how many actions the run has in each phase, its root among them, after the event CountedSeq. A version that
+	// does not count leaves both as they were.
+	PhaseCounts  []int32 `db:"phase_counts"`
+	CountedSeq   *int64  `db:"counted_seq"`
+	RelationType int16   `db:"relation_type"`
+	RelationRun  string  `db:"relation_run"`
 	// Notify has a bit for each phase that the notification rules of the run name; see NotifyNone.
 	Notify int32 `db:"notify"`
 }

@@ -23,6 +23,9 @@ export const namesOf = (keys: readonly string[], tracked: boolean): readonly str
 
 export const phaseOf = (run: Run): ActionPhase => run.action?.status?.phase ?? ActionPhase.UNSPECIFIED;
 
+/** The name of the trigger that started a run; empty if none did. */
+export const triggerOf = (run: Run): string => run.action?.metadata?.triggerId?.name?.name ?? run.action?.metadata?.triggerName ?? "";
+
 /** The user ID of the starter of a run. */
 export function ownerOf(run: Run): string {
   const by = run.action?.metadata?.executedBy?.principal;

@@ -40,6 +40,7 @@ export function chipsOf(search: RunsSearch, moment: (at: Date) => string): reado
   for (const key of search.source?.split(",") ?? [])
     add(`source:${key}`, `source: ${sources.find(([known]) => known === key)?.[2] ?? key}`, { source: toggled(search.source, key) });
   if (search.cluster !== undefined) add("cluster", `cluster: ${search.cluster}`, { cluster: undefined });
+  if (search.trigger !== undefined) add("trigger", `trigger: ${search.trigger}`, { trigger: undefined });
   if (search.since !== undefined) add("since", sinceText(search.since, moment), { since: undefined });
   if (search.until !== undefined) add("until", `before ${moment(new Date(search.until))}`, { until: undefined });
   if (search.paused) add("paused", "waiting for approval", { paused: undefined });

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
+import type { RunSummary } from "@gen/flytebinary/insight/v1/runs_pb.js";
 import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { read, write } from "@/app/storage";
@@ -9,8 +10,9 @@ import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
 import { ClusterLink } from "@/entities/access/cluster-link";
-import { isTracked, keyOf, nameOf, ownerOf, phaseOf } from "@/entities/run/listed";
+import { isTracked, keyOf, nameOf, ownerOf, phaseOf, triggerOf } from "@/entities/run/listed";
 import { routeOf } from "@/entities/run/kind";
+import { RunProgress } from "@/entities/run/progress-view";
 import { sources, type Sort } from "./search";
 import type { RunClusters } from "./use-clusters";
 import { titleOf } from "@/entities/action/title";
@@ -20,6 +22,8 @@ import css from "./list.module.css";
 export interface RunFacts extends RunClusters {
   /** The first line of the error of a failed run, by the name of the run. */
   readonly errors: Readonly<Record<string, string>>;
+  /** How far unfinished runs are, by the name of the run. */
+  readonly summaries: Readonly<Record<string, RunSummary>>;
 }
 
 /** A column of the list of runs. */
@@ -72,6 +76,12 @@ export const columns: readonly Column[] = [
     },
   },
   { key: "phase", label: "Phase", width: [9, 0.6], cell: (run) => <Phase phase={phaseOf(run)} /> },
+  {
+    key: "progress",
+    label: "Progress",
+    width: [9, 0.8],
+    cell: (run, { summaries }) => !isTracked(run) && <RunProgress summary={summaries[nameOf(run)]} phase={phaseOf(run)} />,
+  },
   { key: "started", label: "Started", width: [9.5, 0.6], sorts: ["newest", "oldest"], cell: (run) => <When at={dateOf(run.action?.status?.startTime)} /> },
   { key: "ended", label: "Ended", width: [9.5, 0.6], cell: (run) => (isLive(phaseOf(run)) ? "" : <When at={dateOf(run.action?.status?.endTime)} />) },
   {
@@ -108,7 +118,7 @@ export const columns: readonly Column[] = [
   { key: "task", label: "Full task name", width: [12, 1.5], cell: (run) => task(run)?.id?.name },
   { key: "version", label: "Version", width: [8, 0.8], cell: (run) => <span className={css["name"]}>{task(run)?.id?.version}</span> },
   { key: "environment", label: "Environment", width: [8, 0.8], cell: (run) => run.action?.metadata?.environmentName },
-  { key: "trigger", label: "Trigger", width: [8, 0.8], cell: (run) => run.action?.metadata?.triggerId?.name?.name ?? run.action?.metadata?.triggerName },
+  { key: "trigger", label: "Trigger", width: [8, 0.8], cell: triggerOf },
   {
     key: "relation",
     label: "Source run",
@@ -127,7 +137,7 @@ export const columns: readonly Column[] = [
   },
 ];
 
-const defaultKeys: readonly string[] = ["phase", "started", "duration", "owner", "cluster", "labels"];
+const defaultKeys: readonly string[] = ["phase", "progress", "started", "duration", "owner", "cluster", "labels"];
 
 const isKeys = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((key) => typeof key === "string");
 

@@ -61,7 +61,7 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
             aria-describedby={wrong.length > 0 ? "filter-wrong" : undefined}
             placeholder="Filter: train, phase:failed, label:team=ml …"
             title={
-              "Press / to focus. A word matches a part of the name of a run or of its task.\nKeys: name: task: owner: phase: label: source: cluster: since: until: is:paused"
+              "Press / to focus. A word matches a part of the name of a run or of its task.\nKeys: name: task: owner: phase: label: source: trigger: cluster: since: until: is:paused"
             }
             autoComplete="off"
             spellCheck={false}
@@ -124,7 +124,7 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
       </div>
       {wrong.length > 0 && (
         <p id="filter-wrong" role="alert" className={css["wrong"]}>
-          Unknown filter: {wrong.join(", ")}. Use name, task, owner, phase, label, source, cluster, since, until or is:paused.
+          Unknown filter: {wrong.join(", ")}. Use name, task, owner, phase, label, source, trigger, cluster, since, until or is:paused.
         </p>
       )}
       {chips.length > 0 && (

@@ -1,18 +1,22 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
-import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import type { RunFold } from "@gen/flytebinary/insight/v1/runs_pb.js";
 import { useShortcut } from "@/app/shortcuts";
 import { Loading } from "@/design/notice";
 import { useMedia } from "@/design/use-media";
 import { rowTitle, type Column, type RunFacts } from "./columns";
-import { isTracked, keyOf, phaseOf } from "@/entities/run/listed";
+import { isTracked, phaseOf } from "@/entities/run/listed";
 import { lookOf } from "@/design/phases";
+import type { Line } from "./folds";
+import { FoldRow } from "./fold-row";
 import type { Sort } from "./search";
 import css from "./list.module.css";
 
 export interface RunListProps {
-  readonly runs: readonly Run[];
+  readonly lines: readonly Line[];
+  readonly onToggle: (fold: string) => void;
+  readonly onAll: (fold: RunFold) => void;
   readonly columns: readonly Column[];
   readonly facts: RunFacts;
   readonly sort: Sort;
@@ -27,39 +31,40 @@ export interface RunListProps {
 }
 
 /** The runs that bulk actions apply to. Those of tracked runs are elsewhere. */
-const selectable = (runs: readonly Run[]): readonly string[] => runs.filter((run) => !isTracked(run)).map(keyOf);
+const selectable = (lines: readonly Line[]): readonly string[] =>
+  lines.flatMap((line) => (line.kind === "run" && !isTracked(line.run) ? [line.key] : []));
 
 const rowHeight = 40;
 const cardHeight = 84;
 
 /** The runs as rows, of which only the visible ones are rendered. Narrow screens show cards. */
-export function RunList({ runs, columns, facts, sort, onSort, more, loadMore, loadingMore, selected, onSelect, onSeen }: RunListProps) {
+export function RunList({ lines, onToggle, onAll, columns, facts, sort, onSort, more, loadMore, loadingMore, selected, onSelect, onSeen }: RunListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const narrow = useMedia("(max-width: 48rem)");
   const [active, setActive] = useState<string>();
   const last = useRef<string>(undefined);
   const rows = useVirtualizer({
-    count: runs.length,
+    count: lines.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => (narrow ? cardHeight : rowHeight),
-    getItemKey: (index) => keyOf(runs[index] ?? ({} as Run)) || index,
+    getItemKey: (index) => lines[index]?.key ?? index,
     overscan: 12,
   });
   useEffect(() => rows.measure(), [rows, narrow]);
   const items = rows.getVirtualItems();
   const lastSeen = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (more && lastSeen >= runs.length - 30) loadMore();
+    if (more && lastSeen >= lines.length - 30) loadMore();
     // eslint-disable-next-line react-hooks/exhaustive-deps -- loadMore is a new function each time
-  }, [lastSeen, more, runs.length]);
-  const seen = items.map(({ index }) => keyOf(runs[index] ?? ({} as Run))).join(",");
+  }, [lastSeen, more, lines.length]);
+  const seen = items.map(({ index }) => (lines[index]?.kind === "run" ? lines[index].key : "")).join(",");
   useEffect(() => onSeen(seen.split(",").filter(Boolean)), [onSeen, seen]);
 
   const move = (by: number) => {
-    if (runs.length === 0) return;
-    const at = runs.findIndex((run) => keyOf(run) === active);
-    const next = at < 0 ? Math.max(0, Math.min(rows.range?.startIndex ?? 0, runs.length - 1)) : Math.max(0, Math.min(runs.length - 1, at + by));
-    const name = keyOf(runs[next] ?? ({} as Run));
+    if (lines.length === 0) return;
+    const at = lines.findIndex(({ key }) => key === active);
+    const next = at < 0 ? Math.max(0, Math.min(rows.range?.startIndex ?? 0, lines.length - 1)) : Math.max(0, Math.min(lines.length - 1, at + by));
+    const name = lines[next]?.key ?? "";
     setActive(name);
     rows.scrollToIndex(next);
     // The row may have to be rendered first.
@@ -67,7 +72,7 @@ export function RunList({ runs, columns, facts, sort, onSort, more, loadMore, lo
       requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-run="${CSS.escape(name)}"]`)?.focus({ preventScroll: true })),
     );
   };
-  const choices = selectable(runs);
+  const choices = selectable(lines);
   useShortcut("j", () => move(1), "Next run (Enter opens it)");
   useShortcut("k", () => move(-1), "Previous run");
   const mark = () => {
@@ -80,10 +85,10 @@ export function RunList({ runs, columns, facts, sort, onSort, more, loadMore, lo
     move(event.key === "ArrowDown" ? 1 : -1);
   };
   const select = (name: string, on: boolean, range: boolean) => {
-    const from = runs.findIndex((run) => keyOf(run) === last.current);
-    const to = runs.findIndex((run) => keyOf(run) === name);
+    const from = lines.findIndex(({ key }) => key === last.current);
+    const to = lines.findIndex(({ key }) => key === name);
     last.current = name;
-    onSelect(range && from >= 0 ? selectable(runs.slice(Math.min(from, to), Math.max(from, to) + 1)) : [name], on);
+    onSelect(range && from >= 0 ? selectable(lines.slice(Math.min(from, to), Math.max(from, to) + 1)) : [name], on);
   };
   const all = choices.length > 0 && choices.every((name) => selected.has(name));
   const some = !all && choices.some((name) => selected.has(name));
@@ -94,7 +99,7 @@ export function RunList({ runs, columns, facts, sort, onSort, more, loadMore, lo
   return (
     <div ref={scroller} className={css["scroller"]} style={style} data-testid="runs-scroller">
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the arrow keys go from link to link */}
-      <div role="table" aria-label="Runs" aria-rowcount={more ? -1 : runs.length + 1} className={css["table"]} onKeyDown={arrows}>
+      <div role="table" aria-label="Runs" aria-rowcount={more ? -1 : lines.length + 1} className={css["table"]} onKeyDown={arrows}>
         <div role="rowgroup" className={css["head"]}>
           <div role="row" aria-rowindex={1} className={css["row"]}>
             <span role="columnheader" className={css["check"]}>
@@ -115,9 +120,14 @@ export function RunList({ runs, columns, facts, sort, onSort, more, loadMore, lo
         </div>
         <div role="rowgroup" className={css["body"]} style={{ height: rows.getTotalSize() }}>
           {items.map((item) => {
-            const run = runs[item.index];
-            if (!run) return null;
-            const name = keyOf(run);
+            const line = lines[item.index];
+            if (!line) return null;
+            if (line.kind !== "run") {
+              return (
+                <FoldRow key={item.key} line={line} item={item} measure={rows.measureElement} columns={columns} facts={facts} onFocus={setActive} onToggle={onToggle} onAll={onAll} />
+              );
+            }
+            const { run, key: name } = line;
             const on = selected.has(name);
             return (
               <div
@@ -130,6 +140,7 @@ export function RunList({ runs, columns, facts, sort, onSort, more, loadMore, lo
                 data-testid="run-row"
                 data-name={name}
                 data-phase={lookOf(phaseOf(run)).key}
+                data-in-fold={line.inFold || undefined}
                 className={`${css["row"] ?? ""} ${css["item"] ?? ""}`}
                 style={{ transform: `translateY(${item.start}px)` }}
                 onFocus={() => setActive(name)}

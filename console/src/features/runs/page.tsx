@@ -1,12 +1,15 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { useConnection } from "@/api/connection";
 import type { Place } from "@/app/place";
 import { useCommands } from "@/app/commands";
 import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { isLive } from "@/design/phases";
 import { usePlaceCheck, type PlaceCheck } from "@/entities/project/unknown-place";
-import { isTracked, nameOf } from "@/entities/run/listed";
+import { isTracked, nameOf, phaseOf } from "@/entities/run/listed";
+import { useSummaries } from "@/entities/run/use-summaries";
 import { useColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
@@ -16,7 +19,10 @@ import { isFiltered, patched, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
 import { useAllRuns } from "./use-all-runs";
 import { useClusters } from "./use-clusters";
+import { FoldSwitch } from "./fold-switch";
+import { linesOf, searchOfTrigger, untriggered } from "./folds";
 import { useErrors } from "./use-errors";
+import { useFolds } from "./use-folds";
 import type { Runs } from "./use-runs";
 import { useSelection } from "./use-selection";
 import { givenViews, sameSearch } from "./views";
@@ -29,13 +35,18 @@ export function RunsPage() {
   const search: RunsSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const place = { project, domain };
-  const runs = useAllRuns(place, search);
-  const own = runs.runs.filter((run) => !isTracked(run));
-  const empty = !runs.loading && !runs.problem && runs.runs.length === 0;
+  const folds = useFolds(place, search);
+  const runs = useAllRuns(place, folds.on ? untriggered(search) : search);
+  const loading = runs.loading || folds.loading;
+  const lines = useMemo(() => (loading ? [] : linesOf(runs, folds.folds, folds.opened)), [loading, runs, folds]);
+  const listed = lines.flatMap((line) => (line.kind === "run" ? [line.run] : []));
+  const own = listed.filter((run) => !isTracked(run));
+  const empty = !loading && !runs.problem && lines.length === 0;
   const check = usePlaceCheck(place, empty);
   const columns = useColumns();
-  const clusters = useClusters(place, runs.runs, runs.runs.length > 0);
-  const errors = useErrors(place, runs.runs);
+  const clusters = useClusters(place, listed, listed.length > 0);
+  const errors = useErrors(place, listed);
+  const summaries = useSummaries(place, own.filter((run) => isLive(phaseOf(run))).map(nameOf));
   const without = clusters.several ? [] : ["cluster"];
   const selection = useSelection(place, search);
   const onSearch = (next: RunsSearch) => void navigate({ to: "/domain/$domain/project/$project/runs", params: place, search: next });
@@ -51,19 +62,22 @@ export function RunsPage() {
         <div className={css["title"]}>
           <h1>Runs</h1>
           {!check.checking && check.unknown === undefined && <Currency runs={runs} search={search} />}
+          <FoldSwitch search={search} folds={folds} onSearch={onSearch} />
         </div>
         {!search.paused && <PausedBanner place={place} />}
         <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} without={without} />
-        <SelectionBar place={place} search={search} runs={own} more={runs.more} selection={selection} />
+        <SelectionBar place={place} search={search} runs={own} more={runs.more || folds.folds.length > 0} selection={selection} />
         {runs.problem && <ProblemNotice error={runs.problem} retry={runs.refetch} />}
-        {runs.loading && <Loading what="runs" />}
+        {loading && <Loading what="runs" />}
         {empty && <Nothing place={place} check={check} search={search} onSearch={onSearch} />}
       </div>
-      {runs.runs.length > 0 && (
+      {lines.length > 0 && (
         <RunList
-          runs={runs.runs}
+          lines={lines}
+          onToggle={folds.toggle}
+          onAll={(fold) => onSearch(searchOfTrigger(search, fold))}
           columns={columns.shown.filter(({ key }) => !without.includes(key))}
-          facts={{ ...clusters, errors }}
+          facts={{ ...clusters, errors, summaries }}
           sort={search.sort ?? "newest"}
           onSort={(sort) => onSearch(patched(search, { sort: sort === "newest" ? undefined : sort }))}
           more={runs.more}

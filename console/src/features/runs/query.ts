@@ -53,6 +53,8 @@ function one(key: string, value: string): SearchPatch | undefined {
       return value.split(",").every((each) => sources.some(([known]) => known === each)) ? { source: value } : undefined;
     case "cluster":
       return { cluster: value };
+    case "trigger":
+      return { trigger: value };
     case "since":
       return RunsSearch({ since: value }).since === undefined ? undefined : { since: value };
     case "until":

@@ -5,7 +5,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSource, type Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import type { Place } from "@/app/place";
 import { msOf } from "@/design/format";
-import { nameOf, ownerOf } from "@/entities/run/listed";
+import { nameOf, ownerOf, triggerOf } from "@/entities/run/listed";
 import { labelOf, phasesOf, sinceOf, sourcesOf, type RunsSearch, type Sort } from "./search";
 
 type FilterInit = MessageInitShape<typeof FilterSchema>;
@@ -32,6 +32,8 @@ export function filtersOf(search: RunsSearch, now: number): FilterInit[] {
     ...(since ? [one("created_at", since.toISOString(), Filter_Function.GREATER_THAN_OR_EQUAL)] : []),
     ...(search.until === undefined ? [] : [one("created_at", new Date(search.until).toISOString(), Filter_Function.LESS_THAN)]),
     ...(search.cluster === undefined ? [] : [one("cluster", search.cluster)]),
+    ...(search.trigger === undefined ? [] : [one("trigger_name", search.trigger)]),
+    ...(search.trigger === "" ? [one("trigger_task_name", "")] : []), // both, in the order of their index
     ...(search.q === undefined ? [] : [one("name", search.q, Filter_Function.CONTAINS_CASE_INSENSITIVE)]),
   ];
 }
@@ -80,6 +82,7 @@ export function matches(search: RunsSearch, run: Run, now: number): boolean {
     (sources.length === 0 || sources.includes(action?.metadata?.source ?? RunSource.UNSPECIFIED)) &&
     (!since || created >= since.getTime()) &&
     (search.until === undefined || created < Date.parse(search.until)) &&
+    (search.trigger === undefined || triggerOf(run) === search.trigger) &&
     (search.q === undefined || has(nameOf(run), search.q))
   );
 }

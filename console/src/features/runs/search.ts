@@ -28,6 +28,10 @@ export interface RunsSearch {
   readonly cluster?: string;
   /** Only runs with a pending approval. */
   readonly paused?: true;
+  /** Only runs of the trigger with this name; within the page, "" means runs without a trigger. */
+  readonly trigger?: string;
+  /** Whether runs of one trigger are listed one by one. */
+  readonly unfold?: true;
   /** Only runs whose name contains this. */
   readonly q?: string;
   /** Newest first when unset. */
@@ -62,6 +66,8 @@ export function RunsSearch(search: Record<string, unknown>): RunsSearch {
     ...(until && isMoment(until) && { until }),
     ...text(search, "cluster"),
     ...((search["paused"] === true || search["paused"] === "true") && { paused: true }),
+    ...text(search, "trigger"),
+    ...((search["unfold"] === true || search["unfold"] === "true") && { unfold: true }),
     ...text(search, "q"),
     ...(sort && sort !== "newest" && { sort }),
   };
@@ -111,7 +117,7 @@ export function labelOf(label: string): readonly [key: string, value: string | u
 }
 
 /** Whether the search has filters. */
-export const isFiltered = (search: RunsSearch): boolean => Object.keys(search).some((key) => key !== "sort");
+export const isFiltered = (search: RunsSearch): boolean => Object.keys(search).some((key) => key !== "sort" && key !== "unfold");
 
 /** Changes to a search; undefined, "" and empty lists remove a filter. */
 export type SearchPatch = { readonly [K in keyof RunsSearch]?: RunsSearch[K] | undefined };

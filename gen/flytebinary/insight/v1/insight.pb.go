@@ -1665,7 +1665,7 @@ var File_flytebinary_insight_v1_insight_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\n" +
-	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a\"flytebinary/insight/v1/usage.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
+	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a!flytebinary/insight/v1/runs.proto\x1a\"flytebinary/insight/v1/usage.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
 	"\x14ExplainActionRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\xfb\x01\n" +
 	"\x15ExplainActionResponse\x123\n" +
@@ -1804,14 +1804,16 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x17WAIT_CAUSE_WORKER_START\x10\f\x12\x1d\n" +
 	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r\x12\x18\n" +
 	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e\x12\x18\n" +
-	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\xc1\x10\n" +
+	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\x98\x12\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
 	"ListQueues\x12).flytebinary.insight.v1.ListQueuesRequest\x1a*.flytebinary.insight.v1.ListQueuesResponse\"\x03\x90\x02\x01\x12q\n" +
 	"\rGetClusterUse\x12,.flytebinary.insight.v1.GetClusterUseRequest\x1a-.flytebinary.insight.v1.GetClusterUseResponse\"\x03\x90\x02\x01\x12z\n" +
 	"\x10ListClusterWaits\x12/.flytebinary.insight.v1.ListClusterWaitsRequest\x1a0.flytebinary.insight.v1.ListClusterWaitsResponse\"\x03\x90\x02\x01\x12w\n" +
-	"\x0fListRunClusters\x12..flytebinary.insight.v1.ListRunClustersRequest\x1a/.flytebinary.insight.v1.ListRunClustersResponse\"\x03\x90\x02\x01\x12w\n" +
+	"\x0fListRunClusters\x12..flytebinary.insight.v1.ListRunClustersRequest\x1a/.flytebinary.insight.v1.ListRunClustersResponse\"\x03\x90\x02\x01\x12q\n" +
+	"\rSummarizeRuns\x12,.flytebinary.insight.v1.SummarizeRunsRequest\x1a-.flytebinary.insight.v1.SummarizeRunsResponse\"\x03\x90\x02\x01\x12b\n" +
+	"\bFoldRuns\x12'.flytebinary.insight.v1.FoldRunsRequest\x1a(.flytebinary.insight.v1.FoldRunsResponse\"\x03\x90\x02\x01\x12w\n" +
 	"\x0fPreviewRecovery\x12..flytebinary.insight.v1.PreviewRecoveryRequest\x1a/.flytebinary.insight.v1.PreviewRecoveryResponse\"\x03\x90\x02\x01\x12z\n" +
 	"\x10PreviewRetention\x12/.flytebinary.insight.v1.PreviewRetentionRequest\x1a0.flytebinary.insight.v1.PreviewRetentionResponse\"\x03\x90\x02\x01\x12t\n" +
 	"\x0fWatchRunActions\x12..flytebinary.insight.v1.WatchRunActionsRequest\x1a/.flytebinary.insight.v1.WatchRunActionsResponse0\x01\x12w\n" +
@@ -1875,28 +1877,32 @@ var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(*common.ProjectIdentifier)(nil),  // 30: flyteidl2.common.ProjectIdentifier
 	(*common.RunIdentifier)(nil),      // 31: flyteidl2.common.RunIdentifier
 	(workflow.RunSource)(0),           // 32: flyteidl2.workflow.RunSource
-	(*WatchRunActionsRequest)(nil),    // 33: flytebinary.insight.v1.WatchRunActionsRequest
-	(*ListTransitionsRequest)(nil),    // 34: flytebinary.insight.v1.ListTransitionsRequest
-	(*DescribeActionsRequest)(nil),    // 35: flytebinary.insight.v1.DescribeActionsRequest
-	(*ListErrorsRequest)(nil),         // 36: flytebinary.insight.v1.ListErrorsRequest
-	(*ListDataFlowRequest)(nil),       // 37: flytebinary.insight.v1.ListDataFlowRequest
-	(*ListPausedActionsRequest)(nil),  // 38: flytebinary.insight.v1.ListPausedActionsRequest
-	(*GetTaskHistoryRequest)(nil),     // 39: flytebinary.insight.v1.GetTaskHistoryRequest
-	(*GetActivityRequest)(nil),        // 40: flytebinary.insight.v1.GetActivityRequest
-	(*GetAttemptUsageRequest)(nil),    // 41: flytebinary.insight.v1.GetAttemptUsageRequest
-	(*SuggestResourcesRequest)(nil),   // 42: flytebinary.insight.v1.SuggestResourcesRequest
-	(*SearchRequest)(nil),             // 43: flytebinary.insight.v1.SearchRequest
-	(*WatchRunActionsResponse)(nil),   // 44: flytebinary.insight.v1.WatchRunActionsResponse
-	(*ListTransitionsResponse)(nil),   // 45: flytebinary.insight.v1.ListTransitionsResponse
-	(*DescribeActionsResponse)(nil),   // 46: flytebinary.insight.v1.DescribeActionsResponse
-	(*ListErrorsResponse)(nil),        // 47: flytebinary.insight.v1.ListErrorsResponse
-	(*ListDataFlowResponse)(nil),      // 48: flytebinary.insight.v1.ListDataFlowResponse
-	(*ListPausedActionsResponse)(nil), // 49: flytebinary.insight.v1.ListPausedActionsResponse
-	(*GetTaskHistoryResponse)(nil),    // 50: flytebinary.insight.v1.GetTaskHistoryResponse
-	(*GetActivityResponse)(nil),       // 51: flytebinary.insight.v1.GetActivityResponse
-	(*GetAttemptUsageResponse)(nil),   // 52: flytebinary.insight.v1.GetAttemptUsageResponse
-	(*SuggestResourcesResponse)(nil),  // 53: flytebinary.insight.v1.SuggestResourcesResponse
-	(*SearchResponse)(nil),            // 54: flytebinary.insight.v1.SearchResponse
+	(*SummarizeRunsRequest)(nil),      // 33: flytebinary.insight.v1.SummarizeRunsRequest
+	(*FoldRunsRequest)(nil),           // 34: flytebinary.insight.v1.FoldRunsRequest
+	(*WatchRunActionsRequest)(nil),    // 35: flytebinary.insight.v1.WatchRunActionsRequest
+	(*ListTransitionsRequest)(nil),    // 36: flytebinary.insight.v1.ListTransitionsRequest
+	(*DescribeActionsRequest)(nil),    // 37: flytebinary.insight.v1.DescribeActionsRequest
+	(*ListErrorsRequest)(nil),         // 38: flytebinary.insight.v1.ListErrorsRequest
+	(*ListDataFlowRequest)(nil),       // 39: flytebinary.insight.v1.ListDataFlowRequest
+	(*ListPausedActionsRequest)(nil),  // 40: flytebinary.insight.v1.ListPausedActionsRequest
+	(*GetTaskHistoryRequest)(nil),     // 41: flytebinary.insight.v1.GetTaskHistoryRequest
+	(*GetActivityRequest)(nil),        // 42: flytebinary.insight.v1.GetActivityRequest
+	(*GetAttemptUsageRequest)(nil),    // 43: flytebinary.insight.v1.GetAttemptUsageRequest
+	(*SuggestResourcesRequest)(nil),   // 44: flytebinary.insight.v1.SuggestResourcesRequest
+	(*SearchRequest)(nil),             // 45: flytebinary.insight.v1.SearchRequest
+	(*SummarizeRunsResponse)(nil),     // 46: flytebinary.insight.v1.SummarizeRunsResponse
+	(*FoldRunsResponse)(nil),          // 47: flytebinary.insight.v1.FoldRunsResponse
+	(*WatchRunActionsResponse)(nil),   // 48: flytebinary.insight.v1.WatchRunActionsResponse
+	(*ListTransitionsResponse)(nil),   // 49: flytebinary.insight.v1.ListTransitionsResponse
+	(*DescribeActionsResponse)(nil),   // 50: flytebinary.insight.v1.DescribeActionsResponse
+	(*ListErrorsResponse)(nil),        // 51: flytebinary.insight.v1.ListErrorsResponse
+	(*ListDataFlowResponse)(nil),      // 52: flytebinary.insight.v1.ListDataFlowResponse
+	(*ListPausedActionsResponse)(nil), // 53: flytebinary.insight.v1.ListPausedActionsResponse
+	(*GetTaskHistoryResponse)(nil),    // 54: flytebinary.insight.v1.GetTaskHistoryResponse
+	(*GetActivityResponse)(nil),       // 55: flytebinary.insight.v1.GetActivityResponse
+	(*GetAttemptUsageResponse)(nil),   // 56: flytebinary.insight.v1.GetAttemptUsageResponse
+	(*SuggestResourcesResponse)(nil),  // 57: flytebinary.insight.v1.SuggestResourcesResponse
+	(*SearchResponse)(nil),            // 58: flytebinary.insight.v1.SearchResponse
 }
 var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	26, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
@@ -1931,39 +1937,43 @@ var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	9,  // 29: flytebinary.insight.v1.InsightService.GetClusterUse:input_type -> flytebinary.insight.v1.GetClusterUseRequest
 	12, // 30: flytebinary.insight.v1.InsightService.ListClusterWaits:input_type -> flytebinary.insight.v1.ListClusterWaitsRequest
 	15, // 31: flytebinary.insight.v1.InsightService.ListRunClusters:input_type -> flytebinary.insight.v1.ListRunClustersRequest
-	17, // 32: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
-	20, // 33: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
-	33, // 34: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
-	34, // 35: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
-	35, // 36: flytebinary.insight.v1.InsightService.DescribeActions:input_type -> flytebinary.insight.v1.DescribeActionsRequest
-	36, // 37: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
-	37, // 38: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
-	38, // 39: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
-	39, // 40: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
-	40, // 41: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
-	41, // 42: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
-	42, // 43: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
-	43, // 44: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
-	2,  // 45: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
-	7,  // 46: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
-	10, // 47: flytebinary.insight.v1.InsightService.GetClusterUse:output_type -> flytebinary.insight.v1.GetClusterUseResponse
-	13, // 48: flytebinary.insight.v1.InsightService.ListClusterWaits:output_type -> flytebinary.insight.v1.ListClusterWaitsResponse
-	16, // 49: flytebinary.insight.v1.InsightService.ListRunClusters:output_type -> flytebinary.insight.v1.ListRunClustersResponse
-	18, // 50: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
-	21, // 51: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
-	44, // 52: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
-	45, // 53: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
-	46, // 54: flytebinary.insight.v1.InsightService.DescribeActions:output_type -> flytebinary.insight.v1.DescribeActionsResponse
-	47, // 55: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
-	48, // 56: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
-	49, // 57: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
-	50, // 58: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
-	51, // 59: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
-	52, // 60: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
-	53, // 61: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
-	54, // 62: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
-	45, // [45:63] is the sub-list for method output_type
-	27, // [27:45] is the sub-list for method input_type
+	33, // 32: flytebinary.insight.v1.InsightService.SummarizeRuns:input_type -> flytebinary.insight.v1.SummarizeRunsRequest
+	34, // 33: flytebinary.insight.v1.InsightService.FoldRuns:input_type -> flytebinary.insight.v1.FoldRunsRequest
+	17, // 34: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
+	20, // 35: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
+	35, // 36: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
+	36, // 37: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
+	37, // 38: flytebinary.insight.v1.InsightService.DescribeActions:input_type -> flytebinary.insight.v1.DescribeActionsRequest
+	38, // 39: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
+	39, // 40: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
+	40, // 41: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
+	41, // 42: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
+	42, // 43: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
+	43, // 44: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
+	44, // 45: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
+	45, // 46: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
+	2,  // 47: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
+	7,  // 48: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
+	10, // 49: flytebinary.insight.v1.InsightService.GetClusterUse:output_type -> flytebinary.insight.v1.GetClusterUseResponse
+	13, // 50: flytebinary.insight.v1.InsightService.ListClusterWaits:output_type -> flytebinary.insight.v1.ListClusterWaitsResponse
+	16, // 51: flytebinary.insight.v1.InsightService.ListRunClusters:output_type -> flytebinary.insight.v1.ListRunClustersResponse
+	46, // 52: flytebinary.insight.v1.InsightService.SummarizeRuns:output_type -> flytebinary.insight.v1.SummarizeRunsResponse
+	47, // 53: flytebinary.insight.v1.InsightService.FoldRuns:output_type -> flytebinary.insight.v1.FoldRunsResponse
+	18, // 54: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
+	21, // 55: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
+	48, // 56: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
+	49, // 57: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
+	50, // 58: flytebinary.insight.v1.InsightService.DescribeActions:output_type -> flytebinary.insight.v1.DescribeActionsResponse
+	51, // 59: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
+	52, // 60: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
+	53, // 61: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
+	54, // 62: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
+	55, // 63: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
+	56, // 64: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
+	57, // 65: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
+	58, // 66: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
+	47, // [47:67] is the sub-list for method output_type
+	27, // [27:47] is the sub-list for method input_type
 	27, // [27:27] is the sub-list for extension type_name
 	27, // [27:27] is the sub-list for extension extendee
 	0,  // [0:27] is the sub-list for field type_name
@@ -1976,6 +1986,7 @@ func file_flytebinary_insight_v1_insight_proto_init() {
 	}
 	file_flytebinary_insight_v1_overview_proto_init()
 	file_flytebinary_insight_v1_run_actions_proto_init()
+	file_flytebinary_insight_v1_runs_proto_init()
 	file_flytebinary_insight_v1_usage_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

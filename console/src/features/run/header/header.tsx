@@ -7,12 +7,15 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSource, type RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
-import { dateOf } from "@/design/format";
+import { count, dateOf, plural } from "@/design/format";
 import { Phase, PhaseBar } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
 import { actionId } from "@/entities/action/name";
 import { whoIs } from "@/entities/person/who-is";
+import { progressOf } from "@/entities/run/progress";
+import { ExpectedEnd } from "@/entities/run/progress-view";
+import { useSummaries } from "@/entities/run/use-summaries";
 import type { RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
 import css from "./header.module.css";
@@ -50,6 +53,8 @@ export function Header({ run, details, model, children }: HeaderProps) {
   // The model has the root before the details arrive, so the page shows a title and a phase at once.
   const title = spec?.case === "task" ? spec.value.shortName || spec.value.id?.name : undefined;
   const started = dateOf(root?.status?.startTime);
+  const progress = isLive(phase) ? progressOf(model.counts, phase) : undefined;
+  const summary = useSummaries(run, isLive(phase) && run.tracked !== true ? [run.name] : [])[run.name];
   const known = root !== undefined || model.size > 0;
   return (
     <header className={css["header"]}>
@@ -62,7 +67,15 @@ export function Header({ run, details, model, children }: HeaderProps) {
             <Span from={started} to={isLive(phase) ? undefined : dateOf(root.status?.endTime)} />
           </span>
         )}
-        <div className={css["bar"]}>{model.size > 1 && <PhaseBar counts={model.counts} />}</div>
+        <div className={css["bar"]}>
+          {model.size > 1 && <PhaseBar counts={model.counts} />}
+          {progress && (
+            <span className={css["done"]} title={`${count(progress.done)} of ${plural(progress.all, "action")} ended, without the root action`}>
+              {count(progress.done)} / {count(progress.all)}
+            </span>
+          )}
+          {summary && isLive(phase) && <ExpectedEnd summary={summary} />}
+        </div>
         <div className={css["do"]}>{children}</div>
       </div>
       <div className={css["second"]}>

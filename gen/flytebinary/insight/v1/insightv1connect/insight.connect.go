@@ -51,6 +51,11 @@ const (
 	// InsightServiceListRunClustersProcedure is the fully-qualified name of the InsightService's
 	// ListRunClusters RPC.
 	InsightServiceListRunClustersProcedure = "/flytebinary.insight.v1.InsightService/ListRunClusters"
+	// InsightServiceSummarizeRunsProcedure is the fully-qualified name of the InsightService's
+	// SummarizeRuns RPC.
+	InsightServiceSummarizeRunsProcedure = "/flytebinary.insight.v1.InsightService/SummarizeRuns"
+	// InsightServiceFoldRunsProcedure is the fully-qualified name of the InsightService's FoldRuns RPC.
+	InsightServiceFoldRunsProcedure = "/flytebinary.insight.v1.InsightService/FoldRuns"
 	// InsightServicePreviewRecoveryProcedure is the fully-qualified name of the InsightService's
 	// PreviewRecovery RPC.
 	InsightServicePreviewRecoveryProcedure = "/flytebinary.insight.v1.InsightService/PreviewRecovery"
@@ -104,6 +109,10 @@ type InsightServiceClient interface {
 	ListClusterWaits(context.Context, *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error)
 	// ListRunClusters says in which clusters runs of a project and domain are.
 	ListRunClusters(context.Context, *v1.ListRunClustersRequest) (*v1.ListRunClustersResponse, error)
+	// SummarizeRuns says how far runs are and how long such runs usually take, for lists.
+	SummarizeRuns(context.Context, *v1.SummarizeRunsRequest) (*v1.SummarizeRunsResponse, error)
+	// FoldRuns says how many runs each trigger started and how they went, for lists that show one line for each trigger.
+	FoldRuns(context.Context, *v1.FoldRunsRequest) (*v1.FoldRunsResponse, error)
 	// PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
@@ -175,6 +184,20 @@ func NewInsightServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+InsightServiceListRunClustersProcedure,
 			connect.WithSchema(insightServiceMethods.ByName("ListRunClusters")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		summarizeRuns: connect.NewClient[v1.SummarizeRunsRequest, v1.SummarizeRunsResponse](
+			httpClient,
+			baseURL+InsightServiceSummarizeRunsProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("SummarizeRuns")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		foldRuns: connect.NewClient[v1.FoldRunsRequest, v1.FoldRunsResponse](
+			httpClient,
+			baseURL+InsightServiceFoldRunsProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("FoldRuns")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -278,6 +301,8 @@ type insightServiceClient struct {
 	getClusterUse     *connect.Client[v1.GetClusterUseRequest, v1.GetClusterUseResponse]
 	listClusterWaits  *connect.Client[v1.ListClusterWaitsRequest, v1.ListClusterWaitsResponse]
 	listRunClusters   *connect.Client[v1.ListRunClustersRequest, v1.ListRunClustersResponse]
+	summarizeRuns     *connect.Client[v1.SummarizeRunsRequest, v1.SummarizeRunsResponse]
+	foldRuns          *connect.Client[v1.FoldRunsRequest, v1.FoldRunsResponse]
 	previewRecovery   *connect.Client[v1.PreviewRecoveryRequest, v1.PreviewRecoveryResponse]
 	previewRetention  *connect.Client[v1.PreviewRetentionRequest, v1.PreviewRetentionResponse]
 	watchRunActions   *connect.Client[v1.WatchRunActionsRequest, v1.WatchRunActionsResponse]
@@ -332,6 +357,24 @@ func (c *insightServiceClient) ListClusterWaits(ctx context.Context, req *v1.Lis
 // ListRunClusters calls flytebinary.insight.v1.InsightService.ListRunClusters.
 func (c *insightServiceClient) ListRunClusters(ctx context.Context, req *v1.ListRunClustersRequest) (*v1.ListRunClustersResponse, error) {
 	response, err := c.listRunClusters.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// SummarizeRuns calls flytebinary.insight.v1.InsightService.SummarizeRuns.
+func (c *insightServiceClient) SummarizeRuns(ctx context.Context, req *v1.SummarizeRunsRequest) (*v1.SummarizeRunsResponse, error) {
+	response, err := c.summarizeRuns.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// FoldRuns calls flytebinary.insight.v1.InsightService.FoldRuns.
+func (c *insightServiceClient) FoldRuns(ctx context.Context, req *v1.FoldRunsRequest) (*v1.FoldRunsResponse, error) {
+	response, err := c.foldRuns.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -464,6 +507,10 @@ type InsightServiceHandler interface {
 	ListClusterWaits(context.Context, *v1.ListClusterWaitsRequest) (*v1.ListClusterWaitsResponse, error)
 	// ListRunClusters says in which clusters runs of a project and domain are.
 	ListRunClusters(context.Context, *v1.ListRunClustersRequest) (*v1.ListRunClustersResponse, error)
+	// SummarizeRuns says how far runs are and how long such runs usually take, for lists.
+	SummarizeRuns(context.Context, *v1.SummarizeRunsRequest) (*v1.SummarizeRunsResponse, error)
+	// FoldRuns says how many runs each trigger started and how they went, for lists that show one line for each trigger.
+	FoldRuns(context.Context, *v1.FoldRunsRequest) (*v1.FoldRunsResponse, error)
 	// PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
@@ -531,6 +578,20 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 		InsightServiceListRunClustersProcedure,
 		svc.ListRunClusters,
 		connect.WithSchema(insightServiceMethods.ByName("ListRunClusters")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceSummarizeRunsHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceSummarizeRunsProcedure,
+		svc.SummarizeRuns,
+		connect.WithSchema(insightServiceMethods.ByName("SummarizeRuns")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceFoldRunsHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceFoldRunsProcedure,
+		svc.FoldRuns,
+		connect.WithSchema(insightServiceMethods.ByName("FoldRuns")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -636,6 +697,10 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 			insightServiceListClusterWaitsHandler.ServeHTTP(w, r)
 		case InsightServiceListRunClustersProcedure:
 			insightServiceListRunClustersHandler.ServeHTTP(w, r)
+		case InsightServiceSummarizeRunsProcedure:
+			insightServiceSummarizeRunsHandler.ServeHTTP(w, r)
+		case InsightServiceFoldRunsProcedure:
+			insightServiceFoldRunsHandler.ServeHTTP(w, r)
 		case InsightServicePreviewRecoveryProcedure:
 			insightServicePreviewRecoveryHandler.ServeHTTP(w, r)
 		case InsightServicePreviewRetentionProcedure:
@@ -689,6 +754,14 @@ func (UnimplementedInsightServiceHandler) ListClusterWaits(context.Context, *v1.
 
 func (UnimplementedInsightServiceHandler) ListRunClusters(context.Context, *v1.ListRunClustersRequest) (*v1.ListRunClustersResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListRunClusters is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) SummarizeRuns(context.Context, *v1.SummarizeRunsRequest) (*v1.SummarizeRunsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.SummarizeRuns is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) FoldRuns(context.Context, *v1.FoldRunsRequest) (*v1.FoldRunsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.FoldRuns is not implemented"))
 }
 
 func (UnimplementedInsightServiceHandler) PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error) {

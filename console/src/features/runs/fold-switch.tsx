@@ -1,0 +1,21 @@
+import type { Folds } from "./use-folds";
+import { patched, type RunsSearch } from "./search";
+import css from "./list.module.css";
+
+export interface FoldSwitchProps {
+  readonly search: RunsSearch;
+  readonly folds: Folds;
+  readonly onSearch: (search: RunsSearch) => void;
+}
+
+/** Folds the runs of each trigger into one line, or lists them one by one. It is there where a trigger has runs. */
+export function FoldSwitch({ search, folds, onSearch }: FoldSwitchProps) {
+  if (folds.tooMany) return <span className={css["live"]}>Too many triggers to fold their runs</span>;
+  if (search.unfold !== true && folds.folds.length === 0) return null;
+  return (
+    <label className={css["fold-switch"]}>
+      <input type="checkbox" checked={search.unfold !== true} onChange={(event) => onSearch(patched(search, { unfold: event.target.checked ? undefined : true }))} />
+      One line per trigger
+    </label>
+  );
+}
