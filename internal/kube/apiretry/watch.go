@@ -21,6 +21,10 @@ const (
 	maxPause = 2 * time.Second
 )
 
+// patience is how many answers of 429 in a row are normal: an API server that starts gives them for some seconds. With the
+// pauses above, eight take about seven seconds.
+const patience = 8
+
 // Watches wraps the connections to an API server: requests for watches, and for the lists that informers begin with, wait
 // until it answers. Everything is an answer except failures to connect, 429 and the 5xx codes that mean that it is not ready. The
 // request's context ends the wait. Other requests are not retried: their callers have deadlines of their own.
@@ -39,16 +43,17 @@ func (p *patient) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !ofInformer(request) {
 		return p.next.RoundTrip(request)
 	}
-	retries := backoff.New(minPause, maxPause)
+	retries, told := backoff.New(minPause, maxPause), false
 	for {
 		response, err := p.next.RoundTrip(request)
 		if err == nil && !notReady(response.StatusCode) || request.Context().Err() != nil {
-			if retries.Failures() > 0 {
+			if told {
 				p.log.Info().Str("path", request.URL.Path).Msg("API server answered; watch resumed")
 			}
 			return response, err
 		}
-		if retries.Failures() == 0 { // once for each outage
+		if starting := err == nil && response.StatusCode == http.StatusTooManyRequests && retries.Failures() < patience; !starting && !told {
+			told = true // once for each outage
 			p.log.Warn().Err(reason(response, err)).Str("path", request.URL.Path).Msg("API server did not answer a watch; retrying")
 		}
 		if err == nil {

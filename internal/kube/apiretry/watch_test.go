@@ -1,10 +1,13 @@
 package apiretry_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +31,7 @@ func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
 	if answer == 0 {
 		return nil, errors.New("connection refused")
 	}
-	return &http.Response{StatusCode: answer, Body: io.NopCloser(strings.NewReader("body")), Request: request}, nil
+	return &http.Response{StatusCode: answer, Status: strconv.Itoa(answer), Body: io.NopCloser(strings.NewReader("body")), Request: request}, nil
 }
 
 func get(ctx context.Context, t *testing.T, s *server, clk clock.Clock, method, url string) (*http.Response, error) {
@@ -81,6 +84,34 @@ func TestTheCallerMayCancel(t *testing.T) {
 	}
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 1, s.asked)
+}
+
+func TestAnOutageIsLoggedOnceAndAStartIsNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers []int
+		want    string
+	}{
+		"a server that starts":          {[]int{429, 429, 429, 200}, ""},
+		"no connection":                 {[]int{0, 503, 0, 200}, "connection refused"},
+		"an outage after a busy answer": {[]int{429, 503, 429, 200}, "503"},
+		"busy for long":                 {append(slices.Repeat([]int{429}, 12), 200), "429"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines bytes.Buffer
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/pods?watch=true", nil)
+			require.NoError(t, err)
+			response, err := apiretry.Watches(instant{}, zerolog.New(&lines))(&server{answers: c.answers}).RoundTrip(request)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			if c.want == "" {
+				require.Empty(t, lines.String())
+				return
+			}
+			require.Equal(t, 1, strings.Count(lines.String(), `"level":"warn"`), lines.String())
+			require.Contains(t, lines.String(), c.want)
+			require.Equal(t, 1, strings.Count(lines.String(), "watch resumed"), lines.String())
+		})
+	}
 }
 
 // instant is a clock whose timers have fired already.
