@@ -21,6 +21,13 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 		if err != nil {
 			return err
 		}
+		withPods := k == stack.WithPod || k == stack.WithRetry
+		var limit stack.Bare
+		if k == stack.WithPod {
+			if limit, err = s.BarePods(ctx, p.Pod(), bareOf(n), concurrency); err != nil {
+				return fmt.Errorf("bare pods: %w", err)
+			}
+		}
 		if err := resetPeaks(s); err != nil {
 			return err
 		}
@@ -63,7 +70,7 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 		r.Add("nothing left after", gone.Sub(began).Seconds(), "s")
 		r.Add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
 		r.Latency("Enqueue", taken)
-		if k == stack.WithPod || k == stack.WithRetry {
+		if withPods {
 			wanted := n
 			if k == stack.WithRetry {
 				// Each child's first attempt fails, so it has two pods.
@@ -79,7 +86,27 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 		if err := addMemory(s, r, "", true); err != nil {
 			return err
 		}
+		if k == stack.WithPod {
+			after, err := s.BarePods(ctx, p.Pod(), bareOf(n), concurrency)
+			if err != nil {
+				return fmt.Errorf("bare pods: %w", err)
+			}
+			addShare(r, float64(n)/last.Sub(began).Seconds(), limit.And(after))
+		}
 		return p.Finish(ctx)
+	}
+}
+
+// bareOf is how many bare pods run before a fan-out of n, and again after it.
+func bareOf(n int) int { return min(n, 500) }
+
+// addShare records what the same pods take without the server, half of them before the fan-out and half after it, and the
+// fan-out's share of that.
+func addShare(r *figures.Result, rate float64, limit stack.Bare) {
+	r.Add("bare pods", limit.Rate(), "/s")
+	r.Add("share of bare pods", 100*rate/limit.Rate(), "%")
+	for _, name := range []string{stack.ApiserverName, stack.EtcdName, stack.ClientName} {
+		r.Add("CPU per bare pod, "+name, figures.Milliseconds(limit.CPU[name])/float64(limit.Pods), "ms")
 	}
 }
 

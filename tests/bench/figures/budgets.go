@@ -36,6 +36,7 @@ var Budgets = map[string]string{
 	"fan-out-traces/finished actions":                    "at least 300",
 	"fan-out-engine/writes of TaskActions":               "4",
 	"fan-out-pods/finished actions":                      "at least 120",
+	"fan-out-pods/share of bare pods":                    "at least 75",
 	"fan-out-pods/writes of TaskActions":                 "4",
 	"fan-out-pods/extra pods":                            "0",
 	"fan-out-retries/extra pods":                         "0",

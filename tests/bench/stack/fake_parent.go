@@ -83,6 +83,9 @@ func (p *FakeParent) Open(ctx context.Context) error {
 	return fmt.Errorf("watch: %w", stream.Err())
 }
 
+// Pod is the parent's own pod.
+func (p *FakeParent) Pod() *corev1.Pod { return p.pod }
+
 // Close ends the watch.
 func (p *FakeParent) Close() {
 	p.Cancel()

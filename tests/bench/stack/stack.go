@@ -28,6 +28,7 @@ type Stack struct {
 	Env      []string // what cases add to the environment of the servers that they start
 	settings string   // what Serve has added to the configuration
 	Runs     int      // how many runs were named
+	barePods int      // how many series of bare pods there were
 }
 
 // Start starts the processes on empty data below dir.

@@ -27,12 +27,12 @@ type spent struct {
 const (
 	ServerName    = "server"
 	ApiserverName = "API server"
-	etcdName      = "etcd"
+	EtcdName      = "etcd"
 	PostgresName  = "Postgres"
-	clientName    = "client and node"
+	ClientName    = "client and node"
 )
 
-var processNames = []string{ServerName, ApiserverName, etcdName, PostgresName, clientName}
+var processNames = []string{ServerName, ApiserverName, EtcdName, PostgresName, ClientName}
 
 // Usage reads the CPU times of all processes of the stack. Postgres has a process for each connection, so its children
 // count.
@@ -46,9 +46,9 @@ func (s *Stack) Usage() (usage, error) {
 	}
 	read(ServerName, figures.CPUOf, s.Server.Pid())
 	read(ApiserverName, figures.CPUOf, s.Cluster.Apiserver.Pid())
-	read(etcdName, figures.CPUOf, s.Cluster.etcd.Pid())
+	read(EtcdName, figures.CPUOf, s.Cluster.etcd.Pid())
 	read(PostgresName, figures.CPUOfTree, s.Postgres.Pid())
-	read(clientName, figures.CPUOf, os.Getpid())
+	read(ClientName, figures.CPUOf, os.Getpid())
 	var err error
 	u.busy, err = figures.Busy()
 	return u, errors.Join(append(failures, err)...)
