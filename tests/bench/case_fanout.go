@@ -22,11 +22,9 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 			return err
 		}
 		withPods := k == stack.WithPod || k == stack.WithRetry
-		var limit stack.Bare
-		if k == stack.WithPod {
-			if limit, err = s.BarePods(ctx, p.Pod(), bareOf(n), concurrency); err != nil {
-				return fmt.Errorf("bare pods: %w", err)
-			}
+		limit, err := measureLimit(ctx, s, p, k, n, concurrency)
+		if err != nil {
+			return err
 		}
 		if err := resetPeaks(s); err != nil {
 			return err
@@ -86,27 +84,12 @@ func measureFanOut(n, concurrency int, k stack.Kind) func(context.Context, *stac
 		if err := addMemory(s, r, "", true); err != nil {
 			return err
 		}
-		if k == stack.WithPod {
-			after, err := s.BarePods(ctx, p.Pod(), bareOf(n), concurrency)
-			if err != nil {
-				return fmt.Errorf("bare pods: %w", err)
-			}
-			addShare(r, float64(n)/last.Sub(began).Seconds(), limit.And(after))
+		again, err := measureLimit(ctx, s, p, k, n, concurrency)
+		if err != nil {
+			return err
 		}
+		limit.and(again).share(r, float64(n)/last.Sub(began).Seconds())
 		return p.Finish(ctx)
-	}
-}
-
-// bareOf is how many bare pods run before a fan-out of n, and again after it.
-func bareOf(n int) int { return min(n, 500) }
-
-// addShare records what the same pods take without the server, half of them before the fan-out and half after it, and the
-// fan-out's share of that.
-func addShare(r *figures.Result, rate float64, limit stack.Bare) {
-	r.Add("bare pods", limit.Rate(), "/s")
-	r.Add("share of bare pods", 100*rate/limit.Rate(), "%")
-	for _, name := range []string{stack.ApiserverName, stack.EtcdName, stack.ClientName} {
-		r.Add("CPU per bare pod, "+name, figures.Milliseconds(limit.CPU[name])/float64(limit.Pods), "ms")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
+	"github.com/flyte-binary/flyte-binary/tests/bench/churn"
 	"github.com/flyte-binary/flyte-binary/tests/bench/figures"
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
@@ -60,12 +61,12 @@ func (c kubeMemory) measure(ctx context.Context, s *stack.Stack, r *figures.Resu
 	}
 	do := func(ctx context.Context, from, to int) error { return c.run(ctx, server, from, to) }
 	if c.churn {
-		written, err := newChurn(ctx, config)
+		written, err := churn.New(ctx, config)
 		if err != nil {
 			return err
 		}
 		do = func(ctx context.Context, from, to int) error {
-			_, err := stack.Each(to-from, c.concurrency, func(i int) int { return from + i }, func(i int) error { return written.task(ctx, i) })
+			_, err := stack.Each(to-from, c.concurrency, func(i int) int { return from + i }, func(i int) error { return written.Task(ctx, i) })
 			return err
 		}
 	}

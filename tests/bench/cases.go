@@ -36,6 +36,14 @@ func cases(o options) []benchCase {
 		{"fan-out-traces", fmt.Sprintf("%d traces enqueued by one parent", o.plain), true, false, measureFanOut(o.plain, o.concurrency, stack.AsTrace)},
 		{"fan-out-engine", fmt.Sprintf("%d children that the runs service executes itself", o.plain), true, false, measureFanOut(o.plain, o.concurrency, stack.InEngine)},
 	}
+	all = append(all,
+		benchCase{"bare-commits", "rows that are inserted and committed without the server, by 1, 8 and 32 callers", false, false, measureBareCommits(o.creates)},
+		benchCase{"bare-pods", fmt.Sprintf("%d pods that are created and deleted without the server", o.fanOut[0]), true, false, measureBarePods(o.fanOut[0], o.concurrency)},
+		benchCase{
+			"bare-pods-kubelet", "the same, scheduled, run and ended, each with its report", true, false,
+			likeKubelet(measureBarePods(o.fanOut[0], o.concurrency)),
+		},
+	)
 	for _, n := range o.fanOut {
 		all = append(all, benchCase{
 			fmt.Sprintf("fan-out-%d", n), fmt.Sprintf("%d children with pods that end at once", n), true, false,

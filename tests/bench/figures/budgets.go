@@ -8,6 +8,9 @@ import (
 // budgetOf is the limit for a figure; empty where the design sets none.
 func budgetOf(name, figure string) string {
 	if size, found := strings.CutPrefix(name, "fan-out-"); found {
+		if n, kubelet := strings.CutSuffix(size, "-kubelet"); kubelet && n != "" {
+			name = "fan-out-kubelet"
+		}
 		if _, err := strconv.Atoi(size); err == nil {
 			name = "fan-out-pods" // whatever their number
 		}
@@ -37,6 +40,7 @@ var Budgets = map[string]string{
 	"fan-out-engine/writes of TaskActions":               "4",
 	"fan-out-pods/finished actions":                      "at least 120",
 	"fan-out-pods/share of bare pods":                    "at least 75",
+	"fan-out-kubelet/share of bare pods":                 "at least 75",
 	"fan-out-pods/writes of TaskActions":                 "4",
 	"fan-out-pods/extra pods":                            "0",
 	"fan-out-retries/extra pods":                         "0",

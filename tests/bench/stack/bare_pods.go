@@ -10,7 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	v1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
 )
 
 // labelBare marks pods that the bench creates by itself.
@@ -42,46 +44,28 @@ func (b Bare) And(other Bare) Bare {
 // server, whose informers do not see them.
 func (s *Stack) BarePods(ctx context.Context, sample *corev1.Pod, n, concurrency int) (Bare, error) {
 	pods := s.Cluster.Client.CoreV1().Pods(sample.Namespace)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	s.barePods++
 	series := fmt.Sprint("bare-", s.barePods)
-	ended, err := pods.Watch(ctx, metav1.ListOptions{LabelSelector: labelBare + "=" + series})
-	if err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ends := &bareEnds{ctx: ctx, pods: pods, wanted: n, seen: map[string]bool{}, all: make(chan time.Time, 1)}
+	watching := informers.NewSharedInformerFactoryWithOptions(s.Cluster.Client, 0, informers.WithNamespace(sample.Namespace),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = labelBare + "=" + series }))
+	informer := watching.Core().V1().Pods().Informer()
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, object any) { ends.see(object) }, AddFunc: ends.see}); err != nil {
 		return Bare{}, err
 	}
-	defer ended.Stop()
+	watching.Start(ctx.Done())
+	defer watching.Shutdown()
+	defer cancel()
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return Bare{}, ctx.Err()
+	}
 	before, err := s.Usage()
 	if err != nil {
 		return Bare{}, err
 	}
-
 	began := time.Now()
-	var deleting sync.WaitGroup
-	var last time.Time
-	failures := make(chan error, n+1)
-	seen := make(chan struct{})
-	go func() {
-		defer close(seen)
-		left := map[string]bool{}
-		for len(left) < n {
-			event, more := <-ended.ResultChan()
-			pod, _ := event.Object.(*corev1.Pod)
-			if !more || pod == nil {
-				failures <- fmt.Errorf("the watch of bare pods ended after %d of %d", len(left), n)
-				return
-			}
-			if event.Type == watch.Deleted || pod.Status.Phase != corev1.PodSucceeded || left[pod.Name] {
-				continue
-			}
-			left[pod.Name] = true
-			deleting.Go(func() {
-				now := int64(0)
-				failures <- pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
-			})
-		}
-		last = time.Now()
-	}()
 	_, err = Each(n, concurrency, func(i int) *corev1.Pod { return bare(sample, fmt.Sprintf("%s-%d", series, i), series) }, func(pod *corev1.Pod) error {
 		_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
 		return err
@@ -89,13 +73,14 @@ func (s *Stack) BarePods(ctx context.Context, sample *corev1.Pod, n, concurrency
 	if err != nil {
 		return Bare{}, err
 	}
-	<-seen
-	deleting.Wait()
-	close(failures)
-	for failure := range failures {
-		err = errors.Join(err, failure)
+	var last time.Time
+	select {
+	case last = <-ends.all:
+	case <-ctx.Done():
+		return Bare{}, fmt.Errorf("not all bare pods ended: %w", ctx.Err())
 	}
-	if err != nil {
+	ends.deleting.Wait()
+	if err := errors.Join(ends.failures...); err != nil {
 		return Bare{}, err
 	}
 	used, err := s.Usage()
@@ -103,6 +88,42 @@ func (s *Stack) BarePods(ctx context.Context, sample *corev1.Pod, n, concurrency
 		return Bare{}, err
 	}
 	return Bare{Pods: n, During: last.Sub(began), CPU: used.Since(before).CPU}, nil
+}
+
+// bareEnds deletes bare pods that have ended.
+type bareEnds struct {
+	ctx      context.Context //nolint:containedctx // for the informer's handlers, which get none
+	pods     v1.PodInterface
+	wanted   int
+	all      chan time.Time // gets when the last of them ended
+	deleting sync.WaitGroup
+
+	mu       sync.Mutex
+	seen     map[string]bool // GUARDED_BY(mu)
+	failures []error         // GUARDED_BY(mu)
+}
+
+func (e *bareEnds) see(object any) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok || pod.Status.Phase != corev1.PodSucceeded {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.seen[pod.Name] {
+		return
+	}
+	e.seen[pod.Name] = true
+	e.deleting.Go(func() {
+		now := int64(0)
+		err := e.pods.Delete(e.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.failures = append(e.failures, err)
+	})
+	if len(e.seen) == e.wanted {
+		e.all <- time.Now()
+	}
 }
 
 // bare is a new pod with the specification of another, and with as many labels and annotations.

@@ -1,4 +1,5 @@
-package main
+// Package churn writes to an API server what tasks write, so that benchmarks need not run them.
+package churn
 
 import (
 	"context"
@@ -18,15 +19,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/tests/bench/stack"
 )
 
-// churn writes to an API server what tasks write: a TaskAction and a pod each, their changes, and their ends. No process
+// Churn writes to an API server what tasks write: a TaskAction and a pod each, their changes, and their ends. No process
 // runs, so that the history of many thousand tasks takes minutes instead of hours.
-type churn struct {
+type Churn struct {
 	kube      *kubernetes.Clientset
 	objects   dynamic.Interface
 	namespace string
 }
 
-func newChurn(ctx context.Context, config *rest.Config) (*churn, error) {
+// New makes a namespace for the objects.
+func New(ctx context.Context, config *rest.Config) (*Churn, error) {
 	config = rest.CopyConfig(config)
 	// The client's own limit of requests would be what is measured.
 	config.QPS = -1
@@ -42,11 +44,11 @@ func newChurn(ctx context.Context, config *rest.Config) (*churn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &churn{kube: kube, objects: objects, namespace: made.Name}, nil
+	return &Churn{kube: kube, objects: objects, namespace: made.Name}, nil
 }
 
-// task writes the life of one task: seven writes, of objects as large as those of the SDK's tasks.
-func (c *churn) task(ctx context.Context, i int) error {
+// Task writes the life of one task: seven writes, of objects as large as those of the SDK's tasks.
+func (c *Churn) Task(ctx context.Context, i int) error {
 	name := fmt.Sprint("task-", i)
 	actions := c.objects.Resource(v1.Resource).Namespace(c.namespace)
 	_, err := actions.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
