@@ -162,6 +162,8 @@ var samples = map[string]sample{
 		body:  `{"runId": $RUN, "updates": [{"event": {"id": $ROOT, "attempt": 1, "phase": "ACTION_PHASE_RUNNING", "updatedTime": "2030-01-01T00:00:00Z"}}]}`,
 	},
 
+	"/flytebinary.insight.v1.CacheInsightService/EvictCacheEntries": {body: `{"projectId": {"organization": "o", "name": "mine", "domain": "development"}, "task": "none"}`},
+
 	"/flytebinary.insight.v1.NotificationService/RetryDelivery": {
 		row: `INSERT INTO notification_deliveries (key, source, part, run_id, project, domain, run_name, action, phase, kind, lane, data, state, next_at, created_at, ended_at)
 			VALUES ('NAME', -1, 1, 1, 'mine', 'development', 'first', 'a0', 5, 1, 'lane', '{}', 3, now(), now(), now())`,

@@ -112,6 +112,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		webhooks: l.callbacks,
 		tracked:  l.tracked,
 		problems: &problems.Handler{Reader: rows.New(deps.Pool)},
+		overRuns: newOverRuns(config, deps, l),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/backlog"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
+	"github.com/flyte-binary/flyte-binary/runs/cost"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/placement"
@@ -17,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/reclaim"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
+	"github.com/flyte-binary/flyte-binary/runs/rollup"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
@@ -57,6 +59,10 @@ type Config struct {
 	Artifacts artifactlink.Config `config:"artifacts"`
 	// Problems says how failures are grouped over runs.
 	Problems problems.Config `config:"problems"`
+	// Rollups says how ended actions are counted.
+	Rollups rollup.Config `config:"rollups"`
+	// Cost says what the use of machines costs.
+	Cost cost.Config `config:"cost"`
 	// Watch tunes the streams.
 	Watch watch.Config `config:"watch"`
 	// Clusters says when work is taken back from a cluster that is away.
@@ -91,6 +97,8 @@ func DefaultConfig() Config {
 		Cache:           cachelink.DefaultConfig(),
 		Artifacts:       artifactlink.DefaultConfig(),
 		Problems:        problems.DefaultConfig(),
+		Rollups:         rollup.DefaultConfig(),
+		Cost:            cost.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
 		Clusters:        reclaim.DefaultConfig(),
 		Retention:       retention.DefaultConfig(),
@@ -123,6 +131,8 @@ func (c Config) Validate() error {
 	found.Section("backlog", c.Backlog.Validate())
 	found.Section("stored", c.Stored.Validate())
 	found.Section("problems", c.Problems.Validate())
+	found.Section("rollups", c.Rollups.Validate())
+	found.Section("cost", c.Cost.Validate())
 	found.Section("queues", queues.Validate(c.Queues))
 	found.Section("placement", c.Placement.Validate())
 	found.Section("assignments", c.Assignments.Validate())

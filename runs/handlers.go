@@ -78,6 +78,7 @@ type handlers struct {
 	states   enginev1connect.ActionStateServiceHandler
 	insight  insightv1connect.InsightServiceHandler
 	problems *problems.Handler
+	overRuns overRuns
 	started  enginev1connect.TriggerRunServiceHandler
 	tracked  *tracked.Service // may be nil
 	uses     artifactlink.Uses
@@ -97,6 +98,9 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(enginev1connect.NewActionStateServiceHandler(h.states, options))
 	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
 	r.Handle(insightv1connect.NewProblemServiceHandler(h.problems, options))
+	r.Handle(insightv1connect.NewTaskHealthServiceHandler(h.overRuns.tasks, options))
+	r.Handle(insightv1connect.NewCacheInsightServiceHandler(h.overRuns.cache, options))
+	r.Handle(insightv1connect.NewCostServiceHandler(h.overRuns.costs, options))
 	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.started, options))
 	r.Handle(enginev1connect.NewArtifactUseServiceHandler(h.uses, options))
 	r.Handle(webhook.Path, h.webhooks)

@@ -325,7 +325,10 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 		"problem_failures.action_id", "problem_failures.run_id", // deleted by the database with their action
 		"produced_outputs.action_id", "produced_outputs.run_id", // they keep the run
 		"reserved_keys.action_id", "reserved_keys.run_id", // deleted by runs/cachelink after their action
-		"run_deletions.run_id", "tasks.spec_digest",
+		"run_deletions.run_id",
+		"run_tasks.run_id", "run_use.run_id", // deleted by the database with their run
+		"tasks.spec_digest",
+		"uncounted_ends.action_id",                        // taken when it is counted, also without its action
 		"uncounted_failures.action_id",                    // deleted by the database with their action
 		"unread_inputs.action_id", "unread_inputs.run_id", // deleted when the run is hidden
 		"webhooks.action_id", "webhooks.run_id",

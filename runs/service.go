@@ -25,6 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/reclaim"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
+	"github.com/flyte-binary/flyte-binary/runs/rollup"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
@@ -96,6 +97,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		{Name: "webhooks", Part: l.webhooks},
 		{Name: "artifacts", Part: l.artifacts},
 		{Name: "problems", Part: l.problems},
+		{Name: "roll-ups", Part: l.rollups},
 		{Name: "watches", Part: l.hub},
 		{Name: "retention", Part: l.retention},
 		{Name: "stored bytes", Part: l.measurer},
@@ -144,6 +146,7 @@ type loops struct {
 	callbacks *webhook.Callbacks
 	artifacts *artifactLoops
 	problems  *problems.Loops
+	rollups   *rollup.Loop
 	hub       *watch.Hub
 	retention *retention.Keeper
 	stored    *stored.Guard
@@ -177,7 +180,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
 		Notify: deps.Outbox.NotifyPhases, EventSinks: deps.Outbox.EventSinks, GateLease: gateLease,
-		Records: deps.Records, Places: l.places, Failures: true,
+		Records: deps.Records, Places: l.places, Counts: true,
 	})
 	l.admission = admission.New(config.Admission, admission.Deps{
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},
@@ -218,6 +221,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 		return nil, fmt.Errorf("artifacts: %w", err)
 	}
 	l.problems = newProblems(config.Problems, deps, leases, logger)
+	l.rollups = newRollups(config, deps, l, leases, logger)
 	if err = l.newStored(config.Stored, deps, leases, logger); err != nil {
 		return nil, err
 	}

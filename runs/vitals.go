@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/problems"
+	"github.com/flyte-binary/flyte-binary/runs/rollup"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
@@ -83,7 +84,7 @@ func (s *Service) OldestStart(ctx context.Context) (time.Duration, error) {
 
 // loopLeases are the leases of the loops that always run somewhere. That of retention is held only while it deletes.
 func (s *Service) loopLeases() []string {
-	names := []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName, artifactlink.LeaseName, artifactlink.UsesLeaseName, problems.LeaseName}
+	names := []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName, artifactlink.LeaseName, artifactlink.UsesLeaseName, problems.LeaseName, rollup.LeaseName}
 	if s.handlers.tracked != nil {
 		names = append(names, tracked.LeaseName)
 	}

@@ -36,6 +36,9 @@ type writeFixture struct {
 	engine   enginev1connect.EngineServiceClient
 	insight  insightv1connect.InsightServiceClient
 	problems insightv1connect.ProblemServiceClient
+	health   insightv1connect.TaskHealthServiceClient
+	caches   insightv1connect.CacheInsightServiceClient
+	costs    insightv1connect.CostServiceClient
 	settings settingsconnect.SettingsServiceClient
 }
 
@@ -75,6 +78,9 @@ func writeFixtureWith(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config
 	c.internal = workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL)
 	c.engine = enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
 	c.problems = insightv1connect.NewProblemServiceClient(client, rpc.InProcessURL)
+	c.health = insightv1connect.NewTaskHealthServiceClient(client, rpc.InProcessURL)
+	c.caches = insightv1connect.NewCacheInsightServiceClient(client, rpc.InProcessURL)
+	c.costs = insightv1connect.NewCostServiceClient(client, rpc.InProcessURL)
 	c.insight = insightv1connect.NewInsightServiceClient(client, rpc.InProcessURL)
 	c.settings = settingsconnect.NewSettingsServiceClient(client, rpc.InProcessURL)
 	return c

@@ -35,8 +35,8 @@ var levels = []struct {
 		"action.abort", "action.enqueue", "action.report", "action.signal", "action.update", "data.upload", "notification.retry", "run.abort",
 		"run.create",
 	}},
-	{Contributor, "also deploys tasks, triggers and apps, and keeps artifacts and secrets", []string{
-		"app.create", "app.delete", "app.update", "artifact.create", "artifact.delete", "secret.create", "secret.delete", "secret.update",
+	{Contributor, "also deploys tasks, triggers and apps, keeps artifacts and secrets, and evicts entries of the cache", []string{
+		"app.create", "app.delete", "app.update", "artifact.create", "artifact.delete", "cache.evict", "secret.create", "secret.delete", "secret.update",
 		"secret.view", "task.deploy", "trigger.backfill", "trigger.delete", "trigger.deploy", "trigger.update",
 	}},
 	{Admin, "also changes the project and its settings, gives roles, and reads what was done", []string{

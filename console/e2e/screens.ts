@@ -177,7 +177,35 @@ export const screens: readonly Screen[] = [
     name: "tasks",
     open: async (page) => {
       await page.goto(`${place}/tasks`);
-      await expect(page.getByRole("table", { name: "Tasks" })).toBeVisible();
+      await expect(page.getByTestId("health-row").first()).toBeVisible();
+    },
+  },
+  {
+    name: "tasks-deployed",
+    open: async (page) => {
+      await page.goto(`${place}/tasks?view=deployed`);
+      await expect(page.getByRole("table", { name: "Deployed tasks" })).toBeVisible();
+    },
+  },
+  {
+    name: "tasks-cache",
+    open: async (page) => {
+      await page.goto(`${place}/tasks?view=cache`);
+      await expect(page.getByTestId("cache-row").first()).toBeVisible();
+    },
+  },
+  {
+    name: "task-pipeline",
+    open: async (page) => {
+      await page.goto(`${place}/tasks/shown.squares?tab=pipeline`);
+      await expect(page.getByTestId("pipeline")).toBeVisible();
+    },
+  },
+  {
+    name: "costs",
+    open: async (page) => {
+      await page.goto(`${place}/costs`);
+      await expect(page.getByTestId("cost-row").first()).toBeVisible();
     },
   },
   {

@@ -1,9 +1,9 @@
 import { actions, expect, expectAccessible, panel, place, test } from "./test";
 
 test("a task is searched and launched from a form, older versions too", async ({ page }) => {
-  await page.goto(`${place}/tasks`);
+  await page.goto(`${place}/tasks?view=deployed`);
   await page.getByRole("searchbox", { name: "Find tasks" }).fill("squares");
-  const rows = page.getByRole("table", { name: "Tasks" }).getByRole("row");
+  const rows = page.getByRole("table", { name: "Deployed tasks" }).getByRole("row");
   await expect(rows).toHaveCount(2); // with the head
   await expect(rows.last()).toContainText("Sums the squares below n");
   await expectAccessible(page);
@@ -84,7 +84,7 @@ test("tasks are paged, and searched across pages", async ({ page, request }) => 
       spec: { ...details.spec, taskTemplate: { ...details.spec.taskTemplate, id: undefined } },
     });
   }
-  await page.goto("/v2/domain/staging/project/flytesnacks/tasks");
+  await page.goto("/v2/domain/staging/project/flytesnacks/tasks?view=deployed");
   const rows = page.getByTestId("task-row");
   await expect(rows).toHaveCount(100);
   await expect(page.getByText("130 tasks")).toBeVisible();

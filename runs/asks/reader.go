@@ -41,8 +41,9 @@ type Reader struct {
 }
 
 type ofTask struct {
-	request placement.Request
-	pods    Pods
+	request     placement.Request
+	pods        Pods
+	concurrency int32 // of a reusable environment
 }
 
 type ofRun struct {
@@ -161,7 +162,10 @@ func (r *Reader) know(row *worklists.Placeable, bodies map[string][]byte) error 
 		if err := proto.Unmarshal(body, spec); err != nil {
 			return fmt.Errorf("the stored spec of action %d cannot be read: %w", row.ID, err)
 		}
-		r.tasks.Add(string(row.SpecDigest), ofTask{request: r.rules.task(spec.GetTaskTemplate()), pods: r.rules.pods(spec.GetTaskTemplate())})
+		r.tasks.Add(string(row.SpecDigest), ofTask{
+			request: r.rules.task(spec.GetTaskTemplate()), pods: r.rules.pods(spec.GetTaskTemplate()),
+			concurrency: spec.GetTaskTemplate().GetReusePolicy().GetConcurrency(),
+		})
 	}
 	if body, ok := bodies[string(row.RunSpecDigest)]; ok {
 		spec := &task.RunSpec{}
@@ -178,20 +182,26 @@ func (r *Reader) know(row *worklists.Placeable, bodies map[string][]byte) error 
 
 // Specs reads what one action with each of these specs asks for, by digest. Those that are not stored are left out.
 func (r *Reader) Specs(ctx context.Context, digests [][]byte) (map[string]placement.Amounts, error) {
+	found := make(map[string]placement.Amounts, len(digests))
+	err := r.known(ctx, digests, func(digest []byte, known *ofTask) { found[string(digest)] = known.request.Resources })
+	return found, err
+}
+
+// known calls back with what is known of each spec. Those that are not stored are left out.
+func (r *Reader) known(ctx context.Context, digests [][]byte, each func(digest []byte, known *ofTask)) error {
 	rows := make([]worklists.Placeable, len(digests))
 	for i, digest := range digests {
 		rows[i].SpecDigest = digest
 	}
-	found := make(map[string]placement.Amounts, len(digests))
 	for part := range slices.Chunk(rows, maxKnown/2) { // what a part learns must not be forgotten before it is read
 		if err := r.learn(ctx, part); err != nil {
-			return nil, err
+			return err
 		}
 		for i := range part {
 			if known, ok := r.tasks.Get(string(part[i].SpecDigest)); ok {
-				found[string(part[i].SpecDigest)] = known.request.Resources
+				each(part[i].SpecDigest, &known)
 			}
 		}
 	}
-	return found, nil
+	return nil
 }

@@ -76,6 +76,23 @@ func (b *batch) backlogArguments(sinks []string) []any {
 	return []any{ids, first, last, sinks, b.now.Truncate(time.Microsecond)}
 }
 
+const insertEnds = `INSERT INTO uncounted_ends (action_id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING`
+
+// saveEnds lists the tasks that ended, to be counted. One that is reopened and ends again is listed again.
+func (b *batch) saveEnds(statements *pgx.Batch) {
+	var ended []*row
+	for _, run := range b.order {
+		for _, r := range run.changed {
+			if state.Terminal(r.Phase) && !state.Terminal(r.wasPhase) && r.ActionType == schema.ActionTask {
+				ended = append(ended, r)
+			}
+		}
+	}
+	if len(ended) > 0 {
+		statements.Queue(insertEnds, sqltext.Column(ended, func(r *row) int64 { return r.ID }))
+	}
+}
+
 const insertFailures = `INSERT INTO uncounted_failures (action_id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING`
 
 // saveFailures lists the tasks that failed, to be counted. It costs nothing where none did.

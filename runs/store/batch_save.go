@@ -129,8 +129,9 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 	}
 	b.savePlacements(&statements)
 	b.saveArtifacts(&statements)
-	if w.deps.Failures {
+	if w.deps.Counts {
 		b.saveFailures(&statements)
+		b.saveEnds(&statements)
 	}
 	if found := b.occurrences(w.deps.Notify); len(found) > 0 {
 		statements.Queue(insertOccurrences, occurrenceArguments(found)...)

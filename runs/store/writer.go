@@ -62,8 +62,8 @@ type WriterDeps struct {
 	Places *placement.Book
 	// Notify has a bit for each phase that the installation's own notification rules name: 1<<phase.
 	Notify int32
-	// Failures says that failed tasks are listed, to be counted in problems.
-	Failures bool
+	// Counts says that tasks that ended are listed, to be counted in roll-ups and, if they failed, in problems.
+	Counts bool
 	// EventSinks are the names of the sinks to which events are published; none costs nothing.
 	EventSinks []string
 	// GateLease is the lease under which the gate admits, where several processes share the limit of the installation: what

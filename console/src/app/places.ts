@@ -15,6 +15,7 @@ const known: readonly (readonly [title: string, keys: string, routes: readonly s
   ["Runs", "g r", ["/domain/$domain/project/$project/runs"]],
   ["Problems", "g b", ["/domain/$domain/project/$project/problems"]],
   ["Tasks", "g t", ["/domain/$domain/project/$project/tasks"]],
+  ["Costs", "g x", ["/domain/$domain/project/$project/costs", "/costs"]],
   ["Apps", "g p", ["/domain/$domain/project/$project/apps"]],
   ["Secrets", "g e", ["/domain/$domain/project/$project/secrets"]],
   ["Worker pools", "g w", ["/domain/$domain/project/$project/pools"]],

@@ -28,13 +28,15 @@ export interface ChartProps {
   readonly lines?: readonly Line[];
   /** From the bottom up. */
   readonly stacks?: readonly Stack[];
+  /** Moments to mark, as shares of the time from 0 to 1, with what happened then. */
+  readonly marks?: readonly (readonly [at: number, words: string])[];
   readonly pointed: number | undefined;
   readonly onPoint: (at: number | undefined) => void;
   readonly legend: ReactNode;
 }
 
 /** A small chart over time with lines or stacked bars. */
-export function Chart({ title, label, count, max, write, lines = [], stacks = [], pointed, onPoint, legend }: ChartProps) {
+export function Chart({ title, label, count, max, write, lines = [], stacks = [], marks = [], pointed, onPoint, legend }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(320);
   useEffect(() => {
@@ -68,6 +70,11 @@ export function Chart({ title, label, count, max, write, lines = [], stacks = []
         >
           <line className={css["axis"]} x1={0} x2={width} y1={y(0)} y2={y(0)} />
           <line className={css["axis"]} x1={0} x2={width} y1={y(1)} y2={y(1)} />
+          {marks.map(([at, words]) => (
+            <line key={words} className={css["mark"]} x1={at * width} x2={at * width} y1={0} y2={height}>
+              <title>{words}</title>
+            </line>
+          ))}
           {pointed !== undefined && <rect className={css["pointed"]} x={pointed * step} y={0} width={step} height={height} />}
           <Bars stacks={stacks} max={max} step={step} y={y} />
           {lines.map(({ values, look }) =>

@@ -6,6 +6,7 @@ import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { ProblemsSearch } from "@/features/problems/search";
 import { ClustersSearch } from "@/features/clusters/search";
 import { CompareSearch } from "@/features/compare/search";
+import { CostsSearch } from "@/features/costs/search";
 import { HomeSearch } from "@/features/home/search";
 import { NotificationsSearch } from "@/features/notifications/search";
 import { PoolsSearch } from "@/features/pools/search";
@@ -187,6 +188,18 @@ export const problem = createRoute({
   path: "/problems/$problem",
   component: lazyRouteComponent(() => chunk(() => import("@/features/problems/problem-page")), "ProblemPage"),
 });
+const allCosts = createRoute({
+  getParentRoute: () => root,
+  path: "/costs",
+  validateSearch: CostsSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/costs/page")), "CostsPage"),
+});
+export const costs = createRoute({
+  getParentRoute: () => place,
+  path: "/costs",
+  validateSearch: CostsSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/costs/page")), "CostsPage"),
+});
 export const launch = createRoute({
   getParentRoute: () => place,
   path: "/launch",
@@ -245,9 +258,10 @@ const tree = root.addChildren([
   cluster,
   audit,
   explain,
+  allCosts,
   place.addChildren([
     ...[placeIndex, problems, problem, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, pools, artifacts, artifact],
-    ...[apps, app, launch, compare, placeInbox, members],
+    ...[apps, app, launch, compare, costs, placeInbox, members],
   ]),
 ]);
 

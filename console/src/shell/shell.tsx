@@ -103,6 +103,9 @@ function Navigation() {
           <Link to="/domain/$domain/project/$project/tasks" params={place}>
             Tasks
           </Link>
+          <Link to="/domain/$domain/project/$project/costs" params={place}>
+            Costs
+          </Link>
           <Link to="/domain/$domain/project/$project/triggers" params={place}>
             Triggers
           </Link>

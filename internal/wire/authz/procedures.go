@@ -148,6 +148,15 @@ var procedures = map[string]map[string]Row{
 		"GetJobMetrics":  {people, "action.view", on("action_id")},
 		"ListConnectors": {people, "system.view", nothing("connectors belong to the installation")},
 	},
+	"flytebinary.insight.v1.CacheInsightService": {
+		"EvictCacheEntries": {people, "cache.evict", on("project_id", "action_id")},
+		"ListCacheMisses":   {people, "action.view", on("project_id")},
+		"ListCacheUse":      {people, "task.view", on("project_id")},
+	},
+	"flytebinary.insight.v1.CostService": {
+		"GetCosts":   {people, "run.view", listing(on("project_id"))},
+		"GetRunCost": {people, "run.view", on("run_id")},
+	},
 	"flytebinary.insight.v1.FailureService": {
 		"ExplainFailure": {people, "log.view", on("action_id")},
 	},
@@ -194,6 +203,11 @@ var procedures = map[string]map[string]Row{
 	},
 	"flytebinary.insight.v1.SystemService": {
 		"GetSystem": {people, "system.view", nothing("the process itself")},
+	},
+	"flytebinary.insight.v1.TaskHealthService": {
+		"GetPipelineGrid": {people, "run.view", on("project_id")},
+		"ListTaskActions": {people, "action.view", on("project_id")},
+		"ListTaskHealth":  {people, "task.view", listing(on("project_id"))},
 	},
 	"flytebinary.insight.v1.TriggerInsightService": {
 		"Backfill":          {people, "trigger.backfill", on("name")},

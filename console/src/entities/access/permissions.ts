@@ -36,6 +36,7 @@ export const permissionGroups: readonly PermissionGroup[] = [
     permissions: {
       "task.view": "See tasks, their versions and code",
       "task.deploy": "Deploy tasks",
+      "cache.evict": "Evict entries of the cache of outputs",
       "trigger.view": "See triggers and their history",
       "trigger.deploy": "Deploy triggers",
       "trigger.update": "Enable and disable triggers",

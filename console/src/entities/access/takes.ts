@@ -28,6 +28,7 @@ export const takes: Readonly<Record<string, string>> = {
   "flytebinary.clusters.v1.ClusterRegistryService/UncordonCluster": "cluster.update",
   "flytebinary.clusters.v1.ClusterRegistryService/UpdateCluster": "cluster.update",
   "flytebinary.insight.v1.AppInsightService/RollBack": "app.update",
+  "flytebinary.insight.v1.CacheInsightService/EvictCacheEntries": "cache.evict",
   "flytebinary.insight.v1.InsightService/DescribeActions": "data.view",
   "flytebinary.insight.v1.NotificationService/RetryDelivery": "notification.retry",
   "flytebinary.insight.v1.SystemService/GetSystem": "system.view",

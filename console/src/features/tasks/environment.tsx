@@ -3,6 +3,7 @@ import type { Identifier } from "@gen/flyteidl2/core/identifier_pb.js";
 import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
 import { Facts } from "@/design/facts";
 import { Container, TaskSettings } from "@/features/action/pod/pod";
+import { Suggestion } from "@/features/action/resources/resources";
 import { containersOf } from "@/features/action/pod/specification";
 import css from "@/design/page.module.css";
 
@@ -40,6 +41,7 @@ export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
       {containersOf(template).map((container) => (
         <Container key={container.name} container={container} />
       ))}
+      {template?.id && <Suggestion of={template.id} />}
       {template && <TaskSettings template={template} />}
     </>
   );

@@ -22,6 +22,8 @@ export interface HistoryProps {
   readonly version: string | undefined;
   readonly range: Range;
   readonly onRange: (range: Range) => void;
+  /** When versions were deployed: marked in the charts. */
+  readonly deployed: readonly (readonly [version: string, at: number])[];
 }
 
 const names: Record<Range, string> = { "1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days" };
@@ -29,7 +31,7 @@ const names: Record<Range, string> = { "1h": "1 hour", "24h": "24 hours", "7d": 
 const percent = (share: number): string => `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
 
 /** The outcomes and durations of a task over time, including its actions within other runs. */
-export function History({ place, task, version, range, onRange }: HistoryProps) {
+export function History({ place, task, version, range, onRange, deployed }: HistoryProps) {
   const minute = Math.floor(useNow(60_000) / 60_000) * 60_000; // the same request for a minute
   const answer = useQuery(
     InsightService.method.getTaskHistory,
@@ -53,7 +55,7 @@ export function History({ place, task, version, range, onRange }: HistoryProps) 
       </div>
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
       {answer.isLoading && <Loading what="history" />}
-      {answer.data && buckets.some((one) => ended(one) > 0) && <Drawn buckets={buckets} />}
+      {answer.data && buckets.some((one) => ended(one) > 0) && <Drawn buckets={buckets} marks={marksOf(deployed, minute - ranges[range] * 3_600_000, minute)} />}
     </section>
   );
 }
@@ -78,10 +80,16 @@ function Summary({ buckets }: { readonly buckets: readonly Bucket[] }) {
   );
 }
 
+type Mark = readonly [at: number, words: string];
+
+/** The deployments between two moments, as shares of the time between them. */
+export const marksOf = (deployed: readonly (readonly [version: string, at: number])[], from: number, to: number): Mark[] =>
+  deployed.filter(([, at]) => at >= from && at <= to).map(([version, at]) => [(at - from) / (to - from), `version ${version}`]);
+
 /** Three charts over the same intervals: pointing at one shows the interval in all. */
-function Drawn({ buckets }: { readonly buckets: readonly Bucket[] }) {
+function Drawn({ buckets, marks }: { readonly buckets: readonly Bucket[]; readonly marks: readonly Mark[] }) {
   const [pointed, setPointed] = useState<number>();
-  const all = { count: buckets.length, pointed, onPoint: setPointed };
+  const all = { count: buckets.length, marks, pointed, onPoint: setPointed };
   const totals = totalsOf(buckets);
   const longest = Math.max(0, ...buckets.map(({ p90, p50 }) => p90 ?? p50 ?? 0));
   const worst = Math.max(0, ...buckets.map((one) => failureRate(one) ?? 0));
@@ -137,6 +145,12 @@ function Drawn({ buckets }: { readonly buckets: readonly Bucket[] }) {
         />
       </Charts>
       <Axis buckets={buckets} shown={shown} />
+      {marks.length > 0 && (
+        <p className={css["about"]}>
+          Dashed lines are deployments: {marks.map(([, words]) => words.slice("version ".length)).slice(0, 5).map((name) => (name.length > 12 ? `${name.slice(0, 12)}…` : name)).join(", ")}
+          {marks.length > 5 && ` and ${marks.length - 5} more`}
+        </p>
+      )}
       <details>
         <summary>Show as table</summary>
         <Table buckets={buckets} />

@@ -1,134 +1,45 @@
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useDeferredValue } from "react";
-import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
-import type { Task } from "@gen/flyteidl2/task/task_definition_pb.js";
-import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
-import { client } from "@/api/transport";
-import { usePages } from "@/api/use-pages";
-import type { Place } from "@/app/place";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useTitle } from "@/app/title";
-import { buttonClass } from "@/design/button";
-import { dateOf, plural } from "@/design/format";
-import { ListPage, SearchBox } from "@/design/list-page";
-import { Empty } from "@/design/notice";
-import { Phase } from "@/design/phase";
-import { Note, type Column } from "@/design/table";
-import { When } from "@/design/time";
+import { SearchBox } from "@/design/list-page";
+import { Tabs } from "@/design/tabs";
 import css from "@/design/page.module.css";
-import type { TasksSearch } from "./search";
+import { CacheUse } from "./cache";
+import { DeployedTasks } from "./deployed";
+import { HealthOfTasks } from "./health";
+import { TasksSearch, type TasksView } from "./search";
 
-/** The deployed tasks of a project's domain, latest deployment first. */
+/** The tasks of a project's domain: how they do, which are deployed, and what the cache does for them. */
 export function TasksPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const search: TasksSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   useTitle("Tasks", `${project} / ${domain}`);
-  const q = useDeferredValue(search.q ?? "");
-  const { answer, rows } = usePages(
-    ["tasks", project, domain, q],
-    (token, signal) =>
-      client(TaskService).listTasks(
-        {
-          request: { limit: 100, token, filters: q === "" ? [] : [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "name", values: [q] }] },
-          scopeBy: { case: "projectId", value: { organization: "flyte", name: project, domain } },
-        },
-        { signal },
-      ),
-    (page) => page.tasks,
-    { keep: true, refresh: 10_000 },
-  );
-  const counts = answer.data?.pages[0]?.metadata;
-  const find = (text: string) =>
-    void navigate({
-      to: "/domain/$domain/project/$project/tasks",
-      params: { domain, project },
-      search: text === "" ? {} : { q: text },
-      replace: true,
-    });
+  const place = { project, domain };
+  const view: TasksView = search.view ?? "health";
+  const change = (next: Readonly<Record<string, unknown>>) =>
+    void navigate({ to: "/domain/$domain/project/$project/tasks", params: { domain, project }, search: TasksSearch({ ...search, ...next }), replace: true });
   return (
-    <ListPage
-      title="Tasks"
-      what="tasks"
-      label="Tasks"
-      head={
-        <>
-          <SearchBox what="tasks" value={search.q ?? ""} onChange={find} />
-          <span role="status" className={css["muted"]}>
-            {counts && (q === "" ? plural(counts.total, "task") : `${counts.filteredTotal} of ${plural(counts.total, "task")}`)}
-          </span>
-        </>
-      }
-      empty={
-        q === "" ? (
-          <Empty title="No tasks deployed yet" command={`flyte deploy -p ${project} -d ${domain} hello.py env`} />
-        ) : (
-          <Empty title={`No tasks match “${q}”`} />
-        )
-      }
-      answer={answer}
-      rows={rows}
-      columns={columns({ project, domain })}
-      keyOf={nameOf}
-      attributesOf={(task) => ({ "data-testid": "task-row", "data-name": nameOf(task) })}
-    />
+    <div className={css["page"]}>
+      <div className={css["head"]}>
+        <h1>Tasks</h1>
+        <SearchBox what="tasks" value={search.q ?? ""} onChange={(q) => change({ q })} />
+      </div>
+      <Tabs
+        label="Tasks"
+        value={view}
+        onChange={(next) => change({ view: next, task: "" })}
+        tabs={[
+          ["health", "Health"],
+          ["deployed", "Deployed"],
+          ["cache", "Cache"],
+        ]}
+      >
+        <div className={css["tab"]}>
+          {view === "health" && <HealthOfTasks place={place} search={search} onChange={change} />}
+          {view === "deployed" && <DeployedTasks place={place} text={search.q ?? ""} />}
+          {view === "cache" && <CacheUse place={place} text={search.q ?? ""} task={search.task} onTask={(task) => change({ task })} />}
+        </div>
+      </Tabs>
+    </div>
   );
 }
-
-const nameOf = ({ taskId }: Task): string => taskId?.name ?? "";
-
-const columns = (place: Place): readonly Column<Task>[] => [
-  {
-    label: "Task",
-    cell: ({ taskId, metadata }) => (
-      <>
-        <Link to="/domain/$domain/project/$project/tasks/$task" params={{ ...place, task: taskId?.name ?? "" }}>
-          {taskId?.name}
-        </Link>
-        {metadata?.shortDescription && <Note>{metadata.shortDescription}</Note>}
-      </>
-    ),
-  },
-  { label: "Environment", cell: ({ metadata }) => metadata?.environmentName },
-  {
-    label: "Latest version",
-    cell: ({ taskId }) => (
-      <Link
-        to="/domain/$domain/project/$project/tasks/$task/$version"
-        params={{ ...place, task: taskId?.name ?? "", version: taskId?.version ?? "" }}
-        className={css["id"]}
-        title={taskId?.version}
-      >
-        {taskId?.version}
-      </Link>
-    ),
-  },
-  { label: "Deployed", cell: ({ metadata }) => <When at={dateOf(metadata?.deployedAt)} relative /> },
-  {
-    label: "Last run",
-    cell: ({ taskSummary }) => {
-      const last = taskSummary?.latestRun;
-      if (!last?.runId) return <span className={css["muted"]}>–</span>;
-      const { domain, project, name } = last.runId;
-      return (
-        <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain, project, run: name }} className={css["inline"]}>
-          <Phase phase={last.phase} /> <When at={dateOf(last.runTime)} relative />
-        </Link>
-      );
-    },
-  },
-  {
-    label: "Launch",
-    hideLabel: true,
-    cell: (task) => (
-      <Link
-        to="/domain/$domain/project/$project/launch"
-        params={place}
-        search={{ task: nameOf(task) }}
-        className={buttonClass("plain", true)}
-        aria-label={`Launch ${nameOf(task)}`}
-      >
-        Launch
-      </Link>
-    ),
-  },
-];

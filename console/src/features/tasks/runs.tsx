@@ -24,10 +24,11 @@ export interface TaskRunsProps {
   readonly version: string | undefined;
   readonly range: Range;
   readonly onRange: (range: Range) => void;
+  readonly deployed: readonly (readonly [version: string, at: number])[];
 }
 
 /** The history of a task, and its latest runs. */
-export function TaskRuns({ place, task, version, range, onRange }: TaskRunsProps) {
+export function TaskRuns({ place, task, version, range, onRange, deployed }: TaskRunsProps) {
   const name = { org: "flyte", ...place, name: task };
   const { answer, rows } = usePages(
     ["task-runs", place.project, place.domain, task, version],
@@ -44,7 +45,7 @@ export function TaskRuns({ place, task, version, range, onRange }: TaskRunsProps
   );
   return (
     <>
-      <History place={place} task={task} version={version} range={range} onRange={onRange} />
+      <History place={place} task={task} version={version} range={range} onRange={onRange} deployed={deployed} />
       <section className={css["section"]}>
         <div className={css["head"]}>
           <h2>Recent runs</h2>

@@ -1,17 +1,53 @@
+import { TaskHealthOrder } from "@gen/flytebinary/insight/v1/health_pb.js";
+
+/** The views of the tasks page: how tasks do, what is deployed, what the cache does. */
+export const taskViews = ["health", "deployed", "cache"] as const;
+export type TasksView = (typeof taskViews)[number];
+
+/** What tasks are sorted by. */
+export const taskOrders: Readonly<Record<string, TaskHealthOrder>> = {
+  last: TaskHealthOrder.UNSPECIFIED,
+  name: TaskHealthOrder.NAME,
+  p50: TaskHealthOrder.P50,
+  p90: TaskHealthOrder.P90,
+  slower: TaskHealthOrder.CHANGE_P50,
+  "slower-p90": TaskHealthOrder.CHANGE_P90,
+  failures: TaskHealthOrder.FAILURE_RATE,
+  hits: TaskHealthOrder.HIT_RATE,
+  cost: TaskHealthOrder.COST,
+};
+
 /** The URL parameters of the tasks page. */
 export interface TasksSearch {
   /** Only tasks whose name contains this. */
   readonly q?: string;
+  /** The view "health" if unset. */
+  readonly view?: Exclude<TasksView, "health">;
+  /** A key of taskOrders, "slower" if unset: what got slower comes first. */
+  readonly sort?: string;
+  readonly ascending?: true;
+  /** The task whose misses of the cache are shown. */
+  readonly task?: string;
 }
 
 /** Parses the parameters and drops unknown ones. */
 export function TasksSearch(search: Record<string, unknown>): TasksSearch {
-  const q = search["q"];
-  const text = typeof q === "string" || typeof q === "number" ? String(q) : "";
-  return text === "" ? {} : { q: text };
+  const text = (name: string): string => {
+    const value = search[name];
+    return typeof value === "string" || typeof value === "number" ? String(value) : "";
+  };
+  const view = taskViews.find((known) => known === search["view"]);
+  const sort = text("sort");
+  return {
+    ...(text("q") !== "" && { q: text("q") }),
+    ...(view !== undefined && view !== "health" && { view }),
+    ...(sort in taskOrders && sort !== "slower" && { sort }),
+    ...(search["ascending"] === true && { ascending: true as const }),
+    ...(text("task") !== "" && { task: text("task") }),
+  };
 }
 
-export const taskTabs = ["runs", "interface", "environment", "versions"] as const;
+export const taskTabs = ["runs", "actions", "pipeline", "interface", "environment", "versions"] as const;
 export type TaskTab = (typeof taskTabs)[number];
 
 /** The time ranges of the history, in hours. */

@@ -7,15 +7,17 @@ import { useTitle } from "@/app/title";
 import { buttonClass } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Select } from "@/design/field";
-import { dateOf } from "@/design/format";
+import { dateOf, msOf } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
 import { EnvironmentTab } from "./environment";
 import { InterfaceTab } from "./interface";
+import { Pipeline } from "./pipeline";
 import { TaskRuns } from "./runs";
 import type { TaskSearch, TaskTab } from "./search";
+import { TaskActions } from "./task-actions";
 import { Undeployed } from "./undeployed";
 import { useSpecOfRuns } from "./use-spec-of-runs";
 import { VersionsTab } from "./versions";
@@ -23,6 +25,8 @@ import css from "@/design/page.module.css";
 
 const tabNames: readonly (readonly [TaskTab, string])[] = [
   ["runs", "Runs and history"],
+  ["actions", "Actions"],
+  ["pipeline", "Pipeline"],
   ["interface", "Interface"],
   ["environment", "Environment"],
   ["versions", "Versions"],
@@ -56,7 +60,7 @@ export function TaskPage() {
   const ofRuns = useSpecOfRuns(place, task, version, missing);
   const spec = missing ? ofRuns.data?.spec : details.data?.details?.spec;
   const metadata = details.data?.details?.metadata;
-  const tabs = missing ? tabNames.filter(([known]) => spec !== undefined || known === "runs") : tabNames;
+  const tabs = missing ? tabNames.filter(([known]) => spec !== undefined || known === "runs" || known === "actions" || known === "pipeline") : tabNames;
   const tab: TaskTab = tabs.some(([known]) => known === search.tab) ? (search.tab ?? "runs") : "runs";
   const error = answer.error ?? (missing ? ofRuns.error : details.error);
   // Functions, so that only the chosen tab is rendered and sends its requests.
@@ -67,9 +71,12 @@ export function TaskPage() {
         task={task}
         version={version}
         range={search.range ?? "7d"}
+        deployed={versions.map(({ version: name, deployedAt }) => [name, msOf(deployedAt) ?? 0] as const)}
         onRange={(range) => go({ search: { ...without(search, "range"), ...(range !== "7d" && { range }) } })}
       />
     ),
+    actions: () => <TaskActions place={place} task={task} version={version} />,
+    pipeline: () => <Pipeline place={place} task={task} />,
     interface: () => spec && <InterfaceTab spec={spec} />,
     environment: () => spec && <EnvironmentTab spec={spec} />,
     versions: () => <VersionsTab place={place} task={task} chosen={version} />,

@@ -10,6 +10,7 @@ import { Phase } from "@/design/phase";
 import { When } from "@/design/time";
 import css from "@/design/page.module.css";
 import { whoIs } from "@/entities/person/who-is";
+import { CompareVersions } from "./compare-versions";
 
 interface VersionsTabProps {
   readonly place: Place;
@@ -27,6 +28,7 @@ export function VersionsTab({ place, task, chosen }: VersionsTabProps) {
   // Some servers do not return the last run of each version.
   const withRuns = rows.some(({ latestRun }) => latestRun?.runId !== undefined);
   return (
+    <>
     <DataTable
       what="versions"
       label="Versions"
@@ -76,5 +78,7 @@ export function VersionsTab({ place, task, chosen }: VersionsTabProps) {
         },
       ]}
     />
+      {rows.length > 1 && <CompareVersions place={place} task={task} versions={rows.map(({ version }) => version)} />}
+    </>
   );
 }

@@ -27,7 +27,7 @@ export function ResourcesTab({ action, details, attempt }: TabProps) {
       {answer.isLoading && <Loading what="measurements" />}
       {answer.data && answer.data.points.length === 0 && <p className={css["muted"]}>{live ? "No measurement has arrived yet." : answer.data.note}</p>}
       {answer.data && answer.data.points.length > 0 && <Usage usage={answer.data} />}
-      <Suggestion details={details} />
+      <Suggestion of={details.spec.case === "task" ? details.spec.value.taskTemplate?.id : undefined} />
     </section>
   );
 }
@@ -150,8 +150,7 @@ function Curve({
 const neededForSuggestion = 3;
 
 /** What the last attempts of the task used, and what it could request. */
-function Suggestion({ details }: Pick<TabProps, "details">) {
-  const id = details.spec.case === "task" ? details.spec.value.taskTemplate?.id : undefined;
+export function Suggestion({ of: id }: { readonly of: { readonly project: string; readonly domain: string; readonly name: string } | undefined }) {
   const { data } = useQuery(
     InsightService.method.suggestResources,
     { project: id?.project ?? "", domain: id?.domain ?? "", name: id?.name ?? "" },

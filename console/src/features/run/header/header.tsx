@@ -18,6 +18,7 @@ import { ExpectedEnd } from "@/entities/run/progress-view";
 import { useSummaries } from "@/entities/run/use-summaries";
 import type { RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
+import { Cost } from "./cost";
 import css from "./header.module.css";
 
 export interface HeaderProps {
@@ -86,6 +87,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
           </span>
         )}
         {root && <Origin details={details} started={started} />}
+        {root && <Cost run={run} live={isLive(phase)} />}
       </div>
     </header>
   );

@@ -1,0 +1,35 @@
+import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { duration, plural } from "./format";
+import { isFailure, lookOf } from "./phases";
+import css from "./sparkline.module.css";
+
+/** How one of several actions ended. */
+export interface Outcome {
+  readonly phase: ActionPhase;
+  /** The cache had its outputs. */
+  readonly cached: boolean;
+  /** How long it ran, in milliseconds. */
+  readonly ran: number | undefined;
+}
+
+const low = 4;
+const high = 18;
+
+/** The last outcomes as bars, the oldest first: the color is the phase, the height the run time beside the longest. */
+export function Sparkline({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
+  const longest = Math.max(1, ...outcomes.map(({ ran }) => ran ?? 0));
+  const failed = outcomes.filter(({ phase }) => isFailure(phase)).length;
+  const words = `${plural(outcomes.length, "action")}, ${failed === 0 ? "none failed" : `${failed} failed`}`;
+  return (
+    <span className={css["line"]} role="img" aria-label={`Last ${words}`} data-text={words}>
+      {outcomes.map(({ phase, cached, ran }, at) => (
+        <span
+          key={at}
+          className={cached ? css["cached"] : undefined}
+          style={{ background: `var(${lookOf(phase).colour})`, height: `${low + (high - low) * Math.sqrt((ran ?? 0) / longest)}px` }}
+          title={[lookOf(phase).label, cached && "cached", ran !== undefined && duration(ran)].filter(Boolean).join(", ")}
+        />
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,37 @@
+import type { Use } from "@gen/flytebinary/insight/v1/health_pb.js";
+
+/** An amount of money: with the sign of a known currency, otherwise with its name. Small amounts have more digits. */
+export function money(amount: number, currency: string): string {
+  const digits = amount > 0 && amount < 0.1 ? 4 : 2;
+  try {
+    return new Intl.NumberFormat("en", { style: "currency", currency, minimumFractionDigits: 2, maximumFractionDigits: digits }).format(amount);
+  } catch {
+    return `${amount.toFixed(digits)} ${currency}`;
+  }
+}
+
+/** Hours of something, with as many digits as say something. */
+export const hours = (n: number): string => (n >= 100 ? Math.round(n).toLocaleString("en") : n >= 1 ? n.toFixed(1) : n === 0 ? "0" : n < 0.001 ? "< 0.001" : n.toPrecision(2));
+
+/** Hours of processors, memory and GPUs. */
+export const hoursOf = ({ coreHours, gibHours, gpuHours }: Use): string =>
+  [`${hours(coreHours)} core-h`, `${hours(gibHours)} GiB-h`, gpuHours > 0 && `${hours(gpuHours)} GPU-h`].filter(Boolean).join(", ");
+
+/** What use costs, or its hours where there are no prices. */
+export const costOf = (use: Use, currency: string): string => (currency === "" ? `${hours(use.coreHours)} core-h` : money(use.cost, currency));
+
+/** A change against something, as "+12 %"; undefined if there is nothing to compare with. */
+export function changed(now: number, before: number): string | undefined {
+  if (before <= 0) return undefined;
+  return change(now / before - 1);
+}
+
+/** A relative change, as "+12 %". Beyond a factor of ten it is a factor. */
+export function change(by: number): string {
+  if (by >= 9) return `× ${Math.round(by + 1)}`;
+  const rounded = Math.round(by * 100);
+  return rounded === 0 ? "± 0 %" : `${rounded > 0 ? "+" : "−"}${Math.abs(rounded)} %`;
+}
+
+/** A share; one decimal below 10 %, where the difference between 0.4 and 1.4 matters. */
+export const percent = (share: number): string => `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;

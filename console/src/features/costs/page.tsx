@@ -1,0 +1,175 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { CostService, type CostPart, type GetCostsResponse } from "@gen/flytebinary/insight/v1/cost_pb.js";
+import type { Place } from "@/app/place";
+import { useTitle } from "@/app/title";
+import { DataTable } from "@/design/data-table";
+import { Select } from "@/design/field";
+import { count, dateOf } from "@/design/format";
+import { Empty, Notice } from "@/design/notice";
+import { Note, type Column } from "@/design/table";
+import { Tabs } from "@/design/tabs";
+import { When } from "@/design/time";
+import { changed, costOf, hours, hoursOf } from "@/entities/use/use";
+import { CostsSearch, groups, spans, type SpanKey } from "./search";
+import page from "@/design/page.module.css";
+import css from "./costs.module.css";
+
+const spanNames: Readonly<Record<SpanKey, string>> = { today: "Today", week: "7 days", month: "30 days" };
+
+/** What the runs of a project's domain cost, or of all projects: by task, run, owner and label. */
+export function CostsPage() {
+  const { project, domain } = useParams({ strict: false });
+  const search: CostsSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const place: Place | undefined = project !== undefined && domain !== undefined ? { project, domain } : undefined;
+  useTitle("Costs", place ? `${place.project} / ${place.domain}` : "all projects");
+  const span: SpanKey = search.span ?? "week";
+  const by = search.by ?? "task";
+  const group = groups[by];
+  const answer = useQuery(
+    CostService.method.getCosts,
+    { days: spans[span], ...(place && { projectId: { name: place.project, domain: place.domain }, ...(group && { group: group.group }) }) },
+    { placeholderData: keepPreviousData, refetchInterval: 30_000 },
+  );
+  const change = (next: Readonly<Record<string, unknown>>) => {
+    const after = CostsSearch({ ...search, ...next });
+    void (place
+      ? navigate({ to: "/domain/$domain/project/$project/costs", params: place, search: after, replace: true })
+      : navigate({ to: "/costs", search: after, replace: true }));
+  };
+  const currency = answer.data?.currency ?? "";
+  const list = (
+    <DataTable
+      keys
+      what={place ? (group?.what ?? "tasks") : "projects"}
+      label={currency === "" ? "Use" : "Costs"}
+      empty={<Empty title={span === "today" ? "Nothing has ended today" : `Nothing has ended in the last ${spanNames[span]}`} />}
+      answer={answer}
+      rows={answer.data?.parts ?? []}
+      keyOf={({ projectId, name }) => `${projectId?.name ?? ""}/${projectId?.domain ?? ""}/${name}`}
+      attributesOf={({ projectId, name }) => ({ "data-testid": "cost-row", "data-name": name || (projectId?.name ?? "") })}
+      columns={columns(place, by, currency, answer.data)}
+    />
+  );
+  return (
+    <div className={page["page"]}>
+      <div className={page["head"]}>
+        <h1>Costs</h1>
+        <Select className={page["select"]} aria-label="Time range" value={span} onChange={({ target }) => change({ span: target.value })}>
+          {Object.entries(spanNames).map(([key, name]) => (
+            <option key={key} value={key}>
+              {name}
+            </option>
+          ))}
+        </Select>
+        {place ? <Link to="/costs">All projects</Link> : <span className={page["muted"]}>of all projects</span>}
+      </div>
+      {answer.data && <Totals costs={answer.data} span={span} />}
+      {place ? (
+        <Tabs label="Costs by" value={by} onChange={(next) => change({ by: next })} tabs={Object.entries(groups).map(([key, { label }]) => [key, `By ${label.toLowerCase()}`] as const)}>
+          <div className={page["tab"]}>{list}</div>
+        </Tabs>
+      ) : (
+        list
+      )}
+      <p className={page["muted"]}>
+        What actions request, times how long they have it, all attempts together. It counts on the day (UTC) on which an action ends.
+      </p>
+    </div>
+  );
+}
+
+function Totals({ costs, span }: { readonly costs: GetCostsResponse; readonly span: SpanKey }) {
+  const { total, before, currency, days, missingSetting } = costs;
+  if (!total) return null;
+  const amount = (use: typeof total): number => (currency === "" ? use.coreHours : use.cost);
+  const highest = Math.max(...days.map(amount), 1e-9);
+  const by = before && changed(amount(total), amount(before));
+  return (
+    <>
+      <div className={css["totals"]} data-testid="cost-total">
+        <strong>{costOf(total, currency)}</strong>
+        {by !== undefined && before && (
+          <span title={`${costOf(before, currency)} before`}>
+            {by} against {span === "today" ? "yesterday, the whole day" : `the ${spanNames[span]} before`}
+          </span>
+        )}
+        <span>{hoursOf(total)}</span>
+        {days.length > 1 && (
+          <span className={css["days"]} role="img" aria-label={`By day, the last one today: ${days.map((day) => costOf(day, currency)).join(", ")}`}>
+            {days.map((day, at) => (
+              <span key={at} style={{ height: `${2 + (22 * amount(day)) / highest}px` }} title={costOf(day, currency)} />
+            ))}
+          </span>
+        )}
+      </div>
+      {missingSetting !== "" && (
+        <Notice title={currency === "" ? "No prices are set" : "Some of this has no price"}>
+          <p>
+            Set <code>{missingSetting}</code> in the configuration to see money, for example <code>core=0.04 memory=0.005</code>: the prices of a core and of a GiB
+            for an hour.
+          </p>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function columns(place: Place | undefined, by: string, currency: string, costs: GetCostsResponse | undefined): readonly (Column<CostPart> | false)[] {
+  const total = costs?.total ? (currency === "" ? costs.total.coreHours : costs.total.cost) : 0;
+  const amount = ({ use }: CostPart): number => (use ? (currency === "" ? use.coreHours : use.cost) : 0);
+  return [
+    {
+      label: place ? (groups[by]?.label ?? "Name") : "Project",
+      wrap: true,
+      sortBy: ({ projectId, name }) => name || (projectId?.name ?? ""),
+      cell: (part) => <Name place={place} by={by} part={part} />,
+    },
+    { label: currency === "" ? "Core-hours" : "Cost", number: true, descending: true, sortBy: amount, cell: ({ use }) => use && costOf(use, currency) },
+    {
+      label: "Share",
+      number: true,
+      hint: "Of everything in this time. A run with several labels counts under each.",
+      cell: (part) => (total > 0 ? `${Math.round((100 * amount(part)) / total)} %` : "–"),
+    },
+    currency !== "" && { label: "Core-h", number: true, descending: true, sortBy: ({ use }) => use?.coreHours, cell: ({ use }) => hours(use?.coreHours ?? 0) },
+    { label: "GiB-h", number: true, descending: true, sortBy: ({ use }) => use?.gibHours, cell: ({ use }) => hours(use?.gibHours ?? 0) },
+    { label: "GPU-h", number: true, descending: true, sortBy: ({ use }) => use?.gpuHours, cell: ({ use }) => hours(use?.gpuHours ?? 0) },
+    by !== "run" && { label: "Actions", number: true, descending: true, sortBy: ({ actions }) => actions, cell: ({ actions }) => count(actions) },
+    by === "run" && place !== undefined && { label: "Created", sortBy: ({ createdAt }) => createdAt?.seconds, cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
+  ];
+}
+
+/** The name of a part, with a link to what has that name. */
+function Name({ place, by, part: { projectId, name, task } }: { readonly place: Place | undefined; readonly by: string; readonly part: CostPart }) {
+  if (!place) {
+    const of = { project: projectId?.name ?? "", domain: projectId?.domain ?? "" };
+    return (
+      <Link to="/domain/$domain/project/$project/costs" params={of}>
+        {of.project} / {of.domain}
+      </Link>
+    );
+  }
+  if (name === "…") return <>all further ones</>;
+  switch (by) {
+    case "task":
+      return (
+        <Link to="/domain/$domain/project/$project/tasks/$task" params={{ ...place, task: name }}>
+          {name}
+        </Link>
+      );
+    case "run":
+      return (
+        <>
+          <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run: name }}>
+            {name}
+          </Link>
+          <Note>{task}</Note>
+        </>
+      );
+    default:
+      return <>{name}</>;
+  }
+}

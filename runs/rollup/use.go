@@ -1,0 +1,83 @@
+package rollup
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/runs/asks"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/rollups"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+)
+
+// Asks reads what actions request by the digests of their specs; asks.Reader does.
+type Asks interface {
+	Sizes(ctx context.Context, digests [][]byte) (map[string]asks.Size, error)
+}
+
+// asked reads what the actions requested.
+func (s *sums) asked(ctx context.Context, ended []rollups.Ended) (map[string]asks.Size, error) {
+	var digests [][]byte
+	seen := map[string]bool{}
+	for i := range ended {
+		digest := ended[i].Action.SpecDigest
+		if len(ended[i].Events) > 0 && len(digest) > 0 && !seen[string(digest)] {
+			seen[string(digest)] = true
+			digests = append(digests, digest)
+		}
+	}
+	if len(digests) == 0 {
+		return nil, nil //nolint:nilnil // nothing was requested
+	}
+	return s.asks.Sizes(ctx, digests)
+}
+
+// usedBy is what an action requested, times how long its attempts had it: from when a machine began with each until it ended. A worker
+// has its resources for as many actions at once as its concurrency; each has that part.
+func usedBy(e *rollups.Ended, size asks.Size) rollups.Priced {
+	a := &e.Action
+	rate := rollups.Rate{Cluster: a.Cluster, Queue: cmp.Or(a.Queue, queues.Default)}
+	if size.GPUs > 0 {
+		rate.Accelerator = cmp.Or(size.Accelerator, "gpu")
+	}
+	var held time.Duration
+	if size != (asks.Size{}) {
+		held = heldFor(a, e.Events)
+	}
+	share := int64(1)
+	if a.Runner == schema.RunnerPool {
+		share = max(1, size.Concurrency)
+	}
+	seconds := held.Seconds() / float64(share)
+	return rollups.Priced{Rate: rate, Use: rollups.Use{
+		CPU:    int64(seconds * float64(size.CPUMilli)),
+		Memory: int64(seconds * float64(size.Memory) / (1 << 20)),
+		GPU:    int64(seconds * 1000 * float64(size.GPUs)),
+	}}
+}
+
+// heldFor is how long the attempts of an action had a machine.
+func heldFor(a *schema.Action, events []schema.Event) (sum time.Duration) {
+	attempts, err := protomap.Attempts(a, events)
+	if err != nil {
+		return 0 // the event of another version; what it says does not count
+	}
+	for n, attempt := range attempts {
+		end := *a.EndedAt
+		if attempt.GetEndTime().IsValid() {
+			end = attempt.GetEndTime().AsTime()
+		} else if n+1 < len(attempts) && attempts[n+1].GetStartTime().IsValid() {
+			end = attempts[n+1].GetStartTime().AsTime()
+		}
+		for _, step := range attempt.GetPhaseTransitions() {
+			if phase := state.Phase(step.GetPhase()); phase == state.Initializing || phase == state.Running { //nolint:gosec // an enum of few values
+				sum += max(0, end.Sub(step.GetStartTime().AsTime()))
+				break
+			}
+		}
+	}
+	return sum
+}
