@@ -94,6 +94,7 @@ async function visitAll(page: Page, closed: Closed): Promise<{ readonly found: r
   });
   const more = [
     "/v2/inbox",
+    "/v2/domain/development/project/flytesnacks/tasks?view=cache&task=shown.squares",
     `/v2/domain/development/project/flytesnacks/runs/${closed.runs.asking}?action=a0`,
     `/v2/domain/development/project/flytesnacks/runs/${closed.runs.failing}?action=a0`,
   ];

@@ -7,7 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store/rollups"
 )
 
-// leastToCompare is how many durations a week needs for a comparison: a single slow run is no trend.
+// leastToCompare is how many durations a week needs for a comparison: a single slow run does not make a trend.
 const leastToCompare = 3
 
 // Health implements rollups.Sums.

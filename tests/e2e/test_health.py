@@ -69,7 +69,7 @@ def test_the_cache_says_why_it_missed_and_forgets_what_is_evicted(server: Server
     counted(server, "CacheInsightService/ListCacheUse", {}, counts)
     miss = ask(server, "CacheInsightService/ListCacheMisses", {**PLACE, "task": task})["misses"][0]
     assert miss["actionId"]["run"]["name"] == last.name, miss
-    assert (miss["reason"], miss["inputs"]) == ("CACHE_MISS_REASON_INPUTS", ["word"]), miss
+    assert (miss["reason"], miss["inputs"]) == ("CACHE_MISS_REASON_INPUTS", ["x"]), miss
 
     gone = ask(server, "CacheInsightService/EvictCacheEntries", {**PLACE, "task": task, "actionId": miss["actionId"]})
     assert gone["evicted"] == 1, gone

@@ -15,7 +15,7 @@ export interface Outcome {
 const low = 4;
 const high = 18;
 
-/** The last outcomes as bars, the oldest first: the color is the phase, the height the run time beside the longest. */
+/** The last outcomes as bars, the oldest first: the color is the phase, the height the run time relative to the longest. */
 export function Sparkline({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
   const longest = Math.max(1, ...outcomes.map(({ ran }) => ran ?? 0));
   const failed = outcomes.filter(({ phase }) => isFailure(phase)).length;

@@ -5,9 +5,6 @@
 CREATE TABLE uncounted_ends (
     action_id bigint PRIMARY KEY
 );
--- What ended in the last weeks, so that trends do not begin with the upgrade.
-INSERT INTO uncounted_ends
-    SELECT id FROM actions WHERE action_type = 1 AND ended_at >= now() - interval '15 days' AND current_schema() <> 'tracked';
 
 -- What one price applies to.
 CREATE TABLE use_rates (
@@ -85,9 +82,10 @@ CREATE TABLE use_days (
     cpu     bigint   NOT NULL,                   -- thousandths of a core, for seconds
     memory  bigint   NOT NULL,                   -- MiB, for seconds
     gpu     bigint   NOT NULL,                   -- thousandths of a GPU, for seconds
-    PRIMARY KEY (project, domain, day, kind, name, rate)
+    PRIMARY KEY (project, domain, kind, day, name, rate)
 );
-CREATE INDEX use_days_day ON use_days (day);
+CREATE INDEX use_days_places ON use_days (day, project, domain) WHERE kind = 0;
+CREATE INDEX use_days_day    ON use_days (day);
 
 -- The same of each run, as far as its actions have ended. Rows go with their run.
 CREATE TABLE run_use (

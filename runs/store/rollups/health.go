@@ -137,10 +137,14 @@ func weeks(ctx context.Context, tx pgx.Tx, tasks []Task, today time.Time) (map[T
 	for _, d := range found {
 		days[d.Task] = append(days[d.Task], d)
 	}
+	week := make([]time.Time, Window) // one by one, so that an index finds a name on each
+	for i := range week {
+		week[i] = today.AddDate(0, 0, -i)
+	}
 	rows, err = tx.Query(ctx, `
 		SELECT d.project, d.domain, d.name, r.cluster, r.queue, r.accelerator, sum(d.cpu)::bigint, sum(d.memory)::bigint, sum(d.gpu)::bigint
-		FROM use_days d`+namedTasks+`d.project = u.p AND d.domain = u.m AND d.name = u.t AND d.kind = 1 AND d.day BETWEEN $4 AND $5
-		JOIN use_rates r ON r.id = d.rate GROUP BY 1, 2, 3, 4, 5, 6`, append(taskKeys(tasks), today.AddDate(0, 0, 1-Window), today)...)
+		FROM use_days d`+namedTasks+`d.project = u.p AND d.domain = u.m AND d.name = u.t AND d.kind = `+taskKind+` AND d.day = ANY($4::date[])
+		JOIN use_rates r ON r.id = d.rate GROUP BY 1, 2, 3, 4, 5, 6`, append(taskKeys(tasks), week)...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -93,11 +93,16 @@ func questions(c storetest.Config) []question {
 			_, err := s.CacheDays(ctx, scope, end.AddDate(0, 0, -6))
 			return err
 		}},
-		{"days", "use_days", 1000, func(ctx context.Context, s *rollups.Store) error {
+		{"days", "use_days_p", 1000, func(ctx context.Context, s *rollups.Store) error {
 			_, err := s.SumDays(ctx, scope, end.AddDate(0, 0, -29), end)
 			return err
 		}},
-		{"owners of 30 days", "use_days", 150_000, func(ctx context.Context, s *rollups.Store) error {
+		{"days of all projects", "use_days_p", 1000, func(ctx context.Context, s *rollups.Store) error {
+			_, err := s.SumDays(ctx, schema.Scope{}, end.AddDate(0, 0, -29), end)
+			return err
+		}},
+		// As many names as a place may have, which is a third of the rows: the planner may read all.
+		{"owners of 30 days", "", 200_000, func(ctx context.Context, s *rollups.Store) error {
 			_, err := s.SumNames(ctx, scope, rollups.OfOwner, end.AddDate(0, 0, -29), end)
 			return err
 		}},

@@ -66,7 +66,7 @@ func (s *Store) ReadActions(ctx context.Context, want TaskActions) (found []Task
 				AND a.ended_at <= $4 AND (a.ended_at < $4 OR a.id < $5)
 			ORDER BY a.ended_at DESC, a.id DESC LIMIT $6)
 		SELECT l.id, l.ended_at, ($7 = '' OR l.task_version = $7) AND (cardinality($8::smallint[]) = 0 OR l.phase = ANY($8))
-			AND (NOT $9 OR l.cache_status <> 0)
+			AND (NOT $9 OR l.cache_status <> `+sqltext.NoCache+`)
 		FROM looked l ORDER BY l.ended_at DESC, l.id DESC`,
 		sqltext.Planned, want.Project, want.Domain, want.Name, after.Ended, after.ID, look, want.Version, want.Phases, want.Cached)
 	if err != nil {

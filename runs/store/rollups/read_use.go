@@ -28,7 +28,7 @@ type Sum struct {
 func (s *Store) SumDays(ctx context.Context, scope schema.Scope, from, to time.Time) ([]Sum, error) {
 	b := listquery.Builder{}
 	within(ctx, &b, scope)
-	b.Where("d.kind = 0")
+	b.Where("d.kind = " + placeKind)
 	b.Where("d.day BETWEEN " + b.Arg(from, "date") + " AND " + b.Arg(to, "date"))
 	return s.sums(ctx, `SELECT d.project, d.domain, '', d.day, d.actions::bigint, r.cluster, r.queue, r.accelerator, d.cpu, d.memory, d.gpu
 		FROM use_days d JOIN use_rates r ON r.id = d.rate WHERE `+b.Conditions(), b.Args())

@@ -21,10 +21,16 @@ const (
 	OfLabel Kind = 3 // key=value of the run
 )
 
+// The kinds as literals, which the planner needs for partial indexes.
+const (
+	placeKind = string(rune('0' + OfPlace))
+	taskKind  = string(rune('0' + OfTask))
+)
+
 // MaxNames is how many names of a kind a place has on a day; what further ones use counts under Others. It bounds what sums read.
 const MaxNames = 1000
 
-// Others is the name of those beyond MaxNames. It is no name of a task, an owner or a label.
+// Others is the name of those beyond MaxNames. No task, owner or label has this name.
 const Others = "…"
 
 // UseDay is what was used on a day under a name.
@@ -65,7 +71,7 @@ func saveUses(ctx context.Context, tx pgx.Tx, uses []UseDay, rates map[Rate]int3
 	_, err := tx.Exec(ctx, `
 		INSERT INTO use_days AS had (project, domain, day, kind, name, rate, actions, cpu, memory, gpu)
 		SELECT * FROM unnest($1::text[], $2::text[], $3::date[], $4::smallint[], $5::text[], $6::integer[], $7::integer[], $8::bigint[], $9::bigint[], $10::bigint[])
-		ON CONFLICT (project, domain, day, kind, name, rate) DO UPDATE SET actions = had.actions + EXCLUDED.actions,
+		ON CONFLICT (project, domain, kind, day, name, rate) DO UPDATE SET actions = had.actions + EXCLUDED.actions,
 			cpu = had.cpu + EXCLUDED.cpu, memory = had.memory + EXCLUDED.memory, gpu = had.gpu + EXCLUDED.gpu`,
 		sqltext.Column(summed, func(u UseDay) string { return u.Project }), sqltext.Column(summed, func(u UseDay) string { return u.Domain }),
 		sqltext.Column(summed, func(u UseDay) time.Time { return u.Day }), sqltext.Column(summed, func(u UseDay) int16 { return int16(u.Kind) }),
@@ -90,7 +96,7 @@ func bound(ctx context.Context, tx pgx.Tx, uses []UseDay) error {
 		d := dayOf{u.Scope, u.Day.Unix()}
 		if names[d] == nil {
 			names[d] = map[Kind]map[string]bool{OfTask: {}, OfOwner: {}, OfLabel: {}}
-			rows, err := tx.Query(ctx, `SELECT DISTINCT kind, name FROM use_days WHERE project = $1 AND domain = $2 AND day = $3 AND kind > 0`, u.Project, u.Domain, u.Day)
+			rows, err := tx.Query(ctx, `SELECT DISTINCT kind, name FROM use_days WHERE project = $1 AND domain = $2 AND day = $3 AND kind = ANY('{1,2,3}')`, u.Project, u.Domain, u.Day)
 			if err != nil {
 				return err
 			}

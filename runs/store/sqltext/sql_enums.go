@@ -33,6 +33,7 @@ const (
 	Connector = string(rune('0' + schema.RunnerConnector))
 	DueStart  = string(rune('0' + schema.DueStart))
 	CacheHit  = string(rune('0' + core.CatalogCacheStatus_CACHE_HIT))
+	NoCache   = string(rune('0' + core.CatalogCacheStatus_CACHE_DISABLED))
 	Recovery  = string(rune('0' + common.RelationType_RELATION_TYPE_RECOVER))
 	IsActive  = string(rune('0' + project.ProjectState_PROJECT_STATE_ACTIVE))
 	Recovered = string(rune('0'+state.Recovered/10)) + string(rune('0'+state.Recovered%10))

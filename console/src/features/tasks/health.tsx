@@ -40,7 +40,7 @@ export function HealthOfTasks({ place, search, onChange }: HealthProps) {
   const currency = answer.data?.pages[0]?.currency ?? "";
   return (
     <>
-      <p className={css["about"]}>The last seven days (UTC), beside the seven days before.</p>
+      <p className={css["about"]}>The last seven days (UTC), compared with the seven days before.</p>
       <DataTable
         keys
         what="tasks"

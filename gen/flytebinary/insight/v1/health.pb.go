@@ -276,12 +276,12 @@ type TaskHealth struct {
 	Earlier uint32 `protobuf:"varint,7,opt,name=earlier,proto3" json:"earlier,omitempty"`
 	// The median run time of actions that ran and succeeded, to within 5 %; missing if there are none.
 	P50 *durationpb.Duration `protobuf:"bytes,8,opt,name=p50,proto3" json:"p50,omitempty"`
-	// The 90th percentile, likewise.
+	// The 90th percentile of the run time, to within 5 %; missing if there are none.
 	P90 *durationpb.Duration `protobuf:"bytes,9,opt,name=p90,proto3" json:"p90,omitempty"`
 	// By how much the median is longer than in the seven days before: 0.5 is half longer. Missing unless three actions ran and
 	// succeeded in both weeks.
 	ChangeP50 *float64 `protobuf:"fixed64,10,opt,name=change_p50,json=changeP50,proto3,oneof" json:"change_p50,omitempty"`
-	// By how much the 90th percentile is longer, likewise.
+	// By how much the 90th percentile is longer than in the seven days before. Missing as change_p50.
 	ChangeP90 *float64 `protobuf:"fixed64,11,opt,name=change_p90,json=changeP90,proto3,oneof" json:"change_p90,omitempty"`
 	// The share of failures among actions that succeeded or failed; missing if there are none.
 	FailureRate *float64 `protobuf:"fixed64,12,opt,name=failure_rate,json=failureRate,proto3,oneof" json:"failure_rate,omitempty"`

@@ -3,7 +3,7 @@ import { CostService } from "@gen/flytebinary/insight/v1/cost_pb.js";
 import type { RunName } from "@/entities/run/kind";
 import { changed, costOf, hoursOf } from "@/entities/use/use";
 
-/** What the run has cost so far, and how that is beside earlier runs of its task. Nothing before an action has ended. */
+/** What the run has cost so far, compared with earlier runs of its task. Nothing before an action has ended. */
 export function Cost({ run, live }: { readonly run: RunName; readonly live: boolean }) {
   const { data } = useQuery(
     CostService.method.getRunCost,

@@ -173,7 +173,7 @@ export type TaskHealth = Message<"flytebinary.insight.v1.TaskHealth"> & {
   p50?: Duration | undefined;
 
   /**
-   * The 90th percentile, likewise.
+   * The 90th percentile of the run time, to within 5 %; missing if there are none.
    *
    * @generated from field: google.protobuf.Duration p90 = 9;
    */
@@ -188,7 +188,7 @@ export type TaskHealth = Message<"flytebinary.insight.v1.TaskHealth"> & {
   changeP50?: number | undefined;
 
   /**
-   * By how much the 90th percentile is longer, likewise.
+   * By how much the 90th percentile is longer than in the seven days before. Missing as change_p50.
    *
    * @generated from field: optional double change_p90 = 11;
    */
