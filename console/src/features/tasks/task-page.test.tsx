@@ -72,7 +72,7 @@ it("launches a task that is deployed", async () => {
   deployed = ["v2", "v1"];
   open();
   expect(await screen.findByRole("link", { name: "Launch" })).toBeTruthy();
-  expect(tabs()).toHaveLength(4);
+  expect(tabs()).toHaveLength(6);
   expect(server.listRuns).not.toHaveBeenCalled();
 });
 
@@ -81,7 +81,7 @@ it("says that a task came with a run, and shows what the run knows", async () =>
   open(undefined, "environment");
   expect(await screen.findByText("This task is not deployed")).toBeTruthy();
   expect(screen.getByRole("link", { name: "r1" }).getAttribute("href")).toBe("/domain/d/project/p/runs/r1");
-  expect(tabs()).toEqual(["Runs and history", "Interface", "Environment", "Versions"]);
+  expect(tabs()).toEqual(["Runs and history", "Actions", "Pipeline", "Interface", "Environment", "Versions"]);
   expect(screen.getByRole("tabpanel").textContent).toContain("kitchen");
   expect(launch()).toBeNull();
   expect(screen.queryByRole("alert")).toBeNull();
