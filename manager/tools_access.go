@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager/clusterwork"
 	"github.com/flyte-binary/flyte-binary/manager/configuration"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
+	"github.com/flyte-binary/flyte-binary/runs/placement"
 	runstore "github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -36,6 +37,8 @@ type ClusterTools struct {
 	Access   *access.Tools
 	// Installation is the id of the installation, which its controllers have in replicas.installation.
 	Installation string
+	// Stores are the prefixes of runs.placement.stores that a cluster with these labels reaches; nil if there are none at all.
+	Stores func(name string, labels map[string]string) []string
 }
 
 // OpenClusters opens the registry of clusters, in the same way.
@@ -52,9 +55,13 @@ func OpenClusters(ctx context.Context, c configuration.Config, log zerolog.Logge
 		}
 	}
 	rows := clusterstore.New(pool)
+	var stores func(string, map[string]string) []string
+	if len(c.Runs.Placement.Stores) > 0 {
+		stores = placement.New(c.Runs.Placement).Stores
+	}
 	return ClusterTools{
-		Installation: installation,
-		Registry:     clusters.NewRegistry(rows, clusterwork.New(pool), clock.System{}), States: states.NewReader(rows, clock.System{}.Now), Access: recorded,
+		Installation: installation, Stores: stores,
+		Registry: clusters.NewRegistry(rows, clusterwork.New(pool), clock.System{}), States: states.NewReader(rows, clock.System{}.Now), Access: recorded,
 	}, pool.Close, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -70,44 +69,6 @@ controlPlane.credential or controlPlane.credentialFile, with cluster.id set to N
 				})
 				if err == nil {
 					printIssued(command.OutOrStdout(), tools, issued)
-				}
-				return err
-			})
-		},
-	}
-	from.flags(command)
-	return command
-}
-
-// listedClusters bounds what clusters list prints.
-const listedClusters = 10_000
-
-func clustersList() *cobra.Command {
-	from := &source{}
-	command := &cobra.Command{
-		Use:     "list",
-		Short:   "List the clusters with their credentials",
-		Long:    "Lists the registered clusters with their credentials, by whom and when they were made, and when they were last used." + readMore(clustersPage),
-		Example: "  flyte-binary clusters list --config flyte.yaml",
-		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return from.withClusters(command, func(ctx context.Context, tools manager.ClusterTools) error {
-				found, err := tools.Registry.List(ctx, "", listedClusters)
-				if err != nil {
-					return err
-				}
-				known, err := tools.States.All(ctx)
-				out := command.OutOrStdout()
-				for _, one := range found {
-					fmt.Fprintf(out, "%s  added %s by %s%s\n", one.Name, one.CreatedAt.UTC().Format(time.DateOnly), one.CreatedBy, stateWords(known, one.Name, time.Now()))
-					for _, credential := range one.Credentials {
-						ended := ""
-						if credential.RevokedAt != nil {
-							ended = "  revoked " + dayOf(credential.RevokedAt, "")
-						}
-						fmt.Fprintf(out, "  %s  …%s  made %s by %s  used %s%s\n", credential.ID, credential.Hint, credential.CreatedAt.UTC().Format(time.DateOnly),
-							credential.CreatedBy, dayOf(credential.LastUsedAt, "never"), ended)
-					}
 				}
 				return err
 			})

@@ -43,7 +43,7 @@ func TestClustersOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "revoked "+first+" of cluster east\n", text)
 	text, err = run("list")
 	require.NoError(t, err)
-	require.Regexp(t, `^east  added 20\S+ by \S+\n  `+first+`  …\w{4}  made 20\S+ by \S+  used never  revoked 20\S+\n  `+second+`  …\w{4}  .* used never\n$`, text)
+	require.Regexp(t, `^east  added 20\S+ by \S+\n  its controller has not connected yet\n  `+first+`  …\w{4}  made 20\S+ by \S+  used never  revoked 20\S+\n  `+second+`  …\w{4}  .* used never\n$`, text)
 	text, err = run("cordon", "east", "--note", "new network")
 	require.NoError(t, err)
 	require.Equal(t, "cluster east is cordoned; it has nothing\n", text)

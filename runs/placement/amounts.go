@@ -42,8 +42,8 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// names are those of the amounts that are more than zero: devices first, since these are scarce, then in order.
-func (a Amounts) names() []string {
+// Names are those of the amounts that are more than zero: devices first, since these are scarce, then in order.
+func (a Amounts) Names() []string {
 	var names []string
 	for name, amount := range a {
 		if amount > 0 {
@@ -68,8 +68,8 @@ func (a Amounts) names() []string {
 // common reports whether every machine has the resource.
 func common(name string) bool { return name == CPU || name == Memory || name == Storage }
 
-// show writes an amount for people.
-func show(name string, amount int64) string {
+// Show writes an amount for people.
+func Show(name string, amount int64) string {
 	amount = max(amount, 0)
 	switch name {
 	case CPU:

@@ -156,9 +156,9 @@ func (p *Policy) crowded(r *Request, wish wish, able []*Seat) Choice {
 	}
 	var left []string
 	for _, s := range able {
-		left = append(left, fmt.Sprintf("%s in %s", show(resource, s.free(resource)), s.Name))
+		left = append(left, fmt.Sprintf("%s in %s", Show(resource, s.free(resource)), s.Name))
 	}
-	return Choice{Resource: resource, Words: fmt.Sprintf("it asks for %s %s; free are %s", show(resource, r.Resources[resource]), resource, list(left))}
+	return Choice{Resource: resource, Words: fmt.Sprintf("it asks for %s %s; free are %s", Show(resource, r.Resources[resource]), resource, list(left))}
 }
 
 // unable says why none of the clusters that are wanted takes the action.

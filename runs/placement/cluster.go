@@ -99,7 +99,7 @@ func (s *Seat) short(r *Request) string {
 	if len(s.Capacity) == 0 {
 		return ""
 	}
-	for _, name := range r.Resources.names() {
+	for _, name := range r.Resources.Names() {
 		if r.Resources[name] > s.free(name) {
 			return name
 		}
@@ -114,7 +114,7 @@ func (s *Seat) share(r *Request) (share float64, resource string) {
 		return 1 / (1 + float64(s.Count)/s.weight()), ""
 	}
 	asked := r.Resources
-	names := asked.names()
+	names := asked.Names()
 	if len(names) == 0 {
 		names = []string{CPU, Memory}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions/actionsconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
@@ -34,6 +35,7 @@ type client struct {
 	tasks     taskconnect.TaskServiceClient
 	triggers  triggerconnect.TriggerServiceClient
 	artifacts artifactconnect.ArtifactServiceClient
+	apps      appconnect.AppServiceClient
 	slots     insightv1connect.TriggerInsightServiceClient
 	usage     insightv1connect.InsightServiceClient
 	projects  projectconnect.ProjectServiceClient
@@ -62,6 +64,7 @@ func newClient(url, header, value string, search *guard) *client {
 		tasks:     taskconnect.NewTaskServiceClient(over, url, plain),
 		triggers:  triggerconnect.NewTriggerServiceClient(over, url, plain),
 		artifacts: artifactconnect.NewArtifactServiceClient(over, url, plain),
+		apps:      appconnect.NewAppServiceClient(over, url, plain),
 		slots:     insightv1connect.NewTriggerInsightServiceClient(over, url, plain),
 		usage:     insightv1connect.NewInsightServiceClient(over, url, plain),
 		projects:  projectconnect.NewProjectServiceClient(over, url, plain),

@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/tests/faults/check"
 	"github.com/flyte-binary/flyte-binary/tests/faults/ledger"
+	"github.com/flyte-binary/flyte-binary/tests/faults/monitor"
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
@@ -26,8 +27,8 @@ import (
 type collector struct {
 	stack  *stack.Stack
 	driver *driver
-	look   *podMonitor
-	placed *clusterMonitor
+	look   *monitor.Pods
+	placed *monitor.Clusters
 	healed time.Time
 }
 
@@ -42,12 +43,12 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
 	e := &check.Evidence{
 		Clusters:  len(c.stack.Clusters()),
-		Processes: c.stack.TaskProcesses(), Clashes: c.look.found(), Overlaps: c.look.overlapping(), Early: c.placed.found(),
+		Processes: c.stack.TaskProcesses(), Clashes: c.look.Clashes(), Overlaps: c.look.Overlaps(), Early: c.placed.Early(),
 		Memory: stack.Memory(c.stack.Server.Pid()), MemoryLimit: memoryLimit,
 	}
 	e.Jobs, e.WrongCalls = c.stack.Connector.Jobs()
 	c.driver.seen(e, c.healed)
-	if e.TaskActions, e.Pods, err = c.left(ctx); err != nil {
+	if e.TaskActions, e.Pods, err = c.left(ctx, metav1.ListOptions{}); err != nil {
 		return nil, err
 	}
 	for _, driven := range c.driver.runs {
@@ -76,34 +77,37 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 	if e.Curves, err = c.curves(ctx, conn); err != nil {
 		return nil, err
 	}
+	if err := c.apps(ctx, e); err != nil {
+		return nil, err
+	}
 	e.Cached, err = c.cached(ctx, conn)
 	return e, err
 }
 
-// left lists what is still in the cluster.
-func (c *collector) left(ctx context.Context) (taskActions, pods []string, err error) {
+// left lists what is still in the clusters.
+func (c *collector) left(ctx context.Context, options metav1.ListOptions) (taskActions, pods []string, err error) {
 	for _, cluster := range c.stack.Clusters() {
-		objects, err := cluster.Metadata.Resource(v1.Resource).List(ctx, metav1.ListOptions{})
+		objects, err := cluster.Metadata.Resource(v1.Resource).List(ctx, options)
 		if err != nil {
 			return nil, nil, fmt.Errorf("list TaskActions: %w", err)
 		}
 		for i := range objects.Items {
 			taskActions = append(taskActions, objects.Items[i].Name)
 		}
-		found, err := cluster.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+		found, err := cluster.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
 		if err != nil {
 			return nil, nil, fmt.Errorf("list pods: %w", err)
 		}
 		for i := range found.Items {
 			pods = append(pods, fmt.Sprintf("%s (%s)", found.Items[i].Name, found.Items[i].Status.Phase))
 		}
-	}
-	left, err := c.stack.Objects(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, object := range left {
-		pods = append(pods, object.String())
+		left, err := cluster.Objects(ctx, options)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, object := range left {
+			pods = append(pods, object.String())
+		}
 	}
 	return taskActions, pods, nil
 }
@@ -162,7 +166,7 @@ func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 			!strings.HasSuffix(strings.TrimRight(output, "/"), fmt.Sprintf("/%s/%d", row.Name, row.Attempt))
 		row.ErrorKind, row.ErrorMessage = describe(failure)
 		row.LivePods = 0
-		if alive := c.look.lastAlive(run.Name, row.Name); c.late(run, alive) {
+		if alive := c.look.LastAlive(run.Name, row.Name); c.late(run, alive) {
 			row.LivePods = 1
 		}
 		run.Rows = append(run.Rows, row)
@@ -241,7 +245,7 @@ func (c *collector) events(ctx context.Context, conn *pgx.Conn, run *check.Run) 
 		event.Phase = int32(phase)
 		var message string
 		event.ErrorKind, message = describe(failure)
-		event.Lost = strings.HasPrefix(message, lostPrefix)
+		event.Lost = strings.HasPrefix(message, monitor.LostPrefix)
 		run.Events = append(run.Events, event)
 		return nil
 	})

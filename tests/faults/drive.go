@@ -27,6 +27,7 @@ type driver struct {
 	plan     plan
 	audited  int64 // the newest audit event from before the storm
 	runs     []*drivenRun
+	apps     []*drivenApp
 	work     sync.WaitGroup
 
 	triggers     drivenTriggers
@@ -61,6 +62,11 @@ func newDriver(ctx context.Context, s *stack.Stack, p plan) (*driver, error) {
 		one.watchers = []*watcher{newWatcher("details"), newWatcher("actions")}
 		d.runs = append(d.runs, one)
 	}
+	for _, planned := range p.apps {
+		d.apps = append(d.apps, &drivenApp{
+			plannedApp: planned, done: make(chan struct{}), known: check.App{Name: planned.name, Clusters: planned.clusters},
+		})
+	}
 	return d, nil
 }
 
@@ -71,6 +77,9 @@ func (d *driver) start(ctx context.Context) {
 	d.work.Go(func() { defer close(d.triggersDone); d.driveTriggers(ctx) })
 	for _, run := range d.runs {
 		d.work.Go(func() { d.drive(ctx, run) })
+	}
+	for _, one := range d.apps {
+		d.work.Go(func() { d.driveApp(ctx, one) })
 	}
 	d.look(ctx)
 }

@@ -136,7 +136,7 @@ func (o *outsider) deleteTaskActions(ctx context.Context, n int) error {
 
 // deleteObjects deletes Jobs and the objects of operators.
 func (o *outsider) deleteObjects(ctx context.Context, n int) error {
-	objects, err := o.stack.Objects(ctx)
+	objects, err := o.stack.Objects(ctx, metav1.ListOptions{})
 	errs := []error{err}
 	for _, i := range some(len(objects), n) {
 		one, behind := objects[i], metav1.DeletePropagationBackground

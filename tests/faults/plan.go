@@ -18,6 +18,7 @@ type plan struct {
 
 	triggers plannedTriggers
 	visits   plannedVisits
+	apps     []plannedApp
 }
 
 // plannedRun is one run.

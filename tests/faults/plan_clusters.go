@@ -72,6 +72,7 @@ func newClusterPlan(seed uint64, kinds []string) plan {
 			p.runs[i].after += time.Duration(r.IntN(10)) * time.Second
 		}
 	}
+	p.apps = planApps(seed)
 	return p
 }
 

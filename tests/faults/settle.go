@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/flyte-binary/flyte-binary/tests/faults/check"
+	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
 // stuckAfter is how long nothing may change before what is unfinished counts as stuck. Clients of an API server that
@@ -21,51 +23,44 @@ type pulse struct {
 	events                                   int64
 }
 
+// The pauses between two looks while a storm settles. The clusters are looked at more rarely as long as there is work in the database.
+const (
+	lookEvery     = 250 * time.Millisecond
+	clustersEvery = 4 // looks
+)
+
 // settle waits until all runs have ended, nothing is left in the cluster and the watchers are up to date. When nothing
 // changes for stuckAfter, it returns without an error; the checker reports what is missing.
 func (c *collector) settle(ctx context.Context) error {
+	database := c.stack.Reader()
+	defer database.Close()
 	last, moved := pulse{}, time.Now()
-	for {
-		now, err := c.pulse(ctx)
+	for look := 0; ; look++ {
+		now, err := c.pulse(ctx, database, last, look%clustersEvery == 0)
 		switch {
-		case err == nil && now.unfinished == 0 && now.taskActions == 0 && now.pods == 0 && now.processes == 0 && now.waiting == 0 && c.watched(ctx):
+		case err == nil && now.settled() && c.watched(ctx, database):
 			return nil
 		case err == nil && now != last:
 			last, moved = now, time.Now()
 		case time.Since(moved) > stuckAfter:
 			return nil
 		}
-		if !sleep(ctx, 100*time.Millisecond) {
+		if !sleep(ctx, lookEvery) {
 			return fmt.Errorf("the storm does not settle: %w; %+v", ctx.Err(), last)
 		}
 	}
 }
 
-func (c *collector) pulse(ctx context.Context) (pulse, error) {
-	var now pulse
+// pulse reads how far the storm is. What is left in the clusters is as in the pulse before, unless it may have settled or must be looked
+// at.
+func (c *collector) pulse(ctx context.Context, database *stack.Reader, last pulse, clusters bool) (pulse, error) {
+	now := pulse{taskActions: last.taskActions, pods: last.pods, processes: last.processes}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, c.stack.DSN())
+	err := database.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error { return c.recording(ctx, conn, &now) })
 	if err != nil {
 		return now, err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
-	err = conn.QueryRow(ctx, `SELECT count(*) FILTER (WHERE ended_at IS NULL), coalesce(sum(last_seq) FILTER (WHERE parent_name IS NULL), 0)::bigint
-		FROM actions WHERE run_name LIKE $1 OR run_name IN (SELECT run_name FROM actions WHERE parent_name IS NULL AND trigger_task_name = $2)`,
-		runsOf(c.driver.plan.seed), c.driver.plan.triggered()).Scan(&now.unfinished, &now.events)
-	if err != nil {
-		return now, err
-	}
-	if err := c.onTheWay(ctx, conn, &now); err != nil {
-		return now, err
-	}
-	if now.unfinished == 0 {
-		if err := agePools(ctx, conn); err != nil {
-			return now, err
-		}
-	}
-	taskActions, pods, err := c.left(ctx)
-	now.taskActions, now.pods, now.processes = len(taskActions), len(pods), len(c.stack.TaskProcesses())
 	for _, run := range c.driver.runs {
 		run.mu.Lock()
 		if !run.acknowledged {
@@ -73,7 +68,39 @@ func (c *collector) pulse(ctx context.Context) (pulse, error) {
 		}
 		run.mu.Unlock()
 	}
+	if clusters || now.unfinished+now.waiting == 0 {
+		var taskActions, pods []string
+		taskActions, pods, err = c.left(ctx, metav1.ListOptions{ResourceVersion: stack.Recent})
+		if err == nil {
+			var objects []string
+			objects, err = c.stack.AppObjects(ctx)
+			pods = append(pods, objects...)
+		}
+		now.taskActions, now.pods, now.processes = len(taskActions), len(pods), len(c.stack.TaskProcesses())
+	}
 	return now, err
+}
+
+// settled reports whether nothing is left to happen.
+func (p pulse) settled() bool {
+	return p.unfinished == 0 && p.taskActions == 0 && p.pods == 0 && p.processes == 0 && p.waiting == 0
+}
+
+// recording reads what is unfinished in the database.
+func (c *collector) recording(ctx context.Context, conn *pgx.Conn, now *pulse) error {
+	err := conn.QueryRow(ctx, `SELECT count(*) FILTER (WHERE ended_at IS NULL), coalesce(sum(last_seq) FILTER (WHERE parent_name IS NULL), 0)::bigint
+		FROM actions WHERE run_name LIKE $1 OR run_name IN (SELECT run_name FROM actions WHERE parent_name IS NULL AND trigger_task_name = $2)`,
+		runsOf(c.driver.plan.seed), c.driver.plan.triggered()).Scan(&now.unfinished, &now.events)
+	if err != nil {
+		return err
+	}
+	if err := c.onTheWay(ctx, conn, now); err != nil {
+		return err
+	}
+	if now.unfinished == 0 {
+		return agePools(ctx, conn)
+	}
+	return nil
 }
 
 // agePools has pools without work for so long that they lose their workers.
@@ -109,28 +136,33 @@ func (c *collector) onTheWay(ctx context.Context, conn *pgx.Conn, now *pulse) er
 const notYetDelivered = 1
 
 // watched reports whether every watcher has the current state of its run.
-func (c *collector) watched(ctx context.Context) bool {
-	conn, err := pgx.Connect(ctx, c.stack.DSN())
-	if err != nil {
-		return false
-	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
-	for _, run := range c.driver.runs {
-		at := &check.Run{Name: run.name, Script: run.root}
-		if err := c.rows(ctx, conn, at); err != nil {
-			return false
+func (c *collector) watched(ctx context.Context, database *stack.Reader) bool {
+	behind := false
+	err := database.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		for _, run := range c.driver.runs {
+			at := &check.Run{Name: run.name, Script: run.root}
+			if err := c.rows(ctx, conn, at); err != nil {
+				return err
+			}
+			behind = behind || run.isBehind(at)
 		}
-		for _, w := range run.watchers {
-			last := w.last()
-			for _, row := range at.Rows {
-				if row.Name != "a0" && w.kind == "details" {
-					continue
-				}
-				if last[row.Name] != (check.Position{Attempt: row.Attempt, Phase: row.Phase}) {
-					return false
-				}
+		return nil
+	})
+	return err == nil && !behind
+}
+
+// isBehind reports whether a watcher has not seen everything yet.
+func (r *drivenRun) isBehind(at *check.Run) bool {
+	for _, w := range r.watchers {
+		last := w.last()
+		for _, row := range at.Rows {
+			if row.Name != "a0" && w.kind == "details" {
+				continue
+			}
+			if last[row.Name] != (check.Position{Attempt: row.Attempt, Phase: row.Phase}) {
+				return true
 			}
 		}
 	}
-	return true
+	return false
 }

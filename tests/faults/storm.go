@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/tests/faults/check"
+	"github.com/flyte-binary/flyte-binary/tests/faults/monitor"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
@@ -25,11 +26,13 @@ type result struct {
 	slots      int // of triggers, that fired
 	told       int // notifications and events that were received, repetitions too
 	asked      int // calls whose answers were searched for what is another tenant's
+	answered   int // requests for apps
 	visited    int // answers to visitors of a tenant with something of it
 	faults     []fault
 	restarts   []time.Duration
 	deaths     []string // the named points at which the server died
 	took       time.Duration
+	processor  time.Duration // of everything, while the storm lasted
 	striking   time.Duration // of took: the faults
 	healing    time.Duration // of took: until the server was ready
 	settling   time.Duration // of took: until everything had ended
@@ -48,7 +51,10 @@ const stormLimit = 20 * time.Minute
 func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) {
 	began := time.Now()
 	r = result{seed: p.seed, runs: len(p.runs), faults: p.faults}
-	defer func() { r.took, r.restarts, r.deaths = time.Since(began), w.server.restarts(), s.Deaths() }()
+	used := stack.Processor()
+	defer func() {
+		r.took, r.processor, r.restarts, r.deaths = time.Since(began), stack.Processor()-used, w.server.restarts(), s.Deaths()
+	}()
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()
 
@@ -61,10 +67,10 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 	driving, stopDriving := context.WithCancel(ctx)
 	defer d.work.Wait()
 	defer stopDriving()
-	look := monitorPods(s)
-	defer look.close()
-	placed := monitorClusters(s)
-	defer placed.close()
+	look := monitor.WatchPods(s)
+	defer look.Close()
+	placed := monitor.WatchClusters(s)
+	defer placed.Close()
 	w.outsider = &outsider{stack: s, client: d.root, seed: p.seed}
 
 	d.start(driving)
@@ -78,7 +84,9 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 		return r
 	}
 	c := &collector{stack: s, driver: d, look: look, placed: placed, healed: time.Now()}
-	r.err = c.settle(ctx)
+	if r.err = c.settleApps(ctx); r.err == nil {
+		r.err = c.settle(ctx)
+	}
 	r.settling = time.Since(c.healed)
 	if r.err != nil && ctx.Err() == nil {
 		return r
@@ -104,6 +112,9 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 		r.asked += asked.Calls
 	}
 	r.visited = len(evidence.Shown)
+	for _, one := range evidence.Apps {
+		r.answered += len(one.Answers)
+	}
 	r.violations = check.Check(evidence)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,8 +150,8 @@ func (r result) line() string {
 			kinds = append(kinds, f.kind)
 		}
 	}
-	text := fmt.Sprintf("seed %-4d %s %5.1fs (%.0f faults, %.0f ready, %.0f settled)  %2d runs %3d actions %3d lost attempts  %2d curves %2d objects %2d jobs %2d slots %4d sent %4d asked %3d visits  %3d MiB  %s", r.seed, verdict,
-		r.took.Seconds(), r.striking.Seconds(), r.healing.Seconds(), r.settling.Seconds(), r.runs, r.actions, r.lost, r.curves, r.objects, r.jobs, r.slots, r.told, r.asked, r.visited, r.memory>>20, strings.Join(kinds, " "))
+	text := fmt.Sprintf("seed %-4d %s %5.1fs (%.0f faults, %.0f ready, %.0f settled, %.0f CPU)  %2d runs %3d actions %3d lost attempts  %2d curves %2d objects %2d jobs %2d slots %4d sent %4d asked %3d visits %3d at apps  %3d MiB  %s", r.seed, verdict,
+		r.took.Seconds(), r.striking.Seconds(), r.healing.Seconds(), r.settling.Seconds(), r.processor.Seconds(), r.runs, r.actions, r.lost, r.curves, r.objects, r.jobs, r.slots, r.told, r.asked, r.visited, r.answered, r.memory>>20, strings.Join(kinds, " "))
 	if len(r.deaths) > 0 {
 		text += "  died at " + strings.Join(r.deaths, " ")
 	}

@@ -74,6 +74,9 @@ type Evidence struct {
 	Early []string
 	// Overlaps are attempts of one action whose pods lived in one cluster at the same time.
 	Overlaps []Overlap
+	// Apps are the apps of the storm, and AppObjects what is left of them in the clusters after all were removed.
+	Apps       []App
+	AppObjects []string
 	// Jobs are those that the connector started, and WrongCalls what was wrong with what it was sent.
 	Jobs       []connector.Job
 	WrongCalls []string

@@ -23,8 +23,11 @@ import (
 // labelObject has the uid of the object for which a pod was created.
 const labelObject = "storm.flyte.org/object"
 
+// recent is the resource version of lists that the API server has in memory: what a look misses, the next one finds.
+const recent = "0"
+
 // poll is the pause between two looks at all objects.
-const poll = 200 * time.Millisecond
+const poll = 400 * time.Millisecond
 
 // Operators acts for the objects of every kind until it is closed.
 type Operators struct {
@@ -79,9 +82,37 @@ func (o *Operators) run(ctx context.Context) {
 func (o *Operators) all(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	pods, err := o.pods.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: labelObject})
+	found := make([]*unstructured.UnstructuredList, len(o.kinds))
+	n := 0
+	for i, one := range o.kinds {
+		var err error
+		if found[i], err = o.objects.Resource(one.resource).List(ctx, metav1.ListOptions{ResourceVersion: recent}); err != nil {
+			return err
+		}
+		n += len(found[i].Items)
+	}
+	if n == 0 {
+		return nil
+	}
+	byObject, err := o.podsByObject(ctx)
 	if err != nil {
 		return err
+	}
+	var errs []error
+	for i, one := range o.kinds {
+		for j := range found[i].Items {
+			object := &found[i].Items[j]
+			errs = append(errs, o.act(ctx, one, object, byObject[string(object.GetUID())]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// podsByObject lists all pods of objects as they are now: one that is missing counts as deleted.
+func (o *Operators) podsByObject(ctx context.Context) (map[string]map[string]*corev1.Pod, error) {
+	pods, err := o.pods.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: labelObject})
+	if err != nil {
+		return nil, err
 	}
 	byObject := map[string]map[string]*corev1.Pod{}
 	for i := range pods.Items {
@@ -92,18 +123,7 @@ func (o *Operators) all(ctx context.Context) error {
 		}
 		byObject[owner][pod.Name] = pod
 	}
-	var errs []error
-	for _, one := range o.kinds {
-		found, err := o.objects.Resource(one.resource).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		for i := range found.Items {
-			object := &found.Items[i]
-			errs = append(errs, o.act(ctx, one, object, byObject[string(object.GetUID())]))
-		}
-	}
-	return errors.Join(errs...)
+	return byObject, nil
 }
 
 // act creates the pods that an object lacks, or settles it.

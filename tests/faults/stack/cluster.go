@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -40,6 +41,9 @@ type Cluster struct {
 }
 
 const token = "storm"
+
+// Recent is the resource version of lists that may be a moment old. The API server has them in memory; it asks its store for others.
+const Recent = "0"
 
 func startCluster(ctx context.Context, p Programs, dir string) (c *Cluster, err error) {
 	pki := filepath.Join(dir, "node", "pki")
@@ -62,11 +66,11 @@ func startCluster(ctx context.Context, p Programs, dir string) (c *Cluster, err 
 		}
 	}()
 	peer := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
-	c.Etcd = newProcess(dir, "etcd", filepath.Join(p.Tools, "etcd"), nil,
+	c.Etcd = newProcess(dir, "etcd", filepath.Join(p.Tools, "etcd"), frugal(),
 		"--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=error",
 		"--listen-client-urls="+c.etcdURL, "--advertise-client-urls="+c.etcdURL,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer)
-	c.APIServer = newProcess(dir, "apiserver", filepath.Join(p.Tools, "kube-apiserver"), nil,
+	c.APIServer = newProcess(dir, "apiserver", filepath.Join(p.Tools, "kube-apiserver"), frugal(),
 		"--etcd-servers="+c.etcdURL, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(ports[2]),
 		"--cert-dir="+filepath.Join(dir, "certificates"), "--token-auth-file="+filepath.Join(dir, "tokens"),
 		"--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
@@ -75,12 +79,13 @@ func startCluster(ctx context.Context, p Programs, dir string) (c *Cluster, err 
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", "--kubelet-preferred-address-types=InternalIP",
 		"--kubelet-certificate-authority="+filepath.Join(pki, "authority.crt"),
 		"--kubelet-client-certificate="+filepath.Join(pki, "client.crt"), "--kubelet-client-key="+filepath.Join(pki, "client.key"),
-		"--shutdown-delay-duration=0s", "-v=0")
+		"--shutdown-delay-duration=0s", "--enable-priority-and-fairness=false", "--profiling=false", "-v=0")
 	if err := errors.Join(c.Etcd.Start(), c.APIServer.Start()); err != nil {
 		return c, err
 	}
 	config := &rest.Config{
 		Host: c.url, BearerToken: token, QPS: -1, Timeout: 10 * time.Second,
+		ContentConfig:   rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf, AcceptContentTypes: runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON},
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true}, // the certificate is the server's own, on loopback
 	}
 	if c.Client, err = kubernetes.NewForConfig(config); err != nil {
@@ -98,9 +103,12 @@ func startCluster(ctx context.Context, p Programs, dir string) (c *Cluster, err 
 	if err := c.APIServer.await(ctx, c.Ready); err != nil {
 		return c, err
 	}
-	c.Controllers = newProcess(dir, "controllers", p.Demo, nil, "internal-controllers", "--kubeconfig", c.kubeconfig)
+	c.Controllers = newProcess(dir, "controllers", p.Demo, frugal(), "internal-controllers", "--kubeconfig", c.kubeconfig)
 	return c, c.Controllers.Start()
 }
+
+// frugal are variables for programs that are not under test: less collection of garbage, and no threads that look for work.
+func frugal() []string { return []string{"GOGC=400", "GOMAXPROCS=1"} }
 
 // Ready asks the API server whether it is ready.
 func (c *Cluster) Ready(ctx context.Context) error {

@@ -2,6 +2,8 @@
 
 package stack
 
+import "time"
+
 // mountSmall does nothing here, so the disk is never full.
 func mountSmall(string) bool { return false }
 
@@ -12,3 +14,6 @@ func processesOf(string) []int { return nil }
 
 // Memory is unknown here.
 func Memory(int) int64 { return 0 }
+
+// Processor is unknown here.
+func Processor() time.Duration { return 0 }

@@ -25,11 +25,11 @@ type Object struct {
 // String names the object.
 func (o Object) String() string { return fmt.Sprintf("%s %s", o.Resource.Resource, o.Name) }
 
-// Objects lists Jobs and the objects of operators.
-func (s *Stack) Objects(ctx context.Context) ([]Object, error) {
+// Objects lists Jobs and the objects of operators in a cluster.
+func (c *Cluster) Objects(ctx context.Context, options metav1.ListOptions) ([]Object, error) {
 	var all []Object
 	for _, resource := range append(operators.Resources(), batchv1.SchemeGroupVersion.WithResource("jobs")) {
-		found, err := s.Metadata.Resource(resource).List(ctx, metav1.ListOptions{})
+		found, err := c.Metadata.Resource(resource).List(ctx, options)
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
 		}

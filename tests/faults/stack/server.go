@@ -63,6 +63,7 @@ connectors:
   lease: 3s
   poll: 1s
   maxSilence: 5s
+apps: {spread: [{apps: [both], clusters: 2}], drain: 500ms, startTimeout: 5m, interval: 300ms, lease: 3s, heartbeat: 1s, poll: 2s}
 triggers: {poll: 500ms, retryMax: 1s, lease: 3s}
 secrets:
   backends: [vault]

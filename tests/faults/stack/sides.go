@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/tests/faults/operators"
 	"github.com/flyte-binary/flyte-binary/tests/faults/proxy"
+	"github.com/flyte-binary/flyte-binary/tests/faults/script"
 )
 
 // Side is one of two clusters of an installation.
@@ -53,11 +54,12 @@ actions:
 executor:
   plugins: {enabled: [pod, job, jobset, pytorch, ray], probe: 5s}
   measure: {interval: 1s, report: 2s, kubelets: true}
-  pod: {endpoint: %q, insecure: true, defaultCpu: 10m, defaultMemory: 128Mi, terminationGracePeriod: 1s}
+  pod: {endpoint: %q, insecure: true, defaultCpu: 10m, defaultMemory: 128Mi, terminationGracePeriod: 1s, defaultEnv: [%s=%s]}
   logs: {sealTimeout: 5s}
   workers: {program: %q}
   reconciler:
     {maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, statusDelay: 500ms, resync: 5s, sweep: 5s, maxErrorBackoff: 1s}
+deployer: {sharedNetwork: true, resync: 10s, maxSilence: 5s, callTimeout: 5s, recheck: 2s, backoff: {first: 50ms, max: 1s}}
 `
 
 // startWest starts the second cluster with its node.
@@ -75,7 +77,7 @@ func (s *Stack) startWest(ctx context.Context) error {
 	if west.Operators, err = operators.Start(ctx, west.Client, west.Dynamic, s.Programs.Task); err != nil {
 		return err
 	}
-	west.Node = newProcess(dir, "node", s.Programs.Demo, nil,
+	west.Node = newProcess(dir, "node", s.Programs.Demo, frugal(),
 		"internal-node", "--kubeconfig", west.kubeconfig, "--data-dir", filepath.Join(dir, "node"), "--cpus", "1000")
 	return west.Node.Start()
 }
@@ -103,7 +105,7 @@ func (s *Stack) startController(ctx context.Context, side *Side) error {
 		return err
 	}
 	secret, config := filepath.Join(s.Dir, side.Name+"-credential"), filepath.Join(s.Dir, side.Name+".yaml")
-	body := fmt.Appendf(nil, controllerConfig, side.Name, "http://"+side.Line.Addr(), secret, ports[0], s.Storage, side.kubeconfig, side.Line.Addr(), s.worker())
+	body := fmt.Appendf(nil, controllerConfig, side.Name, "http://"+side.Line.Addr(), secret, ports[0], s.Storage, side.kubeconfig, side.Line.Addr(), script.ClusterEnv, side.Name, s.worker())
 	if err := errors.Join(os.WriteFile(secret, credential, 0o600), os.WriteFile(config, body, 0o600)); err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 	if s.Operators, err = operators.Start(ctx, s.Client, s.Dynamic, programs.Task); err != nil {
 		return s, err
 	}
-	s.Node = newProcess(dir, "node", programs.Demo, nil,
+	s.Node = newProcess(dir, "node", programs.Demo, frugal(),
 		"internal-node", "--kubeconfig", s.kubeconfig, "--data-dir", filepath.Join(dir, "node"), "--cpus", "1000")
 	if err := s.Node.Start(); err != nil {
 		return s, err

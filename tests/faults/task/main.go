@@ -26,6 +26,13 @@ func main() {
 	if how := os.Getenv(script.MemberEnv); how != "" {
 		os.Exit(member(ctx, how))
 	}
+	if os.Getenv(script.AppEnv) != "" {
+		if err := serve(); err != nil {
+			fmt.Fprintln(os.Stderr, "app:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	code, err := run(ctx, os.Args[1], os.Args[2])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "task:", err)

@@ -1,4 +1,6 @@
-package main
+// Package monitor looks at the clusters and the database again and again during a storm, past the product, and remembers what must
+// never be there even for a moment.
+package monitor
 
 import (
 	"context"
@@ -13,12 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/tests/faults/check"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
-// podMonitor polls the pods during a storm, independently of the server.
-type podMonitor struct {
+// Pods polls the pods during a storm, independently of the server.
+type Pods struct {
 	stack *stack.Stack
 	done  chan struct{}
 	stop  context.CancelFunc
@@ -29,42 +32,56 @@ type podMonitor struct {
 	alive    map[string]time.Time   // GUARDED_BY(mu): when an action last had a live pod or an object, by "run/action"
 }
 
+// every is the time between two looks. At Jobs and objects of operators, which are many lists, one look in objectsEvery is enough: nothing
+// but how long they live is of interest.
+const (
+	every        = 250 * time.Millisecond
+	objectsEvery = 4
+)
+
 // attemptLabel is the executor's, on pods.
 const attemptLabel = "flyte.org/attempt"
 
-func monitorPods(s *stack.Stack) *podMonitor {
+// WatchPods begins to look at the pods.
+func WatchPods(s *stack.Stack) *Pods {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := &podMonitor{stack: s, done: make(chan struct{}), stop: cancel, clashes: map[string]bool{}, overlaps: map[check.Overlap]bool{}, alive: map[string]time.Time{}}
+	m := &Pods{stack: s, done: make(chan struct{}), stop: cancel, clashes: map[string]bool{}, overlaps: map[check.Overlap]bool{}, alive: map[string]time.Time{}}
 	go func() {
 		defer close(m.done)
-		for sleep(ctx, 250*time.Millisecond) {
-			m.look(ctx)
+		for n := 0; clock.Sleep(ctx, clock.System{}, every) == nil; n++ {
+			m.look(ctx, n%objectsEvery == 0)
 		}
 	}()
 	return m
 }
 
-func (m *podMonitor) close() {
+// Close ends the looks.
+func (m *Pods) Close() {
 	m.stop()
 	<-m.done
 }
 
-func (m *podMonitor) look(ctx context.Context) {
+func (m *Pods) look(ctx context.Context, also bool) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var pods []corev1.Pod
+	var objects []stack.Object
 	var places []int // of pods: the number of the cluster
 	for n, cluster := range m.stack.Clusters() {
-		found, err := cluster.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+		found, err := cluster.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{ResourceVersion: stack.Recent})
 		if err != nil {
 			return // The API server is down; look again later.
 		}
 		pods = append(pods, found.Items...)
 		places = append(places, slices.Repeat([]int{n}, len(found.Items))...)
-	}
-	objects, err := m.stack.Objects(ctx)
-	if err != nil {
-		return
+		if !also {
+			continue
+		}
+		there, err := cluster.Objects(ctx, metav1.ListOptions{ResourceVersion: stack.Recent})
+		if err != nil {
+			return
+		}
+		objects = append(objects, there...)
 	}
 	now := time.Now()
 	living := map[string]*corev1.Pod{}
@@ -92,7 +109,7 @@ func (m *podMonitor) look(ctx context.Context) {
 }
 
 // together notes that pods of several attempts of an action live in one cluster.
-func (m *podMonitor) together(attempts map[[2]int64][]int32, place int, pod *corev1.Pod) {
+func (m *Pods) together(attempts map[[2]int64][]int32, place int, pod *corev1.Pod) {
 	action, err := strconv.ParseInt(pod.Labels[v1.LabelUID], 10, 64)
 	attempt, err2 := strconv.ParseInt(pod.Labels[attemptLabel], 10, 32)
 	if err != nil || err2 != nil || len(m.stack.Sides) == 0 {
@@ -109,8 +126,8 @@ func (m *podMonitor) together(attempts map[[2]int64][]int32, place int, pod *cor
 	attempts[at] = append(attempts[at], int32(attempt))
 }
 
-// overlapping lists the attempts whose pods lived together in one cluster.
-func (m *podMonitor) overlapping() []check.Overlap {
+// Overlaps lists the attempts whose pods lived together in one cluster.
+func (m *Pods) Overlaps() []check.Overlap {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Keys(m.overlaps))
@@ -126,13 +143,15 @@ func live(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-func (m *podMonitor) lastAlive(run, action string) time.Time {
+// LastAlive is when an action last had a live pod or an object.
+func (m *Pods) LastAlive(run, action string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.alive[run+"/"+action]
 }
 
-func (m *podMonitor) found() []string {
+// Clashes are the moments at which two pods of one attempt were alive.
+func (m *Pods) Clashes() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []string

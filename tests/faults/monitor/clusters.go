@@ -1,4 +1,4 @@
-package main
+package monitor
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/tests/faults/stack"
 )
 
-// clusterMonitor polls the database during a storm, past the server: when each cluster was seen last, and which attempts were taken back.
-type clusterMonitor struct {
+// Clusters polls the database during a storm, past the server: when each cluster was seen last, and which attempts were taken back.
+type Clusters struct {
 	stack *stack.Stack
 	done  chan struct{}
 	stop  context.CancelFunc
@@ -26,19 +27,23 @@ type clusterMonitor struct {
 	early []string // GUARDED_BY(mu)
 }
 
-func monitorClusters(s *stack.Stack) *clusterMonitor {
+// WatchClusters begins to look at the clusters.
+func WatchClusters(s *stack.Stack) *Clusters {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := &clusterMonitor{stack: s, done: make(chan struct{}), stop: cancel, away: map[string]time.Time{}}
+	m := &Clusters{stack: s, done: make(chan struct{}), stop: cancel, away: map[string]time.Time{}}
 	go func() {
 		defer close(m.done)
-		for len(s.Sides) > 0 && sleep(ctx, 250*time.Millisecond) {
-			_ = m.look(ctx) // the database is down: look again later
+		database := s.Reader()
+		defer database.Close()
+		for len(s.Sides) > 0 && clock.Sleep(ctx, clock.System{}, every) == nil {
+			_ = m.look(ctx, database) // the database is down: look again later
 		}
 	}()
 	return m
 }
 
-func (m *clusterMonitor) close() {
+// Close ends the looks.
+func (m *Clusters) Close() {
 	m.stop()
 	<-m.done
 }
@@ -50,8 +55,8 @@ const silence = 10 * time.Second
 // cluster is back.
 const batchLimit = 5 * time.Second
 
-// lostPrefix begins the errors of attempts that were taken back from clusters that are away; docs/failures.md has the code.
-const lostPrefix = "ClusterLost: "
+// LostPrefix begins the errors of attempts that were taken back from clusters that are away; docs/failures.md has the code.
+const LostPrefix = "ClusterLost: "
 
 // taken is an action of which an attempt was taken back.
 type taken struct {
@@ -64,14 +69,13 @@ type taken struct {
 }
 
 // look reads everything in one statement, and so at one moment.
-func (m *clusterMonitor) look(ctx context.Context) error {
+func (m *Clusters) look(ctx context.Context, database *stack.Reader) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, m.stack.DSN())
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
+	return database.Do(ctx, m.read)
+}
+
+func (m *Clusters) read(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, `
 		SELECT clock_timestamp(), 0::bigint, '', '', 0, cluster, max(seen_at) FROM cluster_states GROUP BY cluster
 		UNION ALL SELECT clock_timestamp(), id, run_name, name, placement, avoid_cluster, clock_timestamp() FROM actions WHERE placement > 0`)
@@ -107,7 +111,7 @@ func (m *clusterMonitor) look(ctx context.Context) error {
 
 // judge finds attempts that were taken back from clusters that were not away. Each was taken back after the look before, so its cluster
 // cannot have been silent for longer than from when it had been seen then until now.
-func (m *clusterMonitor) judge(fresh []taken) {
+func (m *Clusters) judge(fresh []taken) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, one := range fresh {
@@ -119,8 +123,8 @@ func (m *clusterMonitor) judge(fresh []taken) {
 	}
 }
 
-// found lists attempts that were taken back too early.
-func (m *clusterMonitor) found() []string {
+// Early lists attempts that were taken back too early.
+func (m *Clusters) Early() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.early)
