@@ -78,7 +78,7 @@ func (a *App) judge(answer Answer, f *findings) {
 }
 
 // mayBeUnknown reports whether an app need not exist yet, or no longer, when a request for it was answered. Routes follow within a moment.
-// Those who are not signed in are not told that an app does not exist.
+// Without a sign-in, an app that does not exist is answered with 401.
 func (a *App) mayBeUnknown(answer Answer) bool {
 	created := a.Deployed[0].Done
 	return created.IsZero() || answer.Begun.Before(created.Add(recovered)) || !a.Removed.IsZero() && answer.At.After(a.Removed)
