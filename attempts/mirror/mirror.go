@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"connectrpc.com/connect"
 
@@ -23,7 +24,7 @@ type Engine interface {
 type Rows interface {
 	// Unreleased lists the uids of all actions that were not released.
 	Unreleased(ctx context.Context) ([]int64, error)
-	// Offer adds actions. Those that are there stay as they are.
+	// Offer adds actions. Those that are there stay as they are, unless they have moved to another cluster.
 	Offer(ctx context.Context, assigned []*enginev1.Assignment) error
 	// Release takes actions that have ended.
 	Release(ctx context.Context, uids []int64) error
@@ -57,8 +58,8 @@ func (m *Mirror) Work(ctx context.Context) error {
 
 // follow follows one stream to its end. What comes while one change is written is written together.
 func (m *Mirror) follow(ctx context.Context, assignments *stream.Stream[enginev1.WatchAssignmentsResponse]) error {
-	// live are the actions of the snapshot, until the first sentinel
-	live, gathering := map[int64]bool{}, true
+	// live are the actions of the snapshot, until the first sentinel, and how often each was taken back from a cluster
+	live, gathering := map[int64]uint32{}, true
 	for batch := range assignments.Batches() {
 		var err error
 		var offers []*enginev1.Assignment
@@ -67,7 +68,7 @@ func (m *Mirror) follow(ctx context.Context, assignments *stream.Stream[enginev1
 			switch of := message.GetMessage().(type) {
 			case *enginev1.WatchAssignmentsResponse_Live:
 				for _, ref := range of.Live.GetRefs() {
-					live[ref.GetUid()] = true
+					live[ref.GetUid()] = ref.GetPlacement()
 				}
 			case *enginev1.WatchAssignmentsResponse_Sentinel:
 				if gathering {
@@ -75,17 +76,25 @@ func (m *Mirror) follow(ctx context.Context, assignments *stream.Stream[enginev1
 					err = m.compare(ctx, live)
 				}
 			case *enginev1.WatchAssignmentsResponse_Assignment:
+				if slices.Contains(releases, of.Assignment.GetRef().GetUid()) { // it was taken back from a cluster, and goes to another one
+					err = errors.Join(err, m.write(ctx, offers, releases))
+					offers, releases = nil, nil
+				}
 				offers = append(offers, of.Assignment)
 			case *enginev1.WatchAssignmentsResponse_Release:
 				releases = append(releases, of.Release.GetRef().GetUid())
 			}
 		}
-		// Actions that have ended may have been offered with the same batch.
-		if err := errors.Join(err, m.offer(ctx, offers), m.release(ctx, releases)); err != nil {
+		if err := errors.Join(err, m.write(ctx, offers, releases)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// write writes offers before releases: actions that have ended may have been offered with the same batch.
+func (m *Mirror) write(ctx context.Context, offers []*enginev1.Assignment, releases []int64) error {
+	return errors.Join(m.offer(ctx, offers), m.release(ctx, releases))
 }
 
 func (m *Mirror) offer(ctx context.Context, assigned []*enginev1.Assignment) error {
@@ -102,18 +111,22 @@ func (m *Mirror) release(ctx context.Context, uids []int64) error {
 	return m.Rows.Release(ctx, uids)
 }
 
-// compare makes the rows those of a snapshot.
-func (m *Mirror) compare(ctx context.Context, live map[int64]bool) error {
+// compare makes the rows those of a snapshot. What was taken back from a cluster is offered again also where it has a row, which may be
+// that of the attempt there.
+func (m *Mirror) compare(ctx context.Context, live map[int64]uint32) error {
 	stored, err := m.Rows.Unreleased(ctx)
 	if err != nil {
 		return err
 	}
 	var gone, missing []int64
 	for _, uid := range stored {
-		if !live[uid] {
+		placement, has := live[uid]
+		if !has {
 			gone = append(gone, uid)
 		}
-		delete(live, uid)
+		if placement == 0 {
+			delete(live, uid)
+		}
 	}
 	if err := m.release(ctx, gone); err != nil {
 		return err

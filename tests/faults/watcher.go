@@ -35,7 +35,11 @@ func (w *watcher) follow(ctx context.Context, c *client, run *common.RunIdentifi
 			w.actions(once, c, run)
 		}
 		cancel()
-		sleep(ctx, 100*time.Millisecond)
+		pause := 100 * time.Millisecond
+		if w.ended("a0") { // its streams end at once, with what may have changed since
+			pause = time.Second
+		}
+		sleep(ctx, pause)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/flyte-binary/flyte-binary/tests/faults/operators"
 	"github.com/flyte-binary/flyte-binary/tests/faults/proxy"
 	"github.com/flyte-binary/flyte-binary/tests/faults/script"
@@ -89,7 +91,26 @@ func (s *Stack) startControllers(ctx context.Context) error {
 			return fmt.Errorf("controller of %s: %w", side.Name, err)
 		}
 	}
-	return nil
+	if len(s.Sides) == 0 {
+		return nil
+	}
+	return s.Server.await(ctx, s.allConnected)
+}
+
+// allConnected is an error until the controllers of all clusters have been heard. Before that, there are no clusters to place work in.
+func (s *Stack) allConnected(ctx context.Context) error {
+	database := s.Reader()
+	defer database.Close()
+	return database.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		known := 0
+		if err := conn.QueryRow(ctx, `SELECT count(DISTINCT cluster) FROM cluster_states`).Scan(&known); err != nil {
+			return err
+		}
+		if known < len(s.Sides) {
+			return fmt.Errorf("%d of %d clusters have connected", known, len(s.Sides))
+		}
+		return nil
+	})
 }
 
 func (s *Stack) startController(ctx context.Context, side *Side) error {
