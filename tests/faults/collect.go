@@ -43,7 +43,7 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
 	e := &check.Evidence{
 		Clusters:  len(c.stack.Clusters()),
-		Processes: c.stack.TaskProcesses(), Clashes: c.look.Clashes(), Overlaps: c.look.Overlaps(), Early: c.placed.Early(),
+		Processes: c.stack.TaskProcesses(), Clashes: c.look.Clashes(), Overlaps: c.look.Overlaps(), Lives: c.look.Lives(), Early: c.placed.Early(),
 		Memory: stack.Memory(c.stack.Server.Pid()), MemoryLimit: memoryLimit,
 	}
 	e.Jobs, e.WrongCalls = c.stack.Connector.Jobs()

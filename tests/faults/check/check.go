@@ -35,7 +35,7 @@ func Check(e *Evidence) []Violation {
 	}{
 		{"I1", nothingLost}, {"I2", terminalAbsorbs}, {"I3", oneLivePod}, {"I4", budgets}, {"I5", abortsStop}, {"I6", parentsSee},
 		{"I7", watchesInOrder}, {"I8", cacheServes}, {"I9", slotsFireOnce}, {"I10", noOrphans}, {"I11", bounded},
-		{"I17", everyoneIsNotified}, {"I18", eventsArePublished}, {"I19", secretsOrNothing}, {"I20", artifactsOnce}, {"I20", usesAreKnown}, {"I22", poolsHold}, {"I23", nothingCrosses}, {"I23", outputsAreOwn}, {"I24", changesAreOnRecord}, {"I24", recordIsSent}, {"I25", oneJobEach}, {"I26", oneAttemptLives}, {"I26", clustersAreHeard}, {"I27", appsAnswer}, {"I27", appsHaveOneOwner}, {"usage", curvesHold}, {"outcome", asWritten},
+		{"I17", everyoneIsNotified}, {"I18", eventsArePublished}, {"I19", secretsOrNothing}, {"I20", artifactsOnce}, {"I20", usesAreKnown}, {"I22", poolsHold}, {"I23", nothingCrosses}, {"I23", outputsAreOwn}, {"I24", changesAreOnRecord}, {"I24", recordIsSent}, {"I25", oneJobEach}, {"I26", oneAttemptLives}, {"I26", clustersAreHeard}, {"I26", oldPodsEndFirst}, {"I27", appsAnswer}, {"I27", appsHaveOneOwner}, {"usage", curvesHold}, {"outcome", asWritten},
 	} {
 		f := &findings{promise: promise.name}
 		promise.judge(e, f)

@@ -240,6 +240,17 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			r.Events[7].Cluster, r.Events[10].Cluster = "east", "west"
 		}},
 		{"I26", "r/n1 succeeded in attempt 2 with the outputs of another", func(_ *check.Evidence, r *check.Run) { r.Rows[1].Astray = true }},
+		{"I26", "attempt 1 of action 2 of run r, which was taken back from cluster east, still had pods there when attempt 1 of action 3 of run r began there", func(e *check.Evidence, r *check.Run) {
+			at := func(second int) time.Time { return created.Add(time.Duration(second) * time.Second) }
+			for i := range r.Events {
+				r.Events[i].At = at(i)
+			}
+			r.Events[3].Lost, r.Events[3].Cluster = true, "east"
+			e.Lives = map[check.Life]check.Span{
+				{Cluster: "east", Action: 2, Attempt: 1}: {First: at(2), Last: at(20)},
+				{Cluster: "east", Action: 3, Attempt: 1}: {First: at(19), Last: at(30)},
+			}
+		}},
 		{"I25", "was sent what is wrong: no token", func(e *check.Evidence, _ *check.Run) { e.WrongCalls = []string{"no token"} }},
 
 		{"outcome", "its script says [5]", func(_ *check.Evidence, r *check.Run) { r.Rows[0].Phase = check.Failed }},

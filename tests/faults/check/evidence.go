@@ -74,6 +74,8 @@ type Evidence struct {
 	Early []string
 	// Overlaps are attempts of one action whose pods lived in one cluster at the same time.
 	Overlaps []Overlap
+	// Lives is when the pods of attempts were seen alive.
+	Lives map[Life]Span
 	// Apps are the apps of the storm, and AppObjects what is left of them in the clusters after all were removed.
 	Apps       []App
 	AppObjects []string
@@ -168,6 +170,16 @@ type Overlap struct {
 	Action         int64
 	Earlier, Later int32
 }
+
+// Life is that of the pods of an attempt in a cluster.
+type Life struct {
+	Cluster string
+	Action  int64
+	Attempt int32
+}
+
+// Span is from the first to the last look at which something was there.
+type Span struct{ First, Last time.Time }
 
 // Watcher is one client that followed a run over all its streams.
 type Watcher struct {

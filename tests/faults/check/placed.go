@@ -1,5 +1,10 @@
 package check
 
+import (
+	"fmt"
+	"time"
+)
+
 // clustersAreHeard: an attempt is taken back only from a cluster that is away, and when that cluster is back, the pods of the attempt end
 // before another attempt of the action begins there.
 func clustersAreHeard(e *Evidence, f *findings) {
@@ -13,6 +18,35 @@ func clustersAreHeard(e *Evidence, f *findings) {
 				if event.Lost && event.Action == both.Action && event.Attempt == both.Earlier && event.Cluster == both.Cluster {
 					f.add("run %s: attempt %d of action %d, which was taken back from cluster %s, and attempt %d have pods there at the same time",
 						run.Name, both.Earlier, both.Action, both.Cluster, both.Later)
+				}
+			}
+		}
+	}
+}
+
+// oldPodsEndFirst: when a cluster is back, the pods of all attempts that it lost end before any new work begins there. Work is new if it
+// was queued after the loss.
+func oldPodsEndFirst(e *Evidence, f *findings) {
+	queued, named := map[Life]time.Time{}, map[Life]string{} // by attempt, without the cluster
+	for i := range e.Runs {
+		for _, event := range e.Runs[i].Events {
+			attempt := Life{Action: event.Action, Attempt: event.Attempt}
+			if _, known := queued[attempt]; !known {
+				queued[attempt], named[attempt] = event.At, fmt.Sprintf("attempt %d of action %d of run %s", event.Attempt, event.Action, e.Runs[i].Name)
+			}
+		}
+	}
+	for i := range e.Runs {
+		for _, lost := range e.Runs[i].Events {
+			old, had := e.Lives[Life{lost.Cluster, lost.Action, lost.Attempt}]
+			if !lost.Lost || !had {
+				continue
+			}
+			for life, span := range e.Lives {
+				attempt := Life{Action: life.Action, Attempt: life.Attempt}
+				if life.Cluster == lost.Cluster && queued[attempt].After(lost.At) && span.First.After(old.First) && !span.First.After(old.Last) {
+					f.add("%s, which was taken back from cluster %s, still had pods there when %s began there, which was queued later",
+						named[Life{Action: lost.Action, Attempt: lost.Attempt}], lost.Cluster, named[attempt])
 				}
 			}
 		}

@@ -27,9 +27,10 @@ type Pods struct {
 	stop  context.CancelFunc
 
 	mu       sync.Mutex
-	clashes  map[string]bool        // GUARDED_BY(mu)
-	overlaps map[check.Overlap]bool // GUARDED_BY(mu)
-	alive    map[string]time.Time   // GUARDED_BY(mu): when an action last had a live pod or an object, by "run/action"
+	clashes  map[string]bool           // GUARDED_BY(mu)
+	overlaps map[check.Overlap]bool    // GUARDED_BY(mu)
+	lives    map[check.Life]check.Span // GUARDED_BY(mu): when the pods of attempts lived
+	alive    map[string]time.Time      // GUARDED_BY(mu): when an action last had a live pod or an object, by "run/action"
 }
 
 // every is the time between two looks. At Jobs and objects of operators, which are many lists, one look in objectsEvery is enough: nothing
@@ -45,7 +46,7 @@ const attemptLabel = "flyte.org/attempt"
 // WatchPods begins to look at the pods.
 func WatchPods(s *stack.Stack) *Pods {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := &Pods{stack: s, done: make(chan struct{}), stop: cancel, clashes: map[string]bool{}, overlaps: map[check.Overlap]bool{}, alive: map[string]time.Time{}}
+	m := &Pods{stack: s, done: make(chan struct{}), stop: cancel, clashes: map[string]bool{}, overlaps: map[check.Overlap]bool{}, lives: map[check.Life]check.Span{}, alive: map[string]time.Time{}}
 	go func() {
 		defer close(m.done)
 		for n := 0; clock.Sleep(ctx, clock.System{}, every) == nil; n++ {
@@ -99,7 +100,7 @@ func (m *Pods) look(ctx context.Context, also bool) {
 			m.clashes[fmt.Sprintf("pods %s and %s of one attempt live together", other.Name, pod.Name)] = true
 		}
 		living[key] = pod
-		m.together(attempts, places[i], pod)
+		m.together(attempts, places[i], pod, now)
 	}
 	for _, object := range objects {
 		if !object.Stopping { // one that is being deleted may wait for the controllers
@@ -108,13 +109,20 @@ func (m *Pods) look(ctx context.Context, also bool) {
 	}
 }
 
-// together notes that pods of several attempts of an action live in one cluster.
-func (m *Pods) together(attempts map[[2]int64][]int32, place int, pod *corev1.Pod) {
+// together notes when pods live, and that pods of several attempts of an action live in one cluster.
+func (m *Pods) together(attempts map[[2]int64][]int32, place int, pod *corev1.Pod, now time.Time) {
 	action, err := strconv.ParseInt(pod.Labels[v1.LabelUID], 10, 64)
 	attempt, err2 := strconv.ParseInt(pod.Labels[attemptLabel], 10, 32)
 	if err != nil || err2 != nil || len(m.stack.Sides) == 0 {
 		return
 	}
+	life := check.Life{Cluster: m.stack.Sides[place].Name, Action: action, Attempt: int32(attempt)}
+	span, known := m.lives[life]
+	if !known {
+		span.First = now
+	}
+	span.Last = now
+	m.lives[life] = span
 	at := [2]int64{int64(place), action}
 	for _, other := range attempts[at] {
 		if other != int32(attempt) {
@@ -131,6 +139,13 @@ func (m *Pods) Overlaps() []check.Overlap {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Keys(m.overlaps))
+}
+
+// Lives is when the pods of attempts lived in each cluster.
+func (m *Pods) Lives() map[check.Life]check.Span {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.lives)
 }
 
 // ofOneObject reports whether two pods may live at the same time: an object of an operator has several.
