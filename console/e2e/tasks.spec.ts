@@ -113,6 +113,6 @@ test("a task shows its inputs, environment and history", async ({ page }) => {
 
 test("a task that does not exist shows an error", async ({ page, complaints }) => {
   await page.goto(`${place}/tasks/never.was`);
-  await expect(page.getByText("Task not found").or(page.getByRole("alert")).first()).toBeVisible();
+  await expect(page.getByText(/There is no task/).or(page.getByRole("alert")).first()).toBeVisible();
   complaints.length = 0; // the browser tells of the answer 404
 });

@@ -12,7 +12,7 @@ export interface Problem {
 
 const advice: Partial<Record<Code, [title: string, advice: string]>> = {
   [Code.InvalidArgument]: ["Invalid request", "Correct the field that the message names."],
-  [Code.NotFound]: ["Not found", "It doesn’t exist, or it was deleted by retention."],
+  [Code.NotFound]: ["Not found", "Check the address. It may have been deleted, by a person or by retention."],
   [Code.AlreadyExists]: ["Already exists", "Choose another name."],
   [Code.FailedPrecondition]: ["Not possible in the current state", "Check its phase, and retry when it has changed."],
   [Code.PermissionDenied]: ["Permission denied", "The account menu shows your roles, and whom to ask for more."],

@@ -59,11 +59,12 @@ export function exactly(at: Date, zone: string | undefined): string {
     timeStyle: "medium",
     timeZone: zone,
   }).format(at);
-  const name = new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "short" })
-    .formatToParts(at)
-    .find((part) => part.type === "timeZoneName")?.value;
-  return `${text}.${String(at.getMilliseconds()).padStart(3, "0")} ${name ?? ""}`.trim();
+  return `${text}.${String(at.getMilliseconds()).padStart(3, "0")} ${zoneName(zone, at)}`.trim();
 }
+
+/** A zone in short, as it is at a moment: "UTC", "GMT+2"; that of the browser if none is given. */
+export const zoneName = (zone: string | undefined, at: Date = new Date()): string =>
+  new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "short" }).formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? "";
 
 export const dateOf = (at: Timestamp | undefined): Date | undefined => (at ? new Date(timestampMs(at)) : undefined);
 export const msOf = (at: Timestamp | undefined): number | undefined => (at ? timestampMs(at) : undefined);

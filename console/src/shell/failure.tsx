@@ -1,4 +1,5 @@
-import { Link, type ErrorComponentProps } from "@tanstack/react-router";
+import { Link, useLocation, type ErrorComponentProps } from "@tanstack/react-router";
+import { useHere } from "@/app/places";
 import { Empty, ProblemNotice } from "@/design/notice";
 
 /** A page broke while it was drawn. */
@@ -10,10 +11,26 @@ export function Failure({ error, reset }: ErrorComponentProps) {
   );
 }
 
+/** The address of no page. */
 export function NotFound() {
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  const place = useHere();
   return (
     <Empty title="Page not found">
-      <Link to="/">All projects</Link>
+      <p>
+        The console has no page <code>{path}</code>.
+      </p>
+      <p>
+        {place && (
+          <>
+            <Link to="/domain/$domain/project/$project/runs" params={place}>
+              Runs of {place.project} / {place.domain}
+            </Link>
+            {" · "}
+          </>
+        )}
+        <Link to="/">All projects</Link>
+      </p>
     </Empty>
   );
 }

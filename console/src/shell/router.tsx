@@ -19,6 +19,7 @@ import { TaskSearch, TasksSearch } from "@/features/tasks/search";
 import { TriggerSearch, TriggersSearch } from "@/features/triggers/search";
 import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "@/app/place";
+import { KnownPlace } from "./known-place";
 import { Shell } from "./shell";
 import { SignedIn } from "./signed-in";
 
@@ -101,6 +102,7 @@ export const place = createRoute({
   getParentRoute: () => root,
   path: "/domain/$domain/project/$project",
   beforeLoad: ({ params }) => rememberPlace(params),
+  component: KnownPlace,
 });
 
 const placeIndex = createRoute({

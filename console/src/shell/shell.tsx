@@ -1,20 +1,20 @@
-import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { Link, Outlet } from "@tanstack/react-router";
 import { Activity, Search, Workflow } from "lucide-react";
-import { useLayoutEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { useConnection } from "@/api/connection";
 import { Button, buttonClass } from "@/design/button";
-import { showSelected } from "@/design/show-selected";
 import { When } from "@/design/time";
 import { Tooltip } from "@/design/tooltip";
-import { InboxLink } from "@/features/inbox/link";
 import { AccountMenu } from "./account-menu";
+import { Navigation } from "./navigation";
 import { NoRole } from "./no-role";
 import { OpenBanner } from "./open-banner";
 import { Palette } from "./palette";
 import { PlaceMenu } from "./place-menu";
-import { useDestinations, useHere, type Destination } from "@/app/places";
+import { useDestinations, type Destination } from "@/app/places";
 import { PreferencesMenu } from "./preferences-menu";
 import { SessionEnded } from "./session-ended";
+import { Zone } from "./zone";
 import { ShortcutList } from "./shortcut-list";
 import { useShortcut } from "@/app/shortcuts";
 import css from "./shell.module.css";
@@ -59,6 +59,7 @@ export function Shell() {
             <Activity size={16} aria-hidden />
           </Link>
         </Tooltip>
+        <Zone />
         <PreferencesMenu />
         <AccountMenu />
       </header>
@@ -83,49 +84,6 @@ export function Shell() {
 function GoTo({ keys, title, go }: Destination) {
   useShortcut(keys, go, title);
   return null;
-}
-
-function Navigation() {
-  const place = useHere();
-  const nav = useRef<HTMLElement>(null);
-  const path = useLocation({ select: ({ pathname }) => pathname });
-  useLayoutEffect(() => showSelected(nav.current, "[data-status=active]"), [path]);
-  return (
-    <nav ref={nav} className={css["nav"]} aria-label="Main">
-      {place && (
-        <>
-          <Link to="/domain/$domain/project/$project/runs" params={place}>
-            Runs
-          </Link>
-          <Link to="/domain/$domain/project/$project/problems" params={place}>
-            Problems
-          </Link>
-          <Link to="/domain/$domain/project/$project/tasks" params={place}>
-            Tasks
-          </Link>
-          <Link to="/domain/$domain/project/$project/costs" params={place}>
-            Costs
-          </Link>
-          <Link to="/domain/$domain/project/$project/triggers" params={place}>
-            Triggers
-          </Link>
-          <Link to="/domain/$domain/project/$project/apps" params={place}>
-            Apps
-          </Link>
-          <Link to="/domain/$domain/project/$project/pools" params={place}>
-            Pools
-          </Link>
-          <Link to="/domain/$domain/project/$project/secrets" params={place}>
-            Secrets
-          </Link>
-          <Link to="/domain/$domain/project/$project/artifacts" params={place}>
-            Artifacts
-          </Link>
-        </>
-      )}
-      <InboxLink />
-    </nav>
-  );
 }
 
 function LostConnection() {

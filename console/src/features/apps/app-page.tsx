@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
 import { lazy, Suspense, type ReactNode } from "react";
 import { Code } from "@connectrpc/connect";
@@ -70,7 +70,13 @@ export function AppPage() {
       <Head name={name} app={app} explained={explained.data}>
         {app && <AppActions id={id} app={app} onChange={refresh} />}
       </Head>
-      {explained.error && <ProblemNotice error={explained.error} retry={refresh} />}
+      {explained.error && (
+        <ProblemNotice error={explained.error} retry={refresh}>
+          <Link to="/domain/$domain/project/$project/apps" params={{ project: id.project, domain: id.domain }}>
+            Apps of {id.project} / {id.domain}
+          </Link>
+        </ProblemNotice>
+      )}
       {!app && !explained.error && <Loading what="app" />}
       {app && !missing && (
         <Tabs

@@ -41,7 +41,13 @@ export function ArtifactPage() {
         <h1>{artifact}</h1>
         <CopyButton text={artifact} label="Copy artifact name" />
       </div>
-      {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
+      {answer.error && (
+        <ProblemNotice error={answer.error} retry={() => void answer.refetch()}>
+          <Link to="/domain/$domain/project/$project/artifacts" params={place}>
+            Artifacts of {project} / {domain}
+          </Link>
+        </ProblemNotice>
+      )}
       {answer.isLoading && <Loading what="artifact" />}
       {found && (
         <>
@@ -58,10 +64,12 @@ export function ArtifactPage() {
           </section>
         </>
       )}
-      <section className={page["section"]}>
-        <h2>Versions</h2>
-        <Versions place={place} name={artifact} chosen={version} />
-      </section>
+      {(found || search.version !== undefined) && (
+        <section className={page["section"]}>
+          <h2>Versions</h2>
+          <Versions place={place} name={artifact} chosen={version} />
+        </section>
+      )}
     </div>
   );
 }

@@ -44,6 +44,7 @@ export function factsOf(details: RunDetails, zone: string | undefined): Fact[] {
     ["Cache", metadata?.discoverable ? `version ${metadata.discoveryVersion}` : "off"],
     ["Client", metadata?.runtime ? `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim() : ""],
     ["Options", optionsText(details)],
+    ...Object.entries(details.runSpec?.labels?.values ?? {}).map(([key, value]): Fact => [`Label ${key}`, value || "(empty)"]),
   ];
   return facts;
 }
@@ -57,14 +58,3 @@ const varying = /^--(tgz|pkl|version|inputs|outputs-path|raw-data-path|run-base-
 
 /** A command without arguments that differ between any two runs, such as the location of the code. */
 const commandOf = (command: readonly string[]): string => command.filter((word, at) => !varying.test(word) && !varying.test(command[at - 1] ?? "")).join(" ");
-
-/** The facts of two runs side by side; facts that both lack are skipped. */
-export function sideBySide(
-  a: readonly Fact[],
-  b: readonly Fact[],
-): { readonly name: string; readonly a: string; readonly b: string; readonly same: boolean }[] {
-  const right = new Map(b);
-  return a
-    .map(([name, value]) => ({ name, a: value, b: right.get(name) ?? "", same: value === (right.get(name) ?? "") }))
-    .filter((row) => row.a !== "" || row.b !== "");
-}

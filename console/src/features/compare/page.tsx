@@ -1,7 +1,8 @@
-import { useQuery } from "@connectrpc/connect-query";
+import { createQueryOptions, useQuery, useTransport } from "@connectrpc/connect-query";
+import { useQueries } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeftRight } from "lucide-react";
-import { useMemo, useState } from "react";
+import { ArrowLeftRight, Plus } from "lucide-react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
 import type { NamedLiteral } from "@gen/flyteidl2/task/common_pb.js";
 import type { RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
@@ -17,37 +18,59 @@ import { serviceOf, sourceOf } from "@/entities/run/kind";
 import { useRunDetails } from "@/entities/run/use-run";
 import type { RunName } from "@/entities/run/kind";
 import { runOfKey } from "@/entities/run/listed";
-import { factsOf, sideBySide } from "./facts";
+import { CodeDiff } from "./code-diff";
+import { markOf, metricsOf, rowsOf, textsOf } from "./columns";
+import { factsOf } from "./facts";
 import { RunPicker } from "./run-picker";
-import type { CompareSearch } from "./search";
+import { keysOf, mostRuns, searchOf, type CompareSearch } from "./search";
+import { Columns, type ColumnsProps } from "./several";
 import { Side } from "./side";
 import { Stored } from "./stored";
 import { Timings } from "./timings";
 import css from "./compare.module.css";
 
-/** Two runs side by side: properties, inputs, outputs and durations. */
+/** Runs in columns: properties, inputs, outputs and metrics; of two of them the code, why one took longer, and durations. */
 export function ComparePage() {
   const { project = "", domain = "" } = useParams({ strict: false });
-  const { a, b }: CompareSearch = useSearch({ strict: false });
+  const search: CompareSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const place = useMemo(() => ({ project, domain }), [project, domain]);
-  useTitle(a !== undefined && b !== undefined ? `${runOfKey(place, a).name} and ${runOfKey(place, b).name}` : "", "Compare runs");
-  const go = (search: CompareSearch) => void navigate({ to: "/domain/$domain/project/$project/compare", params: place, search });
-  const both = a !== undefined && b !== undefined;
+  const keys = keysOf(search);
+  const enough = search.a !== undefined && search.b !== undefined && keys.length >= 2;
+  useTitle(enough ? keys.map((key) => runOfKey(place, key).name).join(", ") : "", "Compare runs");
+  const go = (next: CompareSearch) => void navigate({ to: "/domain/$domain/project/$project/compare", params: place, search: next });
+  const [picking, setPicking] = useState(false);
   return (
     <div className={css["page"]}>
       <div className={css["head"]}>
         <h1>Compare runs</h1>
-        {both && (
-          <Button small onClick={() => go({ a: b, b: a })}>
+        {enough && keys.length === 2 && (
+          <Button small onClick={() => go(searchOf([...keys].reverse()))}>
             <ArrowLeftRight size={14} aria-hidden /> Swap
           </Button>
         )}
+        {enough && keys.length < mostRuns && (
+          <Button small aria-pressed={picking} onClick={() => setPicking(!picking)}>
+            <Plus size={14} aria-hidden /> Add a run
+          </Button>
+        )}
       </div>
-      {both ? (
-        <Both key={`${a}/${b}`} place={place} a={a} b={b} onDrop={(side) => go(side === "a" ? { b } : { a })} />
+      {enough && picking && (
+        <RunPicker
+          place={place}
+          title="Run to add"
+          task={undefined}
+          without={keys[0]}
+          onPick={(picked) => {
+            setPicking(false);
+            go(searchOf([...keys, picked]));
+          }}
+        />
+      )}
+      {enough ? (
+        <Compared key={keys.join("/")} place={place} keys={keys} onDrop={(at) => go(keys.length > 2 ? searchOf(keys.filter((_, n) => n !== at)) : at === 0 ? { b: keys[1] ?? "" } : { a: keys[0] ?? "" })} />
       ) : (
-        <Missing place={place} a={a} b={b} go={go} />
+        <Missing place={place} a={search.a} b={search.b} go={go} />
       )}
     </div>
   );
@@ -100,31 +123,74 @@ function Chosen({ run, mark, onDrop }: { readonly run: RunName; readonly mark: "
   );
 }
 
-function Both({ place, a, b, onDrop }: { readonly place: Place; readonly a: string; readonly b: string; readonly onDrop: (side: "a" | "b") => void }) {
-  const left = useMemo(() => runOfKey(place, a), [place, a]);
-  const right = useMemo(() => runOfKey(place, b), [place, b]);
-  const first = useRunDetails(left);
-  const second = useRunDetails(right);
-  const problem = first.problem ?? second.problem;
+interface ComparedProps {
+  readonly place: Place;
+  readonly keys: readonly string[];
+  readonly onDrop: (at: number) => void;
+}
+
+function Compared({ place, keys, onDrop }: ComparedProps) {
+  const runs = useMemo(() => keys.map((key) => runOfKey(place, key)), [place, keys]);
+  const [details, setDetails] = useState<Readonly<Record<number, RunDetails>>>({});
+  const [chosen, setChosen] = useState(1);
+  const know = useCallback((at: number, one: RunDetails) => setDetails((before) => ({ ...before, [at]: one })), []);
+  const all = runs.map((_, at) => details[at]);
+  const [a] = runs;
+  const b = runs[chosen] ?? runs[1];
+  if (!a || !b) return null;
+  const marks = ["A", markOf(chosen)] as const;
   return (
     <>
-      {problem && <ProblemNotice error={problem} />}
-      <div className={css["sides"]}>
-        <Side run={left} mark="a" details={first.state} onDrop={() => onDrop("a")} />
-        <Side run={right} mark="b" details={second.state} onDrop={() => onDrop("b")} />
+      <div className={css["sides"]} data-many={runs.length > 2 || undefined}>
+        {runs.map((run, at) => (
+          <Followed key={keys[at]} run={run} at={at} onKnown={know} onDrop={() => onDrop(at)} />
+        ))}
       </div>
-      {first.state && second.state && <Differences a={first.state} b={second.state} />}
-      <Data a={left} b={right} />
-      <Timings a={left} b={right} />
+      {all.every((one) => one !== undefined) && <Differences details={all} />}
+      <Values runs={runs} />
+      {runs.length > 2 && (
+        <div className={css["head"]} role="group" aria-label="Run to compare with A">
+          <h2>A and {markOf(chosen)}</h2>
+          {runs.slice(1).map((run, at) => (
+            <Button key={keys[at + 1]} small kind={chosen === at + 1 ? "primary" : "plain"} aria-pressed={chosen === at + 1} onClick={() => setChosen(at + 1)}>
+              {markOf(at + 1)} {run.name}
+            </Button>
+          ))}
+        </div>
+      )}
+      <Data key={`data ${chosen}`} a={a} b={b} two={runs.length === 2} />
+      <CodeDiff key={`code ${chosen}`} a={a} b={b} marks={marks} />
+      <Timings key={`timings ${chosen}`} a={a} b={b} marks={marks} />
     </>
   );
 }
 
-/** The properties that differ, and on demand the others. */
-function Differences({ a, b }: { readonly a: RunDetails; readonly b: RunDetails }) {
+interface FollowedProps {
+  readonly run: RunName;
+  readonly at: number;
+  readonly onKnown: (at: number, details: RunDetails) => void;
+  readonly onDrop: () => void;
+}
+
+/** A run of the comparison, which is followed: its details go to the columns. */
+function Followed({ run, at, onKnown, onDrop }: FollowedProps) {
+  const { state, problem } = useRunDetails(run);
+  useEffect(() => {
+    if (state) onKnown(at, state);
+  }, [at, state, onKnown]);
+  return (
+    <div>
+      {problem && <ProblemNotice error={problem} />}
+      <Side run={run} mark={markOf(at).toLowerCase()} details={state} onDrop={onDrop} />
+    </div>
+  );
+}
+
+/** The properties and labels that differ, and on demand the others. */
+function Differences({ details }: { readonly details: readonly RunDetails[] }) {
   const { zone } = usePreferences();
   const [all, setAll] = useState(false);
-  const rows = useMemo(() => sideBySide(factsOf(a, zone), factsOf(b, zone)), [a, b, zone]);
+  const rows = useMemo(() => rowsOf(details.map((one) => factsOf(one, zone))), [details, zone]);
   const same = rows.filter((row) => row.same).length;
   const shown = all ? rows : rows.filter((row) => !row.same);
   return (
@@ -135,33 +201,44 @@ function Differences({ a, b }: { readonly a: RunDetails; readonly b: RunDetails 
           {all ? "Show differences only" : `Show all (${same} unchanged)`}
         </Button>
       </div>
-      <table className={css["facts"]} aria-label="Differences">
-        <thead>
-          <tr>
-            <th scope="col">Property</th>
-            <th scope="col">A</th>
-            <th scope="col">B</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((row) => (
-            <tr key={row.name} data-fact={row.name} data-same={row.same}>
-              <th scope="row">
-                {row.name}
-                {all && !row.same && <span className={css["differs"]}> ≠</span>}
-              </th>
-              <td data-label="A">{row.a || "–"}</td>
-              <td data-label="B">{row.b || "–"}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Columns label="Differences" what="Property" rows={shown} runs={details.length} mark={all} />
     </section>
   );
 }
 
-/** The inputs and outputs of both runs. */
-function Data({ a, b }: { readonly a: RunName; readonly b: RunName }) {
+/** The numbers in the outputs of the runs, and of more than two runs their inputs and outputs as well. */
+function Values({ runs }: { readonly runs: readonly RunName[] }) {
+  const transport = useTransport();
+  const answers = useQueries({ queries: runs.map((run) => createQueryOptions(DataProxyService.method.getActionData, dataOf(run), { transport })) });
+  const read = answers.map(({ data }) => data);
+  if (answers.some(({ isPending }) => isPending)) return <Loading what="values" />;
+  const metrics = rowsOf(read.map((data) => metricsOf(data?.outputs?.literals)));
+  const unread = answers.flatMap(({ error }, at) => (error ? [markOf(at)] : []));
+  return (
+    <>
+      {unread.length > 0 && <p className={css["muted"]}>The data of {unread.join(", ")} cannot be read.</p>}
+      {runs.length > 2 && (
+        <>
+          <Section title="Inputs" what="Input" rows={rowsOf(read.map((data) => textsOf(data?.inputs?.literals)))} runs={runs.length} />
+          <Section title="Outputs" what="Output" rows={rowsOf(read.map((data) => textsOf(data?.outputs?.literals)))} runs={runs.length} />
+        </>
+      )}
+      {metrics.length > 0 && <Section title="Metrics" what="Number" rows={metrics} runs={runs.length} numbers />}
+    </>
+  );
+}
+
+function Section({ title, ...rest }: { readonly title: string } & Pick<ColumnsProps, "what" | "rows" | "runs" | "numbers">) {
+  return (
+    <section className={css["section"]} data-testid={`columns-${title.toLowerCase()}`}>
+      <h2>{title}</h2>
+      {rest.rows.length === 0 ? <p className={css["muted"]}>No run has any.</p> : <Columns label={title} mark {...rest} />}
+    </section>
+  );
+}
+
+/** The inputs and outputs of two runs. Where columns show those of all, only the data of both. */
+function Data({ a, b, two }: { readonly a: RunName; readonly b: RunName; readonly two: boolean }) {
   const left = useRootData(a);
   const right = useRootData(b);
   const error = left.error ?? right.error;
@@ -170,12 +247,12 @@ function Data({ a, b }: { readonly a: RunName; readonly b: RunName }) {
   return (
     <>
       <section className={css["section"]} data-testid="compare-inputs">
-        <h2>Inputs</h2>
+        {two ? <h2>Inputs</h2> : <h3>Inputs</h3>}
         <Diff label="Inputs" before={text(left.data.inputs?.literals)} after={text(right.data.inputs?.literals)} equal="Same inputs." />
         <Stored label="Inputs" a={a} b={b} before={left.data.inputs?.literals ?? []} after={right.data.inputs?.literals ?? []} />
       </section>
       <section className={css["section"]} data-testid="compare-outputs">
-        <h2>Outputs</h2>
+        {two ? <h2>Outputs</h2> : <h3>Outputs</h3>}
         <Diff
           label="Outputs"
           before={text(left.data.outputs?.literals)}
@@ -189,10 +266,12 @@ function Data({ a, b }: { readonly a: RunName; readonly b: RunName }) {
 }
 
 const useRootData = (run: RunName) =>
-  useQuery(DataProxyService.method.getActionData, {
-    actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name: "a0" },
-    runSource: sourceOf(run),
-  });
+  useQuery(DataProxyService.method.getActionData, dataOf(run));
+
+const dataOf = (run: RunName) => ({
+  actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name: "a0" },
+  runSource: sourceOf(run),
+});
 
 const text = (literals: readonly NamedLiteral[] = []): string =>
   `${json({ kind: "map", struct: true, entries: literals.map(({ name, value }) => [name, valueOf(value)] as const) })}\n`;

@@ -14,13 +14,13 @@ import css from "./compare.module.css";
 
 export interface SideProps {
   readonly run: RunName;
-  readonly mark: "a" | "b";
+  readonly mark: string;
   readonly details: RunDetails | undefined;
   /** Replaces the run. */
   readonly onDrop: () => void;
 }
 
-/** The summary of one of the two runs. */
+/** The summary of one of the runs. */
 export function Side({ run, mark, details, onDrop }: SideProps) {
   const root = details?.action;
   const phase = root?.status?.phase ?? ActionPhase.UNSPECIFIED;

@@ -11,12 +11,13 @@ import { none, type RunModel } from "@/entities/run/model/run-model";
 import { distinctionOf, nameOf } from "@/entities/action/identity";
 import { useWanted } from "@/entities/action/use-wanted";
 import { alignTitles, change, pairsOf, durationOf, type Pair, type Share } from "./align";
+import { WhyLonger } from "./why-longer";
 import css from "./compare.module.css";
 
 const pageSize = 200;
 
 /** The durations of the actions of both runs by task, and on demand one by one. */
-export function Timings({ a, b }: { readonly a: RunName; readonly b: RunName }) {
+export function Timings({ a, b, marks }: { readonly a: RunName; readonly b: RunName; readonly marks: readonly [string, string] }) {
   const left = useRunModel(a);
   const right = useRunModel(b);
   const versions = [useModelVersion(left.model), useModelVersion(right.model)];
@@ -36,9 +37,10 @@ export function Timings({ a, b }: { readonly a: RunName; readonly b: RunName }) 
   return (
     <section className={css["section"]} data-testid="compare-timings">
       <h2>Actions</h2>
+      <WhyLonger left={left.model} right={right.model} versions={versions} marks={marks} />
       <div className={css["sides"]}>
-        <Total mark="A" model={left.model} />
-        <Total mark="B" model={right.model} />
+        <Total mark={marks[0]} model={left.model} />
+        <Total mark={marks[1]} model={right.model} />
       </div>
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
       <div className={css["scroller"]} tabIndex={0} role="region" aria-label="Durations of the actions">
@@ -46,8 +48,8 @@ export function Timings({ a, b }: { readonly a: RunName; readonly b: RunName }) 
           <thead>
             <tr>
               <th scope="col">Task</th>
-              <th scope="col">A</th>
-              <th scope="col">B</th>
+              <th scope="col">{marks[0]}</th>
+              <th scope="col">{marks[1]}</th>
               <th scope="col">Difference</th>
             </tr>
           </thead>

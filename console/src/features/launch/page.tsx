@@ -1,5 +1,5 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { LaunchForm } from "./launch-form";
@@ -23,13 +23,27 @@ export function LaunchPage() {
   const ready = from === undefined || source.data !== undefined;
   const inputs = useTaskInputs(`${project}/${domain}/${id.name}/${id.version}`, details.data?.details?.spec, source.data?.source, ready);
   const error = latest.error ?? details.error ?? source.error ?? inputs.error;
-  if (task === undefined) return <Empty title="No task selected" />;
+  if (task === undefined) {
+    return (
+      <Empty title="No task selected">
+        <Link to="/domain/$domain/project/$project/tasks" params={{ project, domain }}>
+          Tasks of {project} / {domain}
+        </Link>
+      </Empty>
+    );
+  }
   return (
     <div className={css["page"]}>
       <h1>Launch {task}</h1>
       {chosen !== undefined && <p className={css["version"]}>Version {chosen}</p>}
       {error && <ProblemNotice error={error} />}
-      {latest.data?.versions.length === 0 && <Empty title="Task not found" />}
+      {latest.data?.versions.length === 0 && (
+        <Empty title={`There is no deployed task ${task}`}>
+          <Link to="/domain/$domain/project/$project/tasks" params={{ project, domain }}>
+            Tasks of {project} / {domain}
+          </Link>
+        </Empty>
+      )}
       {!error && !inputs.data && latest.data?.versions.length !== 0 && <Loading what="inputs" />}
       {inputs.data && (
         <LaunchForm

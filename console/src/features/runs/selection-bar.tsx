@@ -8,6 +8,7 @@ import { plural } from "@/design/format";
 import { BulkDialog, type BulkOrder } from "./bulk-dialog";
 import { bulkKinds, type BulkKind } from "./bulk-kinds";
 import { useDenied } from "@/entities/access/use-denied";
+import { mostRuns, searchOf } from "@/features/compare/search";
 import { nameOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 import type { Selection } from "./use-selection";
@@ -41,7 +42,7 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
               {kind.verb} …
             </Button>
           ))}
-          {!all && chosen.length === 2 && compare && (
+          {!all && chosen.length >= 2 && chosen.length <= mostRuns && compare && (
             <Button small onClick={() => compare(chosen)}>
               Compare
             </Button>
@@ -71,13 +72,12 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
 
 const comparePage = "/domain/$domain/project/$project/compare";
 
-/** Opens the comparison of two runs, older one first; undefined if there is no such page. */
+/** Opens the comparison of runs, the oldest first; undefined if there is no such page. */
 function useCompare({ project, domain }: Place): ((runs: readonly Run[]) => void) | undefined {
   const router = useRouter();
   const navigate = useNavigate();
   if (!(comparePage in router.routesByPath)) return undefined;
   return (runs) => {
-    const [b = "", a = ""] = runs.map(nameOf);
-    void navigate({ href: `/v2/domain/${encodeURIComponent(domain)}/project/${encodeURIComponent(project)}/compare?a=${a}&b=${b}` });
+    void navigate({ to: comparePage, params: { project, domain }, search: searchOf(runs.map(nameOf).reverse()) });
   };
 }

@@ -21,11 +21,16 @@ export function Undeployed({ place, task, version, run, others }: UndeployedProp
   if (run === undefined) {
     return (
       <Empty
-        title={version === undefined ? "Task not found" : "Version not found"}
+        title={version === undefined ? `There is no task ${task}` : `Task ${task} has no version ${version}`}
         {...(!others && { command: `flyte deploy -p ${shellWord(project)} -d ${shellWord(domain)} hello.py env` })}
       >
         <p>{what} is not deployed, and no run started with it. Other actions may have called it: look at the run that you came from.</p>
         {others && <AllVersions place={place} task={task} />}
+        <p>
+          <Link to="/domain/$domain/project/$project/tasks" params={{ project, domain }}>
+            Tasks of {project} / {domain}
+          </Link>
+        </p>
       </Empty>
     );
   }

@@ -46,7 +46,13 @@ export function TriggerPage() {
         <div className={css["actions"]}>{trigger && <TriggerActions id={id} active={trigger.spec?.active ?? false} onChange={refresh} />}</div>
       </div>
       {trigger?.description && <p>{trigger.description}</p>}
-      {explained.error && <ProblemNotice error={explained.error} retry={refresh} />}
+      {explained.error && (
+        <ProblemNotice error={explained.error} retry={refresh}>
+          <Link to="/domain/$domain/project/$project/triggers" params={{ project, domain }}>
+            Triggers of {project} / {domain}
+          </Link>
+        </ProblemNotice>
+      )}
       {explained.isLoading && <Loading what="trigger" />}
       {why?.reason && <Notice title="No upcoming runs">{why.reason}</Notice>}
       {why?.notes.map((note) => (
@@ -100,6 +106,7 @@ export function TriggerPage() {
           ]}
         />
       )}
+      {!explained.error && (
       <Tabs
         label="Trigger"
         value={tab}
@@ -122,6 +129,7 @@ export function TriggerPage() {
           {tab === "backfills" && <Backfills id={id} />}
         </div>
       </Tabs>
+      )}
     </div>
   );
 }

@@ -1,0 +1,44 @@
+import { useMemo } from "react";
+import { duration } from "@/design/format";
+import type { RunModel } from "@/entities/run/model/run-model";
+import { reasonsOf, type Cause } from "./why";
+import css from "./compare.module.css";
+
+const shown = 8;
+
+export interface WhyLongerProps {
+  readonly left: RunModel;
+  readonly right: RunModel;
+  /** The versions of the models, which change in place. */
+  readonly versions: readonly number[];
+  readonly marks: readonly [string, string];
+}
+
+/** Why one of two runs took longer, from their critical paths. */
+export function WhyLonger({ left, right, versions, marks: [a, b] }: WhyLongerProps) {
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- the models change in place; their versions say when
+  const reasons = useMemo(() => reasonsOf(left, right), [left, right, ...versions]);
+  const by = reasons.b - reasons.a;
+  return (
+    <div data-testid="why-longer" className={css["section"]}>
+      <p>
+        {Math.abs(by) < 1 ? `${a} and ${b} took equally long` : `${b} took ${duration(Math.abs(by))} ${by > 0 ? "longer" : "less"} than ${a}`}: {duration(reasons.a)} and{" "}
+        {duration(reasons.b)}. On the critical paths:
+      </p>
+      {reasons.causes.length === 0 && <p className={css["muted"]}>No task differs.</p>}
+      <ul className={css["causes"]}>
+        {reasons.causes.slice(0, shown).map((cause) => (
+          <li key={`${cause.kind} ${cause.title}`}>
+            <span className={cause.by > 0 ? css["slower"] : css["faster"]}>
+              {cause.by > 0 ? "+" : "−"}
+              {duration(Math.abs(cause.by))}
+            </span>{" "}
+            {words(cause)} <span className={css["muted"]}>{`${duration(cause.a)} and ${duration(cause.b)}`}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+const words = ({ title, kind }: Cause): string => (kind === "worked" ? title : `waiting for ${title} to start`);

@@ -1,0 +1,73 @@
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
+import { ChevronDown } from "lucide-react";
+import { useLayoutEffect, useRef } from "react";
+import { useHere } from "@/app/places";
+import { Menu, MenuItem } from "@/design/menu";
+import { showSelected } from "@/design/show-selected";
+import { useMedia } from "@/design/use-media";
+import { InboxLink } from "@/features/inbox/link";
+import css from "./shell.module.css";
+
+const inPlace = "/domain/$domain/project/$project";
+
+/** The pages of a project's domain, and whether they are in a menu where there is no room for all. */
+const pages = [
+  ["Runs", `${inPlace}/runs`, false],
+  ["Problems", `${inPlace}/problems`, false],
+  ["Tasks", `${inPlace}/tasks`, false],
+  ["Triggers", `${inPlace}/triggers`, false],
+  ["Costs", `${inPlace}/costs`, true],
+  ["Apps", `${inPlace}/apps`, true],
+  ["Pools", `${inPlace}/pools`, true],
+  ["Secrets", `${inPlace}/secrets`, true],
+  ["Artifacts", `${inPlace}/artifacts`, true],
+] as const;
+
+/** The links to the pages. In a window without room for all of them, the last ones are in a menu; on a phone they scroll. */
+export function Navigation() {
+  const place = useHere();
+  const nav = useRef<HTMLElement>(null);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  useLayoutEffect(() => showSelected(nav.current, "[data-status=active]"), [path]);
+  const folds = useMedia("(min-width: 48.01rem) and (max-width: 88rem)");
+  return (
+    <nav ref={nav} className={css["nav"]} aria-label="Main">
+      {place &&
+        pages
+          .filter(([, , last]) => !folds || !last)
+          .map(([title, to]) => (
+            <Link key={to} to={to} params={place}>
+              {title}
+            </Link>
+          ))}
+      {place && folds && <More path={path} />}
+      <InboxLink />
+    </nav>
+  );
+}
+
+/** The other pages. The one that is open is the title of the menu, so that it is seen. */
+function More({ path }: { readonly path: string }) {
+  const place = useHere();
+  const navigate = useNavigate();
+  const rest = pages.filter(([, , last]) => last);
+  const open = rest.find(([title]) => path.includes(`/project/${place?.project ?? ""}/${title.toLowerCase()}`));
+  if (!place) return null;
+  return (
+    <Menu
+      align="start"
+      trigger={
+        <button type="button" className={css["more"]} data-status={open ? "active" : undefined} aria-label={open ? `More pages, ${open[0]} is open` : "More pages"}>
+          {open ? open[0] : "More"}
+          <ChevronDown size={14} aria-hidden />
+        </button>
+      }
+    >
+      {rest.map(([title, to]) => (
+        <MenuItem key={to} onSelect={() => void navigate({ to, params: place })}>
+          {title}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
