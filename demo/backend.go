@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+	"github.com/flyte-binary/flyte-binary/demo/operators"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
@@ -96,6 +97,9 @@ func (d *demo) configure() error {
 	for _, name := range d.opts.With {
 		if plugins := &config.Executor.Plugins; !slices.Contains(plugins.Enabled, name) {
 			plugins.Enabled = append(slices.Clone(plugins.Enabled), name)
+		}
+		if dashboard, has := operators.Dashboards()[name]; has {
+			config.Executor.Pod.LogLinks = append(config.Executor.Pod.LogLinks, dashboard)
 		}
 	}
 	if len(config.Runs.Webhooks.Allow) == 0 {

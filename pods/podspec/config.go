@@ -137,6 +137,9 @@ type LogLink struct {
 	Name string `config:"name"`
 	// URI with templates such as {{ .podName }}; docs/pods.md lists the names.
 	URI string `config:"uri"`
+	// Roles make it a link to the dashboard of a cluster: only pods with one of these roles have it, such as head (Ray) or scheduler
+	// (Dask), the newest one counts, and it is shown while the attempt runs. Default: it is a link of every pod.
+	Roles []string `config:"roles"`
 }
 
 // DefaultConfig suits a cluster without accelerators or preemptible nodes.

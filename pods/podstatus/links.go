@@ -2,6 +2,7 @@ package podstatus
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 )
 
 // logLinks returns the links of the task, then the configured ones. Their URIs may contain, in any case, {{ .X }} with X of:
-// podName, podUID, namespace, hostname, containerName, containerID, podUnixStartTime, podUnixFinishTime,
+// podName, podUID, podIP, namespace, hostname, containerName, containerID, podUnixStartTime, podUnixFinishTime,
 // podRFC3339StartTime, podRFC3339FinishTime, taskID, taskVersion, taskProject, taskDomain, taskRetryAttempt, runName,
 // actionName, executionName, executionProject, executionDomain, generatedName, perRetryUniqueKey. A link that refers to
 // something that is not known yet, such as the end, is left out.
@@ -39,7 +40,12 @@ func (r *Reader) logLinks(attempt *plugin.Attempt, pod *corev1.Pod, state plugin
 		add(copied)
 	}
 	for _, link := range r.config.LogLinks {
-		add(&core.TaskLog{Name: link.Name, Uri: link.URI, Ready: true})
+		switch {
+		case len(link.Roles) == 0:
+			add(&core.TaskLog{Name: link.Name, Uri: link.URI, Ready: true})
+		case slices.Contains(link.Roles, pod.Labels[podspec.LabelRole]):
+			add(&core.TaskLog{Name: link.Name, Uri: link.URI, Ready: true, LinkType: core.TaskLog_DASHBOARD, HideOnceFinished: true})
+		}
 	}
 	return result
 }
@@ -54,7 +60,7 @@ func (r *Reader) LinksOfPods(attempt *plugin.Attempt) map[string]bool {
 	}
 	for _, link := range r.config.LogLinks {
 		_, complete := rendering.Link(link.URI, values)
-		differ[link.Name] = differ[link.Name] || !complete
+		differ[link.Name] = differ[link.Name] || !complete && len(link.Roles) == 0
 	}
 	return differ
 }
@@ -78,6 +84,11 @@ func linkValues(attempt *plugin.Attempt, pod *corev1.Pod, state plugin.State) ma
 		"podname": pod.Name, "poduid": string(pod.UID), "namespace": pod.Namespace, "hostname": pod.Spec.NodeName,
 		"generatedname": pod.Name, "perretryuniquekey": rendering.UniqueKey(pod.Name),
 	})
+	if address := pod.Status.PodIP; strings.Contains(address, ":") {
+		values["podip"] = "[" + address + "]"
+	} else if address != "" {
+		values["podip"] = address
+	}
 	if status := statusOf(pod.Status.ContainerStatuses, primary); status != nil && status.ContainerID != "" {
 		_, values["containerid"], _ = strings.Cut(status.ContainerID, "://")
 	}

@@ -211,6 +211,8 @@ func TestLogLinks(t *testing.T) {
 	config := podspec.DefaultConfig()
 	config.LogLinks = []podspec.LogLink{
 		{Name: "cluster", URI: "https://logs/{{ .namespace }}/{{.PODNAME}}?node={{.hostname}}"},
+		{Name: "address", URI: "http://{{.podIP}}:80"},
+		{Name: "dashboard", URI: "http://{{.podName}}", Roles: []string{"head"}},
 		{Name: "window", URI: "https://logs/?from={{.podUnixStartTime}}&to={{.podUnixFinishTime}}"},
 	}
 	template := plugintest.ContainerTask()
@@ -220,14 +222,19 @@ func TestLogLinks(t *testing.T) {
 	made.Spec.NodeName = "n"
 	made.Status.ContainerStatuses = container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(time.Unix(100, 0))}})
 	links := observedBy(t, config, attempt, made, 0).LogLinks
-	require.Len(t, links, 2, "the end is not known yet")
+	require.Len(t, links, 2, "the end and the address are not known yet, and the pod is no head")
 	require.Equal(t, "https://board/r1/a0", links[0].GetUri())
 	require.Equal(t, core.TaskLog_DASHBOARD, links[0].GetLinkType())
 	require.Equal(t, "https://logs/ns/r1-a0-0123abcd-0?node=n", links[1].GetUri())
 
-	made.Status.ContainerStatuses = container(exits(0))
+	made.Status.ContainerStatuses, made.Status.PodIP = container(exits(0)), "fd00::1"
+	made.Labels[podspec.LabelRole] = "head"
 	links = observedBy(t, config, attempt, made, 0).LogLinks
-	require.Equal(t, "https://logs/?from=100&to=200", links[2].GetUri())
+	require.Equal(t, "http://[fd00::1]:80", links[2].GetUri())
+	require.Equal(t, "http://r1-a0-0123abcd-0", links[3].GetUri())
+	require.True(t, links[3].GetHideOnceFinished(), "the dashboard ends with the attempt")
+	require.Equal(t, core.TaskLog_DASHBOARD, links[3].GetLinkType())
+	require.Equal(t, "https://logs/?from=100&to=200", links[4].GetUri())
 	require.Equal(t, "https://board/{{.runName}}/{{.actionName}}", template.GetMetadata().GetLogLinks()[0].GetUri(), "the task is unchanged")
 }
 

@@ -4,6 +4,7 @@ import pathlib
 import signal
 import os
 import time
+import urllib.request
 
 import flyte
 import flyte.remote as remote
@@ -121,6 +122,18 @@ def test_a_lost_head_is_named(machine: Server, tmp_path: pathlib.Path):
     handle.wait(quiet=True)
     assert phase_of(handle) == "failed"
     assert "head pod" in remote.RunDetails.get(handle.name).action_details.error_info.message
+
+
+@pytest.mark.parametrize(("task", "name", "page"), [(clusters.on_ray, "Ray dashboard", "/api/version"), (clusters.on_dask, "Dask dashboard", "")])
+def test_a_running_cluster_links_to_its_dashboard(machine: Server, tmp_path: pathlib.Path, task, name: str, page: str):
+    handle = flyte.run(task, 2, str(tmp_path))
+    eventually(lambda: len(list(tmp_path.glob("pid-*"))) == 2, what="both workers compute")
+    [link] = [link for link in details_of(machine, handle.name)["logInfo"] if link["name"] == name]
+    assert link["HideOnceFinished"]
+    with urllib.request.urlopen(link["uri"] + page, timeout=60) as answer:
+        assert answer.status == 200
+    (tmp_path / "enough").touch()
+    handle.wait(quiet=True)
 
 
 @pytest.mark.parametrize("task", [clusters.on_ray, clusters.on_dask])

@@ -36,7 +36,10 @@ func (w *withPods) List(_ context.Context, into client.ObjectList, _ ...client.L
 func TestEachMemberHasItsLinks(t *testing.T) {
 	template, config := task(t, "dask", 0, `{}`), podspec.DefaultConfig()
 	template.Metadata = &core.TaskMetadata{LogLinks: []*core.TaskLog{{Name: "experiment", Uri: "https://board/{{.runName}}"}}}
-	config.LogLinks = []podspec.LogLink{{Name: "logs", URI: "https://logs/{{.podName}}"}}
+	config.LogLinks = []podspec.LogLink{
+		{Name: "logs", URI: "https://logs/{{.podName}}"},
+		{Name: "dashboard", URI: "https://proxy/{{.podName}}", Roles: []string{"scheduler"}},
+	}
 	cluster := &withPods{created: created{objects: map[string]*unstructured.Unstructured{}}}
 	tested, err := dask.Definition(config, operated.DefaultConfig()).New(plugin.Deps{
 		Cache: cluster, Live: cluster, Writer: cluster, Store: &plugintest.Blobs{}, Clock: clock.NewFake(plugintest.Now()),
@@ -67,9 +70,14 @@ func TestEachMemberHasItsLinks(t *testing.T) {
 	const experiment = "https://board/r1"
 	add("w-0", "spec", "cluster", "spec", "worker")
 	require.Equal(t, map[string]string{"experiment": experiment, "logs (w-0)": "https://logs/w-0"}, links())
+	add("s-0", "spec", "cluster", "spec", "scheduler")
+	require.Equal(t, map[string]string{
+		"experiment": experiment, "logs (w-0)": "https://logs/w-0", "logs (s-0)": "https://logs/s-0", "dashboard": "https://proxy/s-0",
+	}, links(), "that of the cluster is not one of each pod")
 	add("runner", "spec", "job")
 	add("w-1", "spec", "cluster", "spec", "worker")
 	require.Equal(t, map[string]string{
-		"experiment": experiment, "logs": "https://logs/runner", "logs (w-0)": "https://logs/w-0", "logs (w-1)": "https://logs/w-1",
+		"experiment": experiment, "dashboard": "https://proxy/s-0", "logs": "https://logs/runner",
+		"logs (s-0)": "https://logs/s-0", "logs (w-0)": "https://logs/w-0", "logs (w-1)": "https://logs/w-1",
 	}, links())
 }
