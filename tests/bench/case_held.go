@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -125,11 +126,20 @@ func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context
 	}
 }
 
+// startOperator starts what acts for RayJobs.
+type startOperator func(context.Context, *stack.Stack) (io.Closer, error)
+
+// playedKubeRay is an operator that this process plays, and realKubeRay is KubeRay itself.
+func playedKubeRay(ctx context.Context, s *stack.Stack) (io.Closer, error) {
+	return s.StartRayJobs(ctx)
+}
+func realKubeRay(ctx context.Context, s *stack.Stack) (io.Closer, error) { return s.StartKubeRay(ctx) }
+
 // measureRayJobs runs n plain pods, then n RayJobs of three pods each, on the same server: how fast they begin and end, and what
 // one of them costs the server in CPU, and in memory while all run.
-func measureRayJobs(n, callers int, quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
+func measureRayJobs(start startOperator, n, callers int, quiet time.Duration) func(context.Context, *stack.Stack, *figures.Result) error {
 	return func(ctx context.Context, s *stack.Stack, r *figures.Result) (err error) {
-		operator, err := s.StartRayJobs(ctx)
+		operator, err := start(ctx, s)
 		if err != nil {
 			return err
 		}

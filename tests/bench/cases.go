@@ -96,7 +96,11 @@ func cases(o options) []benchCase {
 		},
 		benchCase{
 			"rayjobs", fmt.Sprintf("%d plain pods that run at once, then %d RayJobs of three pods each, whose operator this process plays", o.rayJobs, o.rayJobs), true, false,
-			measureRayJobs(o.rayJobs, o.concurrency, o.quiet),
+			measureRayJobs(playedKubeRay, o.rayJobs, o.concurrency, o.quiet),
+		},
+		benchCase{
+			"rayjobs-kuberay", fmt.Sprintf("the same with KubeRay itself, which must be built (make operators): %d plain pods, then %d RayJobs", o.rayJobs, o.rayJobs), true, true,
+			measureRayJobs(realKubeRay, o.rayJobs, o.concurrency, o.quiet),
 		},
 		benchCase{
 			"apps", fmt.Sprintf("an app through the gateway and without it, starts from zero, and %d apps that sleep", o.apps), true, false,

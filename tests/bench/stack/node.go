@@ -34,6 +34,7 @@ type node struct {
 	mu      sync.Mutex
 	kubelet bool                               // GUARDED_BY(mu)
 	events  bool                               // GUARDED_BY(mu): it creates Events, too
+	ready   bool                               // GUARDED_BY(mu): it tells that pods are ready, and at which address
 	seen    map[types.UID]bool                 // GUARDED_BY(mu): not yet gone
 	started int                                // GUARDED_BY(mu)
 	wanted  map[ident.Action]chan<- Appearance // GUARDED_BY(mu)
@@ -142,6 +143,13 @@ func (n *node) LikeKubelet() {
 	n.kubelet = true
 }
 
+// TellReady makes the node tell that the pods that run are ready, and at which address, or not tell it any more.
+func (n *node) TellReady(ready bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ready = ready
+}
+
 // TellEvents makes the node create the Events of a scheduler and a kubelet, too, where LikeKubelet is in force.
 func (n *node) TellEvents() {
 	n.mu.Lock()
@@ -226,6 +234,9 @@ func (n *node) fail(ctx context.Context, pod *corev1.Pod) error {
 
 // write replaces a pod's status in the cheapest form that the API server accepts, so that the node costs little.
 func (n *node) write(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase, state func(metav1.Time) corev1.ContainerState) error {
+	n.mu.Lock()
+	ready := n.ready && phase == corev1.PodRunning
+	n.mu.Unlock()
 	now := metav1.Now()
 	pod = pod.DeepCopy()
 	pod.Status = corev1.PodStatus{
@@ -234,8 +245,12 @@ func (n *node) write(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase
 	}
 	for _, container := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: container.Name, Image: container.Image, State: state(now),
+			Name: container.Name, Image: container.Image, State: state(now), Ready: ready,
 		})
+	}
+	if ready {
+		pod.Status.PodIP, pod.Status.PodIPs = headAddress, []corev1.PodIP{{IP: headAddress}}
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now})
 	}
 	pod.ResourceVersion = "" // whatever it is by now
 	_, err := n.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
