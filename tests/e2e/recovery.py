@@ -39,6 +39,10 @@ def end(name: str) -> remote.Run:
     return remote.Run.get(name)
 
 
+def why(run: remote.Run) -> str:
+    return str(remote.RunDetails.get(run.name).action_details.error_info)
+
+
 def gangs(run: str) -> dict[str, remote.Action]:
     """The actions of the two gangs, the first one first."""
     found = sorted((a for a in remote.Action.listall(for_run_name=run) if a.name != "a0"), key=lambda a: a.pb2.status.start_time.ToNanoseconds())
@@ -53,13 +57,13 @@ def check(both, folder: pathlib.Path, rerun: Callable[[str, bool], str]) -> list
     plan.write_text("exit")
     source = end(flyte.run(both, folder=str(folder)).name)
     assert phase(source) == "failed"
-    assert pair.ran() == ["first", "second"]
+    assert pair.ran() == ["first", "second"], why(source)
     before = gangs(source.name)
     assert [phase(a) for a in before.values()] == ["succeeded", "failed"]
     plan.unlink()
 
     recovered = end(rerun(source.name, True))
-    assert phase(recovered) == "succeeded", remote.RunDetails.get(recovered.name).action_details.error_info
+    assert phase(recovered) == "succeeded", why(recovered)
     assert recovered.outputs()[0] == RESULT
     assert pair.ran() == ["second"], "the gang that succeeded is not run again"
     after = {action.name: action for action in remote.Action.listall(for_run_name=recovered.name) if action.name != "a0"}
@@ -69,7 +73,7 @@ def check(both, folder: pathlib.Path, rerun: Callable[[str, bool], str]) -> list
     assert (origin.run.name, origin.name) == (source.name, first)
 
     again = end(rerun(recovered.name, False))
-    assert phase(again) == "succeeded", remote.RunDetails.get(again.name).action_details.error_info
+    assert phase(again) == "succeeded", why(again)
     assert again.outputs()[0] == RESULT
     assert pair.ran() == ["first", "second"]
     assert {phase(action) for action in gangs(again.name).values()} == {"succeeded"}

@@ -14,7 +14,8 @@ env = flyte.TaskEnvironment(
     plugin_config=Elastic(nnodes=2, nproc_per_node=1, max_restarts=0, monitor_interval=1),
 )
 
-parents = flyte.TaskEnvironment(name="parents_of_pytorch", resources=flyte.Resources(cpu="100m", memory="300Mi"), depends_on=[env])
+# To import torch alone takes 350 MiB.
+parents = flyte.TaskEnvironment(name="parents_of_pytorch", resources=flyte.Resources(cpu="100m", memory="2Gi"), depends_on=[env])
 
 
 @env.task
