@@ -92,6 +92,10 @@ func TestWhoseOutputsCount(t *testing.T) {
 		"another pod was lost":          {[]members.Member{member("first", ""), member("worker", failure.NodeLost)}, true},
 		"no pod is left":                {nil, true},
 	} {
-		require.Equal(t, tc.others, p.othersFailed(tc.members), name)
+		require.Equal(t, tc.others, p.othersFailed(Reading{}, tc.members), name)
 	}
+	late := Reading{Unseen: true}
+	require.False(t, p.othersFailed(late, []members.Member{member("first", ""), member("worker", "")}), "the operator was late")
+	require.True(t, p.othersFailed(late, []members.Member{member("first", ""), member("worker", failure.OOMKilled)}))
+	require.True(t, p.othersFailed(late, []members.Member{member("worker", "")}))
 }

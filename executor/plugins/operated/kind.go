@@ -77,6 +77,8 @@ type Reading struct {
 	NotStarted bool
 	// Program means that the operator has seen the program itself fail: pods that are stopped afterwards are not the cause.
 	Program bool
+	// Unseen means that the operator gave up because it did not see in time how the program had ended. Outputs say it, if no pod failed.
+	Unseen bool
 	// Begun means that the operator has had the primary pod and creates no other: one that is missing was deleted by someone else, and
 	// the operator waits for it without a limit.
 	Begun bool

@@ -86,8 +86,8 @@ func hasPrimary(all []members.Member) bool {
 
 // othersFailed reports whether the attempt failed because of other pods than the one that writes the outputs. Pods that were
 // stopped do not count: an operator stops them when the first pod crashes, which it may do after it has written the outputs.
-func (p *Plugin) othersFailed(all []members.Member) bool {
-	first := false
+func (p *Plugin) othersFailed(reading Reading, all []members.Member) bool {
+	first := reading.Unseen && hasPrimary(all)
 	for _, m := range all {
 		why := m.State.Failure
 		switch {
@@ -104,7 +104,7 @@ func (p *Plugin) othersFailed(all []members.Member) bool {
 // fail says why the operator gave the attempt up: the failure of the pod that most likely caused it, with the error document of that
 // pod only, or else the operator's own words.
 func (p *Plugin) fail(state *plugin.State, attempt *plugin.Attempt, object *unstructured.Unstructured, reading Reading, all []members.Member) {
-	state.OthersFailed = p.othersFailed(all)
+	state.OthersFailed = p.othersFailed(reading, all)
 	if p.missing(reading, all) {
 		state.Fail(deleted(object, reading, len(all)))
 		return

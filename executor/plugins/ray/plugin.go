@@ -103,6 +103,8 @@ func read(object *unstructured.Unstructured) operated.Reading {
 		reading.Phase = common.ActionPhase_ACTION_PHASE_FAILED
 		reading.Program = reading.Reason == "AppFailed"
 		reading.ByUser = deployment == "ValidationFailed"
+		// KubeRay looked at the job more than 30 s after the pod that submits had ended, as it does on a cluster that is too busy.
+		reading.Unseen = reading.Reason == "JobDeploymentStatusTransitionGracePeriodExceeded"
 		reading.NotStarted = reading.Reason == "SubmissionFailed" && job == ""
 	case "Initializing", "Waiting", "Retrying":
 		reading.Phase = common.ActionPhase_ACTION_PHASE_INITIALIZING
