@@ -12,8 +12,9 @@ import (
 
 // dashboards plays the dashboards of all Ray clusters, whose heads have the address of this machine. A job runs until end.
 type dashboards struct {
-	server *http.Server
-	over   sync.Map // the ids of jobs that have ended
+	server  *http.Server
+	started time.Time
+	over    sync.Map // the ids of jobs that have ended
 }
 
 // headAddress is that of all pods of Ray clusters.
@@ -24,7 +25,7 @@ func startDashboards(ctx context.Context) (*dashboards, error) {
 	if err != nil {
 		return nil, fmt.Errorf("play the dashboards of Ray: %w", err)
 	}
-	d := &dashboards{}
+	d := &dashboards{started: time.Now()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/jobs/{id}", func(w http.ResponseWriter, r *http.Request) {
 		status := "RUNNING"
@@ -32,7 +33,7 @@ func startDashboards(ctx context.Context) (*dashboards, error) {
 			status = "SUCCEEDED"
 		}
 		fmt.Fprintf(w, `{"type": "SUBMISSION", "submission_id": %q, "status": %q, "message": "", "start_time": %d}`,
-			r.PathValue("id"), status, time.Now().UnixMilli())
+			r.PathValue("id"), status, d.started.UnixMilli()) // another time would be another status
 	})
 	mux.HandleFunc("POST /api/jobs/{id}/stop", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"stopped": true}`) })
 	d.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
