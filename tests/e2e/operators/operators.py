@@ -54,9 +54,16 @@ class Cluster:
         for file in files:
             body = yaml.load((BUILT / "crds" / file).read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # megabytes
             body["spec"].update(spec)
-            with contextlib.suppress(ApiException):
-                self.definitions.create_custom_resource_definition(body)
+            eventually(lambda body=body: self.create(body), what=f"{file} is created")
             eventually(lambda body=body: self.established(body["metadata"]["name"]), what=f"{file} is served")
+
+    def create(self, definition: dict) -> bool:
+        """Creates a definition, unless it exists; False if the API server is too busy for one of that size."""
+        try:
+            self.definitions.create_custom_resource_definition(definition)
+        except ApiException as e:
+            return e.status == 409
+        return True
 
     def established(self, name: str) -> bool:
         found = self.definitions.read_custom_resource_definition(name)
