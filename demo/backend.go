@@ -98,8 +98,8 @@ func (d *demo) configure() error {
 		if plugins := &config.Executor.Plugins; !slices.Contains(plugins.Enabled, name) {
 			plugins.Enabled = append(slices.Clone(plugins.Enabled), name)
 		}
-		if dashboard, has := operators.Dashboards()[name]; has {
-			config.Executor.Pod.LogLinks = append(config.Executor.Pod.LogLinks, dashboard)
+		if one, has := operators.Dashboards()[name]; has {
+			config.Executor.Pod.AddDashboard(one.Name, one.URI, one.Role)
 		}
 	}
 	if len(config.Runs.Webhooks.Allow) == 0 {

@@ -142,6 +142,11 @@ type LogLink struct {
 	Roles []string `config:"roles"`
 }
 
+// AddDashboard adds the link to the dashboard of clusters whose pods have the role.
+func (c *Config) AddDashboard(name, uri, role string) {
+	c.LogLinks = append(slices.Clone(c.LogLinks), LogLink{Name: name, URI: uri, Roles: []string{role}})
+}
+
 // DefaultConfig suits a cluster without accelerators or preemptible nodes.
 func DefaultConfig() Config {
 	return Config{

@@ -143,7 +143,7 @@ func (n *node) LikeKubelet() {
 	n.kubelet = true
 }
 
-// TellReady makes the node tell that the pods that run are ready, and at which address, or not tell it any more.
+// TellReady makes the node tell that the pods that run are ready, and at which address, or no longer.
 func (n *node) TellReady(ready bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
