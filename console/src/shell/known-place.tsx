@@ -3,7 +3,7 @@ import { UnknownPlace, usePlaceCheck } from "@/entities/project/unknown-place";
 import { covers, whereOf } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
 
-/** The pages of a project's domain; where there is no such project or domain, it says so instead. Those without a role there are told that alone. */
+/** The pages of a project's domain; where there is no such project or domain, it says so instead. Those without a role there learn that alone. */
 export function KnownPlace() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const me = useMe();
