@@ -44,7 +44,7 @@ const noting = `
 	DO $$ DECLARE name regclass; BEGIN
 		FOR name IN SELECT c.oid::regclass FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 			WHERE n.nspname IN ('public', 'tracked') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-				AND c.relname NOT IN ('noted', 'artifact_events') AND c.relname NOT LIKE 'access_audit%' AND c.relname NOT LIKE '%leases' AND c.relname NOT LIKE 'goose%'
+				AND c.relname NOT IN ('noted', 'artifact_events', 'task_days', 'task_health', 'use_days', 'use_rates', 'use_prices', 'run_use', 'run_tasks') AND c.relname NOT LIKE 'access_audit%' AND c.relname NOT LIKE '%leases' AND c.relname NOT LIKE 'goose%'
 		LOOP
 			EXECUTE format('CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION note_change()', name);
 		END LOOP;

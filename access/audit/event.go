@@ -29,6 +29,8 @@ const (
 // outside are the procedures whose change is not in Postgres, so that no transaction could store the record with it, and what they
 // change. All others that change something are recorded within the transaction of their change.
 var outside = map[string]string{
+	"/flytebinary.insight.v1.CacheInsightService/EvictCacheEntries": "entries of the cache service, which has a database connection of its own",
+
 	"/flyteidl2.secret.SecretService/CreateSecret":       inSecretStore,
 	"/flyteidl2.secret.SecretService/DeleteSecret":       inSecretStore,
 	"/flyteidl2.secret.SecretService/UpdateSecret":       inSecretStore,
