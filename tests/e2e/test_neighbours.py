@@ -3,7 +3,12 @@ happens when one of them is away."""
 
 from __future__ import annotations
 
+import json
 import pathlib
+import re
+import shlex
+import subprocess
+import sys
 
 import flyte
 import flyte.remote as remote
@@ -18,13 +23,17 @@ from test_members import log_of
 
 CLUSTERS = ("east", "west")
 
+# What a new user reads. Its commands, its rule and its program are run as they are.
+PAGE = (pathlib.Path(__file__).parents[2] / "docs" / "two-clusters.md").read_text()
+RULE = json.loads(re.search(r"config\.runs\.placement\.rules=(\[.*?\])'", PAGE)[1])
+
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory, home):
     neighbours = Neighbours(tmp_path_factory.mktemp("neighbours"), runs={
         "queues": [{"name": "eastern", "cluster": "east"}, {"name": "western", "cluster": "west"}],
         "placement": {
-            "rules": [{"labels": [f"wants={name}"], "where": [f"side={name}"]} for name in CLUSTERS],
+            "rules": [{"labels": [f"wants={name}"], "where": [f"side={name}"]} for name in CLUSTERS] + RULE,
             "stores": [{"prefix": f"s3://{EASTERN}/", "where": ["side=east"], "base": True}],
         },
         "clusters": {"lostAfter": "15s", "settle": "3s"},
@@ -215,3 +224,31 @@ def test_doctor_tries_each_store(both: Neighbours, tmp_path: pathlib.Path):
     assert f"storage s3://{EASTERN}" in slim("doctor", "--config", str(config)).stdout
     wrong = slim("doctor", "--config", str(config), "--set", "storage.extraPrefixes=s3://nowhere")
     assert wrong.returncode == 3 and "storage s3://nowhere" in wrong.stdout and "there is no such bucket" in wrong.stdout, wrong.stdout
+
+
+def test_the_page_works_as_it_is_written(both: Neighbours, tmp_path: pathlib.Path):
+    """The program of the page runs in the cluster that its rule names, and each command of flyte-binary in it works, in its order."""
+    (tmp_path / "page.py").write_text(re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1])
+    (tmp_path / "config.yaml").write_text(
+        f"admin: {{endpoint: 'dns:///{both.api.endpoint}', insecure: true}}\ntask: {{project: flytesnacks, domain: development}}\n")
+    done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+    assert done.returncode == 0, done.stdout
+    run = re.search(r"/runs/(\w+)", done.stdout)[1]
+    assert both.attempts(run) == ["east"]
+    assert "where=east" in str(both.explain(run)["placement"]["reason"]) or "rule" in both.explain(run)["placement"]["reason"]
+
+    commands = [words for words in (shlex.split(line) for line in re.findall(r"flyte-binary (clusters (?:list|set|drain) .*)", PAGE.replace("\\\n", ""))
+                                    if "--config" in line)]
+    assert [words[1] for words in commands] == ["list", "set", "drain"]
+    said = {}
+    try:
+        for words in commands:
+            words[words.index("--config") + 1] = str(both.api.config)
+            done = slim(*words)
+            assert done.returncode == 0, done.stdout
+            said[words[1]] = done.stdout
+    finally:
+        clusters_command(both, "uncordon", "east")
+        clusters_command(both, "set", "east", "--weight", "1")
+    assert "east" in said["list"] and "version" in said["list"] and "free:" in said["list"], said["list"]
+    assert "draining" in said["drain"]
