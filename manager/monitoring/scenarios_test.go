@@ -71,6 +71,8 @@ func scenarios() []scenario {
 			how: "A client opened more streams than server.requestsPerClient allows, again and again."},
 		{alert: "FlyteGatewayErrors", until: 10 * time.Minute, fires: "9m", prepare: gatewayErrors,
 			how: "An app of a demo answered every third of five requests a second with status 500."},
+		{alert: "FlyteClusterAway", until: 8 * time.Minute, fires: "5m", ends: "12m", prepare: clusterAway,
+			how: "A proxy between the controller of a cluster and the API reset all connections and refused new ones."},
 		{alert: "FlyteRestarting", until: 8 * time.Minute, fires: "7m", prepare: restarts,
 			how: "The process was killed every 75 s and started again."},
 	}
