@@ -118,7 +118,7 @@ func (d *driver) visit(ctx context.Context, one *drivenApp) {
 }
 
 // appPatience is how long a visitor waits for an answer. The gateway holds requests for apps that start.
-const appPatience = 3 * time.Second
+const appPatience = 15 * time.Second
 
 // askApp asks an app once, as someone without a credential.
 func (d *driver) askApp(ctx context.Context, one *drivenApp) (answer check.Answer) {
