@@ -41,6 +41,7 @@ const (
 	roles     = "/flytebinary.access.v1.AccessService/"
 	keys      = "/flytebinary.access.v1.KeyService/"
 	registry  = "/flytebinary.clusters.v1.ClusterRegistryService/"
+	saved     = "/flytebinary.insight.v1.ViewService/"
 	backfills = "/flytebinary.insight.v1.TriggerInsightService/"
 	children  = "/flyteidl2.actions.ActionsService/"
 	apps      = "/flyteidl2.app.AppService/"
@@ -163,6 +164,11 @@ var samples = map[string]sample{
 	},
 
 	"/flytebinary.insight.v1.CacheInsightService/EvictCacheEntries": {body: `{"projectId": {"organization": "o", "name": "mine", "domain": "development"}, "task": "none"}`},
+
+	saved + "SaveView":         {body: `{"view": {"name": "NAME", "query": "phase:failed"}}`},
+	saved + "DeleteView":       {given: []string{saved + "SaveView"}, body: `{"name": "NAME"}`},
+	saved + "ShareView":        {body: `{"projectId": {"name": "mine", "domain": "development"}, "view": {"name": "NAME"}}`},
+	saved + "DeleteSharedView": {given: []string{saved + "ShareView"}, body: `{"projectId": {"name": "mine", "domain": "development"}, "name": "NAME"}`},
 
 	"/flytebinary.insight.v1.NotificationService/RetryDelivery": {
 		row: `INSERT INTO notification_deliveries (key, source, part, run_id, project, domain, run_name, action, phase, kind, lane, data, state, next_at, created_at, ended_at)

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+	"github.com/flyte-binary/flyte-binary/runs/find"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/inputpreview"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
@@ -24,12 +25,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/settings"
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 	rows "github.com/flyte-binary/flyte-binary/runs/store/problems"
+	"github.com/flyte-binary/flyte-binary/runs/store/queries"
 	"github.com/flyte-binary/flyte-binary/runs/store/usages"
+	saved "github.com/flyte-binary/flyte-binary/runs/store/views"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
 	"github.com/flyte-binary/flyte-binary/runs/usage"
+	"github.com/flyte-binary/flyte-binary/runs/views"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
@@ -113,7 +117,20 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		tracked:  l.tracked,
 		problems: &problems.Handler{Reader: rows.New(deps.Pool)},
 		overRuns: newOverRuns(config, deps, l),
+		queries:  newFinder(deps, l),
+		views:    &views.Handler{Store: saved.New(deps.Pool), Projects: l.projects, Clock: deps.Clock},
 	}
+}
+
+// newFinder finds runs of the installation, and tracked ones if there are any.
+func newFinder(deps Deps, l *loops) *find.Finder {
+	f := &find.Finder{
+		Runs: find.Source{Reader: queries.ReplicaReader{Replicas: deps.replicas()}, Inputs: inputpreview.NewReader(deps.Blobs)}, Clock: deps.Clock,
+	}
+	if l.tracked != nil {
+		f.Tracked = &l.tracked.Queries
+	}
+	return f
 }
 
 // catalogOf is what knows the images that exist; nil for nothing.

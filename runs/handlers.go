@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/backlog"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+	"github.com/flyte-binary/flyte-binary/runs/find"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/problems"
@@ -23,6 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/stored"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/usage"
+	"github.com/flyte-binary/flyte-binary/runs/views"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
@@ -79,6 +81,8 @@ type handlers struct {
 	insight  insightv1connect.InsightServiceHandler
 	problems *problems.Handler
 	overRuns overRuns
+	queries  *find.Finder
+	views    *views.Handler
 	started  enginev1connect.TriggerRunServiceHandler
 	tracked  *tracked.Service // may be nil
 	uses     artifactlink.Uses
@@ -101,6 +105,8 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(insightv1connect.NewTaskHealthServiceHandler(h.overRuns.tasks, options))
 	r.Handle(insightv1connect.NewCacheInsightServiceHandler(h.overRuns.cache, options))
 	r.Handle(insightv1connect.NewCostServiceHandler(h.overRuns.costs, options))
+	r.Handle(insightv1connect.NewRunQueryServiceHandler(h.queries, options))
+	r.Handle(insightv1connect.NewViewServiceHandler(h.views, options))
 	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.started, options))
 	r.Handle(enginev1connect.NewArtifactUseServiceHandler(h.uses, options))
 	r.Handle(webhook.Path, h.webhooks)

@@ -33,7 +33,7 @@ var levels = []struct {
 	}},
 	{Runner, "also starts, aborts and signals runs", []string{
 		"action.abort", "action.enqueue", "action.report", "action.signal", "action.update", "data.upload", "notification.retry", "run.abort",
-		"run.create",
+		"run.create", "view.delete", "view.update",
 	}},
 	{Contributor, "also deploys tasks, triggers and apps, keeps artifacts and secrets, and evicts entries of the cache", []string{
 		"app.create", "app.delete", "app.update", "artifact.create", "artifact.delete", "cache.evict", "secret.create", "secret.delete", "secret.update",

@@ -79,12 +79,12 @@ const callWith = (demo: Demo, secret: string): Promise<Response> =>
   });
 
 test("a deep link survives the sign-in, and the account menu says who one is", async ({ page }) => {
-  await page.goto(`${place}/runs?phases=failed&q=train`);
+  await page.goto(`${place}/runs?query=${encodeURIComponent("phase:failed train")}`);
   await enter(page, "vera", "a-wrong-password");
   await expect(page.getByRole("alert")).toBeVisible();
   await enter(page, "vera");
-  await page.waitForURL(/\/v2\/domain\/development\/project\/flytesnacks\/runs\?.*phases=failed/);
-  expect(page.url()).toContain("q=train");
+  await page.waitForURL(/\/v2\/domain\/development\/project\/flytesnacks\/runs\?.*query=phase(:|%3A)failed/);
+  await expect(page.getByRole("combobox", { name: "Filter runs" })).toHaveValue("phase:failed train");
   await account(page).click();
   const menu = page.getByRole("dialog", { name: "Account" });
   await expect(menu).toContainText("Vera Viewer");

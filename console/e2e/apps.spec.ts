@@ -75,7 +75,7 @@ test("an app that cannot start says why", async ({ page, baseURL, home }) => {
 
 test("an app is found in the palette, and keys lead to all apps", async ({ page }) => {
   await page.goto(`${place}/runs`);
-  await expect(page.getByRole("searchbox", { name: "Filter runs" })).toBeVisible();
+  await expect(page.getByRole("combobox", { name: "Filter runs" })).toBeVisible();
   await page.keyboard.press("Control+k");
   const palette = page.getByRole("dialog", { name: "Search or jump to" });
   await palette.getByRole("combobox").fill("shown-a");

@@ -75,5 +75,6 @@ test("home says what failed and what waits, in all projects", async ({ page, lau
   const card = page.getByRole("article").filter({ hasText: prompt });
   await expect(card.getByRole("link", { name: asks })).toBeVisible({ timeout: 120_000 });
   await card.getByRole("button", { name: "Approve" }).click();
+  await card.getByRole("button", { name: "Now" }).click();
   await expect(card).toBeHidden();
 });

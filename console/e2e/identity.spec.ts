@@ -7,7 +7,7 @@ test("siblings of a map are told apart everywhere, found by their inputs, and fi
   // A name that people gave is found by typing it, as is the task.
   await page.goto(`${place}/runs`);
   for (const typed of [name.toUpperCase(), "shown.churn"]) {
-    await page.getByRole("searchbox", { name: "Filter runs" }).fill(typed);
+    await page.getByRole("combobox", { name: "Filter runs" }).fill(typed);
     await page.keyboard.press("Enter");
     await expect(page.getByRole("row").filter({ hasText: name })).toBeVisible();
     await expect(page.getByRole("row").filter({ hasText: "squares" })).toHaveCount(0);

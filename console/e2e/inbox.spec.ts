@@ -10,6 +10,7 @@ test("a paused condition is answered in the inbox", async ({ page, launch }) => 
   await expect(card.getByRole("link", { name: run })).toBeVisible();
   await expectAccessible(page);
   await card.getByRole("button", { name: "Approve" }).click();
+  await card.getByRole("button", { name: "Now" }).click();
   await expect(card).toBeHidden();
   await page.goto(`${place}/runs/${run}`);
   await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });

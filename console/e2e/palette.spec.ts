@@ -55,7 +55,7 @@ test("the palette sets the theme and the time zone", async ({ page }) => {
 
 test("shortcuts navigate between pages and are listed", async ({ page }) => {
   await page.goto(`${place}/runs`);
-  await expect(page.getByRole("searchbox", { name: "Filter runs" })).toBeVisible();
+  await expect(page.getByRole("combobox", { name: "Filter runs" })).toBeVisible();
   await page.keyboard.press("g");
   await page.keyboard.press("t");
   await expect(page).toHaveURL(new RegExp(`${place}/tasks`));
@@ -64,11 +64,11 @@ test("shortcuts navigate between pages and are listed", async ({ page }) => {
   await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
   await page.keyboard.press("g");
   await page.keyboard.press("r");
-  await expect(page.getByRole("searchbox", { name: "Filter runs" })).toBeVisible();
+  await expect(page.getByRole("combobox", { name: "Filter runs" })).toBeVisible();
   await page.keyboard.press("/");
-  await expect(page.getByRole("searchbox", { name: "Filter runs" })).toBeFocused();
+  await expect(page.getByRole("combobox", { name: "Filter runs" })).toBeFocused();
   await page.keyboard.type("gt?"); // letters belong to who types
-  await expect(page.getByRole("searchbox", { name: "Filter runs" })).toHaveValue("gt?");
+  await expect(page.getByRole("combobox", { name: "Filter runs" })).toHaveValue("gt?");
   await page.getByRole("heading", { name: "Runs" }).click();
   await page.keyboard.press("?");
   const list = page.getByRole("dialog", { name: "Keyboard shortcuts" });

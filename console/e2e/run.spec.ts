@@ -79,6 +79,7 @@ test("a paused condition is answered and the run continues", async ({ page, laun
   await expect(panel(page).getByText("Shall the oven be lit?")).toBeVisible();
   await expectAccessible(page);
   await panel(page).getByRole("button", { name: "Approve" }).click();
+  await panel(page).getByRole("button", { name: "Now" }).click();
   await expect(condition.locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
   const root = actions(page).getByRole("treeitem").first();
   await expect(root.locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });

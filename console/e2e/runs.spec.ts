@@ -2,7 +2,7 @@ import type { Page } from "@playwright/test";
 import { expect, expectAccessible, place, test } from "./test";
 
 const row = (page: Page, run: string) => page.getByRole("row").filter({ hasText: run });
-const filter = (page: Page) => page.getByRole("searchbox", { name: "Filter runs" });
+const filter = (page: Page) => page.getByRole("combobox", { name: "Filter runs" });
 
 test("runs are listed with their phase and link to their page", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
@@ -33,24 +33,58 @@ test("runs are filtered by text, and the URL has the filter", async ({ page, run
   await filter(page).press("Enter");
   await expect(row(page, runs.failing)).toBeVisible();
   await expect(row(page, runs.squares)).toBeHidden();
-  await expect(page).toHaveURL(/phases=failed/);
-  const conditions = page.getByRole("list", { name: "Filters", exact: true });
-  await expect(conditions.getByRole("listitem")).toHaveCount(3); // and what takes both away
+  await expect(page).toHaveURL(/query=phase%3Afailed/);
   await page.reload();
   await expect(row(page, runs.failing)).toBeVisible();
   await expect(row(page, runs.squares)).toBeHidden();
-  await conditions.getByRole("button", { name: "Clear filters" }).click();
+  await expect(filter(page)).toHaveValue("phase:failed task:failing");
+  await page.getByRole("button", { name: "Clear filters" }).click();
   await expect(row(page, runs.squares)).toBeVisible();
+  await expect(filter(page)).toHaveValue("");
 
   await filter(page).fill("label:team=kitchen");
   await filter(page).press("Enter");
   await expect(row(page, runs.squares)).toBeVisible();
   await expect(row(page, runs.failing)).toBeHidden();
 
-  await filter(page).fill("colour:blue");
+  await filter(page).fill("phse:failed");
   await filter(page).press("Enter");
-  await expect(page.getByRole("alert")).toContainText("colour:blue");
+  await expect(page.getByRole("alert")).toContainText('At 1, phse:failed: There is no key "phse".');
   await expectAccessible(page);
+  await page.getByRole("alert").getByRole("button", { name: "phase" }).click();
+  await expect(filter(page)).toHaveValue("phase:failed");
+});
+
+test("keys and values are suggested, runs are counted while typing, and menus change the text", async ({ page, runs }) => {
+  await page.goto(`${place}/runs`);
+  await expect(row(page, runs.squares)).toBeVisible();
+  await filter(page).pressSequentially("lab");
+  await page.getByRole("option", { name: /^label:/ }).click();
+  await filter(page).pressSequentially("kitch");
+  await expect(page.getByRole("option", { name: "label:team=kitchen" })).toBeVisible();
+  await expectAccessible(page);
+  await filter(page).press("ArrowDown");
+  await filter(page).press("Enter");
+  await expect(filter(page)).toHaveValue("label:team=kitchen ");
+  await expect(page.getByTestId("query-count")).toContainText(/\d+ runs?/);
+  await filter(page).press("Enter");
+  await expect(row(page, runs.failing)).toBeHidden();
+  await page.getByRole("button", { name: "Phase" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "Succeeded" }).click();
+  await page.keyboard.press("Escape");
+  await expect(filter(page)).toHaveValue("label:team=kitchen phase:succeeded");
+  await expect(row(page, runs.squares)).toBeVisible();
+  await filter(page).fill("(task:squares or task:failing) -phase:failed");
+  await filter(page).press("Enter");
+  await expect(row(page, runs.squares)).toBeVisible();
+  await expect(row(page, runs.failing)).toBeHidden();
+});
+
+test("an address from before there were queries has the same runs", async ({ page, runs }) => {
+  await page.goto(`${place}/runs?phases=failed&task=failing`);
+  await expect(row(page, runs.failing)).toBeVisible();
+  await expect(row(page, runs.squares)).toBeHidden();
+  await expect(filter(page)).toHaveValue("phase:failed task:failing");
 });
 
 test("a search without matches says so", async ({ page }) => {
@@ -70,21 +104,42 @@ test("every filter is in the form", async ({ page, runs }) => {
   await dialog.getByRole("button", { name: "Apply" }).click();
   await expect(row(page, runs.asking)).toBeVisible({ timeout: 120_000 });
   await expect(row(page, runs.squares)).toBeHidden();
-  await expect(page).toHaveURL(/paused=true/);
+  await expect(page).toHaveURL(/query=is%3Apaused/);
 });
 
-test("a view is saved under a name", async ({ page, runs }) => {
+test("views of the browser are moved to the server", async ({ page }) => {
+  await page.goto(`${place}/runs`);
+  await page.evaluate(() => localStorage.setItem("flyte-console:runs-views", JSON.stringify([{ name: "Moved", search: { phases: "failed", labels: ["team=kitchen"] } }])));
+  await page.reload();
+  await expect.poll(() => page.evaluate(() => localStorage.getItem("flyte-console:runs-views"))).toBeNull();
+  await page.reload();
+  await page.getByRole("button", { name: /^Views/ }).click();
+  await page.getByRole("menuitem", { name: "Moved" }).click();
+  await expect(filter(page)).toHaveValue("phase:failed label:team=kitchen");
+});
+
+test("a view is saved under a name, pinned and shared", async ({ page, runs }) => {
   await page.goto(`${place}/runs?labels=${encodeURIComponent('["team=kitchen"]')}`);
   await expect(row(page, runs.squares)).toBeVisible();
   await page.getByRole("button", { name: /^Views/ }).click();
   await page.getByRole("menuitem", { name: /^Save this view/ }).click();
   await page.getByRole("dialog").getByLabel("Name").fill("The kitchen");
+  await page.getByRole("dialog").getByLabel("Pin to the navigation").check();
+  await expectAccessible(page);
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await page.goto(`${place}/runs`);
   await page.getByRole("button", { name: /^Views/ }).click();
   await expectAccessible(page);
   await page.getByRole("menuitem", { name: "The kitchen" }).click();
   await expect(page).toHaveURL(/team/);
+  await expect(row(page, runs.failing)).toBeHidden();
+  const pinned = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "The kitchen" });
+  await expect(pinned).toBeVisible();
+  await page.getByRole("button", { name: /^Views/ }).click();
+  await page.getByRole("menuitem", { name: /^Share “The kitchen”/ }).click();
+  await expect(page.getByText(/^Everyone in .* has “The kitchen”/)).toBeVisible();
+  await page.goto(`${place}/runs`);
+  await pinned.first().click();
   await expect(row(page, runs.failing)).toBeHidden();
 });
 

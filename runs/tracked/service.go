@@ -20,12 +20,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/work/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/actiondata"
 	"github.com/flyte-binary/flyte-binary/runs/change"
+	"github.com/flyte-binary/flyte-binary/runs/find"
 	"github.com/flyte-binary/flyte-binary/runs/inputpreview"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/notices"
+	"github.com/flyte-binary/flyte-binary/runs/store/queries"
 	"github.com/flyte-binary/flyte-binary/runs/store/watches"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
@@ -76,6 +78,8 @@ type Service struct {
 	Questions Questions
 	// Index finds runs by name.
 	Index insight.Index
+	// Queries finds runs by the language of queries.
+	Queries find.Source
 
 	hub     *watch.Hub
 	handler handler
@@ -138,6 +142,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		Logger: logger, Lease: LeaseName,
 	})
 	root := deps.Objects.Root()
+	inputs := inputpreview.NewReader(deps.Objects)
 	return &Service{
 		Group: lifecycle.NewGroup(
 			lifecycle.Named{Name: "writer of tracked runs", Part: writer},
@@ -146,9 +151,10 @@ func New(config Config, deps Deps) (*Service, error) {
 		),
 		Storage: &Storage{Rows: rows, Root: root},
 		Index:   rows,
+		Queries: find.Source{Reader: queries.NewReader(deps.Pool), Inputs: inputs},
 		Questions: Questions{
 			Errors: &insight.Errors{Failures: rows}, Transitions: &insight.Transitions{Actions: rows},
-			Describer: &insight.Describer{Actions: rows, Inputs: inputpreview.NewReader(deps.Objects)},
+			Describer: &insight.Describer{Actions: rows, Inputs: inputs},
 			DataFlow:  &insight.DataFlow{Actions: rows, Objects: deps.Objects}, streams: streams,
 		},
 		hub: hub,

@@ -6,6 +6,7 @@ import { Menu, MenuItem } from "@/design/menu";
 import { showSelected } from "@/design/show-selected";
 import { useMedia } from "@/design/use-media";
 import { InboxLink } from "@/features/inbox/link";
+import { PinnedViews } from "@/features/runs/pinned-views";
 import css from "./shell.module.css";
 
 const inPlace = "/domain/$domain/project/$project";
@@ -41,7 +42,9 @@ export function Navigation() {
             </Link>
           ))}
       {place && folds && <More path={path} />}
+      {place && <PinnedViews place={place} />}
       <InboxLink />
+      {!(place && folds) && <Link to="/notifications">Notifications</Link>}
     </nav>
   );
 }
@@ -68,6 +71,7 @@ function More({ path }: { readonly path: string }) {
           {title}
         </MenuItem>
       ))}
+      <MenuItem onSelect={() => void navigate({ to: "/notifications" })}>Notifications</MenuItem>
     </Menu>
   );
 }

@@ -201,6 +201,11 @@ var procedures = map[string]map[string]Row{
 		"ListProblems":  {people, "action.view", listing(on("project_id"))},
 		"ListRunErrors": {people, "action.view", on("project_id")},
 	},
+	"flytebinary.insight.v1.RunQueryService": {
+		"CountRuns":     {people, "run.view", on("project_id")},
+		"QueryRuns":     {people, "run.view", on("project_id")},
+		"SuggestValues": {people, "run.view", on("project_id")},
+	},
 	"flytebinary.insight.v1.SystemService": {
 		"GetSystem": {people, "system.view", nothing("the process itself")},
 	},
@@ -216,6 +221,13 @@ var procedures = map[string]map[string]Row{
 		"ListBackfills":     {people, "trigger.view", on("name")},
 		"ListSlots":         {people, "trigger.view", on("name")},
 		"SummarizeTriggers": {people, "trigger.view", on("project_id")},
+	},
+	"flytebinary.insight.v1.ViewService": {
+		"DeleteSharedView": {people, "view.delete", on("project_id")},
+		"DeleteView":       {people, "identity.update", members(nothing("the caller's own"))},
+		"ListViews":        {people, "project.view", on("project_id")},
+		"SaveView":         {people, "identity.update", members(nothing("the caller's own"))},
+		"ShareView":        {people, "view.update", on("project_id")},
 	},
 	"flytebinary.worker.v1.WorkerService": {
 		"Work": {workers, "action.run", large("the state of all attempts of a worker", nothing("attempts that the worker was given"))},

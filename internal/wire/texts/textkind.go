@@ -51,6 +51,8 @@ var textKinds = kindsByName(map[textKind]string{
 var textFields = map[protoreflect.FullName]textKind{
 	"flytebinary.engine.v1.GetSecretValuesRequest.names": textKey,
 	"flytebinary.insight.v1.ListProblemsRequest.task":    textTitle,
+	"flytebinary.insight.v1.SuggestValuesRequest.part":   textProse,
+	"flytebinary.insight.v1.View.updated_by":             textSymbol,
 	"flytebinary.worker.v1.Hello.incarnation":            textSymbol,
 	"flytebinary.worker.v1.Hello.worker_id":              textSymbol,
 	"flyteidl2.common.ActionIdentifier.name":             textName,

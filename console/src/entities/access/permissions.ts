@@ -18,6 +18,8 @@ export const permissionGroups: readonly PermissionGroup[] = [
       "action.enqueue": "Add actions to a run, as programs that run on their own do",
       "action.update": "Change the state of a run's actions, as programs that run on their own do",
       "action.report": "Report actions of tracked runs",
+      "view.update": "Share views of runs with a project",
+      "view.delete": "Delete views that are shared with a project",
     },
   },
   {
@@ -85,7 +87,7 @@ export const permissionGroups: readonly PermissionGroup[] = [
     title: "Access and audit",
     permissions: {
       "identity.view": "See who they are themselves",
-      "identity.update": "Replace their own password",
+      "identity.update": "Replace their own password, and save views of their own",
       "role.view": "See roles",
       "role.update": "Create and change roles",
       "role.delete": "Delete roles",

@@ -1,6 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useDeferredValue, useState } from "react";
+import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import type { Place } from "@/app/place";
 import { Field, Input } from "@/design/field";
@@ -32,8 +33,11 @@ export function RunPicker({ place, title, task, without, onPick }: RunPickerProp
   const [q, setQ] = useState("");
   const [all, setAll] = useState(false);
   const wanted = useDeferredValue(q.trim());
-  const search = { ...(wanted !== "" && { q: wanted }), ...(task !== undefined && !all && { task: `=${task}` }) };
-  const request = runsRequest(place, search, listRequest(search, 0, 30));
+  const filters = [
+    ...(wanted === "" ? [] : [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "name", values: [wanted] }]),
+    ...(task === undefined || all ? [] : [{ function: Filter_Function.EQUAL, field: "task_name", values: [task] }]),
+  ];
+  const request = runsRequest(place, listRequest(30, "newest", filters));
   const own = useQuery(serviceOf({}).method.listRuns, request, { placeholderData: keepPreviousData });
   const tracked = useQuery(serviceOf({ tracked: true }).method.listRuns, request, { placeholderData: keepPreviousData });
   // A server without tracked runs has runs of its own all the same.

@@ -120,12 +120,12 @@ function Domain({ project, domain, name, activity, known }: DomainProps) {
       {activity && (
         <span className={css["numbers"]}>
           {activity.running > 0 && (
-            <Link to="/domain/$domain/project/$project/runs" params={params} search={{ phases: "queued,waiting,initializing,running,paused" }}>
+            <Link to="/domain/$domain/project/$project/runs" params={params} search={{ query: "is:active" }}>
               {activity.running} active
             </Link>
           )}
           {activity.paused > 0 && (
-            <Link to="/domain/$domain/project/$project/runs" params={params} search={{ paused: true }}>
+            <Link to="/domain/$domain/project/$project/runs" params={params} search={{ query: "is:paused" }}>
               {activity.paused} waiting for approval
             </Link>
           )}

@@ -84,7 +84,7 @@ function Unserved() {
       <p>List the runs that wait for approval instead, and answer on the page of the run.</p>
       {place && (
         <p>
-          <Link to="/domain/$domain/project/$project/runs" params={place} search={{ paused: true }}>
+          <Link to="/domain/$domain/project/$project/runs" params={place} search={{ query: "is:paused" }}>
             Runs of {place.project} / {place.domain} waiting for approval
           </Link>
         </p>

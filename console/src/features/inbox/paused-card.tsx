@@ -4,7 +4,9 @@ import type { PausedAction } from "@gen/flytebinary/insight/v1/overview_pb.js";
 import { dateOf, duration } from "@/design/format";
 import { useNow, When } from "@/design/time";
 import { typeWords } from "@/entities/value/type-words";
+import { Prompt } from "@/features/launch/prompt";
 import { SignalForm } from "@/features/launch/signal";
+import { Evidence } from "./evidence";
 import css from "./inbox.module.css";
 
 export interface PausedCardProps {
@@ -26,7 +28,7 @@ export function PausedCard({ action: { actionId, parent, condition, since, until
         <h2 id={id}>{condition.name}</h2>
         <span className={css["muted"]}>{typeWords(condition.type)}</span>
       </div>
-      {condition.prompt && <p className={css["prompt"]}>{condition.prompt}</p>}
+      <Prompt condition={condition} />
       {condition.description && <p className={css["muted"]}>{condition.description}</p>}
       <p className={css["about"]}>
         <span>
@@ -45,6 +47,7 @@ export function PausedCard({ action: { actionId, parent, condition, since, until
         </span>
         {until && <Left until={dateOf(until)} />}
       </p>
+      <Evidence run={{ project, domain, name }} parent={parent} />
       <SignalForm run={{ project, domain, name }} action={actionId.name} parent={parent} condition={condition} onDone={onAnswered} />
     </article>
   );

@@ -9,8 +9,12 @@ import { useNotify } from "@/design/toast";
 import type { Denial } from "@/design/denial";
 import { useDenied } from "@/entities/access/use-denied";
 import type { RunName } from "@/entities/run/kind";
+import { useNow } from "@/design/time";
 import { answerKind, payloadOf, type AnswerKind } from "./signal-value";
+import { useDecision } from "./use-decision";
 import css from "./signal.module.css";
+
+type Payload = Extract<ReturnType<typeof payloadOf>, { readonly payload: unknown }>["payload"];
 
 export interface SignalFormProps {
   readonly run: RunName;
@@ -41,6 +45,13 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
       onDone?.();
     },
   });
+  const decision = useDecision<{ readonly payload: Payload; readonly words: string }>(({ payload }) =>
+    signal.mutate({
+      actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name: action },
+      parentActionName: parent,
+      payload,
+    }),
+  );
   const answer = (given: string) => {
     const result = payloadOf(kind, given);
     if ("error" in result) {
@@ -48,11 +59,7 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
       return;
     }
     setWrong("");
-    signal.mutate({
-      actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name: action },
-      parentActionName: parent,
-      payload: result.payload,
-    });
+    decision.hold({ payload: result.payload, words: kind === "boolean" ? (given === "true" ? "Approve" : "Deny") : `Answer “${given.trim().slice(0, 60)}”` });
   };
   return (
     <form
@@ -61,10 +68,12 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
       data-testid="signal-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (kind !== "boolean" && !signal.isPending && !denied) answer(text);
+        if (kind !== "boolean" && !signal.isPending && !decision.held && !denied) answer(text);
       }}
     >
-      {kind === "boolean" ? (
+      {decision.held ? (
+        <Held words={decision.held.value.words} at={decision.held.at} onUndo={decision.undo} onNow={decision.now} />
+      ) : kind === "boolean" ? (
         <YesNo denied={denied} disabled={signal.isPending} onAnswer={answer} />
       ) : (
         <>
@@ -90,6 +99,22 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
       )}
       {signal.error && <ProblemNotice error={signal.error} />}
     </form>
+  );
+}
+
+/** A decision that can still be undone. */
+function Held({ words, at, onUndo, onNow }: { readonly words: string; readonly at: number; readonly onUndo: () => void; readonly onNow: () => void }) {
+  const left = Math.max(0, Math.ceil((at - useNow(500)) / 1000));
+  return (
+    <div className={css["held"]} data-testid="held-decision">
+      <span>
+        <strong>{words}</strong>: sent in {left} s. Leaving this page drops it.
+      </span>
+      <Button onClick={onUndo}>Undo</Button>
+      <Button kind="primary" onClick={onNow}>
+        Now
+      </Button>
+    </div>
   );
 }
 

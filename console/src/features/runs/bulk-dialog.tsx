@@ -41,9 +41,7 @@ export function BulkDialog({ order, onClose }: { readonly order: BulkOrder; read
     const { runs } = order;
     if (isRuns(runs)) return;
     const stop = new AbortController();
-    // Undefined if the action applies to none of the phases that the search asks for.
-    const wanted = kind.narrowed(runs);
-    const collected = wanted ? collectRuns(place, wanted, (found) => setStage({ at: "collect", found }), stop.signal) : Promise.resolve([]);
+    const collected = collectRuns(place, kind.narrowed(runs), (found) => setStage({ at: "collect", found }), stop.signal);
     collected.then(
       (all) => setStage({ at: "ask", runs: all }),
       (error: unknown) => {

@@ -2,12 +2,13 @@ import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { client } from "@/api/transport";
 import { plural } from "@/design/format";
-import { isLive, isTerminal, phases } from "@/design/phases";
+import { isTerminal } from "@/design/phases";
 import type { Names } from "@/features/launch/submit";
 import type { RunName } from "@/entities/run/kind";
 import type { Bulk } from "./bulk";
 import { phaseOf } from "@/entities/run/listed";
-import { patched, type RunsSearch } from "./search";
+import { also } from "@/entities/run/query/edit";
+import type { RunsSearch } from "./search";
 
 /** A bulk action and its texts. */
 export interface BulkKind {
@@ -28,8 +29,8 @@ export interface BulkKind {
   readonly outcome: (runs: number) => string;
   /** Why a run is skipped; undefined if it is not. */
   readonly skips: (run: Run) => string | undefined;
-  /** Narrows a search to runs that the action applies to; undefined if there are none. */
-  readonly narrowed: (search: RunsSearch) => RunsSearch | undefined;
+  /** Narrows a search to runs that the action applies to. */
+  readonly narrowed: (search: RunsSearch) => RunsSearch;
   readonly act: (reason: string, known: (run: RunName) => Run | undefined) => Bulk["act"];
 }
 
@@ -48,12 +49,7 @@ export const abortKind: BulkKind = {
   button: (runs) => `Abort ${plural(runs, "run")}`,
   outcome: (runs) => `Aborting ${plural(runs, "run")}.`,
   skips: (run) => (isTerminal(phaseOf(run)) ? ended : undefined),
-  narrowed: (search) => {
-    const live = phases.filter(({ phase }) => isLive(phase)).map(({ key }) => key);
-    const wanted = search.phases?.split(",");
-    const both = wanted ? live.filter((key) => wanted.includes(key)) : live;
-    return both.length > 0 ? patched(search, { phases: both.join(",") }) : undefined;
-  },
+  narrowed: (search) => ({ query: also(search.query ?? "", "is:active") }),
   act: (reason, known) => async (run, signal) => {
     // The server accepts an abort of a terminal run and ignores it.
     const before = known(run);

@@ -84,7 +84,7 @@ it("sums up by reason, whatever the name in it", () => {
 });
 
 it("asks the server only for what can be aborted", () => {
-  expect(abortKind.narrowed({ q: "x" })?.phases?.split(",").sort()).toEqual(["initializing", "paused", "queued", "running", "waiting"]);
-  expect(abortKind.narrowed({ phases: "failed,running" })).toEqual({ phases: "running" });
-  expect(abortKind.narrowed({ phases: "failed" })).toBeUndefined();
+  expect(abortKind.narrowed({})).toEqual({ query: "is:active" });
+  expect(abortKind.narrowed({ query: "x", sort: "oldest" })).toEqual({ query: "x is:active" });
+  expect(abortKind.narrowed({ query: "a or b" })).toEqual({ query: "(a or b) is:active" });
 });

@@ -13,7 +13,9 @@ import { ClusterLink } from "@/entities/access/cluster-link";
 import { isTracked, keyOf, nameOf, ownerOf, phaseOf, triggerOf } from "@/entities/run/listed";
 import { routeOf } from "@/entities/run/kind";
 import { RunProgress } from "@/entities/run/progress-view";
-import { sources, type Sort } from "./search";
+import { quoted } from "@/entities/run/query/edit";
+import type { Sort } from "./search";
+import { sources } from "./sources";
 import type { RunClusters } from "./use-clusters";
 import { titleOf } from "@/entities/action/title";
 import css from "./list.module.css";
@@ -24,6 +26,8 @@ export interface RunFacts extends RunClusters {
   readonly errors: Readonly<Record<string, string>>;
   /** How far unfinished runs are, by the name of the run. */
   readonly summaries: Readonly<Record<string, RunSummary>>;
+  /** Adds a condition to the query. */
+  readonly onCondition: (condition: string) => void;
 }
 
 /** A column of the list of runs. */
@@ -41,6 +45,16 @@ const task = (run: Run) => {
   const spec = run.action?.metadata?.spec;
   return spec?.case === "task" ? spec.value : undefined;
 };
+
+/** A value that becomes a condition of the query. */
+function Filter({ condition, text, onCondition }: { readonly condition: string; readonly text: string; readonly onCondition: (condition: string) => void }) {
+  if (text === "") return null;
+  return (
+    <button type="button" className={css["value"]} title={`Show only ${condition}`} onClick={() => onCondition(condition)}>
+      {text}
+    </button>
+  );
+}
 
 const relations: Readonly<Partial<Record<RelationType, string>>> = { [RelationType.RERUN]: "Rerun of", [RelationType.RECOVER]: "Recovery of" };
 
@@ -91,7 +105,7 @@ export const columns: readonly Column[] = [
     sorts: ["longest", "shortest"],
     cell: (run) => <Span from={dateOf(run.action?.status?.startTime)} to={isLive(phaseOf(run)) ? undefined : dateOf(run.action?.status?.endTime)} />,
   },
-  { key: "owner", label: "Owner", width: [7, 0.8], cell: (run) => ownerOf(run) },
+  { key: "owner", label: "Owner", width: [7, 0.8], cell: (run, { onCondition }) => <Filter condition={`owner:${quoted(ownerOf(run))}`} text={ownerOf(run)} onCondition={onCondition} /> },
   {
     key: "cluster",
     label: "Cluster",
@@ -106,12 +120,12 @@ export const columns: readonly Column[] = [
     key: "labels",
     label: "Labels",
     width: [10, 1.5],
-    cell: (run) =>
+    cell: (run, { onCondition }) =>
       Object.entries(run.labels)
         .sort()
         .map(([key, value]) => (
           <Tag key={key}>
-            {key}={value}
+            <Filter condition={`label:${quoted(`${key}=${value}`)}`} text={`${key}=${value}`} onCondition={onCondition} />
           </Tag>
         )),
   },

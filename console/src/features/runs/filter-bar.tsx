@@ -1,18 +1,19 @@
-import { Columns3, ListFilter, Timer, X } from "lucide-react";
+import { Columns3, ListFilter, Timer } from "lucide-react";
 import { useState } from "react";
 import type { Place } from "@/app/place";
 import { usePreferences } from "@/app/preferences";
 import { Button, IconButton } from "@/design/button";
-import { Input } from "@/design/field";
 import { moment } from "@/design/format";
 import { Menu, MenuCheck, MenuChoice, MenuItem } from "@/design/menu";
 import { Phase } from "@/design/phase";
 import { phases } from "@/design/phases";
-import { chipsOf, sinceText } from "./chips";
+import { partsOf, type Term } from "@/entities/run/query/node";
+import { replaced, toggled, valuesOf } from "@/entities/run/query/edit";
+import { parseQuery, tryQuery } from "@/entities/run/query/parse";
 import { columns, type useColumns } from "./columns";
 import { FilterDialog } from "./filter-dialog";
-import { parseQuery } from "./query";
-import { patched, toggled, type RunsSearch, type SearchPatch } from "./search";
+import { QueryInput } from "./query-input";
+import { withQuery, type RunsSearch } from "./search";
 import { ViewsMenu } from "./views-menu";
 import css from "./list.module.css";
 
@@ -25,50 +26,31 @@ export interface FilterBarProps {
   readonly without: readonly string[];
 }
 
-const spans = ["1h", "24h", "7d", "30d"] as const;
+const spans: readonly (readonly [value: string, label: string])[] = [
+  ["1h", "last hour"],
+  ["24h", "last 24 hours"],
+  ["7d", "last 7 days"],
+  ["30d", "last 30 days"],
+];
 
-/** The filters of the list: typed, from menus, and as chips that can be removed. */
+const isCreated = ({ key }: Term): boolean => key === "created";
+
+/** The query of the list, typed or composed from menus. */
 export function FilterBar({ place, search, onSearch, columns: chosen, without }: FilterBarProps) {
   const { zone } = usePreferences();
-  const [typed, setTyped] = useState("");
-  const [wrong, setWrong] = useState<readonly string[]>([]);
   const [open, setOpen] = useState(false);
-  const change = (patch: SearchPatch) => onSearch(patched(search, patch));
-  const atMoment = (at: Date) => moment(at, zone);
-  const chips = chipsOf(search, atMoment);
-  const submit = () => {
-    const query = parseQuery(typed, search);
-    setWrong(query.wrong);
-    setTyped(query.wrong.join(" "));
-    if (Object.keys(query.patch).length > 0) change(query.patch);
-  };
+  const { query = "" } = search;
+  const onQuery = (next: string) => onSearch(withQuery(search, next));
+  const answer = tryQuery(query);
+  const node = "node" in answer ? answer.node : parseQuery("");
+  const wanted = valuesOf(node, "phase");
+  const since = partsOf(node).flatMap((part) => (part.kind === "term" && isCreated(part.term) && part.term.op === ">=" ? [part.term.text] : []))[0] ?? "";
+  const choices = spans.some(([span]) => span === since) || since === "" ? spans : [...spans, [since, sinceText(since, zone)] as const];
   return (
     <>
       <div className={css["bar"]} role="search" aria-label="Runs">
-        <ViewsMenu search={search} onChoose={onSearch} />
-        <form
-          className={css["search"]}
-          onSubmit={(event) => {
-            event.preventDefault();
-            submit();
-          }}
-        >
-          <Input
-            type="search"
-            data-filter
-            aria-label="Filter runs"
-            aria-invalid={wrong.length > 0}
-            aria-describedby={wrong.length > 0 ? "filter-wrong" : undefined}
-            placeholder="Filter: train, phase:failed, label:team=ml …"
-            title={
-              "Press / to focus. A word matches a part of the name of a run or of its task.\nKeys: name: task: owner: phase: label: source: trigger: cluster: since: until: is:paused"
-            }
-            autoComplete="off"
-            spellCheck={false}
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-          />
-        </form>
+        <ViewsMenu place={place} search={search} onChoose={onSearch} />
+        <QueryInput place={place} query={query} onQuery={onQuery} />
         <Menu
           align="start"
           trigger={
@@ -79,11 +61,7 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
           }
         >
           {phases.map((look) => (
-            <MenuCheck
-              key={look.key}
-              checked={search.phases?.split(",").includes(look.key) ?? false}
-              onChange={() => change({ phases: toggled(search.phases, look.key) })}
-            >
+            <MenuCheck key={look.key} checked={wanted.includes(look.key)} onChange={() => onQuery(toggled(query, "phase", look.key))}>
               <Phase phase={look.phase} />
             </MenuCheck>
           ))}
@@ -98,13 +76,18 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
           }
         >
           <MenuChoice
-            value={search.since ?? ""}
-            options={[["", "any time"], ...spans.map((span) => [span, sinceText(span, atMoment)] as const)]}
-            onChange={(since) => change({ since: since || undefined, until: undefined })}
+            value={since}
+            options={[["", "any time"], ...choices]}
+            onChange={(span) => onQuery(replaced(query, isCreated, span === "" ? [] : [`since:${span}`]))}
           />
           <MenuItem onSelect={() => setOpen(true)}>Custom range …</MenuItem>
         </Menu>
         <Button onClick={() => setOpen(true)}>All filters …</Button>
+        {query !== "" && (
+          <Button kind="quiet" onClick={() => onQuery("")}>
+            Clear filters
+          </Button>
+        )}
         <Menu
           trigger={
             <IconButton label="Columns">
@@ -122,29 +105,12 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
           {!chosen.isDefault && <MenuItem onSelect={chosen.reset}>Reset</MenuItem>}
         </Menu>
       </div>
-      {wrong.length > 0 && (
-        <p id="filter-wrong" role="alert" className={css["wrong"]}>
-          Unknown filter: {wrong.join(", ")}. Use name, task, owner, phase, label, source, trigger, cluster, since, until or is:paused.
-        </p>
-      )}
-      {chips.length > 0 && (
-        <ul className={css["chips"]} aria-label="Filters">
-          {chips.map((chip) => (
-            <li key={chip.key} className={css["chip"]}>
-              {chip.text}
-              <button type="button" aria-label={`Remove filter: ${chip.text}`} onClick={() => onSearch(chip.without)}>
-                <X size={12} aria-hidden />
-              </button>
-            </li>
-          ))}
-          <li>
-            <Button small kind="quiet" onClick={() => onSearch(search.sort === undefined ? {} : { sort: search.sort })}>
-              Clear filters
-            </Button>
-          </li>
-        </ul>
-      )}
       <FilterDialog key={String(open)} place={place} open={open} onClose={() => setOpen(false)} search={search} onSearch={onSearch} />
     </>
   );
+}
+
+function sinceText(since: string, zone: string | undefined): string {
+  const at = Date.parse(since);
+  return Number.isNaN(at) ? `last ${since}` : `since ${moment(new Date(at), zone)}`;
 }

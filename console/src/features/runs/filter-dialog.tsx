@@ -1,6 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useId, useState, type ChangeEvent } from "react";
 import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
 import type { Place } from "@/app/place";
@@ -11,7 +11,10 @@ import { Field, Input, Select, TextArea } from "@/design/field";
 import { Phase } from "@/design/phase";
 import { phases } from "@/design/phases";
 import { localText, momentOf } from "./moment";
-import { agoOf, RunsSearch, sinceOf, sources, toggled, type Sort, type SearchPatch } from "./search";
+import { lengthOf } from "@/entities/run/query/moment";
+import { fieldsOf, withFields, type Fields } from "./fields";
+import { withQuery, withSort, type RunsSearch, type Sort } from "./search";
+import { sources } from "./sources";
 import css from "./filter-dialog.module.css";
 
 export interface FilterDialogProps {
@@ -41,42 +44,48 @@ export function FilterDialog({ open, onClose, ...rest }: FilterDialogProps) {
 
 function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "open">) {
   const { zone } = usePreferences();
-  const [draft, setDraft] = useState<SearchPatch>(search);
-  const [labels, setLabels] = useState((search.labels ?? []).join("\n"));
-  const [opened] = useState(() => Date.now());
+  const { query = "" } = search;
+  const [draft, setDraft] = useState<Fields>(() => fieldsOf(query));
+  const [labels, setLabels] = useState(draft.labels.join("\n"));
+  const [sort, setSort] = useState<Sort>(search.sort ?? "newest");
   const list = useId();
-  const change = (patch: SearchPatch) => setDraft((before) => ({ ...before, ...patch }));
-  const isSpan = draft.since === undefined || agoOf(draft.since) !== undefined;
+  const change = (patch: Partial<Fields>) => setDraft((before) => ({ ...before, ...patch }));
+  const text = (field: "task" | "name" | "error" | "owner" | "cluster") => ({
+    autoComplete: "off",
+    value: draft[field],
+    onChange: (event: ChangeEvent<HTMLInputElement>) => change({ [field]: event.target.value }),
+  });
+  const isSpan = lengthOf(draft.since) !== undefined;
+  const wrong = draft.longer.trim() !== "" && lengthOf(draft.longer.trim()) === undefined ? "Write 90s, 5m, 1h30m or 2d." : undefined;
   return (
     <form
       className={css["form"]}
       data-testid="filter-form"
       onSubmit={(event) => {
         event.preventDefault();
-        onSearch(RunsSearch({ ...draft, labels: labels.split("\n").map((line) => line.trim()) }));
+        if (wrong !== undefined) return;
+        const lines = labels.split("\n").map((line) => line.trim());
+        const next = withFields(query, { ...draft, labels: lines.filter((line) => !/^(=|$)/.test(line)) });
+        onSearch(withSort(withQuery(search, next), sort));
         onClose();
       }}
     >
       <Field label="Task" hint="Contains; prefix with = for an exact match.">
         {(control) => (
           <>
-            <Input {...control} list={list} autoComplete="off" value={draft.task ?? ""} onChange={(event) => change({ task: event.target.value })} />
-            <Tasks id={list} place={place} part={(draft.task ?? "").replace(/^=/, "")} />
+            <Input {...control} list={list} {...text("task")} />
+            <Tasks id={list} place={place} part={draft.task.replace(/^=/, "")} />
           </>
         )}
       </Field>
-      <Field label="Run name" hint="Contains.">
-        {(control) => <Input {...control} autoComplete="off" value={draft.q ?? ""} onChange={(event) => change({ q: event.target.value })} />}
+      <Field label="Run name" hint="Contains; prefix with = for an exact match.">
+        {(control) => <Input {...control} {...text("name")} />}
       </Field>
       <fieldset className={css["choices"]}>
         <legend>Phase</legend>
         {phases.map((look) => (
           <label key={look.key}>
-            <input
-              type="checkbox"
-              checked={draft.phases?.split(",").includes(look.key) ?? false}
-              onChange={() => change({ phases: toggled(draft.phases, look.key) })}
-            />
+            <input type="checkbox" checked={draft.phases.includes(look.key)} onChange={() => change({ phases: flipped(draft.phases, look.key) })} />
             <Phase phase={look.phase} />
           </label>
         ))}
@@ -85,27 +94,33 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
         <legend>Source</legend>
         {sources.map(([key, , label]) => (
           <label key={key}>
-            <input type="checkbox" checked={draft.source?.split(",").includes(key) ?? false} onChange={() => change({ source: toggled(draft.source, key) })} />
+            <input type="checkbox" checked={draft.sources.includes(key)} onChange={() => change({ sources: flipped(draft.sources, key) })} />
             {label}
           </label>
         ))}
       </fieldset>
-      <Field label="Owner" hint="User ID of the person who started the run.">
-        {(control) => <Input {...control} autoComplete="off" value={draft.owner ?? ""} onChange={(event) => change({ owner: event.target.value })} />}
+      <Field label="Error" hint="Contains, in the error of the run.">
+        {(control) => <Input {...control} {...text("error")} />}
+      </Field>
+      <Field label="Longer than" hint="Such as 5m or 1h30m." error={wrong}>
+        {(control) => <Input {...control} autoComplete="off" value={draft.longer} onChange={(event) => change({ longer: event.target.value })} />}
+      </Field>
+      <Field label="Owner" hint="User ID of the person who started the run, or me.">
+        {(control) => <Input {...control} {...text("owner")} />}
       </Field>
       <Field label="Cluster" hint="The cluster that runs the first action.">
-        {(control) => <Input {...control} autoComplete="off" autoCapitalize="none" value={draft.cluster ?? ""} onChange={(event) => change({ cluster: event.target.value })} />}
+        {(control) => <Input {...control} autoCapitalize="none" {...text("cluster")} />}
       </Field>
       <Field label="Labels" hint="key=value, or key for any value. One per line.">
         {(control) => <TextArea {...control} rows={2} value={labels} onChange={(event) => setLabels(event.target.value)} />}
       </Field>
-      <Field label="Created after" hint={isSpan && draft.since ? `Currently the last ${draft.since}.` : undefined}>
+      <Field label="Created after" hint={isSpan ? `Currently the last ${draft.since}.` : undefined}>
         {(control) => (
           <Input
             {...control}
             type="datetime-local"
-            value={isSpan ? "" : localText(sinceOf({ since: draft.since ?? "" }, opened), zone)}
-            onChange={(event) => change({ since: momentOf(event.target.value, zone)?.toISOString() })}
+            value={isSpan || draft.since === "" ? "" : localText(new Date(draft.since), zone)}
+            onChange={(event) => change({ since: momentOf(event.target.value, zone)?.toISOString() ?? "" })}
           />
         )}
       </Field>
@@ -114,21 +129,14 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
           <Input
             {...control}
             type="datetime-local"
-            value={localText(draft.until === undefined ? undefined : new Date(draft.until), zone)}
-            onChange={(event) => change({ until: momentOf(event.target.value, zone)?.toISOString() })}
+            value={localText(draft.until === "" ? undefined : new Date(draft.until), zone)}
+            onChange={(event) => change({ until: momentOf(event.target.value, zone)?.toISOString() ?? "" })}
           />
         )}
       </Field>
       <Field label="Order">
         {(control) => (
-          <Select
-            {...control}
-            value={draft.sort ?? "newest"}
-            onChange={(event) => {
-              const sort = orders.find(([key]) => key === event.target.value)?.[0] ?? "newest";
-              change({ sort: sort === "newest" ? undefined : sort });
-            }}
-          >
+          <Select {...control} value={sort} onChange={(event) => setSort(orders.find(([key]) => key === event.target.value)?.[0] ?? "newest")}>
             {orders.map(([key, label]) => (
               <option key={key} value={key}>
                 {label}
@@ -138,7 +146,7 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
         )}
       </Field>
       <label className={css["check"]}>
-        <input type="checkbox" checked={draft.paused ?? false} onChange={(event) => change({ paused: event.target.checked || undefined })} />
+        <input type="checkbox" checked={draft.paused} onChange={(event) => change({ paused: event.target.checked })} />
         Only runs waiting for approval
       </label>
       <div className={css["wide"]}>
@@ -152,6 +160,8 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
     </form>
   );
 }
+
+const flipped = (list: readonly string[], key: string): readonly string[] => (list.includes(key) ? list.filter((each) => each !== key) : [...list, key]);
 
 /** Suggests tasks whose name contains the text. */
 function Tasks({ id, place, part }: { readonly id: string; readonly place: Place; readonly part: string }) {

@@ -1,5 +1,5 @@
 import type { Folds } from "./use-folds";
-import { patched, type RunsSearch } from "./search";
+import type { RunsSearch } from "./search";
 import css from "./list.module.css";
 
 export interface FoldSwitchProps {
@@ -14,8 +14,10 @@ export function FoldSwitch({ search, folds, onSearch }: FoldSwitchProps) {
   if (search.unfold !== true && folds.folds.length === 0) return null;
   return (
     <label className={css["fold-switch"]}>
-      <input type="checkbox" checked={search.unfold !== true} onChange={(event) => onSearch(patched(search, { unfold: event.target.checked ? undefined : true }))} />
+      <input type="checkbox" checked={search.unfold !== true} onChange={(event) => onSearch(event.target.checked ? folded(search) : { ...search, unfold: true })} />
       One line per trigger
     </label>
   );
 }
+
+const folded = ({ unfold: _, ...rest }: RunsSearch): RunsSearch => rest;

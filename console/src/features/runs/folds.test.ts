@@ -64,13 +64,12 @@ describe("the words of a fold", () => {
 describe("whether runs are folded", () => {
   it("depends on the order and on filters that ask for some of them", () => {
     expect(isFolding({})).toBe(true);
-    expect(isFolding({ phases: "failed" })).toBe(true);
-    expect([{ unfold: true }, { sort: "oldest" }, { trigger: "x" }, { paused: true }, { cluster: "east" }].map((search) => isFolding(search as never))).toEqual([
-      false, false, false, false, false,
+    expect([{ unfold: true }, { sort: "oldest" }, { query: "trigger:x" }].map((search) => isFolding(search as never))).toEqual([
+      false, false, false,
     ]);
   });
 
   it("ends in the list of one trigger", () => {
-    expect(searchOfTrigger({ phases: "failed" }, fold("hourly", 1, []))).toEqual({ phases: "failed", trigger: "hourly", task: "=t" });
+    expect(searchOfTrigger(fold("hourly", 1, []))).toEqual({ query: "trigger:hourly task=t" });
   });
 });

@@ -5,7 +5,8 @@ import { isLive, phases } from "@/design/phases";
 import { keyOf } from "@/entities/run/listed";
 import { countsOf } from "@/entities/run/progress";
 import type { Loaded } from "./merge";
-import { patched, type RunsSearch } from "./search";
+import { quoted } from "@/entities/run/query/edit";
+import type { RunsSearch } from "./search";
 
 /** A line of the list: a run, the runs of a trigger, or the link to those of them that are not shown. */
 export type Line =
@@ -66,16 +67,17 @@ function linesOfFold(fold: RunFold | undefined, opened: ReadonlyMap<string, read
   ];
 }
 
-/** Whether the runs of triggers are folded: in the order newest first, unless a filter asks for some of them. */
+/** Whether the runs of triggers are folded: in the list of all runs, newest first. */
 export const isFolding = (search: RunsSearch): boolean =>
-  search.unfold !== true && search.trigger === undefined && search.sort === undefined && search.paused === undefined && search.cluster === undefined;
+  search.unfold !== true && search.query === undefined && search.sort === undefined;
 
 /** The search for the runs without a trigger. */
-export const untriggered = (search: RunsSearch): RunsSearch => ({ ...search, trigger: "" });
+export const untriggered = (search: RunsSearch): RunsSearch => ({ ...search, untriggered: true });
 
 /** The search for all runs of a trigger. */
-export const searchOfTrigger = (search: RunsSearch, { trigger }: RunFold): RunsSearch =>
-  patched(search, { trigger: trigger?.name, task: `=${trigger?.taskName ?? ""}` });
+export const searchOfTrigger = ({ trigger }: RunFold): RunsSearch => ({
+  query: `trigger:${quoted(trigger?.name ?? "")} task=${quoted(trigger?.taskName ?? "")}`,
+});
 
 /** What a fold is called. */
 export const titleOfFold = (fold: RunFold): string => `${fold.trigger?.name ?? ""} × ${sizeOf(fold)}${fold.older ? "+" : ""}`;

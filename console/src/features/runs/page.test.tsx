@@ -69,7 +69,7 @@ it("does not offer a run in a project or domain that does not exist", async () =
 });
 
 it("is not live in a project that does not exist", async () => {
-  for (const search of [{}, { task: "train" }]) {
+  for (const search of [{}, { query: "train" }]) {
     open("nope", "development", search);
     expect(await screen.findByText("There is no project nope")).toBeTruthy();
     expect(screen.queryByTestId("live")).toBeNull();

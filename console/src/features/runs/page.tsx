@@ -5,7 +5,7 @@ import type { Place } from "@/app/place";
 import { useCommands } from "@/app/commands";
 import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
-import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { isLive } from "@/design/phases";
 import { usePlaceCheck, type PlaceCheck } from "@/entities/project/unknown-place";
 import { isTracked, nameOf, phaseOf } from "@/entities/run/listed";
@@ -15,7 +15,10 @@ import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
 import { NoRuns } from "./no-runs";
 import { PausedBanner } from "./paused-banner";
-import { isFiltered, patched, type RunsSearch } from "./search";
+import { also } from "@/entities/run/query/edit";
+import { tryQuery } from "@/entities/run/query/parse";
+import { When } from "@/design/time";
+import { withQuery, withSort, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
 import { useAllRuns } from "./use-all-runs";
 import { useClusters } from "./use-clusters";
@@ -43,6 +46,8 @@ export function RunsPage() {
   const own = listed.filter((run) => !isTracked(run));
   const empty = !loading && !runs.problem && lines.length === 0;
   const check = usePlaceCheck(place, empty);
+  const parsed = tryQuery(search.query ?? "");
+  const wrong = "problem" in parsed ? parsed.problem : undefined;
   const columns = useColumns();
   const clusters = useClusters(place, listed, listed.length > 0);
   const errors = useErrors(place, listed);
@@ -64,23 +69,39 @@ export function RunsPage() {
           {!check.checking && check.unknown === undefined && <Currency runs={runs} search={search} />}
           <FoldSwitch search={search} folds={folds} onSearch={onSearch} />
         </div>
-        {!search.paused && <PausedBanner place={place} />}
+        {search.query !== "is:paused" && <PausedBanner place={place} />}
         <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} without={without} />
         <SelectionBar place={place} search={search} runs={own} more={runs.more || folds.folds.length > 0} selection={selection} />
         {runs.problem && <ProblemNotice error={runs.problem} retry={runs.refetch} />}
+        {wrong && (
+          <Notice tone="danger" title="The filter is wrong">
+            <p>
+              At {wrong.at}, <code>{wrong.word}</code>: {wrong.message}
+            </p>
+          </Notice>
+        )}
+        {runs.ofNewest && <p className={css["bound"]}>Sorted: the newest 4,000 runs only.</p>}
         {loading && <Loading what="runs" />}
-        {empty && <Nothing place={place} check={check} search={search} onSearch={onSearch} />}
+        {runs.lookedUntil && (
+          <p className={css["bound"]} data-testid="looked-until">
+            Looked at runs back to <When at={runs.lookedUntil} />.{" "}
+            <Button small onClick={runs.loadMore} disabled={runs.loadingMore}>
+              Look further
+            </Button>
+          </p>
+        )}
+        {empty && !wrong && !runs.lookedUntil && <Nothing place={place} check={check} search={search} onSearch={onSearch} />}
       </div>
       {lines.length > 0 && (
         <RunList
           lines={lines}
           onToggle={folds.toggle}
-          onAll={(fold) => onSearch(searchOfTrigger(search, fold))}
+          onAll={(fold) => onSearch(searchOfTrigger(fold))}
           columns={columns.shown.filter(({ key }) => !without.includes(key))}
-          facts={{ ...clusters, errors, summaries }}
+          facts={{ ...clusters, errors, summaries, onCondition: (condition) => onSearch(withQuery(search, also(search.query ?? "", condition))) }}
           sort={search.sort ?? "newest"}
-          onSort={(sort) => onSearch(patched(search, { sort: sort === "newest" ? undefined : sort }))}
-          more={runs.more}
+          onSort={(sort) => onSearch(withSort(search, sort))}
+          more={runs.more && !runs.lookedUntil}
           loadMore={runs.loadMore}
           loadingMore={runs.loadingMore}
           selected={selection.all ? new Set(own.map(nameOf)) : selection.names}
@@ -103,7 +124,7 @@ function Currency({ runs, search }: { readonly runs: Runs; readonly search: Runs
       </span>
     );
   }
-  const why = lost ? "connection lost" : search.sort && !search.paused ? "refreshed every 5 s in this order" : "refreshed every 5 s";
+  const why = lost ? "connection lost" : search.sort ? "refreshed every 5 s in this order" : "refreshed every 5 s";
   return (
     <span className={`${css["live"] ?? ""} ${css["still"] ?? ""}`} data-testid="not-live">
       Not live: {why}
@@ -125,19 +146,10 @@ function Nothing({
   readonly search: RunsSearch;
   readonly onSearch: (search: RunsSearch) => void;
 }) {
-  if (check.unknown !== undefined || !isFiltered(search)) return <NoRuns place={{ project, domain }} check={check} />;
-  const { task, q } = search;
+  if (check.unknown !== undefined || search.query === undefined) return <NoRuns place={{ project, domain }} check={check} />;
   return (
-    <Empty title="No runs match these filters" {...(q !== undefined && !task ? { command: `flyte get run -p ${project} -d ${domain} ${q}` } : {})}>
-      <div className={css["chips"]}>
-        {task !== undefined && q === undefined && !task.startsWith("=") && (
-          <Button onClick={() => onSearch(patched(search, { task: undefined, q: task }))}>Search run names for “{task}”</Button>
-        )}
-        {q !== undefined && task === undefined && (
-          <Button onClick={() => onSearch(patched(search, { task: q, q: undefined }))}>Search task names for “{q}”</Button>
-        )}
-        <Button onClick={() => onSearch({})}>Clear filters</Button>
-      </div>
+    <Empty title="No runs match these filters">
+      <Button onClick={() => onSearch({})}>Clear filters</Button>
     </Empty>
   );
 }

@@ -37,7 +37,7 @@ export function PausedBanner({ place }: { readonly place: Place }) {
             Review
           </Button>
         )}
-        <Link to="/domain/$domain/project/$project/runs" params={place} search={{ paused: true }}>
+        <Link to="/domain/$domain/project/$project/runs" params={place} search={{ query: "is:paused" }}>
           Show runs
         </Link>
       </div>

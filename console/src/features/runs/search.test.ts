@@ -1,56 +1,73 @@
 import { describe, expect, it } from "vitest";
-import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { chipsOf } from "./chips";
+import { tryQuery } from "@/entities/run/query/parse";
+import { fieldsOf, withFields } from "./fields";
 import { localText, momentOf } from "./moment";
-import { isFiltered, patched, phasesOf, RunsSearch, sinceOf, toggled } from "./search";
-import { sameSearch, withView } from "./views";
+import { RunsSearch } from "./search";
+import { suggestionsOf, typingAt } from "./suggestions";
+import { sameSearch } from "./views";
 
 describe("the address", () => {
-  it("is taken as far as it is understood", () =>
-    expect(
-      RunsSearch({
-        phases: "failed,purple,failed",
-        task: " train ",
-        owner: 7,
-        labels: ["team=ml", "=x", "team=ml"],
-        source: "cli,moon",
-        since: "24h",
-        until: "soon",
-        paused: "true",
-        q: "",
-        sort: "newest",
-        other: 1,
-      }),
-    ).toEqual({ phases: "failed", task: "train", owner: "7", labels: ["team=ml"], source: "cli", since: "24h", paused: true }));
-  it("may have one label without a list", () => expect(RunsSearch({ labels: "team" })).toEqual({ labels: ["team"] }));
-  it("may have a moment", () => expect(RunsSearch({ since: "2026-03-01T00:00:00Z" })).toEqual({ since: "2026-03-01T00:00:00Z" }));
-  it("keeps no span that is none", () => expect(RunsSearch({ since: "24 parsecs" })).toEqual({}));
-  it("knows an order from a condition", () => {
-    expect(isFiltered({ sort: "longest" })).toBe(false);
-    expect(isFiltered({ q: "x" })).toBe(true);
+  it("has the query as text", () => expect(RunsSearch({ query: " a or b ", sort: "oldest", other: 1 })).toEqual({ query: "a or b", sort: "oldest" }));
+  it("may be a number, as the router reads it", () => expect(RunsSearch({ query: 7, sort: "newest" })).toEqual({ query: "7" }));
+  it("may be of before there were queries", () => {
+    const { query = "" } = RunsSearch({
+      phases: "failed,purple,failed",
+      task: " train ",
+      owner: 7,
+      labels: ["team=ml", "=x", "team=ml", "note=two words"],
+      source: "cli,moon",
+      since: "24h",
+      until: "soon",
+      paused: "true",
+      q: "r5",
+    });
+    expect(query).toBe('phase:failed task:train name:r5 owner:7 label:team=ml label:"note=two words" source:cli since:24h is:paused');
+    expect(tryQuery(query)).toHaveProperty("node");
+    expect(RunsSearch({ task: "=pkg.main", text: "my run", labels: "team" }).query).toBe('"my run" task=pkg.main label:team');
   });
 });
 
-it("forgets what is patched away", () => expect(patched({ task: "a", q: "b" }, { task: undefined, q: "" })).toEqual({}));
-
-it("knows the phases in their order", () => expect(phasesOf({ phases: "running,timed-out" })).toEqual([ActionPhase.RUNNING, ActionPhase.TIMED_OUT]));
-
-it("adds and takes away keys", () => {
-  expect(toggled(undefined, "a")).toBe("a");
-  expect(toggled("a", "b")).toBe("a,b");
-  expect(toggled("a,b", "a")).toBe("b");
-  expect(toggled("a", "a")).toBeUndefined();
+it("tells searches apart by what they find", () => {
+  expect(sameSearch({ query: "a" }, { query: "a" })).toBe(true);
+  expect(sameSearch({}, { sort: "oldest" })).toBe(false);
+  expect(sameSearch({}, { query: "a" })).toBe(false);
 });
 
-it("counts spans back to the minute, so that pages can be asked for again", () =>
-  expect(sinceOf({ since: "1h" }, Date.parse("2026-03-01T12:30:31Z"))?.toISOString()).toBe("2026-03-01T11:30:00.000Z"));
+describe("the dialog", () => {
+  it("shows what it can of a query", () =>
+    expect(fieldsOf('phase:failed task=pkg.main label:a=b label:c duration>5m since:24h is:paused error:"no file" -owner:ada (x or y)')).toMatchObject({
+      phases: ["failed"],
+      task: "=pkg.main",
+      labels: ["a=b", "c"],
+      longer: "5m",
+      since: "24h",
+      paused: true,
+      error: "no file",
+      owner: "",
+    }));
+  it("keeps what it cannot show", () => {
+    const query = "train -owner:ada (x or y) phase:failed updated<1h";
+    expect(withFields(query, fieldsOf(query))).toBe(query);
+    expect(withFields(query, { ...fieldsOf(query), phases: ["running"], owner: "me" })).toBe("train -owner:ada (x or y) updated<1h phase:running owner:me");
+    expect(withFields("a or b", { ...fieldsOf("a or b"), owner: "me" })).toBe("(a or b) owner:me");
+    expect(withFields("name:a name:b", { ...fieldsOf("name:a name:b"), name: "c" })).toBe("name:b name:c");
+  });
+});
 
-it("has a chip for each condition, which takes away only that one", () => {
-  const search = RunsSearch({ phases: "failed,aborted", labels: ["team=ml", "gpu"], since: "1h", paused: true });
-  const chips = chipsOf(search, () => "then");
-  expect(chips.map(({ text }) => text)).toEqual(["Failed", "Aborted", "team = ml", "has label gpu", "last hour", "waiting for approval"]);
-  expect(chips[0]?.without).toEqual({ ...search, phases: "aborted" });
-  expect(chips[3]?.without).toEqual({ ...search, labels: ["team=ml"] });
+describe("suggestions", () => {
+  const at = (text: string, found: readonly string[] = []) => suggestionsOf(typingAt(text, text.length), found).map((one) => one.text);
+  it("are keys, then values", () => {
+    expect(at("pha")).toEqual(["phase:"]);
+    expect(at("a -du")).toEqual(["duration>"]);
+    expect(at("(st")).toEqual(["started:"]);
+    expect(at("phase:f")).toEqual(["phase:failed"]);
+    expect(at("phase:failed,ti")).toEqual(["phase:failed,timed-out"]);
+    expect(at("owner:", ["ada", "bob"])).toEqual(["owner:me", "owner:ada", "owner:bob"]);
+    expect(at("label:no", ["note=two words"])).toEqual(['label:"note=two words"']);
+    expect(at("task:tr", ["env.train"])).toEqual(["task=env.train"]);
+    expect(at("")).toEqual([]);
+  });
+  it("replace the word at the caret", () => expect(typingAt('a "b c" -phase:fa', 17)).toEqual({ start: 9, word: "phase:fa", value: { key: "phase", part: "fa" } }));
 });
 
 describe("moments in a zone", () => {
@@ -67,23 +84,4 @@ describe("moments in a zone", () => {
     expect(momentOf("", "UTC")).toBeUndefined();
     expect(localText(undefined, "UTC")).toBe("");
   });
-});
-
-it("keeps one view of a name, in order", () =>
-  expect(
-    withView(
-      [
-        { name: "b", search: {} },
-        { name: "a", search: {} },
-      ],
-      { name: "b", search: { q: "x" } },
-    ),
-  ).toEqual([
-    { name: "a", search: {} },
-    { name: "b", search: { q: "x" } },
-  ]));
-
-it("tells searches apart by what they find", () => {
-  expect(sameSearch({ q: "x", task: "t" }, { task: "t", q: "x" })).toBe(true);
-  expect(sameSearch({}, { sort: "oldest" })).toBe(false);
 });

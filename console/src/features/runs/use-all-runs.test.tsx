@@ -6,6 +6,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, renderHook, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { QueryRunsResponseSchema, type QueryRunsRequest, type QueryRunsResponse } from "@gen/flytebinary/insight/v1/queries_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSchema, RunSource, type Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { ListRunsResponseSchema, WatchRunsResponseSchema, type ListRunsResponse, type WatchRunsResponse } from "@gen/flyteidl2/workflow/run_service_pb.js";
@@ -21,6 +22,11 @@ vi.mock("@/api/transport", () => ({
     listRuns: (): Promise<ListRunsResponse> => {
       server.lists.push(typeName);
       return Promise.resolve(create(ListRunsResponseSchema, { runs: (server.runs.get(typeName) ?? []) as Run[] }));
+    },
+    queryRuns: ({ tracked: of }: QueryRunsRequest): Promise<QueryRunsResponse> => {
+      const name = of ? "flyteidl2.workflow.TrackedRunService" : "flyteidl2.workflow.RunService";
+      server.lists.push(name);
+      return Promise.resolve(create(QueryRunsResponseSchema, { runs: (server.runs.get(name) ?? []) as Run[] }));
     },
     watchRuns: async function* (_: unknown, { signal }: { signal: AbortSignal }): AsyncGenerator<WatchRunsResponse> {
       server.streams.add(typeName);
@@ -78,15 +84,15 @@ it("opens no stream for tracked runs while there are none", async () => {
 });
 
 it("asks only the service that can have what the filter wants", async () => {
-  const only = show({ source: "tracked" });
+  const only = show({ query: "source:tracked" });
   await waitFor(() => expect(keys(only.result.current.runs)).toBe("tracked:same"));
   expect(new Set(server.lists)).toEqual(new Set([tracked]));
   server.lists.length = 0;
-  const cli = show({ source: "cli" });
+  const cli = show({ query: "source:cli" });
   await waitFor(() => expect(keys(cli.result.current.runs)).toBe("c same"));
   expect(new Set(server.lists)).toEqual(new Set([own]));
   server.lists.length = 0;
-  const paused = show({ paused: true });
+  const paused = show({ query: "is:paused" });
   await waitFor(() => expect(paused.result.current.loading).toBe(false));
   expect(new Set(server.lists)).toEqual(new Set([own]));
 });

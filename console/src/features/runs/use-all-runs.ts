@@ -1,14 +1,16 @@
 import { useCallback, useMemo } from "react";
-import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import type { Place } from "@/app/place";
 import { joined, orderOf } from "./merge";
 import { namesOf } from "@/entities/run/listed";
-import { sourcesOf, type RunsSearch } from "./search";
+import { kindsOf } from "@/entities/run/query/match";
+import { tryQuery } from "@/entities/run/query/parse";
+import type { RunsSearch } from "./search";
 import { useRuns, type Runs } from "./use-runs";
 
 /** The runs of the installation and the tracked ones, in one list. A filter by source may leave one kind out. */
 export function useAllRuns(place: Place, search: RunsSearch): Runs {
-  const kinds = kindsOf(search);
+  const query = tryQuery(search.query ?? "");
+  const kinds = "node" in query ? kindsOf(query.node) : [];
   const own = useRuns(place, search, { tracked: false, enabled: kinds.includes("own") });
   const tracked = useRuns(place, search, { tracked: true, enabled: kinds.includes("tracked"), lazy: kinds.length > 1 });
   const shown = kinds.map((kind) => (kind === "own" ? own : tracked));
@@ -34,17 +36,9 @@ export function useAllRuns(place: Place, search: RunsSearch): Runs {
     loadMore: () => shown.forEach(({ loadMore }) => loadMore()),
     loadingMore: shown.some(({ loadingMore }) => loadingMore),
     refetch: () => shown.forEach(({ refetch }) => refetch()),
+    // What is nearer to now: the lists are merged down to it.
+    lookedUntil: shown.map(({ lookedUntil }) => lookedUntil).find(Boolean),
+    ofNewest: shown.some(({ ofNewest }) => ofNewest),
     onSeen,
   };
-}
-
-/** The kinds of runs that a search can find. */
-function kindsOf(search: RunsSearch): readonly ("own" | "tracked")[] {
-  const sources = sourcesOf(search);
-  const any = sources.length === 0;
-  if (search.cluster !== undefined) return ["own"]; // no cluster runs the actions of tracked runs
-  return [
-    ...(any || sources.some((source) => source !== RunSource.TRACKED) ? (["own"] as const) : []),
-    ...(search.paused !== true && (any || sources.includes(RunSource.TRACKED)) ? (["tracked"] as const) : []),
-  ];
 }

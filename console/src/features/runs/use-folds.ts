@@ -1,14 +1,12 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData, useQueries } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import type { RunFold } from "@gen/flytebinary/insight/v1/runs_pb.js";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
-import { client } from "@/api/transport";
 import type { Place } from "@/app/place";
 import { isFolding, keyOfFold, searchOfTrigger } from "./folds";
-import { filtersOf, listRequest, runsRequest } from "./request";
+import { loadRuns } from "./request";
 import type { RunsSearch } from "./search";
 
 /** How often folds are read again, in milliseconds, and how many runs an open one shows. */
@@ -33,12 +31,10 @@ const nothing: readonly RunFold[] = [];
 export function useFolds(place: Place, search: RunsSearch): Folds {
   const wanted = isFolding(search);
   const key = JSON.stringify([place, search]);
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- "since" counts from the time of the search
-  const now = useMemo(() => Date.now(), [key]);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const answer = useQuery(
     InsightService.method.foldRuns,
-    { projectId: { organization: "flyte", name: place.project, domain: place.domain }, filters: filtersOf(search, now) },
+    { projectId: { organization: "flyte", name: place.project, domain: place.domain }, filters: [] },
     { enabled: wanted, refetchInterval: (query) => (query.state.error ? false : every), placeholderData: keepPreviousData, retry: false },
   );
   const tooMany = answer.data?.incomplete ?? false;
@@ -48,10 +44,7 @@ export function useFolds(place: Place, search: RunsSearch): Folds {
   const opened = useQueries({
     queries: shown.map((fold) => ({
       queryKey: ["fold", key, keyOfFold(fold)],
-      queryFn: ({ signal }: { signal: AbortSignal }) => {
-        const of = searchOfTrigger(search, fold);
-        return client(RunService).listRuns(runsRequest(place, of, listRequest(of, now, shownOfFold)), { signal });
-      },
+      queryFn: ({ signal }: { signal: AbortSignal }) => loadRuns(place, searchOfTrigger(fold), { limit: shownOfFold, token: "", tracked: false }, signal),
       refetchInterval: every,
       retry: false,
     })),

@@ -6,6 +6,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, cleanup, renderHook, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { QueryRunsResponseSchema, type QueryRunsRequest, type QueryRunsResponse } from "@gen/flytebinary/insight/v1/queries_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSchema, type Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import {
@@ -20,6 +21,7 @@ import type { RunsSearch } from "./search";
 import { useRuns } from "./use-runs";
 
 const server = vi.hoisted(() => ({
+  queryRuns: vi.fn<(request: QueryRunsRequest) => Promise<QueryRunsResponse>>(),
   listRuns: vi.fn<(request: ListRunsRequest) => Promise<ListRunsResponse>>(),
   watchRuns: vi.fn<(request: unknown, options: { signal: AbortSignal }) => AsyncIterable<WatchRunsResponse>>(),
 }));
@@ -29,6 +31,7 @@ const run = (name: string, minute: number, phase = ActionPhase.RUNNING): Run =>
   create(RunSchema, {
     action: { id: { run: { project: "p", domain: "d", name }, name: "a0" }, status: { phase, startTime: timestampFromMs(minute * 60_000) } },
   });
+const answer = (runs: Run[], token = "") => create(QueryRunsResponseSchema, { runs, token });
 const page = (runs: Run[], token = "") => create(ListRunsResponseSchema, { runs, token });
 
 /** What the stream says from now on, and how it is broken. */
@@ -73,27 +76,27 @@ function show(search: RunsSearch) {
   return renderHook((props: RunsSearch) => useRuns(place, props), { wrapper, initialProps: search });
 }
 
-const phases = (request: ListRunsRequest) => request.request?.filters.find(({ field }) => field === "phase")?.values.join() ?? "";
-
-beforeEach(() => void server.listRuns.mockReset());
+beforeEach(() => {
+  server.listRuns.mockReset();
+  server.queryRuns.mockReset();
+});
 afterEach(cleanup);
 
 it("never shows for one search what another found", async () => {
   stream();
-  server.listRuns.mockImplementation((request) =>
-    Promise.resolve(phases(request) === "" ? page([run("a", 2), run("b", 1, ActionPhase.FAILED)]) : page([run("b", 1, ActionPhase.FAILED)])),
-  );
+  server.listRuns.mockResolvedValue(page([run("a", 2), run("b", 1, ActionPhase.FAILED)]));
+  server.queryRuns.mockResolvedValue(answer([run("b", 1, ActionPhase.FAILED)]));
   const { result, rerender } = show({});
   await waitFor(() => expect(result.current.runs.map(nameOf)).toEqual(["a", "b"]));
-  rerender({ phases: "failed" });
+  rerender({ query: "phase:failed" });
   expect(result.current.runs.map(nameOf)).not.toContain("a");
   await waitFor(() => expect(result.current.runs.map(nameOf)).toEqual(["b"]));
 });
 
 it("shows what the stream tells, as far as it matches", async () => {
   const { say } = stream();
-  server.listRuns.mockResolvedValue(page([run("a", 1)]));
-  const { result } = show({ phases: "running" });
+  server.queryRuns.mockResolvedValue(answer([run("a", 1)]));
+  const { result } = show({ query: "phase:running" });
   await waitFor(() => expect(result.current.live).toBe(true));
   await waitFor(() => expect(result.current.runs.map(nameOf)).toEqual(["a"]));
   say(run("b", 2), run("c", 3, ActionPhase.FAILED));
@@ -123,9 +126,9 @@ it("reads again what it may have missed while the stream was broken", async () =
 
 it("is not live where the stream does not tell enough", async () => {
   stream();
-  server.listRuns.mockResolvedValue(page([run("a", 1)]));
-  const { result } = show({ paused: true });
+  server.queryRuns.mockResolvedValue(answer([run("a", 1)]));
+  const { result } = show({ query: "is:paused" });
   await waitFor(() => expect(result.current.runs).toHaveLength(1));
   expect(result.current.live).toBe(false);
-  expect(server.listRuns.mock.lastCall?.[0].pausedActionsOnly).toBe(true);
+  expect(server.queryRuns.mock.lastCall?.[0]).toMatchObject({ projectId: { name: "p", domain: "d" }, query: "is:paused", tracked: false });
 });

@@ -11,8 +11,11 @@ import type { Place } from "@/app/place";
 import { pause } from "@/api/renewed";
 import { serviceOf } from "@/entities/run/kind";
 import { merged, refreshed } from "./merge";
-import { canBeLive, listRequest, matches, runsRequest } from "./request";
-import { nameOf } from "@/entities/run/listed";
+import { useMe } from "@/entities/access/use-me";
+import { matchesQuery } from "@/entities/run/query/match";
+import { parseQuery } from "@/entities/run/query/parse";
+import { canBeLive, listRequest, loadRuns, runsRequest } from "./request";
+import { nameOf, triggerOf } from "@/entities/run/listed";
 import type { RunsSearch } from "./search";
 
 const pageSize = 100;
@@ -33,6 +36,10 @@ export interface Runs {
   readonly loadMore: () => void;
   readonly loadingMore: boolean;
   readonly refetch: () => void;
+  /** Set if the server stopped before it had looked at all runs: when the last that it looked at was created. */
+  readonly lookedUntil: Date | undefined;
+  /** Whether the order is that of the newest runs only. */
+  readonly ofNewest: boolean;
   /** Reports which runs are visible, so that they are polled while the list is not live. */
   readonly onSeen: (names: readonly string[]) => void;
 }
@@ -69,6 +76,7 @@ export interface RunsKind {
 export function useRuns(place: Place, search: RunsSearch, { tracked, enabled, lazy = false }: RunsKind = { tracked: false, enabled: true }): Runs {
   const { project, domain } = place;
   const service = serviceOf({ tracked });
+  const me = useMe()?.subject || "anonymous"; // as the server calls who has no name
   const key = JSON.stringify([project, domain, search]);
   // eslint-disable-next-line react-hooks/exhaustive-deps -- "since" counts from the time of the search
   const now = useMemo(() => Date.now(), [key]);
@@ -88,7 +96,7 @@ export function useRuns(place: Place, search: RunsSearch, { tracked, enabled, la
     enabled,
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
-      client(service).listRuns(runsRequest(place, search, { ...listRequest(search, now, pageSize), token: pageParam }), { signal }),
+      loadRuns(place, search, { limit: pageSize, token: pageParam, tracked }, signal),
     getNextPageParam: (page) => page.token || undefined,
     refetchInterval: !live && pages === 1 ? pollInterval : false,
   });
@@ -103,9 +111,11 @@ export function useRuns(place: Place, search: RunsSearch, { tracked, enabled, la
   const runs = useMemo(() => {
     const listed = data?.pages.flatMap((page) => page.runs) ?? [];
     if (!live) return refreshed(listed, seen.runs);
-    return merged(listed, data?.pages.at(-1)?.token !== "", updates.state?.runs ?? new Map<string, Run>(), (run) => matches(search, run, now));
+    return merged(listed, data?.pages.at(-1)?.token !== "", updates.state?.runs ?? new Map<string, Run>(), (run) =>
+      (search.untriggered !== true || !triggerOf(run)) && matchesQuery(parseQuery(search.query ?? ""), run, { now, me }),
+    );
     // eslint-disable-next-line react-hooks/exhaustive-deps -- the key contains the search
-  }, [data, updates.state, seen.runs, live, key, now]);
+  }, [data, updates.state, seen.runs, live, key, now, me]);
 
   return {
     runs,
@@ -118,6 +128,8 @@ export function useRuns(place: Place, search: RunsSearch, { tracked, enabled, la
     },
     loadingMore: answer.isFetchingNextPage,
     refetch: () => void refetch(),
+    lookedUntil: data?.pages.at(-1)?.lookedUntil,
+    ofNewest: data?.pages.some((page) => page.ofNewest) ?? false,
     onSeen: seen.onSeen,
   };
 }
@@ -146,14 +158,9 @@ function useRefetch(updates: Updates | undefined, refetch: () => void): void {
 function useSeen(place: Place, enabled: boolean, tracked: boolean) {
   const [names, setNames] = useState<readonly string[]>([]);
   const onSeen = useMemo(() => (next: readonly string[]) => setNames((now) => (now.join() === next.join() ? now : next)), []);
-  const request = listRequest({}, 0, pageSize);
   const answer = useQuery(
     serviceOf({ tracked }).method.listRuns,
-    runsRequest(
-      place,
-      {},
-      { ...request, filters: [{ $typeName: "flyteidl2.common.Filter", function: Filter_Function.VALUE_IN, field: "name", values: names.slice(0, pageSize) }] },
-    ),
+    runsRequest(place, listRequest(pageSize, "newest", [{ function: Filter_Function.VALUE_IN, field: "name", values: names.slice(0, pageSize) }])),
     { enabled: enabled && names.length > 0, refetchInterval: pollInterval, placeholderData: keepPreviousData },
   );
   const runs = useMemo(() => new Map((enabled ? (answer.data?.runs ?? []) : []).map((run) => [nameOf(run), run])), [answer.data, enabled]);

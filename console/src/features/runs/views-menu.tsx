@@ -1,25 +1,59 @@
-import { Bookmark } from "lucide-react";
+import { Bookmark, Pin } from "lucide-react";
 import { useState } from "react";
+import { ViewService } from "@gen/flytebinary/insight/v1/views_pb.js";
+import { problemOf } from "@/api/problem";
+import type { Place } from "@/app/place";
 import { Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input } from "@/design/field";
 import { Menu, MenuItem } from "@/design/menu";
 import { useNotify } from "@/design/toast";
+import { useDenied } from "@/entities/access/use-denied";
+import { asCurlQuery, asGetRun } from "@/entities/run/query/command";
 import type { RunsSearch } from "./search";
-import { givenViews, sameSearch, useViews } from "./views";
+import { givenViews, sameSearch, useViews, type View } from "./views";
 
-/** Opens saved views, and saves the current one. */
-export function ViewsMenu({ search, onChoose }: { readonly search: RunsSearch; readonly onChoose: (search: RunsSearch) => void }) {
-  const { views, save, remove } = useViews();
+export interface ViewsMenuProps {
+  readonly place: Place;
+  readonly search: RunsSearch;
+  readonly onChoose: (search: RunsSearch) => void;
+}
+
+/** Opens saved views, and saves, pins, shares and copies the current one. */
+export function ViewsMenu({ place, search, onChoose }: ViewsMenuProps) {
+  const { views, save, remove } = useViews(place);
   const [naming, setNaming] = useState(false);
   const notify = useNotify();
+  const noShare = useDenied(ViewService.method.shareView, place);
+  const noUnshare = useDenied(ViewService.method.deleteSharedView, place);
+  const noSave = useDenied(ViewService.method.saveView, "anywhere");
+  const noRemove = useDenied(ViewService.method.deleteView, "anywhere");
   const present = [...views, ...givenViews].find((view) => sameSearch(view.search, search));
   const kept = views.find((view) => view === present);
-  const share = () =>
-    void navigator.clipboard.writeText(location.href).then(
-      () => notify("good", "Link copied", "Everyone who opens it sees the same filters."),
+  const query = search.query ?? "";
+  const command = search.sort === undefined ? asGetRun(place, query, Date.now()) : undefined;
+  const copy = (text: string, title: string, more: string) =>
+    void navigator.clipboard.writeText(text).then(
+      () => notify("good", title, more),
       () => notify("warning", "The browser blocked copying", "Copy the URL from the address bar."),
     );
+  const change = (work: Promise<void>, done: string) =>
+    void work.then(
+      () => notify("good", done),
+      (error: unknown) => {
+        const { title, message } = problemOf(error);
+        notify("warning", title, message);
+      },
+    );
+  const own = views.filter(({ shared }) => !shared);
+  const shared = views.filter((view) => view.shared);
+  const entry = (view: View) => (
+    <MenuItem key={`${String(view.shared)}/${view.name}`} onSelect={() => onChoose(view.search)}>
+      <span aria-hidden>{view === present ? "●" : "○"}</span>
+      {view.name}
+      {view.pinned && <Pin size={12} aria-label="pinned" />}
+    </MenuItem>
+  );
   return (
     <>
       <Menu
@@ -31,22 +65,43 @@ export function ViewsMenu({ search, onChoose }: { readonly search: RunsSearch; r
           </Button>
         }
       >
-        {[...givenViews, ...views].map((view) => (
-          <MenuItem key={view.name} onSelect={() => onChoose(view.search)}>
-            <span aria-hidden>{view === present ? "●" : "○"}</span>
-            {view.name}
-          </MenuItem>
-        ))}
+        {givenViews.map(entry)}
+        {own.length > 0 && <hr />}
+        {own.map(entry)}
+        {shared.length > 0 && <hr />}
+        {shared.map(entry)}
         <hr />
         {!present && <MenuItem onSelect={() => setNaming(true)}>Save this view …</MenuItem>}
-        <MenuItem onSelect={share}>Copy link to this view</MenuItem>
-        {kept && <MenuItem onSelect={() => remove(kept.name)}>Delete “{kept.name}”</MenuItem>}
+        {kept && (
+          <MenuItem
+            denied={kept.shared ? noShare : noSave}
+            onSelect={() => change(save({ ...kept, pinned: !kept.pinned }), kept.pinned ? "Removed from the navigation" : "Pinned to the navigation")}
+          >
+            {kept.pinned ? "Unpin" : "Pin"} “{kept.name}”
+          </MenuItem>
+        )}
+        {kept && !kept.shared && (
+          <MenuItem denied={noShare} onSelect={() => change(save({ ...kept, shared: true }), `Everyone in ${place.project} has “${kept.name}”`)}>
+            Share “{kept.name}” with the project
+          </MenuItem>
+        )}
+        {kept && (
+          <MenuItem denied={kept.shared ? noUnshare : noRemove} onSelect={() => change(remove(kept), `Deleted “${kept.name}”`)}>
+            Delete “{kept.name}”
+          </MenuItem>
+        )}
+        <MenuItem onSelect={() => copy(location.href, "Link copied", "Everyone who opens it sees the same filters.")}>Copy link to this view</MenuItem>
+        {command !== undefined && <MenuItem onSelect={() => copy(command, "Command copied", command)}>Copy as CLI command</MenuItem>}
+        <MenuItem onSelect={() => copy(asCurlQuery(place, query, location.origin), "Command copied", "It calls the API.")}>Copy as curl</MenuItem>
       </Menu>
-      <Dialog open={naming} onClose={() => setNaming(false)} title="Save this view" description="Saved in this browser. To share it, copy its link.">
+      <Dialog open={naming} onClose={() => setNaming(false)} title="Save this view" description="Yours in every project, or shared with everyone in this one.">
         <NameForm
           taken={givenViews.map((view) => view.name)}
-          onSave={(name) => {
-            save({ name, search });
+          noShare={noShare}
+          noSave={noSave}
+          project={place.project}
+          onSave={(view) => {
+            change(save({ ...view, search }), `Saved “${view.name}”`);
             setNaming(false);
           }}
           onCancel={() => setNaming(false)}
@@ -56,8 +111,19 @@ export function ViewsMenu({ search, onChoose }: { readonly search: RunsSearch; r
   );
 }
 
-function NameForm({ taken, onSave, onCancel }: { readonly taken: readonly string[]; readonly onSave: (name: string) => void; readonly onCancel: () => void }) {
+interface NameFormProps {
+  readonly taken: readonly string[];
+  readonly project: string;
+  readonly noShare: ReturnType<typeof useDenied>;
+  readonly noSave: ReturnType<typeof useDenied>;
+  readonly onSave: (view: Omit<View, "search">) => void;
+  readonly onCancel: () => void;
+}
+
+function NameForm({ taken, project, noShare, noSave, onSave, onCancel }: NameFormProps) {
   const [name, setName] = useState("");
+  const [shared, setShared] = useState(false);
+  const [pinned, setPinned] = useState(false);
   const given = name.trim();
   const wrong = taken.includes(given) ? `“${given}” is a built-in view. Choose another name.` : "";
   return (
@@ -65,15 +131,22 @@ function NameForm({ taken, onSave, onCancel }: { readonly taken: readonly string
       style={{ display: "grid", gap: "var(--space-4)" }}
       onSubmit={(event) => {
         event.preventDefault();
-        if (given !== "" && wrong === "") onSave(given);
+        if (given !== "" && wrong === "") onSave({ name: given, shared, pinned });
       }}
     >
       <Field label="Name" error={wrong}>
         {(control) => <Input {...control} maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
+      <label>
+        <input type="checkbox" checked={shared} disabled={noShare !== undefined} onChange={(event) => setShared(event.target.checked)} /> Share with everyone in{" "}
+        {project}
+      </label>
+      <label>
+        <input type="checkbox" checked={pinned} onChange={(event) => setPinned(event.target.checked)} /> Pin to the navigation
+      </label>
       <DialogActions>
         <Button onClick={onCancel}>Cancel</Button>
-        <Button kind="primary" type="submit" disabled={given === "" || wrong !== ""}>
+        <Button kind="primary" type="submit" denied={shared ? noShare : noSave} disabled={given === "" || wrong !== ""}>
           Save
         </Button>
       </DialogActions>

@@ -1,6 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import type { Queue } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { count, dateOf } from "@/design/format";
@@ -56,7 +57,9 @@ const maxRuns = 10;
 
 /** The waiting runs of all projects, oldest first. */
 function Waiting() {
-  const request = listRequest({ phases: "queued,waiting", sort: "oldest" }, Date.now(), maxRuns + 1);
+  const request = listRequest(maxRuns + 1, "oldest", [
+    { function: Filter_Function.VALUE_IN, field: "phase", values: [ActionPhase.QUEUED, ActionPhase.WAITING_FOR_RESOURCES].map(String) },
+  ]);
   const { data } = useQuery(RunService.method.listRuns, { request, scopeBy: { case: "org", value: "flyte" } }, { refetchInterval: every, retry: false });
   if (!data) return null;
   if (data.runs.length === 0) return <p className={css["muted"]}>No runs waiting to start.</p>;

@@ -1,3 +1,4 @@
+import { quoted } from "@/entities/run/query/edit";
 import { Link } from "@tanstack/react-router";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
@@ -49,7 +50,7 @@ export function TaskRuns({ place, task, version, range, onRange, deployed }: Tas
       <section className={css["section"]}>
         <div className={css["head"]}>
           <h2>Recent runs</h2>
-          <Link to="/domain/$domain/project/$project/runs" params={place} search={{ task: `=${task}` }}>
+          <Link to="/domain/$domain/project/$project/runs" params={place} search={{ query: `task=${quoted(task)}` }}>
             All runs of this task
           </Link>
         </div>

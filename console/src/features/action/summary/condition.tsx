@@ -2,6 +2,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Facts } from "@/design/facts";
 import { Command, Notice } from "@/design/notice";
+import { Prompt } from "@/features/launch/prompt";
 import { SignalForm } from "@/features/launch/signal";
 import { shellWord } from "@/entities/action/copy-as";
 import { valueOf } from "@/entities/value/value";
@@ -20,7 +21,7 @@ export function Condition({ action, details }: { readonly action: ActionName; re
   return (
     <section className={css["section"]} data-testid="condition">
       <Notice tone={paused ? "warning" : "plain"} title={condition.name}>
-        {condition.prompt && <p className={css["prompt"]}>{condition.prompt}</p>}
+        <Prompt condition={condition} />
         {condition.description && <p className={css["muted"]}>{condition.description}</p>}
         <Facts
           facts={[

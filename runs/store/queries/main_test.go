@@ -1,0 +1,9 @@
+package queries_test
+
+import (
+	"testing"
+
+	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.VerifyMain(m) }

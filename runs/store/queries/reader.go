@@ -1,0 +1,326 @@
+// Package queries answers queries of the language of runs/query from the rows of root actions. Each answer looks at a limited
+// number of rows, in the order of an index, however many there are and however few match.
+package queries
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/pg/listquery"
+	"github.com/flyte-binary/flyte-binary/runs/query"
+	"github.com/flyte-binary/flyte-binary/runs/store/lists"
+	"github.com/flyte-binary/flyte-binary/runs/store/schema"
+	"github.com/flyte-binary/flyte-binary/runs/store/sqltext"
+)
+
+// Looked is how many runs an answer looks at, at most.
+const Looked = 4000
+
+// Order is an order of runs.
+type Order struct {
+	Field string
+	Desc  bool
+}
+
+// The orders.
+var (
+	Newest   = Order{"created_at", true}
+	Oldest   = Order{"created_at", false}
+	Updated  = Order{"updated_at", true}
+	Longest  = Order{"duration_ms", true}
+	Shortest = Order{"duration_ms", false}
+)
+
+// Ask is a query and what it is asked of.
+type Ask struct {
+	Scope schema.Scope
+	Query *query.Node
+	// Text is the query as typed; tokens are good for the same text.
+	Text  string
+	Order Order
+	Limit uint32
+	Token string
+	// Now is what relative times count from, Me the subject of the caller.
+	Now time.Time
+	Me  string
+}
+
+// Page is a part of an answer.
+type Page struct {
+	Runs []Found
+	// Token is that of the next page; empty at the end.
+	Token string
+	// Until is set if the page ends because as many runs as allowed were looked at: when the last of them was created.
+	Until time.Time
+	// Bounded is whether the order is that of the newest runs only: no index has it.
+	Bounded bool
+}
+
+// Found is a run with the token of what comes after it.
+type Found struct {
+	schema.Action
+	Labels map[string]string
+	After  string
+	keys   []string
+}
+
+// Reader answers queries.
+type Reader struct {
+	pool   *pgxpool.Pool
+	looked int
+}
+
+// NewReader returns a reader on a pool that the caller owns.
+func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool, looked: Looked} }
+
+// NewReaderOf is NewReader with another number of runs that an answer looks at.
+func NewReaderOf(pool *pgxpool.Pool, looked int) *Reader { return &Reader{pool: pool, looked: looked} }
+
+// Find reads a page of the runs that match.
+func (r *Reader) Find(ctx context.Context, ask Ask) (*Page, error) {
+	q, err := ask.compile()
+	if err != nil {
+		return nil, err
+	}
+	page := &Page{}
+	err = sqltext.Snapshot(ctx, r.pool, func(tx pgx.Tx) error {
+		if err := inOrder(ctx, tx); err != nil {
+			return err
+		}
+		walk := r.walk(&ask, q)
+		if page.Runs, err = walk.read(ctx, tx, walk.source()); err != nil || len(page.Runs) > q.Limit {
+			return err
+		}
+		last, err := walk.last(ctx, tx)
+		if err != nil || last == nil {
+			return err
+		}
+		if walk.sorted {
+			page.Bounded = true
+			return nil
+		}
+		if source, ok, err := walk.labelled(ctx, tx); err != nil || ok {
+			if ok {
+				page.Runs, err = walk.read(ctx, tx, source)
+			}
+			return err
+		}
+		page.Token, page.Until = q.Token(last.keys), last.CreatedAt
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find runs: %w", err)
+	}
+	if len(page.Runs) > q.Limit {
+		page.Runs = page.Runs[:q.Limit]
+		page.Token = q.Token(page.Runs[q.Limit-1].keys)
+	}
+	for i := range page.Runs {
+		page.Runs[i].After = q.Token(page.Runs[i].keys)
+	}
+	return page, nil
+}
+
+// Count counts the runs that match, up to most. There may be more if that many were found, or if more than Looked runs would
+// have to be looked at.
+func (r *Reader) Count(ctx context.Context, ask Ask, most int) (count int, more bool, err error) {
+	ask.Order, ask.Limit, ask.Token = Newest, 1, ""
+	q, err := ask.compile()
+	if err != nil {
+		return 0, false, err
+	}
+	err = sqltext.Snapshot(ctx, r.pool, func(tx pgx.Tx) error {
+		if err := inOrder(ctx, tx); err != nil {
+			return err
+		}
+		walk := r.walk(&ask, q)
+		if count, err = walk.count(ctx, tx, walk.source(), most+1); err != nil || count > most {
+			return err
+		}
+		last, err := walk.last(ctx, tx)
+		if err != nil || last == nil {
+			return err
+		}
+		source, ok, err := walk.labelled(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if more = !ok; ok {
+			count, err = walk.count(ctx, tx, source, most+1)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("count runs: %w", err)
+	}
+	if count > most {
+		return most, true, nil
+	}
+	return count, more, nil
+}
+
+// inOrder makes the statements that follow read indexes in their order: the planner would fetch and sort all rows of a range
+// where it underestimates how many match.
+func inOrder(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_bitmapscan', 'enable_seqscan', 'jit']) AS name`)
+	return err
+}
+
+func (a *Ask) compile() (*listquery.Query, error) {
+	b := listquery.Builder{}
+	b.Where("a.parent_name IS NULL")
+	b.Equal("a.project", a.Scope.Project)
+	b.Equal("a.domain", a.Scope.Domain)
+	direction := common.Sort_ASCENDING
+	if a.Order.Desc {
+		direction = common.Sort_DESCENDING
+	}
+	schema := lists.RunFields
+	schema.Prefix = ""
+	return schema.Compile(b, []string{"query", a.Scope.Project, a.Scope.Domain, a.Text, a.Me}, &common.ListRequest{
+		Limit: a.Limit, Token: a.Token, SortByFields: []*common.Sort{{Key: a.Order.Field, Direction: direction}},
+	})
+}
+
+// walk is a look at some rows in their order.
+type walk struct {
+	ask    *Ask
+	q      *listquery.Query // the scope and where the page begins
+	driver driver
+	looked int
+	sorted bool // the order is not that of an index: the newest runs are sorted
+}
+
+func (r *Reader) walk(ask *Ask, q *listquery.Query) *walk {
+	w := &walk{ask: ask, q: q, looked: r.looked, sorted: ask.Order.Field == "duration_ms"}
+	w.driver = driverOf(ask, ask.Order.Field != "updated_at")
+	return w
+}
+
+// order is the order in which rows are looked at.
+func (w *walk) order() string {
+	if w.sorted {
+		return "a.created_at DESC, a.id DESC"
+	}
+	return w.q.OrderBy()
+}
+
+// scope are the conditions of the rows that are looked at. They are written with parameters of b.
+func (w *walk) scope(b *listquery.Builder) string {
+	if w.sorted && w.q.After() != "" {
+		return w.q.Unpaged().Conditions()
+	}
+	return w.q.Conditions()
+}
+
+// source is the rows that are looked at.
+func (w *walk) source() func(b *listquery.Builder) string {
+	return func(b *listquery.Builder) string { return w.rows(b, "*", w.looked) }
+}
+
+// rows are the first rows in the order, before they are compared with the query.
+func (w *walk) rows(b *listquery.Builder, columns string, limit int) string {
+	conditions := append([]string{w.scope(b)}, w.driver.conditions(b)...)
+	from := func(more ...string) string {
+		return fmt.Sprintf("(SELECT %s FROM actions a WHERE %s ORDER BY %s LIMIT %d)",
+			columns, strings.Join(append(conditions, more...), " AND "), w.order(), limit)
+	}
+	if len(w.driver.phases) == 0 {
+		return from()
+	}
+	parts := make([]string, 0, len(w.driver.phases))
+	for _, phase := range w.driver.phases {
+		parts = append(parts, from("a.phase = "+strconv.Itoa(int(phase))))
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return fmt.Sprintf("(SELECT a.* FROM (%s) a ORDER BY %s LIMIT %d)", strings.Join(parts, " UNION ALL "), w.order(), limit)
+}
+
+// builder has the parameters of the scope.
+func (w *walk) builder() *listquery.Builder {
+	b := &listquery.Builder{}
+	b.Continue(&w.q.Builder)
+	return b
+}
+
+// where is the query as a condition. With an order that no index has, the page begins here.
+func (w *walk) where(b *listquery.Builder) string {
+	condition := condition(b, w.ask.Query, w.ask)
+	if w.sorted && w.q.After() != "" {
+		condition += " AND " + w.q.After()
+	}
+	return condition
+}
+
+func (w *walk) read(ctx context.Context, tx pgx.Tx, source func(*listquery.Builder) string) ([]Found, error) {
+	b := w.builder()
+	sql := `SELECT ` + lists.ListedColumns + `, a.labels, a.input_uri, ` + w.q.Keys() + ` FROM ` + source(b) + ` a WHERE ` + w.where(b) +
+		` ORDER BY ` + w.q.OrderBy() + ` LIMIT ` + strconv.Itoa(w.q.Limit+1)
+	rows, err := tx.Query(ctx, sql, sqltext.WithPlan(b.Args())...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (Found, error) {
+		var f Found
+		return f, row.Scan(append(lists.ListedTargets(&f.Action), &f.Labels, &f.InputURI, &f.keys)...)
+	})
+}
+
+func (w *walk) count(ctx context.Context, tx pgx.Tx, source func(*listquery.Builder) string, most int) (count int, err error) {
+	b := w.builder()
+	sql := `SELECT count(*) FROM (SELECT 1 FROM ` + source(b) + ` a WHERE ` + w.where(b) + ` LIMIT ` + strconv.Itoa(most) + `) found`
+	return count, tx.QueryRow(ctx, sql, sqltext.WithPlan(b.Args())...).Scan(&count)
+}
+
+// last is the last row that is looked at; nil if there are fewer than may be looked at.
+func (w *walk) last(ctx context.Context, tx pgx.Tx) (*Found, error) {
+	b := w.builder()
+	if w.sorted {
+		b.Continue(w.q.Unpaged()) // a statement must use all its parameters
+	}
+	sql := `SELECT ` + w.q.Keys() + `, a.created_at FROM ` + w.rows(b, "a.id, a.created_at, a.updated_at, a.ended_at", w.looked) + ` a ORDER BY ` + w.order() +
+		` OFFSET ` + strconv.Itoa(w.looked-1)
+	rows, err := tx.Query(ctx, sql, sqltext.WithPlan(b.Args())...)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Found, error) {
+		var f Found
+		return f, row.Scan(&f.keys, &f.CreatedAt)
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// labelled is another source for a query that takes a label, if so few runs have it that all can be looked at.
+func (w *walk) labelled(ctx context.Context, tx pgx.Tx) (func(*listquery.Builder) string, bool, error) {
+	term := labelOf(w.ask.Query)
+	if term == nil {
+		return nil, false, nil
+	}
+	if _, err := tx.Exec(ctx, `SELECT set_config('enable_bitmapscan', 'on', true)`); err != nil {
+		return nil, false, err
+	}
+	b := &listquery.Builder{}
+	var count int
+	sql := fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM actions a WHERE a.parent_name IS NULL AND %s LIMIT %d) few`,
+		termCondition(b, term, w.ask), w.looked+1)
+	if err := tx.QueryRow(ctx, sql, sqltext.WithPlan(b.Args())...).Scan(&count); err != nil || count > w.looked {
+		return nil, false, err
+	}
+	return func(b *listquery.Builder) string {
+		// OFFSET keeps the planner from reading the order instead.
+		return `(SELECT * FROM actions a WHERE ` + w.scope(b) + ` AND ` + termCondition(b, term, w.ask) + ` OFFSET 0)`
+	}, true, nil
+}
