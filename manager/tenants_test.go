@@ -221,6 +221,7 @@ func TestNoAnswerHasAnotherTenantsName(t *testing.T) {
 // elsewhere are the tests that show that a list is narrowed for which nothing is made here.
 var elsewhere = map[string]string{
 	"/flytebinary.insight.v1.AppInsightService/ListAppsOfRun":    "about a run, which is not found; apps: uses_test.go",
+	"/flytebinary.insight.v1.CostService/GetCosts":               "nothing has used anything; runs: rollups_test.go",
 	"/flytebinary.insight.v1.InsightService/GetClusterUse":       "runs: cluster_use_test.go",
 	"/flytebinary.insight.v1.InsightService/ListClusterWaits":    "runs: cluster_use_test.go",
 	"/flytebinary.insight.v1.NotificationService/ListDeliveries": "notifications: notifications_test.go",

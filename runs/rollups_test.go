@@ -19,9 +19,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/cost"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/store/rollups"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
@@ -198,6 +200,15 @@ func TestCosts(t *testing.T) {
 	all := c.cost(&insightv1.GetCostsRequest{Days: 2})
 	require.Len(t, all.GetParts(), 1)
 	require.Equal(t, "flytesnacks", all.GetParts()[0].GetProjectId().GetName())
+
+	today := rollups.Day(time.Now())
+	sums, err := rollups.New(c.pool).SumDays(t.Context(), schema.Scope{}, today.AddDate(0, 0, -2), today)
+	require.NoError(t, err)
+	require.NotEmpty(t, sums)
+	elsewhere := authz.WithScope(t.Context(), authz.Scope{Places: []authz.Place{{Project: "flytesnacks", Domain: "production"}}})
+	sums, err = rollups.New(c.pool).SumDays(elsewhere, schema.Scope{}, today.AddDate(0, 0, -2), today)
+	require.NoError(t, err)
+	require.Empty(t, sums, "callers see the places that they may")
 
 	run, err := c.costs.GetRunCost(t.Context(), &insightv1.GetRunCostRequest{RunId: runID("r3")})
 	require.NoError(t, err)
