@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/pg/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -21,7 +23,10 @@ import (
 // logsOf answers with the frame of each action, as the log of a Python task has it. It refuses what FailureService refuses.
 type logsOf map[string]*insightv1.StackFrame
 
-func (l logsOf) ExplainFailure(_ context.Context, r *insightv1.ExplainFailureRequest) (*insightv1.ExplainFailureResponse, error) {
+func (l logsOf) ExplainFailure(ctx context.Context, r *insightv1.ExplainFailureRequest) (*insightv1.ExplainFailureResponse, error) {
+	if authz.IdentityFrom(ctx).Kind != authz.Service {
+		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("a loop calls on behalf of no caller, so as a service"))
+	}
 	frame := l[r.GetActionId().GetName()]
 	if frame == nil || r.GetActionId().GetRun().GetProject() == "" {
 		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("no log of %s", r.GetActionId()))

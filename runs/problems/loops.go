@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/internal/wire/authz"
 	"github.com/flyte-binary/flyte-binary/internal/work/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
 	"github.com/flyte-binary/flyte-binary/internal/work/leased"
@@ -117,7 +118,7 @@ func (l *Loops) explain(ctx context.Context, unread *problems.Unread) error {
 	if unread.Gone {
 		return l.deps.Rows.Postpone(ctx, unread.ID, nil)
 	}
-	asking, cancel := context.WithTimeout(ctx, logTimeout)
+	asking, cancel := context.WithTimeout(authz.AsService(ctx, LogsLeaseName), logTimeout)
 	defer cancel()
 	response, err := l.deps.Logs.ExplainFailure(asking, &insightv1.ExplainFailureRequest{ActionId: unread.Action.Proto()})
 	if ctx.Err() != nil {
