@@ -21,22 +21,22 @@ type Placeable struct {
 	Clock  clock.Clock
 }
 
-// Clusters implements admission.Clusters. As long as no controller has reported, and no operator has closed a cluster or given one pools
-// or labels, nothing is known, and only queues name clusters: controllers of earlier versions do not report.
+// Clusters implements admission.Clusters. As long as no cluster is registered and no controller has reported, nothing is known, and only
+// queues name clusters. A cluster that is registered counts before its controller connects: what is created until then waits for it, and
+// does not go to the default cluster, which may not exist.
 func (p Placeable) Clusters(ctx context.Context) ([]placement.Cluster, map[string]time.Time, error) {
 	all, err := p.States.All(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	now, reported := p.Clock.Now(), false
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	now := p.Clock.Now()
 	known, seen := make([]placement.Cluster, 0, len(all)), make(map[string]time.Time, len(all))
 	for i := range all {
 		known = append(known, placeable(&all[i], now))
 		seen[all[i].Name] = all[i].SeenAt
-		reported = reported || all[i].Known() || all[i].State != states.Ready || len(all[i].Pools)+len(all[i].Given) > 0
-	}
-	if !reported {
-		return nil, nil, nil
 	}
 	return known, seen, nil
 }
