@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -259,6 +260,8 @@ func (a *audited) around(person, procedure, body string) {
 	status, answer, id := a.call(person, procedure, body)
 	require.Equal(a, http.StatusOK, status, answer)
 	tables, records := a.noted(before, id)
+	// The beat of the server's own cluster may come at any time.
+	maps.DeleteFunc(tables, func(_ string, changed []string) bool { return slices.Equal(changed, []string{"public.cluster_states"}) })
 	require.Empty(a, tables, "it changes Postgres, where its record could be in the transaction")
 	require.Len(a, records, 1)
 	for _, outcome := range records {

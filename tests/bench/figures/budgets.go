@@ -9,7 +9,7 @@ import (
 func budgetOf(name, figure string) string {
 	if size, found := strings.CutPrefix(name, "fan-out-"); found {
 		if n, kubelet := strings.CutSuffix(size, "-kubelet"); kubelet && n != "" {
-			name = "fan-out-kubelet"
+			name = "fan-out-pods-kubelet"
 		}
 		if _, err := strconv.Atoi(size); err == nil {
 			name = "fan-out-pods" // whatever their number
@@ -40,7 +40,7 @@ var Budgets = map[string]string{
 	"fan-out-engine/writes of TaskActions":               "4",
 	"fan-out-pods/finished actions":                      "at least 120",
 	"fan-out-pods/share of bare pods":                    "at least 75",
-	"fan-out-kubelet/share of bare pods":                 "at least 75",
+	"fan-out-pods-kubelet/share of bare pods":            "at least 75",
 	"fan-out-pods/writes of TaskActions":                 "4",
 	"fan-out-pods/extra pods":                            "0",
 	"fan-out-retries/extra pods":                         "0",
