@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -167,7 +168,7 @@ func TestNoAnswerHasAnotherTenantsName(t *testing.T) {
 	n.more(t, victim)
 	ada, root := newH2(t, "ada"), newH2(t, "root")
 	named, shown, all := 0, 0, 0
-	lists := map[string]bool{} // whether an operator has the victim in an answer of a list
+	lists := map[string]func() bool{} // whether an operator has the victim in an answer of a list
 	for _, method := range contracttest.Methods() {
 		procedure := contracttest.ProcedureOf(method)
 		rule, _ := authz.RuleOf(procedure)
@@ -202,8 +203,11 @@ func TestNoAnswerHasAnotherTenantsName(t *testing.T) {
 				if seen {
 					shown++
 				}
-				if rule.Lists {
-					lists[procedure] = lists[procedure] || seen
+				if before := lists[procedure]; rule.Lists {
+					lists[procedure] = func() bool {
+						answer, _ := answerTo(t, root, url, method, request)
+						return seen || bytes.Contains(answer, []byte(victim)) || before != nil && before()
+					}
 				}
 			}
 		}
@@ -211,9 +215,9 @@ func TestNoAnswerHasAnotherTenantsName(t *testing.T) {
 	t.Logf("%d calls, %d of which name the other tenant; an operator sees it in %d answers", all, named, shown)
 	require.Greater(t, named, 120)
 	require.Greater(t, shown, 20, "the attacks name what exists")
-	for procedure, seen := range lists {
+	for procedure, seen := range lists { // some have it when a loop has counted it
 		if elsewhere[procedure] == "" {
-			require.True(t, seen, "%s: nothing of the victim is in the list, so that this shows nothing", procedure)
+			assert.Eventually(t, seen, 30*time.Second, 50*time.Millisecond, "%s: nothing of the victim is in the list, so that this shows nothing", procedure)
 		}
 	}
 }
@@ -226,6 +230,7 @@ var elsewhere = map[string]string{
 	"/flytebinary.insight.v1.InsightService/ListClusterWaits":    "runs: cluster_use_test.go",
 	"/flytebinary.insight.v1.NotificationService/ListDeliveries": "notifications: notifications_test.go",
 	"/flytebinary.insight.v1.PoolInsightService/ListPools":       "TestAPolicyOfOneProject",
+	"/flytebinary.insight.v1.TaskHealthService/ListTaskHealth":   "about a project, which is not found; its answers name tasks alone",
 }
 
 // ofEverything is a request of a procedure that ranges over the organization, or looks for what is called like the failed run of the
