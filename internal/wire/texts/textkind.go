@@ -27,10 +27,10 @@ func payload(name protoreflect.FullName) bool {
 var textKinds = kindsByName(map[textKind]string{
 	textName:  "force_rerun_actions parent parent_action_name parent_name runs",
 	textPlace: "domain id project",
-	textTitle: "artifact_name display_name environment first_name friendly_name last_name name short_name task_name task_version title " +
+	textTitle: "artifact_name display_name environment first_name friendly_name last_name name short_name task task_name task_version title " +
 		"version",
 	textProse: "deprecated_error_message description group long_description message note prompt query reason " +
-		"short_description",
+		"short_description text",
 	textSymbol: "address assigned_cluster cache_ignore_input_vars client_id cluster cluster_pool cname container_name " +
 		"cron_expression delivery_config_name delivery_id deployed_by deployment_id device discovery_version email " +
 		"env_var execution_identity expression field flavor format groups iam_role image input_arg ip " +
@@ -50,7 +50,6 @@ var textKinds = kindsByName(map[textKind]string{
 // textFields are the fields that differ from others of their name.
 var textFields = map[protoreflect.FullName]textKind{
 	"flytebinary.engine.v1.GetSecretValuesRequest.names": textKey,
-	"flytebinary.insight.v1.ListProblemsRequest.task":    textTitle,
 	"flytebinary.insight.v1.SuggestValuesRequest.part":   textProse,
 	"flytebinary.insight.v1.View.updated_by":             textSymbol,
 	"flytebinary.worker.v1.Hello.incarnation":            textSymbol,
