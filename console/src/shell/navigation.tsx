@@ -17,7 +17,7 @@ const pages = [
   ["Problems", `${inPlace}/problems`, false],
   ["Tasks", `${inPlace}/tasks`, false],
   ["Triggers", `${inPlace}/triggers`, false],
-  ["Costs", `${inPlace}/costs`, true],
+  ["Costs", `${inPlace}/costs`, false],
   ["Apps", `${inPlace}/apps`, true],
   ["Pools", `${inPlace}/pools`, true],
   ["Secrets", `${inPlace}/secrets`, true],
@@ -30,7 +30,7 @@ export function Navigation() {
   const nav = useRef<HTMLElement>(null);
   const path = useLocation({ select: ({ pathname }) => pathname });
   useLayoutEffect(() => showSelected(nav.current, "[data-status=active]"), [path]);
-  const folds = useMedia("(min-width: 48.01rem) and (max-width: 88rem)");
+  const folds = useMedia("(min-width: 48.01rem) and (max-width: 108rem)");
   return (
     <nav ref={nav} className={css["nav"]} aria-label="Main">
       {place &&
