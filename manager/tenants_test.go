@@ -228,6 +228,7 @@ var elsewhere = map[string]string{
 	"/flytebinary.insight.v1.CostService/GetCosts":               "nothing has used anything; runs: rollups_test.go",
 	"/flytebinary.insight.v1.InsightService/GetClusterUse":       "runs: cluster_use_test.go",
 	"/flytebinary.insight.v1.InsightService/ListClusterWaits":    "runs: cluster_use_test.go",
+	"/flytebinary.insight.v1.InsightService/ListWaits":           "runs/store/lists: waiting_runs_test.go",
 	"/flytebinary.insight.v1.NotificationService/ListDeliveries": "notifications: notifications_test.go",
 	"/flytebinary.insight.v1.PoolInsightService/ListPools":       "TestAPolicyOfOneProject",
 	"/flytebinary.insight.v1.TaskHealthService/ListTaskHealth":   "about a project, which is not found; its answers name tasks alone",

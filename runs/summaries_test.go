@@ -25,7 +25,9 @@ func TestSummarizeRuns(t *testing.T) {
 		return func(r *schema.Root) {
 			began := r.CreatedAt.Add(time.Second)
 			r.StartedAt = &began
-			r.RunName, r.LastSeq, r.CountedSeq, r.PhaseCounts = "mine", 41, &seq, counts
+			full := make([]int32, schema.Phases)
+			copy(full, counts)
+			r.RunName, r.LastSeq, r.CountedSeq, r.PhaseCounts = "mine", 41, &seq, full
 		}
 	}
 	p.add(time.Minute, 4, counted(41, 0, 9, 0, 0, 2, 30, 1))

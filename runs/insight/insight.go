@@ -21,6 +21,7 @@ type Reader interface {
 	DescribedReader
 	RunClusterReader
 	SummaryReader
+	WaitingReader
 	FoldReader
 	Index
 }
@@ -60,11 +61,13 @@ type Questions struct {
 	*Clusters
 	*RunClusters
 	*Summaries
+	*WaitingRuns
 	*Folds
 }
 
 // New puts the questions together.
 func New(deps Deps) *Questions {
+	waits := &RunWaits{Runs: deps.Reader, Waits: deps.Waits, Clock: deps.Clock}
 	return &Questions{
 		Explainer:   &Explainer{Actions: deps.Reader, Placements: deps.Placements, Waits: deps.Waits},
 		Activities:  &Activities{Runs: deps.Reader, Clock: deps.Clock},
@@ -79,7 +82,8 @@ func New(deps Deps) *Questions {
 		Retention:   &Retention{Keeper: deps.Keeper},
 		Clusters:    deps.Clusters,
 		RunClusters: &RunClusters{Runs: deps.Reader, Places: deps.Clusters.Places},
-		Summaries:   &Summaries{Runs: deps.Reader},
+		Summaries:   &Summaries{Runs: deps.Reader, Waits: waits},
+		WaitingRuns: &WaitingRuns{Runs: deps.Reader, Waits: waits},
 		Folds:       &Folds{Runs: deps.Reader},
 	}
 }

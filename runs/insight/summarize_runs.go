@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 )
@@ -17,7 +18,10 @@ type SummaryReader interface {
 }
 
 // Summaries says how far runs are.
-type Summaries struct{ Runs SummaryReader }
+type Summaries struct {
+	Runs  SummaryReader
+	Waits *RunWaits
+}
 
 // SummarizeRuns implements insightv1connect.InsightServiceHandler.
 func (s *Summaries) SummarizeRuns(ctx context.Context, request *insightv1.SummarizeRunsRequest) (*insightv1.SummarizeRunsResponse, error) {
@@ -29,9 +33,20 @@ func (s *Summaries) SummarizeRuns(ctx context.Context, request *insightv1.Summar
 	if err != nil {
 		return nil, err
 	}
+	waiting := map[int64][]int32{}
+	for i := range runs {
+		if !runs[i].Ended && mayWait(runs[i].Counts) {
+			waiting[runs[i].ID] = runs[i].Counts
+		}
+	}
+	waits, err := s.Waits.Of(ctx, waiting)
+	if err != nil {
+		return nil, err
+	}
 	response := &insightv1.SummarizeRunsResponse{Runs: make(map[string]*insightv1.RunSummary, len(runs))}
 	for i := range runs {
-		summary := &insightv1.RunSummary{Counts: countsOf(runs[i].Counts)}
+		of := waits[runs[i].ID]
+		summary := &insightv1.RunSummary{Counts: countsOf(runs[i].Counts), Waits: of.waits, Waiting: of.waiting}
 		if u, known := usual[runs[i].TaskName]; known && !runs[i].Ended {
 			summary.Usual = &insightv1.UsualDuration{P50: durationpb.New(u.P50), P90: durationpb.New(u.P90), Runs: uint32(u.Runs)} //nolint:gosec // bounded
 		}
@@ -41,6 +56,11 @@ func (s *Summaries) SummarizeRuns(ctx context.Context, request *insightv1.Summar
 		response.Runs[runs[i].Name] = summary
 	}
 	return response, nil
+}
+
+// mayWait reports whether something of a run waits, or whether that is not known.
+func mayWait(counts []int32) bool {
+	return counts == nil || counts[state.Queued]+counts[state.WaitingForResources]+counts[state.Initializing]+counts[state.Paused] > 0
 }
 
 // countsOf leaves out phases without an action.

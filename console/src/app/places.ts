@@ -22,6 +22,7 @@ const known: readonly (readonly [title: string, keys: string, routes: readonly s
   ["Artifacts", "g a", ["/domain/$domain/project/$project/artifacts"]],
   ["Projects", "g h", ["/"]],
   ["Inbox: pending approvals", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
+  ["Waiting: who waits for what", "g q", ["/waiting"]],
   ["Notifications", "g n", ["/notifications"]],
   ["Members and roles", "g m", ["/domain/$domain/project/$project/members"]],
   ["My account and limits", "g o", ["/me"]],

@@ -43,6 +43,7 @@ export function Navigation() {
           ))}
       {place && folds && <More path={path} />}
       {place && <PinnedViews place={place} />}
+      <Link to="/waiting">Waiting</Link>
       <InboxLink />
       {!(place && folds) && <Link to="/notifications">Notifications</Link>}
     </nav>

@@ -17,6 +17,7 @@ import { SecretsSearch } from "@/features/secrets/search";
 import { SystemSearch } from "@/features/system/search";
 import { TaskSearch, TasksSearch } from "@/features/tasks/search";
 import { TriggerSearch, TriggersSearch } from "@/features/triggers/search";
+import { WaitingSearch } from "@/features/waiting/search";
 import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "@/app/place";
 import { KnownPlace } from "./known-place";
@@ -53,6 +54,13 @@ const notifications = createRoute({
   path: "/notifications",
   validateSearch: NotificationsSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/notifications/page")), "NotificationsPage"),
+});
+
+const waiting = createRoute({
+  getParentRoute: () => root,
+  path: "/waiting",
+  validateSearch: WaitingSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/waiting/page")), "WaitingPage"),
 });
 
 const signedIn = createRoute({ getParentRoute: () => root, path: "/signed-in", component: SignedIn });
@@ -250,6 +258,7 @@ const tree = root.addChildren([
   home,
   projects,
   inbox,
+  waiting,
   notifications,
   system,
   signedIn,

@@ -73,6 +73,7 @@ var shapes = map[protoreflect.FullName]shape{
 	"flytebinary.engine.v1.GetSecretValuesRequest":    {kind: "secret", project: "project", domain: "domain"},
 	"flytebinary.insight.v1.GetTaskHistoryRequest":    {"task", "", "project", "domain", "name", ""},
 	"flytebinary.insight.v1.ListPausedActionsRequest": {project: "project", domain: "domain"},
+	"flytebinary.insight.v1.ListWaitsRequest":         {project: "project", domain: "domain"},
 	"flytebinary.insight.v1.SuggestResourcesRequest":  {"task", "", "project", "domain", "name", ""},
 	"flyteidl2.dataproxy.CreateUploadLocationRequest": {kind: "data", org: "org", project: "project", domain: "domain"},
 	"flyteidl2.org.CreateDomainRequest":               {kind: "domain", org: "org", name: "id"},

@@ -21,6 +21,7 @@ const (
 	Running   = string(rune('0' + state.Running))
 	// WaitingForResources has not begun, like Queued.
 	WaitingForResources = string(rune('0' + state.WaitingForResources))
+	Initializing        = string(rune('0' + state.Initializing))
 
 	Task      = string(rune('0' + schema.ActionTask))
 	Trace     = string(rune('0' + schema.ActionTrace))

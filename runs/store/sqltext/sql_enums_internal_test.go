@@ -16,7 +16,7 @@ import (
 
 func TestLiteralsOfEnumsAreTheirNumbers(t *testing.T) {
 	for literal, number := range map[string]any{
-		Queued: state.Queued, WaitingForResources: state.WaitingForResources, Succeeded: state.Succeeded, Failed: state.Failed, Aborted: state.Aborted,
+		Queued: state.Queued, WaitingForResources: state.WaitingForResources, Initializing: state.Initializing, Succeeded: state.Succeeded, Failed: state.Failed, Aborted: state.Aborted,
 		TimedOut: state.TimedOut, Paused: state.Paused, Recovered: state.Recovered,
 	} {
 		require.Equal(t, fmt.Sprintf("%d", number), literal)

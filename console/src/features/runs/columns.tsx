@@ -6,7 +6,6 @@ import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { read, write } from "@/app/storage";
 import { dateOf } from "@/design/format";
 import { Tag } from "@/design/facts";
-import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
 import { ClusterLink } from "@/entities/access/cluster-link";
@@ -14,6 +13,7 @@ import { isTracked, keyOf, nameOf, ownerOf, phaseOf, triggerOf } from "@/entitie
 import { routeOf } from "@/entities/run/kind";
 import { RunProgress } from "@/entities/run/progress-view";
 import { quoted } from "@/entities/run/query/edit";
+import { RunState } from "@/entities/run/run-state";
 import type { Sort } from "./search";
 import { sources } from "./sources";
 import type { RunClusters } from "./use-clusters";
@@ -89,7 +89,7 @@ export const columns: readonly Column[] = [
       );
     },
   },
-  { key: "phase", label: "Phase", width: [9, 0.6], cell: (run) => <Phase phase={phaseOf(run)} /> },
+  { key: "phase", label: "Phase", width: [9, 1], cell: (run, { summaries }) => <RunState phase={phaseOf(run)} summary={isTracked(run) ? undefined : summaries[nameOf(run)]} /> },
   {
     key: "progress",
     label: "Progress",

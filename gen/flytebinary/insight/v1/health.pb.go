@@ -882,7 +882,7 @@ type GetPipelineGridResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The runs, the oldest first.
 	Runs []*GridRun `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
-	// The tasks, the root task first, then in the order in which they first ended in the latest run that has them; at most 200.
+	// The tasks, the root task first, then by name; at most 200.
 	Tasks []*GridTask `protobuf:"bytes,2,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	// Whether the runs have more tasks.
 	MoreTasks     bool `protobuf:"varint,3,opt,name=more_tasks,json=moreTasks,proto3" json:"more_tasks,omitempty"`

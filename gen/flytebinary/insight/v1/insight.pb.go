@@ -30,111 +30,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What an action that has not started waits for.
-type WaitCause int32
-
-const (
-	// It does not wait.
-	WaitCause_WAIT_CAUSE_UNSPECIFIED WaitCause = 0
-	// The engine is about to look at it.
-	WaitCause_WAIT_CAUSE_PENDING WaitCause = 1
-	// The run's max_action_concurrency is reached.
-	WaitCause_WAIT_CAUSE_RUN_CONCURRENCY WaitCause = 2
-	// The queue has reached its limit of live actions.
-	WaitCause_WAIT_CAUSE_QUEUE_ACTIONS WaitCause = 3
-	// The queue has reached its limit of live runs.
-	WaitCause_WAIT_CAUSE_QUEUE_RUNS WaitCause = 4
-	// The installation has reached its limit of live actions.
-	WaitCause_WAIT_CAUSE_INSTALLATION WaitCause = 5
-	// Another action computes the same cached outputs.
-	WaitCause_WAIT_CAUSE_CACHE_RESERVATION WaitCause = 6
-	// The next attempt waits for its backoff.
-	WaitCause_WAIT_CAUSE_BACKOFF WaitCause = 7
-	// It is admitted; the cluster has not placed or started it yet.
-	WaitCause_WAIT_CAUSE_CLUSTER WaitCause = 8
-	// A person has to signal the condition.
-	WaitCause_WAIT_CAUSE_SIGNAL WaitCause = 9
-	// Its place in the queue has not come: others of higher priority or fairness go first.
-	WaitCause_WAIT_CAUSE_TURN WaitCause = 10
-	// The pool of its reusable environment has as many workers as it may have, and all slots are taken.
-	WaitCause_WAIT_CAUSE_WORKER_SLOTS WaitCause = 11
-	// A worker of its reusable environment is starting.
-	WaitCause_WAIT_CAUSE_WORKER_START WaitCause = 12
-	// No worker of its reusable environment can start.
-	WaitCause_WAIT_CAUSE_WORKER_PROBLEM WaitCause = 13
-	// A connector has not started its job in the other system yet.
-	WaitCause_WAIT_CAUSE_CONNECTOR WaitCause = 14
-	// No cluster that may run it has room for it, or takes new work.
-	WaitCause_WAIT_CAUSE_PLACEMENT WaitCause = 15
-)
-
-// Enum value maps for WaitCause.
-var (
-	WaitCause_name = map[int32]string{
-		0:  "WAIT_CAUSE_UNSPECIFIED",
-		1:  "WAIT_CAUSE_PENDING",
-		2:  "WAIT_CAUSE_RUN_CONCURRENCY",
-		3:  "WAIT_CAUSE_QUEUE_ACTIONS",
-		4:  "WAIT_CAUSE_QUEUE_RUNS",
-		5:  "WAIT_CAUSE_INSTALLATION",
-		6:  "WAIT_CAUSE_CACHE_RESERVATION",
-		7:  "WAIT_CAUSE_BACKOFF",
-		8:  "WAIT_CAUSE_CLUSTER",
-		9:  "WAIT_CAUSE_SIGNAL",
-		10: "WAIT_CAUSE_TURN",
-		11: "WAIT_CAUSE_WORKER_SLOTS",
-		12: "WAIT_CAUSE_WORKER_START",
-		13: "WAIT_CAUSE_WORKER_PROBLEM",
-		14: "WAIT_CAUSE_CONNECTOR",
-		15: "WAIT_CAUSE_PLACEMENT",
-	}
-	WaitCause_value = map[string]int32{
-		"WAIT_CAUSE_UNSPECIFIED":       0,
-		"WAIT_CAUSE_PENDING":           1,
-		"WAIT_CAUSE_RUN_CONCURRENCY":   2,
-		"WAIT_CAUSE_QUEUE_ACTIONS":     3,
-		"WAIT_CAUSE_QUEUE_RUNS":        4,
-		"WAIT_CAUSE_INSTALLATION":      5,
-		"WAIT_CAUSE_CACHE_RESERVATION": 6,
-		"WAIT_CAUSE_BACKOFF":           7,
-		"WAIT_CAUSE_CLUSTER":           8,
-		"WAIT_CAUSE_SIGNAL":            9,
-		"WAIT_CAUSE_TURN":              10,
-		"WAIT_CAUSE_WORKER_SLOTS":      11,
-		"WAIT_CAUSE_WORKER_START":      12,
-		"WAIT_CAUSE_WORKER_PROBLEM":    13,
-		"WAIT_CAUSE_CONNECTOR":         14,
-		"WAIT_CAUSE_PLACEMENT":         15,
-	}
-)
-
-func (x WaitCause) Enum() *WaitCause {
-	p := new(WaitCause)
-	*p = x
-	return p
-}
-
-func (x WaitCause) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (WaitCause) Descriptor() protoreflect.EnumDescriptor {
-	return file_flytebinary_insight_v1_insight_proto_enumTypes[0].Descriptor()
-}
-
-func (WaitCause) Type() protoreflect.EnumType {
-	return &file_flytebinary_insight_v1_insight_proto_enumTypes[0]
-}
-
-func (x WaitCause) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use WaitCause.Descriptor instead.
-func (WaitCause) EnumDescriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{0}
-}
-
 // ExplainActionRequest names an action.
 type ExplainActionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -309,124 +204,6 @@ func (x *Placement) GetReason() string {
 	return ""
 }
 
-// Wait is one sentence for people, and the numbers behind it.
-type Wait struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind of reason.
-	Cause WaitCause `protobuf:"varint,1,opt,name=cause,proto3,enum=flytebinary.insight.v1.WaitCause" json:"cause,omitempty"`
-	// The reason in words, in one sentence.
-	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// The queue that it waits in.
-	Queue string `protobuf:"bytes,3,opt,name=queue,proto3" json:"queue,omitempty"`
-	// The limit that is reached, where the cause is a limit.
-	Limit int64 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
-	// How much of the limit is taken.
-	Used int64 `protobuf:"varint,5,opt,name=used,proto3" json:"used,omitempty"`
-	// How many actions go before it in its queue.
-	Ahead int64 `protobuf:"varint,6,opt,name=ahead,proto3" json:"ahead,omitempty"`
-	// Since when it waits.
-	Since *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
-	// The action that it waits for, where there is one.
-	Behind *common.ActionIdentifier `protobuf:"bytes,8,opt,name=behind,proto3" json:"behind,omitempty"`
-	// The resource that no cluster has enough of, where it waits for one; its name in Kubernetes.
-	Resource      string `protobuf:"bytes,9,opt,name=resource,proto3" json:"resource,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Wait) Reset() {
-	*x = Wait{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Wait) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Wait) ProtoMessage() {}
-
-func (x *Wait) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Wait.ProtoReflect.Descriptor instead.
-func (*Wait) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *Wait) GetCause() WaitCause {
-	if x != nil {
-		return x.Cause
-	}
-	return WaitCause_WAIT_CAUSE_UNSPECIFIED
-}
-
-func (x *Wait) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
-func (x *Wait) GetQueue() string {
-	if x != nil {
-		return x.Queue
-	}
-	return ""
-}
-
-func (x *Wait) GetLimit() int64 {
-	if x != nil {
-		return x.Limit
-	}
-	return 0
-}
-
-func (x *Wait) GetUsed() int64 {
-	if x != nil {
-		return x.Used
-	}
-	return 0
-}
-
-func (x *Wait) GetAhead() int64 {
-	if x != nil {
-		return x.Ahead
-	}
-	return 0
-}
-
-func (x *Wait) GetSince() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Since
-	}
-	return nil
-}
-
-func (x *Wait) GetBehind() *common.ActionIdentifier {
-	if x != nil {
-		return x.Behind
-	}
-	return nil
-}
-
-func (x *Wait) GetResource() string {
-	if x != nil {
-		return x.Resource
-	}
-	return ""
-}
-
 // CacheOutcome is what the cache did for an action.
 type CacheOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -442,7 +219,7 @@ type CacheOutcome struct {
 
 func (x *CacheOutcome) Reset() {
 	*x = CacheOutcome{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[4]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +231,7 @@ func (x *CacheOutcome) String() string {
 func (*CacheOutcome) ProtoMessage() {}
 
 func (x *CacheOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[4]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +244,7 @@ func (x *CacheOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheOutcome.ProtoReflect.Descriptor instead.
 func (*CacheOutcome) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{4}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CacheOutcome) GetStatus() core.CatalogCacheStatus {
@@ -500,7 +277,7 @@ type ListQueuesRequest struct {
 
 func (x *ListQueuesRequest) Reset() {
 	*x = ListQueuesRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[5]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -512,7 +289,7 @@ func (x *ListQueuesRequest) String() string {
 func (*ListQueuesRequest) ProtoMessage() {}
 
 func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[5]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -525,7 +302,7 @@ func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
 func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{4}
 }
 
 // ListQueuesResponse has the queues by name.
@@ -538,7 +315,7 @@ type ListQueuesResponse struct {
 
 func (x *ListQueuesResponse) Reset() {
 	*x = ListQueuesResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[6]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -550,7 +327,7 @@ func (x *ListQueuesResponse) String() string {
 func (*ListQueuesResponse) ProtoMessage() {}
 
 func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[6]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -563,7 +340,7 @@ func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
 func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListQueuesResponse) GetQueues() []*Queue {
@@ -602,7 +379,7 @@ type Queue struct {
 
 func (x *Queue) Reset() {
 	*x = Queue{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[7]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -614,7 +391,7 @@ func (x *Queue) String() string {
 func (*Queue) ProtoMessage() {}
 
 func (x *Queue) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[7]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -627,7 +404,7 @@ func (x *Queue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Queue.ProtoReflect.Descriptor instead.
 func (*Queue) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Queue) GetName() string {
@@ -713,7 +490,7 @@ type GetClusterUseRequest struct {
 
 func (x *GetClusterUseRequest) Reset() {
 	*x = GetClusterUseRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +502,7 @@ func (x *GetClusterUseRequest) String() string {
 func (*GetClusterUseRequest) ProtoMessage() {}
 
 func (x *GetClusterUseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +515,7 @@ func (x *GetClusterUseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterUseRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterUseRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetClusterUseRequest) GetCluster() string {
@@ -772,7 +549,7 @@ type GetClusterUseResponse struct {
 
 func (x *GetClusterUseResponse) Reset() {
 	*x = GetClusterUseResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +561,7 @@ func (x *GetClusterUseResponse) String() string {
 func (*GetClusterUseResponse) ProtoMessage() {}
 
 func (x *GetClusterUseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +574,7 @@ func (x *GetClusterUseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterUseResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterUseResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetClusterUseResponse) GetProjects() []*ClusterUse {
@@ -850,7 +627,7 @@ type ClusterUse struct {
 
 func (x *ClusterUse) Reset() {
 	*x = ClusterUse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +639,7 @@ func (x *ClusterUse) String() string {
 func (*ClusterUse) ProtoMessage() {}
 
 func (x *ClusterUse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +652,7 @@ func (x *ClusterUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterUse.ProtoReflect.Descriptor instead.
 func (*ClusterUse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ClusterUse) GetProject() string {
@@ -935,7 +712,7 @@ type ListClusterWaitsRequest struct {
 
 func (x *ListClusterWaitsRequest) Reset() {
 	*x = ListClusterWaitsRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -947,7 +724,7 @@ func (x *ListClusterWaitsRequest) String() string {
 func (*ListClusterWaitsRequest) ProtoMessage() {}
 
 func (x *ListClusterWaitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -960,7 +737,7 @@ func (x *ListClusterWaitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClusterWaitsRequest.ProtoReflect.Descriptor instead.
 func (*ListClusterWaitsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListClusterWaitsRequest) GetCluster() string {
@@ -997,7 +774,7 @@ type ListClusterWaitsResponse struct {
 
 func (x *ListClusterWaitsResponse) Reset() {
 	*x = ListClusterWaitsResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1009,7 +786,7 @@ func (x *ListClusterWaitsResponse) String() string {
 func (*ListClusterWaitsResponse) ProtoMessage() {}
 
 func (x *ListClusterWaitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1022,7 +799,7 @@ func (x *ListClusterWaitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClusterWaitsResponse.ProtoReflect.Descriptor instead.
 func (*ListClusterWaitsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{12}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListClusterWaitsResponse) GetWaits() []*ClusterWait {
@@ -1062,7 +839,7 @@ type ClusterWait struct {
 
 func (x *ClusterWait) Reset() {
 	*x = ClusterWait{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1074,7 +851,7 @@ func (x *ClusterWait) String() string {
 func (*ClusterWait) ProtoMessage() {}
 
 func (x *ClusterWait) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1087,7 +864,7 @@ func (x *ClusterWait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterWait.ProtoReflect.Descriptor instead.
 func (*ClusterWait) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{13}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ClusterWait) GetActionId() *common.ActionIdentifier {
@@ -1152,7 +929,7 @@ type ListRunClustersRequest struct {
 
 func (x *ListRunClustersRequest) Reset() {
 	*x = ListRunClustersRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1164,7 +941,7 @@ func (x *ListRunClustersRequest) String() string {
 func (*ListRunClustersRequest) ProtoMessage() {}
 
 func (x *ListRunClustersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1177,7 +954,7 @@ func (x *ListRunClustersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunClustersRequest.ProtoReflect.Descriptor instead.
 func (*ListRunClustersRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{14}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListRunClustersRequest) GetProjectId() *common.ProjectIdentifier {
@@ -1208,7 +985,7 @@ type ListRunClustersResponse struct {
 
 func (x *ListRunClustersResponse) Reset() {
 	*x = ListRunClustersResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +997,7 @@ func (x *ListRunClustersResponse) String() string {
 func (*ListRunClustersResponse) ProtoMessage() {}
 
 func (x *ListRunClustersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1010,7 @@ func (x *ListRunClustersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunClustersResponse.ProtoReflect.Descriptor instead.
 func (*ListRunClustersResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{15}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListRunClustersResponse) GetClusters() map[string]string {
@@ -1267,7 +1044,7 @@ type PreviewRecoveryRequest struct {
 
 func (x *PreviewRecoveryRequest) Reset() {
 	*x = PreviewRecoveryRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1279,7 +1056,7 @@ func (x *PreviewRecoveryRequest) String() string {
 func (*PreviewRecoveryRequest) ProtoMessage() {}
 
 func (x *PreviewRecoveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1292,7 +1069,7 @@ func (x *PreviewRecoveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRecoveryRequest.ProtoReflect.Descriptor instead.
 func (*PreviewRecoveryRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{16}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PreviewRecoveryRequest) GetRunId() *common.RunIdentifier {
@@ -1340,7 +1117,7 @@ type PreviewRecoveryResponse struct {
 
 func (x *PreviewRecoveryResponse) Reset() {
 	*x = PreviewRecoveryResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +1129,7 @@ func (x *PreviewRecoveryResponse) String() string {
 func (*PreviewRecoveryResponse) ProtoMessage() {}
 
 func (x *PreviewRecoveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +1142,7 @@ func (x *PreviewRecoveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRecoveryResponse.ProtoReflect.Descriptor instead.
 func (*PreviewRecoveryResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{17}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PreviewRecoveryResponse) GetActions() []*PlannedAction {
@@ -1413,7 +1190,7 @@ type PlannedAction struct {
 
 func (x *PlannedAction) Reset() {
 	*x = PlannedAction{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1425,7 +1202,7 @@ func (x *PlannedAction) String() string {
 func (*PlannedAction) ProtoMessage() {}
 
 func (x *PlannedAction) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1438,7 +1215,7 @@ func (x *PlannedAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedAction.ProtoReflect.Descriptor instead.
 func (*PlannedAction) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{18}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PlannedAction) GetName() string {
@@ -1480,7 +1257,7 @@ type PreviewRetentionRequest struct {
 
 func (x *PreviewRetentionRequest) Reset() {
 	*x = PreviewRetentionRequest{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1492,7 +1269,7 @@ func (x *PreviewRetentionRequest) String() string {
 func (*PreviewRetentionRequest) ProtoMessage() {}
 
 func (x *PreviewRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1505,7 +1282,7 @@ func (x *PreviewRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRetentionRequest.ProtoReflect.Descriptor instead.
 func (*PreviewRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{19}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PreviewRetentionRequest) GetLimit() uint32 {
@@ -1532,7 +1309,7 @@ type PreviewRetentionResponse struct {
 
 func (x *PreviewRetentionResponse) Reset() {
 	*x = PreviewRetentionResponse{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[20]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1544,7 +1321,7 @@ func (x *PreviewRetentionResponse) String() string {
 func (*PreviewRetentionResponse) ProtoMessage() {}
 
 func (x *PreviewRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[20]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1557,7 +1334,7 @@ func (x *PreviewRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewRetentionResponse.ProtoReflect.Descriptor instead.
 func (*PreviewRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{20}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PreviewRetentionResponse) GetRuns() []*ExpiredRun {
@@ -1605,7 +1382,7 @@ type ExpiredRun struct {
 
 func (x *ExpiredRun) Reset() {
 	*x = ExpiredRun{}
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[21]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1617,7 +1394,7 @@ func (x *ExpiredRun) String() string {
 func (*ExpiredRun) ProtoMessage() {}
 
 func (x *ExpiredRun) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[21]
+	mi := &file_flytebinary_insight_v1_insight_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1630,7 +1407,7 @@ func (x *ExpiredRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpiredRun.ProtoReflect.Descriptor instead.
 func (*ExpiredRun) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{21}
+	return file_flytebinary_insight_v1_insight_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ExpiredRun) GetRunId() *common.RunIdentifier {
@@ -1665,7 +1442,7 @@ var File_flytebinary_insight_v1_insight_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\n" +
-	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a!flytebinary/insight/v1/runs.proto\x1a\"flytebinary/insight/v1/usage.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
+	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a!flytebinary/insight/v1/runs.proto\x1a\"flytebinary/insight/v1/usage.proto\x1a\"flytebinary/insight/v1/waits.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
 	"\x14ExplainActionRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\xfb\x01\n" +
 	"\x15ExplainActionResponse\x123\n" +
@@ -1675,17 +1452,7 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\tplacement\x18\x04 \x01(\v2!.flytebinary.insight.v1.PlacementR\tplacement\"=\n" +
 	"\tPlacement\x12\x18\n" +
 	"\acluster\x18\x01 \x01(\tR\acluster\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xb9\x02\n" +
-	"\x04Wait\x127\n" +
-	"\x05cause\x18\x01 \x01(\x0e2!.flytebinary.insight.v1.WaitCauseR\x05cause\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
-	"\x05queue\x18\x03 \x01(\tR\x05queue\x12\x14\n" +
-	"\x05limit\x18\x04 \x01(\x03R\x05limit\x12\x12\n" +
-	"\x04used\x18\x05 \x01(\x03R\x04used\x12\x14\n" +
-	"\x05ahead\x18\x06 \x01(\x03R\x05ahead\x120\n" +
-	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12:\n" +
-	"\x06behind\x18\b \x01(\v2\".flyteidl2.common.ActionIdentifierR\x06behind\x12\x1a\n" +
-	"\bresource\x18\t \x01(\tR\bresource\"t\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"t\n" +
 	"\fCacheOutcome\x12:\n" +
 	"\x06status\x18\x01 \x01(\x0e2\".flyteidl2.core.CatalogCacheStatusR\x06status\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
@@ -1786,25 +1553,7 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\bended_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12<\n" +
 	"\n" +
-	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource*\xc0\x03\n" +
-	"\tWaitCause\x12\x1a\n" +
-	"\x16WAIT_CAUSE_UNSPECIFIED\x10\x00\x12\x16\n" +
-	"\x12WAIT_CAUSE_PENDING\x10\x01\x12\x1e\n" +
-	"\x1aWAIT_CAUSE_RUN_CONCURRENCY\x10\x02\x12\x1c\n" +
-	"\x18WAIT_CAUSE_QUEUE_ACTIONS\x10\x03\x12\x19\n" +
-	"\x15WAIT_CAUSE_QUEUE_RUNS\x10\x04\x12\x1b\n" +
-	"\x17WAIT_CAUSE_INSTALLATION\x10\x05\x12 \n" +
-	"\x1cWAIT_CAUSE_CACHE_RESERVATION\x10\x06\x12\x16\n" +
-	"\x12WAIT_CAUSE_BACKOFF\x10\a\x12\x16\n" +
-	"\x12WAIT_CAUSE_CLUSTER\x10\b\x12\x15\n" +
-	"\x11WAIT_CAUSE_SIGNAL\x10\t\x12\x13\n" +
-	"\x0fWAIT_CAUSE_TURN\x10\n" +
-	"\x12\x1b\n" +
-	"\x17WAIT_CAUSE_WORKER_SLOTS\x10\v\x12\x1b\n" +
-	"\x17WAIT_CAUSE_WORKER_START\x10\f\x12\x1d\n" +
-	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r\x12\x18\n" +
-	"\x14WAIT_CAUSE_CONNECTOR\x10\x0e\x12\x18\n" +
-	"\x14WAIT_CAUSE_PLACEMENT\x10\x0f2\x98\x12\n" +
+	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource2\xff\x12\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
@@ -1813,7 +1562,8 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x10ListClusterWaits\x12/.flytebinary.insight.v1.ListClusterWaitsRequest\x1a0.flytebinary.insight.v1.ListClusterWaitsResponse\"\x03\x90\x02\x01\x12w\n" +
 	"\x0fListRunClusters\x12..flytebinary.insight.v1.ListRunClustersRequest\x1a/.flytebinary.insight.v1.ListRunClustersResponse\"\x03\x90\x02\x01\x12q\n" +
 	"\rSummarizeRuns\x12,.flytebinary.insight.v1.SummarizeRunsRequest\x1a-.flytebinary.insight.v1.SummarizeRunsResponse\"\x03\x90\x02\x01\x12b\n" +
-	"\bFoldRuns\x12'.flytebinary.insight.v1.FoldRunsRequest\x1a(.flytebinary.insight.v1.FoldRunsResponse\"\x03\x90\x02\x01\x12w\n" +
+	"\bFoldRuns\x12'.flytebinary.insight.v1.FoldRunsRequest\x1a(.flytebinary.insight.v1.FoldRunsResponse\"\x03\x90\x02\x01\x12e\n" +
+	"\tListWaits\x12(.flytebinary.insight.v1.ListWaitsRequest\x1a).flytebinary.insight.v1.ListWaitsResponse\"\x03\x90\x02\x01\x12w\n" +
 	"\x0fPreviewRecovery\x12..flytebinary.insight.v1.PreviewRecoveryRequest\x1a/.flytebinary.insight.v1.PreviewRecoveryResponse\"\x03\x90\x02\x01\x12z\n" +
 	"\x10PreviewRetention\x12/.flytebinary.insight.v1.PreviewRetentionRequest\x1a0.flytebinary.insight.v1.PreviewRetentionResponse\"\x03\x90\x02\x01\x12t\n" +
 	"\x0fWatchRunActions\x12..flytebinary.insight.v1.WatchRunActionsRequest\x1a/.flytebinary.insight.v1.WatchRunActionsResponse0\x01\x12w\n" +
@@ -1841,44 +1591,43 @@ func file_flytebinary_insight_v1_insight_proto_rawDescGZIP() []byte {
 	return file_flytebinary_insight_v1_insight_proto_rawDescData
 }
 
-var file_flytebinary_insight_v1_insight_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_flytebinary_insight_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
-	(WaitCause)(0),                    // 0: flytebinary.insight.v1.WaitCause
-	(*ExplainActionRequest)(nil),      // 1: flytebinary.insight.v1.ExplainActionRequest
-	(*ExplainActionResponse)(nil),     // 2: flytebinary.insight.v1.ExplainActionResponse
-	(*Placement)(nil),                 // 3: flytebinary.insight.v1.Placement
-	(*Wait)(nil),                      // 4: flytebinary.insight.v1.Wait
-	(*CacheOutcome)(nil),              // 5: flytebinary.insight.v1.CacheOutcome
-	(*ListQueuesRequest)(nil),         // 6: flytebinary.insight.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),        // 7: flytebinary.insight.v1.ListQueuesResponse
-	(*Queue)(nil),                     // 8: flytebinary.insight.v1.Queue
-	(*GetClusterUseRequest)(nil),      // 9: flytebinary.insight.v1.GetClusterUseRequest
-	(*GetClusterUseResponse)(nil),     // 10: flytebinary.insight.v1.GetClusterUseResponse
-	(*ClusterUse)(nil),                // 11: flytebinary.insight.v1.ClusterUse
-	(*ListClusterWaitsRequest)(nil),   // 12: flytebinary.insight.v1.ListClusterWaitsRequest
-	(*ListClusterWaitsResponse)(nil),  // 13: flytebinary.insight.v1.ListClusterWaitsResponse
-	(*ClusterWait)(nil),               // 14: flytebinary.insight.v1.ClusterWait
-	(*ListRunClustersRequest)(nil),    // 15: flytebinary.insight.v1.ListRunClustersRequest
-	(*ListRunClustersResponse)(nil),   // 16: flytebinary.insight.v1.ListRunClustersResponse
-	(*PreviewRecoveryRequest)(nil),    // 17: flytebinary.insight.v1.PreviewRecoveryRequest
-	(*PreviewRecoveryResponse)(nil),   // 18: flytebinary.insight.v1.PreviewRecoveryResponse
-	(*PlannedAction)(nil),             // 19: flytebinary.insight.v1.PlannedAction
-	(*PreviewRetentionRequest)(nil),   // 20: flytebinary.insight.v1.PreviewRetentionRequest
-	(*PreviewRetentionResponse)(nil),  // 21: flytebinary.insight.v1.PreviewRetentionResponse
-	(*ExpiredRun)(nil),                // 22: flytebinary.insight.v1.ExpiredRun
-	nil,                               // 23: flytebinary.insight.v1.ClusterUse.AskedEntry
-	nil,                               // 24: flytebinary.insight.v1.ClusterWait.AskedEntry
-	nil,                               // 25: flytebinary.insight.v1.ListRunClustersResponse.ClustersEntry
-	(*common.ActionIdentifier)(nil),   // 26: flyteidl2.common.ActionIdentifier
-	(common.ActionPhase)(0),           // 27: flyteidl2.common.ActionPhase
+	(*ExplainActionRequest)(nil),      // 0: flytebinary.insight.v1.ExplainActionRequest
+	(*ExplainActionResponse)(nil),     // 1: flytebinary.insight.v1.ExplainActionResponse
+	(*Placement)(nil),                 // 2: flytebinary.insight.v1.Placement
+	(*CacheOutcome)(nil),              // 3: flytebinary.insight.v1.CacheOutcome
+	(*ListQueuesRequest)(nil),         // 4: flytebinary.insight.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),        // 5: flytebinary.insight.v1.ListQueuesResponse
+	(*Queue)(nil),                     // 6: flytebinary.insight.v1.Queue
+	(*GetClusterUseRequest)(nil),      // 7: flytebinary.insight.v1.GetClusterUseRequest
+	(*GetClusterUseResponse)(nil),     // 8: flytebinary.insight.v1.GetClusterUseResponse
+	(*ClusterUse)(nil),                // 9: flytebinary.insight.v1.ClusterUse
+	(*ListClusterWaitsRequest)(nil),   // 10: flytebinary.insight.v1.ListClusterWaitsRequest
+	(*ListClusterWaitsResponse)(nil),  // 11: flytebinary.insight.v1.ListClusterWaitsResponse
+	(*ClusterWait)(nil),               // 12: flytebinary.insight.v1.ClusterWait
+	(*ListRunClustersRequest)(nil),    // 13: flytebinary.insight.v1.ListRunClustersRequest
+	(*ListRunClustersResponse)(nil),   // 14: flytebinary.insight.v1.ListRunClustersResponse
+	(*PreviewRecoveryRequest)(nil),    // 15: flytebinary.insight.v1.PreviewRecoveryRequest
+	(*PreviewRecoveryResponse)(nil),   // 16: flytebinary.insight.v1.PreviewRecoveryResponse
+	(*PlannedAction)(nil),             // 17: flytebinary.insight.v1.PlannedAction
+	(*PreviewRetentionRequest)(nil),   // 18: flytebinary.insight.v1.PreviewRetentionRequest
+	(*PreviewRetentionResponse)(nil),  // 19: flytebinary.insight.v1.PreviewRetentionResponse
+	(*ExpiredRun)(nil),                // 20: flytebinary.insight.v1.ExpiredRun
+	nil,                               // 21: flytebinary.insight.v1.ClusterUse.AskedEntry
+	nil,                               // 22: flytebinary.insight.v1.ClusterWait.AskedEntry
+	nil,                               // 23: flytebinary.insight.v1.ListRunClustersResponse.ClustersEntry
+	(*common.ActionIdentifier)(nil),   // 24: flyteidl2.common.ActionIdentifier
+	(common.ActionPhase)(0),           // 25: flyteidl2.common.ActionPhase
+	(*Wait)(nil),                      // 26: flytebinary.insight.v1.Wait
+	(core.CatalogCacheStatus)(0),      // 27: flyteidl2.core.CatalogCacheStatus
 	(*timestamppb.Timestamp)(nil),     // 28: google.protobuf.Timestamp
-	(core.CatalogCacheStatus)(0),      // 29: flyteidl2.core.CatalogCacheStatus
-	(*common.ProjectIdentifier)(nil),  // 30: flyteidl2.common.ProjectIdentifier
-	(*common.RunIdentifier)(nil),      // 31: flyteidl2.common.RunIdentifier
-	(workflow.RunSource)(0),           // 32: flyteidl2.workflow.RunSource
-	(*SummarizeRunsRequest)(nil),      // 33: flytebinary.insight.v1.SummarizeRunsRequest
-	(*FoldRunsRequest)(nil),           // 34: flytebinary.insight.v1.FoldRunsRequest
+	(*common.ProjectIdentifier)(nil),  // 29: flyteidl2.common.ProjectIdentifier
+	(*common.RunIdentifier)(nil),      // 30: flyteidl2.common.RunIdentifier
+	(workflow.RunSource)(0),           // 31: flyteidl2.workflow.RunSource
+	(*SummarizeRunsRequest)(nil),      // 32: flytebinary.insight.v1.SummarizeRunsRequest
+	(*FoldRunsRequest)(nil),           // 33: flytebinary.insight.v1.FoldRunsRequest
+	(*ListWaitsRequest)(nil),          // 34: flytebinary.insight.v1.ListWaitsRequest
 	(*WatchRunActionsRequest)(nil),    // 35: flytebinary.insight.v1.WatchRunActionsRequest
 	(*ListTransitionsRequest)(nil),    // 36: flytebinary.insight.v1.ListTransitionsRequest
 	(*DescribeActionsRequest)(nil),    // 37: flytebinary.insight.v1.DescribeActionsRequest
@@ -1892,91 +1641,91 @@ var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(*SearchRequest)(nil),             // 45: flytebinary.insight.v1.SearchRequest
 	(*SummarizeRunsResponse)(nil),     // 46: flytebinary.insight.v1.SummarizeRunsResponse
 	(*FoldRunsResponse)(nil),          // 47: flytebinary.insight.v1.FoldRunsResponse
-	(*WatchRunActionsResponse)(nil),   // 48: flytebinary.insight.v1.WatchRunActionsResponse
-	(*ListTransitionsResponse)(nil),   // 49: flytebinary.insight.v1.ListTransitionsResponse
-	(*DescribeActionsResponse)(nil),   // 50: flytebinary.insight.v1.DescribeActionsResponse
-	(*ListErrorsResponse)(nil),        // 51: flytebinary.insight.v1.ListErrorsResponse
-	(*ListDataFlowResponse)(nil),      // 52: flytebinary.insight.v1.ListDataFlowResponse
-	(*ListPausedActionsResponse)(nil), // 53: flytebinary.insight.v1.ListPausedActionsResponse
-	(*GetTaskHistoryResponse)(nil),    // 54: flytebinary.insight.v1.GetTaskHistoryResponse
-	(*GetActivityResponse)(nil),       // 55: flytebinary.insight.v1.GetActivityResponse
-	(*GetAttemptUsageResponse)(nil),   // 56: flytebinary.insight.v1.GetAttemptUsageResponse
-	(*SuggestResourcesResponse)(nil),  // 57: flytebinary.insight.v1.SuggestResourcesResponse
-	(*SearchResponse)(nil),            // 58: flytebinary.insight.v1.SearchResponse
+	(*ListWaitsResponse)(nil),         // 48: flytebinary.insight.v1.ListWaitsResponse
+	(*WatchRunActionsResponse)(nil),   // 49: flytebinary.insight.v1.WatchRunActionsResponse
+	(*ListTransitionsResponse)(nil),   // 50: flytebinary.insight.v1.ListTransitionsResponse
+	(*DescribeActionsResponse)(nil),   // 51: flytebinary.insight.v1.DescribeActionsResponse
+	(*ListErrorsResponse)(nil),        // 52: flytebinary.insight.v1.ListErrorsResponse
+	(*ListDataFlowResponse)(nil),      // 53: flytebinary.insight.v1.ListDataFlowResponse
+	(*ListPausedActionsResponse)(nil), // 54: flytebinary.insight.v1.ListPausedActionsResponse
+	(*GetTaskHistoryResponse)(nil),    // 55: flytebinary.insight.v1.GetTaskHistoryResponse
+	(*GetActivityResponse)(nil),       // 56: flytebinary.insight.v1.GetActivityResponse
+	(*GetAttemptUsageResponse)(nil),   // 57: flytebinary.insight.v1.GetAttemptUsageResponse
+	(*SuggestResourcesResponse)(nil),  // 58: flytebinary.insight.v1.SuggestResourcesResponse
+	(*SearchResponse)(nil),            // 59: flytebinary.insight.v1.SearchResponse
 }
 var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
-	26, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	27, // 1: flytebinary.insight.v1.ExplainActionResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	4,  // 2: flytebinary.insight.v1.ExplainActionResponse.wait:type_name -> flytebinary.insight.v1.Wait
-	5,  // 3: flytebinary.insight.v1.ExplainActionResponse.cache:type_name -> flytebinary.insight.v1.CacheOutcome
-	3,  // 4: flytebinary.insight.v1.ExplainActionResponse.placement:type_name -> flytebinary.insight.v1.Placement
-	0,  // 5: flytebinary.insight.v1.Wait.cause:type_name -> flytebinary.insight.v1.WaitCause
-	28, // 6: flytebinary.insight.v1.Wait.since:type_name -> google.protobuf.Timestamp
-	26, // 7: flytebinary.insight.v1.Wait.behind:type_name -> flyteidl2.common.ActionIdentifier
-	29, // 8: flytebinary.insight.v1.CacheOutcome.status:type_name -> flyteidl2.core.CatalogCacheStatus
-	8,  // 9: flytebinary.insight.v1.ListQueuesResponse.queues:type_name -> flytebinary.insight.v1.Queue
-	28, // 10: flytebinary.insight.v1.Queue.oldest_waiting:type_name -> google.protobuf.Timestamp
-	11, // 11: flytebinary.insight.v1.GetClusterUseResponse.projects:type_name -> flytebinary.insight.v1.ClusterUse
-	11, // 12: flytebinary.insight.v1.GetClusterUseResponse.runs:type_name -> flytebinary.insight.v1.ClusterUse
-	23, // 13: flytebinary.insight.v1.ClusterUse.asked:type_name -> flytebinary.insight.v1.ClusterUse.AskedEntry
-	14, // 14: flytebinary.insight.v1.ListClusterWaitsResponse.waits:type_name -> flytebinary.insight.v1.ClusterWait
-	26, // 15: flytebinary.insight.v1.ClusterWait.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	28, // 16: flytebinary.insight.v1.ClusterWait.created_at:type_name -> google.protobuf.Timestamp
-	24, // 17: flytebinary.insight.v1.ClusterWait.asked:type_name -> flytebinary.insight.v1.ClusterWait.AskedEntry
-	30, // 18: flytebinary.insight.v1.ListRunClustersRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
-	25, // 19: flytebinary.insight.v1.ListRunClustersResponse.clusters:type_name -> flytebinary.insight.v1.ListRunClustersResponse.ClustersEntry
-	31, // 20: flytebinary.insight.v1.PreviewRecoveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	19, // 21: flytebinary.insight.v1.PreviewRecoveryResponse.actions:type_name -> flytebinary.insight.v1.PlannedAction
-	27, // 22: flytebinary.insight.v1.PlannedAction.phase:type_name -> flyteidl2.common.ActionPhase
-	22, // 23: flytebinary.insight.v1.PreviewRetentionResponse.runs:type_name -> flytebinary.insight.v1.ExpiredRun
-	31, // 24: flytebinary.insight.v1.ExpiredRun.run_id:type_name -> flyteidl2.common.RunIdentifier
-	28, // 25: flytebinary.insight.v1.ExpiredRun.ended_at:type_name -> google.protobuf.Timestamp
-	32, // 26: flytebinary.insight.v1.ExpiredRun.run_source:type_name -> flyteidl2.workflow.RunSource
-	1,  // 27: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
-	6,  // 28: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
-	9,  // 29: flytebinary.insight.v1.InsightService.GetClusterUse:input_type -> flytebinary.insight.v1.GetClusterUseRequest
-	12, // 30: flytebinary.insight.v1.InsightService.ListClusterWaits:input_type -> flytebinary.insight.v1.ListClusterWaitsRequest
-	15, // 31: flytebinary.insight.v1.InsightService.ListRunClusters:input_type -> flytebinary.insight.v1.ListRunClustersRequest
-	33, // 32: flytebinary.insight.v1.InsightService.SummarizeRuns:input_type -> flytebinary.insight.v1.SummarizeRunsRequest
-	34, // 33: flytebinary.insight.v1.InsightService.FoldRuns:input_type -> flytebinary.insight.v1.FoldRunsRequest
-	17, // 34: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
-	20, // 35: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
-	35, // 36: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
-	36, // 37: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
-	37, // 38: flytebinary.insight.v1.InsightService.DescribeActions:input_type -> flytebinary.insight.v1.DescribeActionsRequest
-	38, // 39: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
-	39, // 40: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
-	40, // 41: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
-	41, // 42: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
-	42, // 43: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
-	43, // 44: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
-	44, // 45: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
-	45, // 46: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
-	2,  // 47: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
-	7,  // 48: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
-	10, // 49: flytebinary.insight.v1.InsightService.GetClusterUse:output_type -> flytebinary.insight.v1.GetClusterUseResponse
-	13, // 50: flytebinary.insight.v1.InsightService.ListClusterWaits:output_type -> flytebinary.insight.v1.ListClusterWaitsResponse
-	16, // 51: flytebinary.insight.v1.InsightService.ListRunClusters:output_type -> flytebinary.insight.v1.ListRunClustersResponse
-	46, // 52: flytebinary.insight.v1.InsightService.SummarizeRuns:output_type -> flytebinary.insight.v1.SummarizeRunsResponse
-	47, // 53: flytebinary.insight.v1.InsightService.FoldRuns:output_type -> flytebinary.insight.v1.FoldRunsResponse
-	18, // 54: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
-	21, // 55: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
-	48, // 56: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
-	49, // 57: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
-	50, // 58: flytebinary.insight.v1.InsightService.DescribeActions:output_type -> flytebinary.insight.v1.DescribeActionsResponse
-	51, // 59: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
-	52, // 60: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
-	53, // 61: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
-	54, // 62: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
-	55, // 63: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
-	56, // 64: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
-	57, // 65: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
-	58, // 66: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
-	47, // [47:67] is the sub-list for method output_type
-	27, // [27:47] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	24, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	25, // 1: flytebinary.insight.v1.ExplainActionResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	26, // 2: flytebinary.insight.v1.ExplainActionResponse.wait:type_name -> flytebinary.insight.v1.Wait
+	3,  // 3: flytebinary.insight.v1.ExplainActionResponse.cache:type_name -> flytebinary.insight.v1.CacheOutcome
+	2,  // 4: flytebinary.insight.v1.ExplainActionResponse.placement:type_name -> flytebinary.insight.v1.Placement
+	27, // 5: flytebinary.insight.v1.CacheOutcome.status:type_name -> flyteidl2.core.CatalogCacheStatus
+	6,  // 6: flytebinary.insight.v1.ListQueuesResponse.queues:type_name -> flytebinary.insight.v1.Queue
+	28, // 7: flytebinary.insight.v1.Queue.oldest_waiting:type_name -> google.protobuf.Timestamp
+	9,  // 8: flytebinary.insight.v1.GetClusterUseResponse.projects:type_name -> flytebinary.insight.v1.ClusterUse
+	9,  // 9: flytebinary.insight.v1.GetClusterUseResponse.runs:type_name -> flytebinary.insight.v1.ClusterUse
+	21, // 10: flytebinary.insight.v1.ClusterUse.asked:type_name -> flytebinary.insight.v1.ClusterUse.AskedEntry
+	12, // 11: flytebinary.insight.v1.ListClusterWaitsResponse.waits:type_name -> flytebinary.insight.v1.ClusterWait
+	24, // 12: flytebinary.insight.v1.ClusterWait.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	28, // 13: flytebinary.insight.v1.ClusterWait.created_at:type_name -> google.protobuf.Timestamp
+	22, // 14: flytebinary.insight.v1.ClusterWait.asked:type_name -> flytebinary.insight.v1.ClusterWait.AskedEntry
+	29, // 15: flytebinary.insight.v1.ListRunClustersRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	23, // 16: flytebinary.insight.v1.ListRunClustersResponse.clusters:type_name -> flytebinary.insight.v1.ListRunClustersResponse.ClustersEntry
+	30, // 17: flytebinary.insight.v1.PreviewRecoveryRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	17, // 18: flytebinary.insight.v1.PreviewRecoveryResponse.actions:type_name -> flytebinary.insight.v1.PlannedAction
+	25, // 19: flytebinary.insight.v1.PlannedAction.phase:type_name -> flyteidl2.common.ActionPhase
+	20, // 20: flytebinary.insight.v1.PreviewRetentionResponse.runs:type_name -> flytebinary.insight.v1.ExpiredRun
+	30, // 21: flytebinary.insight.v1.ExpiredRun.run_id:type_name -> flyteidl2.common.RunIdentifier
+	28, // 22: flytebinary.insight.v1.ExpiredRun.ended_at:type_name -> google.protobuf.Timestamp
+	31, // 23: flytebinary.insight.v1.ExpiredRun.run_source:type_name -> flyteidl2.workflow.RunSource
+	0,  // 24: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
+	4,  // 25: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
+	7,  // 26: flytebinary.insight.v1.InsightService.GetClusterUse:input_type -> flytebinary.insight.v1.GetClusterUseRequest
+	10, // 27: flytebinary.insight.v1.InsightService.ListClusterWaits:input_type -> flytebinary.insight.v1.ListClusterWaitsRequest
+	13, // 28: flytebinary.insight.v1.InsightService.ListRunClusters:input_type -> flytebinary.insight.v1.ListRunClustersRequest
+	32, // 29: flytebinary.insight.v1.InsightService.SummarizeRuns:input_type -> flytebinary.insight.v1.SummarizeRunsRequest
+	33, // 30: flytebinary.insight.v1.InsightService.FoldRuns:input_type -> flytebinary.insight.v1.FoldRunsRequest
+	34, // 31: flytebinary.insight.v1.InsightService.ListWaits:input_type -> flytebinary.insight.v1.ListWaitsRequest
+	15, // 32: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
+	18, // 33: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
+	35, // 34: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
+	36, // 35: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
+	37, // 36: flytebinary.insight.v1.InsightService.DescribeActions:input_type -> flytebinary.insight.v1.DescribeActionsRequest
+	38, // 37: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
+	39, // 38: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
+	40, // 39: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
+	41, // 40: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
+	42, // 41: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
+	43, // 42: flytebinary.insight.v1.InsightService.GetAttemptUsage:input_type -> flytebinary.insight.v1.GetAttemptUsageRequest
+	44, // 43: flytebinary.insight.v1.InsightService.SuggestResources:input_type -> flytebinary.insight.v1.SuggestResourcesRequest
+	45, // 44: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
+	1,  // 45: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
+	5,  // 46: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
+	8,  // 47: flytebinary.insight.v1.InsightService.GetClusterUse:output_type -> flytebinary.insight.v1.GetClusterUseResponse
+	11, // 48: flytebinary.insight.v1.InsightService.ListClusterWaits:output_type -> flytebinary.insight.v1.ListClusterWaitsResponse
+	14, // 49: flytebinary.insight.v1.InsightService.ListRunClusters:output_type -> flytebinary.insight.v1.ListRunClustersResponse
+	46, // 50: flytebinary.insight.v1.InsightService.SummarizeRuns:output_type -> flytebinary.insight.v1.SummarizeRunsResponse
+	47, // 51: flytebinary.insight.v1.InsightService.FoldRuns:output_type -> flytebinary.insight.v1.FoldRunsResponse
+	48, // 52: flytebinary.insight.v1.InsightService.ListWaits:output_type -> flytebinary.insight.v1.ListWaitsResponse
+	16, // 53: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
+	19, // 54: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
+	49, // 55: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
+	50, // 56: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
+	51, // 57: flytebinary.insight.v1.InsightService.DescribeActions:output_type -> flytebinary.insight.v1.DescribeActionsResponse
+	52, // 58: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
+	53, // 59: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
+	54, // 60: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
+	55, // 61: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
+	56, // 62: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
+	57, // 63: flytebinary.insight.v1.InsightService.GetAttemptUsage:output_type -> flytebinary.insight.v1.GetAttemptUsageResponse
+	58, // 64: flytebinary.insight.v1.InsightService.SuggestResources:output_type -> flytebinary.insight.v1.SuggestResourcesResponse
+	59, // 65: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
+	45, // [45:66] is the sub-list for method output_type
+	24, // [24:45] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_insight_proto_init() }
@@ -1988,19 +1737,19 @@ func file_flytebinary_insight_v1_insight_proto_init() {
 	file_flytebinary_insight_v1_run_actions_proto_init()
 	file_flytebinary_insight_v1_runs_proto_init()
 	file_flytebinary_insight_v1_usage_proto_init()
+	file_flytebinary_insight_v1_waits_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_insight_proto_rawDesc), len(file_flytebinary_insight_v1_insight_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   25,
+			NumEnums:      0,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_flytebinary_insight_v1_insight_proto_goTypes,
 		DependencyIndexes: file_flytebinary_insight_v1_insight_proto_depIdxs,
-		EnumInfos:         file_flytebinary_insight_v1_insight_proto_enumTypes,
 		MessageInfos:      file_flytebinary_insight_v1_insight_proto_msgTypes,
 	}.Build()
 	File_flytebinary_insight_v1_insight_proto = out.File

@@ -136,7 +136,11 @@ type RunSummary struct {
 	// How long runs of its task take; unset if none is known, and for a run that has ended.
 	Usual *UsualDuration `protobuf:"bytes,2,opt,name=usual,proto3" json:"usual,omitempty"`
 	// When it first ran; unset before.
-	StartedAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	StartedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	// What its actions wait for, the longest waiting of each kind: for a person, for admission, and for a cluster.
+	Waits []*RunWait `protobuf:"bytes,4,rep,name=waits,proto3" json:"waits,omitempty"`
+	// Whether all of its unfinished actions wait, for these or for actions that do.
+	Waiting       bool `protobuf:"varint,5,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -190,6 +194,20 @@ func (x *RunSummary) GetStartedAt() *timestamppb.Timestamp {
 		return x.StartedAt
 	}
 	return nil
+}
+
+func (x *RunSummary) GetWaits() []*RunWait {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
+func (x *RunSummary) GetWaiting() bool {
+	if x != nil {
+		return x.Waiting
+	}
+	return false
 }
 
 // UsualDuration is how long the latest runs of a task took that ran and succeeded, from the first start to the end.
@@ -443,7 +461,7 @@ var File_flytebinary_insight_v1_runs_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_runs_proto_rawDesc = "" +
 	"\n" +
-	"!flytebinary/insight/v1/runs.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1bflyteidl2/common/list.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x87\x01\n" +
+	"!flytebinary/insight/v1/runs.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a\"flytebinary/insight/v1/waits.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1bflyteidl2/common/list.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x87\x01\n" +
 	"\x14SummarizeRunsRequest\x12J\n" +
 	"\n" +
 	"project_id\x18\x01 \x01(\v2#.flyteidl2.common.ProjectIdentifierB\x06\xbaH\x03\xc8\x01\x01R\tprojectId\x12#\n" +
@@ -452,13 +470,15 @@ const file_flytebinary_insight_v1_runs_proto_rawDesc = "" +
 	"\x04runs\x18\x01 \x03(\v27.flytebinary.insight.v1.SummarizeRunsResponse.RunsEntryR\x04runs\x1a[\n" +
 	"\tRunsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x128\n" +
-	"\x05value\x18\x02 \x01(\v2\".flytebinary.insight.v1.RunSummaryR\x05value:\x028\x01\"\xc0\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\".flytebinary.insight.v1.RunSummaryR\x05value:\x028\x01\"\x91\x02\n" +
 	"\n" +
 	"RunSummary\x12:\n" +
 	"\x06counts\x18\x01 \x03(\v2\".flytebinary.insight.v1.PhaseCountR\x06counts\x12;\n" +
 	"\x05usual\x18\x02 \x01(\v2%.flytebinary.insight.v1.UsualDurationR\x05usual\x129\n" +
 	"\n" +
-	"started_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\"}\n" +
+	"started_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x125\n" +
+	"\x05waits\x18\x04 \x03(\v2\x1f.flytebinary.insight.v1.RunWaitR\x05waits\x12\x18\n" +
+	"\awaiting\x18\x05 \x01(\bR\awaiting\"}\n" +
 	"\rUsualDuration\x12+\n" +
 	"\x03p50\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
 	"\x03p90\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03p90\x12\x12\n" +
@@ -503,10 +523,11 @@ var file_flytebinary_insight_v1_runs_proto_goTypes = []any{
 	(*common.ProjectIdentifier)(nil), // 8: flyteidl2.common.ProjectIdentifier
 	(*PhaseCount)(nil),               // 9: flytebinary.insight.v1.PhaseCount
 	(*timestamppb.Timestamp)(nil),    // 10: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),      // 11: google.protobuf.Duration
-	(*common.Filter)(nil),            // 12: flyteidl2.common.Filter
-	(*common.TriggerName)(nil),       // 13: flyteidl2.common.TriggerName
-	(*workflow.Run)(nil),             // 14: flyteidl2.workflow.Run
+	(*RunWait)(nil),                  // 11: flytebinary.insight.v1.RunWait
+	(*durationpb.Duration)(nil),      // 12: google.protobuf.Duration
+	(*common.Filter)(nil),            // 13: flyteidl2.common.Filter
+	(*common.TriggerName)(nil),       // 14: flyteidl2.common.TriggerName
+	(*workflow.Run)(nil),             // 15: flyteidl2.workflow.Run
 }
 var file_flytebinary_insight_v1_runs_proto_depIdxs = []int32{
 	8,  // 0: flytebinary.insight.v1.SummarizeRunsRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
@@ -514,20 +535,21 @@ var file_flytebinary_insight_v1_runs_proto_depIdxs = []int32{
 	9,  // 2: flytebinary.insight.v1.RunSummary.counts:type_name -> flytebinary.insight.v1.PhaseCount
 	3,  // 3: flytebinary.insight.v1.RunSummary.usual:type_name -> flytebinary.insight.v1.UsualDuration
 	10, // 4: flytebinary.insight.v1.RunSummary.started_at:type_name -> google.protobuf.Timestamp
-	11, // 5: flytebinary.insight.v1.UsualDuration.p50:type_name -> google.protobuf.Duration
-	11, // 6: flytebinary.insight.v1.UsualDuration.p90:type_name -> google.protobuf.Duration
-	8,  // 7: flytebinary.insight.v1.FoldRunsRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
-	12, // 8: flytebinary.insight.v1.FoldRunsRequest.filters:type_name -> flyteidl2.common.Filter
-	6,  // 9: flytebinary.insight.v1.FoldRunsResponse.folds:type_name -> flytebinary.insight.v1.RunFold
-	13, // 10: flytebinary.insight.v1.RunFold.trigger:type_name -> flyteidl2.common.TriggerName
-	14, // 11: flytebinary.insight.v1.RunFold.latest:type_name -> flyteidl2.workflow.Run
-	9,  // 12: flytebinary.insight.v1.RunFold.counts:type_name -> flytebinary.insight.v1.PhaseCount
-	2,  // 13: flytebinary.insight.v1.SummarizeRunsResponse.RunsEntry.value:type_name -> flytebinary.insight.v1.RunSummary
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	11, // 5: flytebinary.insight.v1.RunSummary.waits:type_name -> flytebinary.insight.v1.RunWait
+	12, // 6: flytebinary.insight.v1.UsualDuration.p50:type_name -> google.protobuf.Duration
+	12, // 7: flytebinary.insight.v1.UsualDuration.p90:type_name -> google.protobuf.Duration
+	8,  // 8: flytebinary.insight.v1.FoldRunsRequest.project_id:type_name -> flyteidl2.common.ProjectIdentifier
+	13, // 9: flytebinary.insight.v1.FoldRunsRequest.filters:type_name -> flyteidl2.common.Filter
+	6,  // 10: flytebinary.insight.v1.FoldRunsResponse.folds:type_name -> flytebinary.insight.v1.RunFold
+	14, // 11: flytebinary.insight.v1.RunFold.trigger:type_name -> flyteidl2.common.TriggerName
+	15, // 12: flytebinary.insight.v1.RunFold.latest:type_name -> flyteidl2.workflow.Run
+	9,  // 13: flytebinary.insight.v1.RunFold.counts:type_name -> flytebinary.insight.v1.PhaseCount
+	2,  // 14: flytebinary.insight.v1.SummarizeRunsResponse.RunsEntry.value:type_name -> flytebinary.insight.v1.RunSummary
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_runs_proto_init() }
@@ -536,6 +558,7 @@ func file_flytebinary_insight_v1_runs_proto_init() {
 		return
 	}
 	file_flytebinary_insight_v1_run_actions_proto_init()
+	file_flytebinary_insight_v1_waits_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

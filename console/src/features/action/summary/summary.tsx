@@ -18,6 +18,7 @@ import { Causes, originOf, Seen, useFailure } from "./origin";
 import { Traceback } from "./traceback";
 import { whoIs } from "@/entities/person/who-is";
 import { Explanation } from "./waiting";
+import { WaitsBelow } from "./waits-below";
 
 const Outputs = lazy(() => chunk(() => import("../io/outputs")).then((m) => ({ default: m.Outputs })));
 
@@ -64,6 +65,7 @@ export function Summary({ action, model, details, attempt, onChange, onSelect }:
       )}
       <Condition action={action} details={details} />
       {!action.run.tracked && <Explanation action={action} phase={phase} onSelect={onSelect} />}
+      {live && action.name === "a0" && !action.run.tracked && <WaitsBelow run={action.run} onSelect={onSelect} />}
       {phase === ActionPhase.SUCCEEDED && (
         <Suspense fallback={null}>
           <Outputs action={action} details={details} />

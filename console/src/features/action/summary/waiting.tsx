@@ -1,5 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { InsightService, WaitCause, type CacheOutcome, type Wait } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { InsightService, type CacheOutcome } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { WaitCause, type Wait } from "@gen/flytebinary/insight/v1/waits_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { CatalogCacheStatus } from "@gen/flyteidl2/core/catalog_pb.js";
 import { useEffect } from "react";
@@ -10,6 +11,7 @@ import { Notice, ProblemNotice } from "@/design/notice";
 import { Span } from "@/design/time";
 import { actionId, type ActionName } from "@/entities/action/name";
 import { ActionLink } from "./action-link";
+import { sentenceOf } from "@/entities/run/waits";
 import css from "./summary.module.css";
 
 /** Phases in which an action waits for something that the server can name. */
@@ -78,7 +80,7 @@ function Waiting({ action, wait, onSelect }: { readonly action: ActionName; read
   return (
     <div data-testid="waiting">
       <Notice tone={wait.cause === WaitCause.PENDING ? "plain" : "warning"} title={titles[wait.cause]}>
-        <p>{sentence(wait.message)}</p>
+        <p>{sentenceOf(wait)}</p>
         {limit > 0 && (
           <div className={css["gauge"]}>
             <meter max={limit} value={used} aria-label="Usage of the limit" />

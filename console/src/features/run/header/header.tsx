@@ -1,20 +1,18 @@
-import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { InsightService, WaitCause } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSource, type RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
 import { count, dateOf, plural } from "@/design/format";
-import { Phase, PhaseBar } from "@/design/phase";
+import { PhaseBar } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
-import { actionId } from "@/entities/action/name";
 import { whoIs } from "@/entities/person/who-is";
 import { progressOf } from "@/entities/run/progress";
 import { ExpectedEnd } from "@/entities/run/progress-view";
+import { RunState } from "@/entities/run/run-state";
 import { useSummaries } from "@/entities/run/use-summaries";
 import type { RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
@@ -61,8 +59,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
     <header className={css["header"]}>
       <div className={css["first"]}>
         <h1>{title ?? (model.size > 0 ? model.title(0) : run.name)}</h1>
-        {known && <Phase phase={phase} />}
-        {phase === ActionPhase.QUEUED && <WaitsForCluster run={run} />}
+        {known && <RunState phase={phase} summary={summary} />}
         {root && (
           <span className={css["time"]}>
             <Span from={started} to={isLive(phase) ? undefined : dateOf(root.status?.endTime)} />
@@ -90,25 +87,6 @@ export function Header({ run, details, model, children }: HeaderProps) {
         {root && <Cost run={run} live={isLive(phase)} />}
       </div>
     </header>
-  );
-}
-
-/** The poll interval while a run is queued, in milliseconds. */
-const every = 3000;
-
-/** That no cluster has got the run yet, and for which resource it waits. */
-function WaitsForCluster({ run }: { readonly run: RunName }) {
-  const { data } = useQuery(
-    InsightService.method.explainAction,
-    { actionId: actionId({ run, name: "a0" }) },
-    { refetchInterval: every, enabled: run.tracked !== true, retry: false },
-  );
-  const wait = data?.wait;
-  if (wait?.cause !== WaitCause.PLACEMENT) return null;
-  return (
-    <span className={css["time"]} title={wait.message} data-testid="waits-for-cluster">
-      Waiting for a cluster{wait.resource && ` with free ${wait.resource}`}
-    </span>
   );
 }
 

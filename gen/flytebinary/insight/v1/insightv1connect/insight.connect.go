@@ -56,6 +56,9 @@ const (
 	InsightServiceSummarizeRunsProcedure = "/flytebinary.insight.v1.InsightService/SummarizeRuns"
 	// InsightServiceFoldRunsProcedure is the fully-qualified name of the InsightService's FoldRuns RPC.
 	InsightServiceFoldRunsProcedure = "/flytebinary.insight.v1.InsightService/FoldRuns"
+	// InsightServiceListWaitsProcedure is the fully-qualified name of the InsightService's ListWaits
+	// RPC.
+	InsightServiceListWaitsProcedure = "/flytebinary.insight.v1.InsightService/ListWaits"
 	// InsightServicePreviewRecoveryProcedure is the fully-qualified name of the InsightService's
 	// PreviewRecovery RPC.
 	InsightServicePreviewRecoveryProcedure = "/flytebinary.insight.v1.InsightService/PreviewRecovery"
@@ -113,6 +116,9 @@ type InsightServiceClient interface {
 	SummarizeRuns(context.Context, *v1.SummarizeRunsRequest) (*v1.SummarizeRunsResponse, error)
 	// FoldRuns says how many runs each trigger started and how they went, for lists that show one line for each trigger.
 	FoldRuns(context.Context, *v1.FoldRunsRequest) (*v1.FoldRunsResponse, error)
+	// ListWaits lists the unfinished runs that wait for something, or have actions that do, across projects, with what they wait for and who
+	// has it. It has those that the caller may see.
+	ListWaits(context.Context, *v1.ListWaitsRequest) (*v1.ListWaitsResponse, error)
 	// PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
@@ -198,6 +204,13 @@ func NewInsightServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			httpClient,
 			baseURL+InsightServiceFoldRunsProcedure,
 			connect.WithSchema(insightServiceMethods.ByName("FoldRuns")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listWaits: connect.NewClient[v1.ListWaitsRequest, v1.ListWaitsResponse](
+			httpClient,
+			baseURL+InsightServiceListWaitsProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("ListWaits")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -303,6 +316,7 @@ type insightServiceClient struct {
 	listRunClusters   *connect.Client[v1.ListRunClustersRequest, v1.ListRunClustersResponse]
 	summarizeRuns     *connect.Client[v1.SummarizeRunsRequest, v1.SummarizeRunsResponse]
 	foldRuns          *connect.Client[v1.FoldRunsRequest, v1.FoldRunsResponse]
+	listWaits         *connect.Client[v1.ListWaitsRequest, v1.ListWaitsResponse]
 	previewRecovery   *connect.Client[v1.PreviewRecoveryRequest, v1.PreviewRecoveryResponse]
 	previewRetention  *connect.Client[v1.PreviewRetentionRequest, v1.PreviewRetentionResponse]
 	watchRunActions   *connect.Client[v1.WatchRunActionsRequest, v1.WatchRunActionsResponse]
@@ -375,6 +389,15 @@ func (c *insightServiceClient) SummarizeRuns(ctx context.Context, req *v1.Summar
 // FoldRuns calls flytebinary.insight.v1.InsightService.FoldRuns.
 func (c *insightServiceClient) FoldRuns(ctx context.Context, req *v1.FoldRunsRequest) (*v1.FoldRunsResponse, error) {
 	response, err := c.foldRuns.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListWaits calls flytebinary.insight.v1.InsightService.ListWaits.
+func (c *insightServiceClient) ListWaits(ctx context.Context, req *v1.ListWaitsRequest) (*v1.ListWaitsResponse, error) {
+	response, err := c.listWaits.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -511,6 +534,9 @@ type InsightServiceHandler interface {
 	SummarizeRuns(context.Context, *v1.SummarizeRunsRequest) (*v1.SummarizeRunsResponse, error)
 	// FoldRuns says how many runs each trigger started and how they went, for lists that show one line for each trigger.
 	FoldRuns(context.Context, *v1.FoldRunsRequest) (*v1.FoldRunsResponse, error)
+	// ListWaits lists the unfinished runs that wait for something, or have actions that do, across projects, with what they wait for and who
+	// has it. It has those that the caller may see.
+	ListWaits(context.Context, *v1.ListWaitsRequest) (*v1.ListWaitsResponse, error)
 	// PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
@@ -592,6 +618,13 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 		InsightServiceFoldRunsProcedure,
 		svc.FoldRuns,
 		connect.WithSchema(insightServiceMethods.ByName("FoldRuns")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceListWaitsHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceListWaitsProcedure,
+		svc.ListWaits,
+		connect.WithSchema(insightServiceMethods.ByName("ListWaits")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -701,6 +734,8 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 			insightServiceSummarizeRunsHandler.ServeHTTP(w, r)
 		case InsightServiceFoldRunsProcedure:
 			insightServiceFoldRunsHandler.ServeHTTP(w, r)
+		case InsightServiceListWaitsProcedure:
+			insightServiceListWaitsHandler.ServeHTTP(w, r)
 		case InsightServicePreviewRecoveryProcedure:
 			insightServicePreviewRecoveryHandler.ServeHTTP(w, r)
 		case InsightServicePreviewRetentionProcedure:
@@ -762,6 +797,10 @@ func (UnimplementedInsightServiceHandler) SummarizeRuns(context.Context, *v1.Sum
 
 func (UnimplementedInsightServiceHandler) FoldRuns(context.Context, *v1.FoldRunsRequest) (*v1.FoldRunsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.FoldRuns is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) ListWaits(context.Context, *v1.ListWaitsRequest) (*v1.ListWaitsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListWaits is not implemented"))
 }
 
 func (UnimplementedInsightServiceHandler) PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error) {

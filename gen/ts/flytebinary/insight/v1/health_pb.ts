@@ -503,7 +503,7 @@ export type GetPipelineGridResponse = Message<"flytebinary.insight.v1.GetPipelin
   runs: GridRun[];
 
   /**
-   * The tasks, the root task first, then in the order in which they first ended in the latest run that has them; at most 200.
+   * The tasks, the root task first, then by name; at most 200.
    *
    * @generated from field: repeated flytebinary.insight.v1.GridTask tasks = 2;
    */

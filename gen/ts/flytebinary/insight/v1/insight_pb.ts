@@ -6,8 +6,8 @@
 // recovery would reuse, what retention would delete, what a run looks like as a whole, how tasks and the installation do.
 // All of it is read-only.
 
-import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { GetActivityRequestSchema, GetActivityResponseSchema, GetTaskHistoryRequestSchema, GetTaskHistoryResponseSchema, ListPausedActionsRequestSchema, ListPausedActionsResponseSchema, SearchRequestSchema, SearchResponseSchema } from "./overview_pb.js";
 import { file_flytebinary_insight_v1_overview } from "./overview_pb.js";
@@ -17,6 +17,8 @@ import type { FoldRunsRequestSchema, FoldRunsResponseSchema, SummarizeRunsReques
 import { file_flytebinary_insight_v1_runs } from "./runs_pb.js";
 import type { GetAttemptUsageRequestSchema, GetAttemptUsageResponseSchema, SuggestResourcesRequestSchema, SuggestResourcesResponseSchema } from "./usage_pb.js";
 import { file_flytebinary_insight_v1_usage } from "./usage_pb.js";
+import type { ListWaitsRequestSchema, ListWaitsResponseSchema, Wait } from "./waits_pb.js";
+import { file_flytebinary_insight_v1_waits } from "./waits_pb.js";
 import type { ActionIdentifier, ProjectIdentifier, RunIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
 import type { ActionPhase } from "../../../flyteidl2/common/phase_pb.js";
@@ -33,7 +35,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/insight.proto.
  */
 export const file_flytebinary_insight_v1_insight: GenFile = /*@__PURE__*/
-  fileDesc("CiRmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2luc2lnaHQucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiVQoURXhwbGFpbkFjdGlvblJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEi3AEKFUV4cGxhaW5BY3Rpb25SZXNwb25zZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USKgoEd2FpdBgCIAEoCzIcLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdBIzCgVjYWNoZRgDIAEoCzIkLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FjaGVPdXRjb21lEjQKCXBsYWNlbWVudBgEIAEoCzIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGxhY2VtZW50IiwKCVBsYWNlbWVudBIPCgdjbHVzdGVyGAEgASgJEg4KBnJlYXNvbhgCIAEoCSL1AQoEV2FpdBIwCgVjYXVzZRgBIAEoDjIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdENhdXNlEg8KB21lc3NhZ2UYAiABKAkSDQoFcXVldWUYAyABKAkSDQoFbGltaXQYBCABKAMSDAoEdXNlZBgFIAEoAxINCgVhaGVhZBgGIAEoAxIpCgVzaW5jZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoGYmVoaW5kGAggASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEhAKCHJlc291cmNlGAkgASgJIl8KDENhY2hlT3V0Y29tZRIyCgZzdGF0dXMYASABKA4yIi5mbHl0ZWlkbDIuY29yZS5DYXRhbG9nQ2FjaGVTdGF0dXMSCwoDa2V5GAIgASgJEg4KBnJlYXNvbhgDIAEoCSITChFMaXN0UXVldWVzUmVxdWVzdCJDChJMaXN0UXVldWVzUmVzcG9uc2USLQoGcXVldWVzGAEgAygLMh0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5RdWV1ZSLUAQoFUXVldWUSDAoEbmFtZRgBIAEoCRITCgttYXhfYWN0aW9ucxgCIAEoAxIQCghtYXhfcnVucxgDIAEoAxIRCgltYXhfZGVwdGgYBCABKAMSDwoHYWN0aW9ucxgFIAEoAxIMCgRydW5zGAYgASgDEg0KBWRlcHRoGAcgASgDEhAKCHByaW9yaXR5GAggASgFEjIKDm9sZGVzdF93YWl0aW5nGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdjbHVzdGVyGAogASgJIkoKFEdldENsdXN0ZXJVc2VSZXF1ZXN0EhoKB2NsdXN0ZXIYASABKAlCCbpIBnIEEAEYIBIWCgVsaW1pdBgCIAEoDUIHukgEKgIYZCKrAQoVR2V0Q2x1c3RlclVzZVJlc3BvbnNlEjQKCHByb2plY3RzGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5DbHVzdGVyVXNlEjAKBHJ1bnMYAiADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNsdXN0ZXJVc2USFgoOdG90YWxfcHJvamVjdHMYAyABKA0SEgoKdG90YWxfcnVucxgEIAEoDSLIAQoKQ2x1c3RlclVzZRIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRILCgNydW4YAyABKAkSDwoHYWN0aW9ucxgEIAEoDRIPCgdwZW5kaW5nGAUgASgNEjwKBWFza2VkGAYgAygLMi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5DbHVzdGVyVXNlLkFza2VkRW50cnkaLAoKQXNrZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBImUKF0xpc3RDbHVzdGVyV2FpdHNSZXF1ZXN0EhoKB2NsdXN0ZXIYASABKAlCCbpIBnIEEAEYIBIWCgVsaW1pdBgCIAEoDUIHukgEKgIYZBIWCgV0b2tlbhgDIAEoCUIHukgEcgIYMiJdChhMaXN0Q2x1c3RlcldhaXRzUmVzcG9uc2USMgoFd2FpdHMYASADKAsyIy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNsdXN0ZXJXYWl0Eg0KBXRva2VuGAIgASgJIqECCgtDbHVzdGVyV2FpdBI1CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXISLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFdGhlcmUYAyABKAgSEAoIcmVzb3VyY2UYBCABKAkSPQoFYXNrZWQYBSADKAsyLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNsdXN0ZXJXYWl0LkFza2VkRW50cnkSDAoEZnJlZRgGIAEoAxIPCgdtZXNzYWdlGAcgASgJGiwKCkFza2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJ4ChZMaXN0UnVuQ2x1c3RlcnNSZXF1ZXN0Ej8KCnByb2plY3RfaWQYASABKAsyIy5mbHl0ZWlkbDIuY29tbW9uLlByb2plY3RJZGVudGlmaWVyQga6SAPIAQESHQoEcnVucxgCIAMoCUIPukgMkgEJEPQDIgRyAhABIqwBChdMaXN0UnVuQ2x1c3RlcnNSZXNwb25zZRJPCghjbHVzdGVycxgBIAMoCzI9LmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFJ1bkNsdXN0ZXJzUmVzcG9uc2UuQ2x1c3RlcnNFbnRyeRIPCgdzZXZlcmFsGAIgASgIGi8KDUNsdXN0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKkAQoWUHJldmlld1JlY292ZXJ5UmVxdWVzdBI3CgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXJCBrpIA8gBARIpChNmb3JjZV9yZXJ1bl9hY3Rpb25zGAIgAygJQgy6SAmSAQYiBHICEAESFwoFbGltaXQYAyABKA1CCLpIBSoDGOgHEg0KBXRva2VuGAQgASgJIn8KF1ByZXZpZXdSZWNvdmVyeVJlc3BvbnNlEjYKB2FjdGlvbnMYASADKAsyJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlBsYW5uZWRBY3Rpb24SDQoFdG9rZW4YAiABKAkSDgoGcmV1c2VkGAMgASgDEg0KBXJlcnVuGAQgASgDImsKDVBsYW5uZWRBY3Rpb24SDAoEbmFtZRgBIAEoCRIsCgVwaGFzZRgCIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USDgoGcmV1c2VkGAMgASgIEg4KBnJlYXNvbhgEIAEoCSIyChdQcmV2aWV3UmV0ZW50aW9uUmVxdWVzdBIXCgVsaW1pdBgBIAEoDUIIukgFKgMY6AciiAEKGFByZXZpZXdSZXRlbnRpb25SZXNwb25zZRIwCgRydW5zGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBpcmVkUnVuEhIKCnRvdGFsX3J1bnMYAiABKAMSFQoNdG90YWxfYWN0aW9ucxgDIAEoAxIPCgdlbmFibGVkGAQgASgIIq4BCgpFeHBpcmVkUnVuEi8KBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllchIsCghlbmRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJEjEKCnJ1bl9zb3VyY2UYBCABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlKsADCglXYWl0Q2F1c2USGgoWV0FJVF9DQVVTRV9VTlNQRUNJRklFRBAAEhYKEldBSVRfQ0FVU0VfUEVORElORxABEh4KGldBSVRfQ0FVU0VfUlVOX0NPTkNVUlJFTkNZEAISHAoYV0FJVF9DQVVTRV9RVUVVRV9BQ1RJT05TEAMSGQoVV0FJVF9DQVVTRV9RVUVVRV9SVU5TEAQSGwoXV0FJVF9DQVVTRV9JTlNUQUxMQVRJT04QBRIgChxXQUlUX0NBVVNFX0NBQ0hFX1JFU0VSVkFUSU9OEAYSFgoSV0FJVF9DQVVTRV9CQUNLT0ZGEAcSFgoSV0FJVF9DQVVTRV9DTFVTVEVSEAgSFQoRV0FJVF9DQVVTRV9TSUdOQUwQCRITCg9XQUlUX0NBVVNFX1RVUk4QChIbChdXQUlUX0NBVVNFX1dPUktFUl9TTE9UUxALEhsKF1dBSVRfQ0FVU0VfV09SS0VSX1NUQVJUEAwSHQoZV0FJVF9DQVVTRV9XT1JLRVJfUFJPQkxFTRANEhgKFFdBSVRfQ0FVU0VfQ09OTkVDVE9SEA4SGAoUV0FJVF9DQVVTRV9QTEFDRU1FTlQQDzKYEgoOSW5zaWdodFNlcnZpY2UScQoNRXhwbGFpbkFjdGlvbhIsLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRXhwbGFpbkFjdGlvblJlcXVlc3QaLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5BY3Rpb25SZXNwb25zZSIDkAIBEmgKCkxpc3RRdWV1ZXMSKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RRdWV1ZXNSZXF1ZXN0GiouZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UXVldWVzUmVzcG9uc2UiA5ACARJxCg1HZXRDbHVzdGVyVXNlEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRDbHVzdGVyVXNlUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0Q2x1c3RlclVzZVJlc3BvbnNlIgOQAgESegoQTGlzdENsdXN0ZXJXYWl0cxIvLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdENsdXN0ZXJXYWl0c1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RDbHVzdGVyV2FpdHNSZXNwb25zZSIDkAIBEncKD0xpc3RSdW5DbHVzdGVycxIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFJ1bkNsdXN0ZXJzUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFJ1bkNsdXN0ZXJzUmVzcG9uc2UiA5ACARJxCg1TdW1tYXJpemVSdW5zEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdW1tYXJpemVSdW5zUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3VtbWFyaXplUnVuc1Jlc3BvbnNlIgOQAgESYgoIRm9sZFJ1bnMSJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkZvbGRSdW5zUmVxdWVzdBooLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRm9sZFJ1bnNSZXNwb25zZSIDkAIBEncKD1ByZXZpZXdSZWNvdmVyeRIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JlY292ZXJ5UmVzcG9uc2UiA5ACARJ6ChBQcmV2aWV3UmV0ZW50aW9uEi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmV0ZW50aW9uUmVxdWVzdBowLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JldGVudGlvblJlc3BvbnNlIgOQAgESdAoPV2F0Y2hSdW5BY3Rpb25zEi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYXRjaFJ1bkFjdGlvbnNSZXNwb25zZTABEncKD0xpc3RUcmFuc2l0aW9ucxIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFRyYW5zaXRpb25zUmVzcG9uc2UiA5ACARJ3Cg9EZXNjcmliZUFjdGlvbnMSLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlc2NyaWJlQWN0aW9uc1JlcXVlc3QaLy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRlc2NyaWJlQWN0aW9uc1Jlc3BvbnNlIgOQAgESaAoKTGlzdEVycm9ycxIpLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEVycm9yc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RFcnJvcnNSZXNwb25zZSIDkAIBEm4KDExpc3REYXRhRmxvdxIrLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdERhdGFGbG93UmVxdWVzdBosLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdERhdGFGbG93UmVzcG9uc2UiA5ACARJ9ChFMaXN0UGF1c2VkQWN0aW9ucxIwLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFBhdXNlZEFjdGlvbnNSZXF1ZXN0GjEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UGF1c2VkQWN0aW9uc1Jlc3BvbnNlIgOQAgESdAoOR2V0VGFza0hpc3RvcnkSLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldFRhc2tIaXN0b3J5UmVxdWVzdBouLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0VGFza0hpc3RvcnlSZXNwb25zZSIDkAIBEmsKC0dldEFjdGl2aXR5EiouZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRBY3Rpdml0eVJlcXVlc3QaKy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldEFjdGl2aXR5UmVzcG9uc2UiA5ACARJ3Cg9HZXRBdHRlbXB0VXNhZ2USLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldEF0dGVtcHRVc2FnZVJlcXVlc3QaLy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldEF0dGVtcHRVc2FnZVJlc3BvbnNlIgOQAgESegoQU3VnZ2VzdFJlc291cmNlcxIvLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3VnZ2VzdFJlc291cmNlc1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlN1Z2dlc3RSZXNvdXJjZXNSZXNwb25zZSIDkAIBElwKBlNlYXJjaBIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU2VhcmNoUmVxdWVzdBomLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU2VhcmNoUmVzcG9uc2UiA5ACAUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flytebinary_insight_v1_overview, file_flytebinary_insight_v1_run_actions, file_flytebinary_insight_v1_runs, file_flytebinary_insight_v1_usage, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_catalog, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
+  fileDesc("CiRmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2luc2lnaHQucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiVQoURXhwbGFpbkFjdGlvblJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEi3AEKFUV4cGxhaW5BY3Rpb25SZXNwb25zZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USKgoEd2FpdBgCIAEoCzIcLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdBIzCgVjYWNoZRgDIAEoCzIkLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FjaGVPdXRjb21lEjQKCXBsYWNlbWVudBgEIAEoCzIhLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGxhY2VtZW50IiwKCVBsYWNlbWVudBIPCgdjbHVzdGVyGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJfCgxDYWNoZU91dGNvbWUSMgoGc3RhdHVzGAEgASgOMiIuZmx5dGVpZGwyLmNvcmUuQ2F0YWxvZ0NhY2hlU3RhdHVzEgsKA2tleRgCIAEoCRIOCgZyZWFzb24YAyABKAkiEwoRTGlzdFF1ZXVlc1JlcXVlc3QiQwoSTGlzdFF1ZXVlc1Jlc3BvbnNlEi0KBnF1ZXVlcxgBIAMoCzIdLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUXVldWUi1AEKBVF1ZXVlEgwKBG5hbWUYASABKAkSEwoLbWF4X2FjdGlvbnMYAiABKAMSEAoIbWF4X3J1bnMYAyABKAMSEQoJbWF4X2RlcHRoGAQgASgDEg8KB2FjdGlvbnMYBSABKAMSDAoEcnVucxgGIAEoAxINCgVkZXB0aBgHIAEoAxIQCghwcmlvcml0eRgIIAEoBRIyCg5vbGRlc3Rfd2FpdGluZxgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHY2x1c3RlchgKIAEoCSJKChRHZXRDbHVzdGVyVXNlUmVxdWVzdBIaCgdjbHVzdGVyGAEgASgJQgm6SAZyBBABGCASFgoFbGltaXQYAiABKA1CB7pIBCoCGGQiqwEKFUdldENsdXN0ZXJVc2VSZXNwb25zZRI0Cghwcm9qZWN0cxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2x1c3RlclVzZRIwCgRydW5zGAIgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5DbHVzdGVyVXNlEhYKDnRvdGFsX3Byb2plY3RzGAMgASgNEhIKCnRvdGFsX3J1bnMYBCABKA0iyAEKCkNsdXN0ZXJVc2USDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSCwoDcnVuGAMgASgJEg8KB2FjdGlvbnMYBCABKA0SDwoHcGVuZGluZxgFIAEoDRI8CgVhc2tlZBgGIAMoCzItLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2x1c3RlclVzZS5Bc2tlZEVudHJ5GiwKCkFza2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJlChdMaXN0Q2x1c3RlcldhaXRzUmVxdWVzdBIaCgdjbHVzdGVyGAEgASgJQgm6SAZyBBABGCASFgoFbGltaXQYAiABKA1CB7pIBCoCGGQSFgoFdG9rZW4YAyABKAlCB7pIBHICGDIiXQoYTGlzdENsdXN0ZXJXYWl0c1Jlc3BvbnNlEjIKBXdhaXRzGAEgAygLMiMuZmx5dGViaW5hcnkuaW5zaWdodC52MS5DbHVzdGVyV2FpdBINCgV0b2tlbhgCIAEoCSKhAgoLQ2x1c3RlcldhaXQSNQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXRoZXJlGAMgASgIEhAKCHJlc291cmNlGAQgASgJEj0KBWFza2VkGAUgAygLMi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5DbHVzdGVyV2FpdC5Bc2tlZEVudHJ5EgwKBGZyZWUYBiABKAMSDwoHbWVzc2FnZRgHIAEoCRosCgpBc2tlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEieAoWTGlzdFJ1bkNsdXN0ZXJzUmVxdWVzdBI/Cgpwcm9qZWN0X2lkGAEgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5Qcm9qZWN0SWRlbnRpZmllckIGukgDyAEBEh0KBHJ1bnMYAiADKAlCD7pIDJIBCRD0AyIEcgIQASKsAQoXTGlzdFJ1bkNsdXN0ZXJzUmVzcG9uc2USTwoIY2x1c3RlcnMYASADKAsyPS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RSdW5DbHVzdGVyc1Jlc3BvbnNlLkNsdXN0ZXJzRW50cnkSDwoHc2V2ZXJhbBgCIAEoCBovCg1DbHVzdGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEipAEKFlByZXZpZXdSZWNvdmVyeVJlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESKQoTZm9yY2VfcmVydW5fYWN0aW9ucxgCIAMoCUIMukgJkgEGIgRyAhABEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoBxINCgV0b2tlbhgEIAEoCSJ/ChdQcmV2aWV3UmVjb3ZlcnlSZXNwb25zZRI2CgdhY3Rpb25zGAEgAygLMiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5QbGFubmVkQWN0aW9uEg0KBXRva2VuGAIgASgJEg4KBnJldXNlZBgDIAEoAxINCgVyZXJ1bhgEIAEoAyJrCg1QbGFubmVkQWN0aW9uEgwKBG5hbWUYASABKAkSLAoFcGhhc2UYAiABKA4yHS5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvblBoYXNlEg4KBnJldXNlZBgDIAEoCBIOCgZyZWFzb24YBCABKAkiMgoXUHJldmlld1JldGVudGlvblJlcXVlc3QSFwoFbGltaXQYASABKA1CCLpIBSoDGOgHIogBChhQcmV2aWV3UmV0ZW50aW9uUmVzcG9uc2USMAoEcnVucxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRXhwaXJlZFJ1bhISCgp0b3RhbF9ydW5zGAIgASgDEhUKDXRvdGFsX2FjdGlvbnMYAyABKAMSDwoHZW5hYmxlZBgEIAEoCCKuAQoKRXhwaXJlZFJ1bhIvCgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXISLAoIZW5kZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRIxCgpydW5fc291cmNlGAQgASgOMh0uZmx5dGVpZGwyLndvcmtmbG93LlJ1blNvdXJjZTL/EgoOSW5zaWdodFNlcnZpY2UScQoNRXhwbGFpbkFjdGlvbhIsLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRXhwbGFpbkFjdGlvblJlcXVlc3QaLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5BY3Rpb25SZXNwb25zZSIDkAIBEmgKCkxpc3RRdWV1ZXMSKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RRdWV1ZXNSZXF1ZXN0GiouZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UXVldWVzUmVzcG9uc2UiA5ACARJxCg1HZXRDbHVzdGVyVXNlEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRDbHVzdGVyVXNlUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0Q2x1c3RlclVzZVJlc3BvbnNlIgOQAgESegoQTGlzdENsdXN0ZXJXYWl0cxIvLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdENsdXN0ZXJXYWl0c1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RDbHVzdGVyV2FpdHNSZXNwb25zZSIDkAIBEncKD0xpc3RSdW5DbHVzdGVycxIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFJ1bkNsdXN0ZXJzUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFJ1bkNsdXN0ZXJzUmVzcG9uc2UiA5ACARJxCg1TdW1tYXJpemVSdW5zEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdW1tYXJpemVSdW5zUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU3VtbWFyaXplUnVuc1Jlc3BvbnNlIgOQAgESYgoIRm9sZFJ1bnMSJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkZvbGRSdW5zUmVxdWVzdBooLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRm9sZFJ1bnNSZXNwb25zZSIDkAIBEmUKCUxpc3RXYWl0cxIoLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFdhaXRzUmVxdWVzdBopLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFdhaXRzUmVzcG9uc2UiA5ACARJ3Cg9QcmV2aWV3UmVjb3ZlcnkSLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlByZXZpZXdSZWNvdmVyeVJlcXVlc3QaLy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlByZXZpZXdSZWNvdmVyeVJlc3BvbnNlIgOQAgESegoQUHJldmlld1JldGVudGlvbhIvLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUHJldmlld1JldGVudGlvblJlcXVlc3QaMC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlByZXZpZXdSZXRlbnRpb25SZXNwb25zZSIDkAIBEnQKD1dhdGNoUnVuQWN0aW9ucxIuLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2F0Y2hSdW5BY3Rpb25zUmVxdWVzdBovLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2F0Y2hSdW5BY3Rpb25zUmVzcG9uc2UwARJ3Cg9MaXN0VHJhbnNpdGlvbnMSLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RUcmFuc2l0aW9uc1JlcXVlc3QaLy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RUcmFuc2l0aW9uc1Jlc3BvbnNlIgOQAgESdwoPRGVzY3JpYmVBY3Rpb25zEi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5EZXNjcmliZUFjdGlvbnNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5EZXNjcmliZUFjdGlvbnNSZXNwb25zZSIDkAIBEmgKCkxpc3RFcnJvcnMSKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RFcnJvcnNSZXF1ZXN0GiouZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RXJyb3JzUmVzcG9uc2UiA5ACARJuCgxMaXN0RGF0YUZsb3cSKy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3REYXRhRmxvd1JlcXVlc3QaLC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3REYXRhRmxvd1Jlc3BvbnNlIgOQAgESfQoRTGlzdFBhdXNlZEFjdGlvbnMSMC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RQYXVzZWRBY3Rpb25zUmVxdWVzdBoxLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFBhdXNlZEFjdGlvbnNSZXNwb25zZSIDkAIBEnQKDkdldFRhc2tIaXN0b3J5Ei0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRUYXNrSGlzdG9yeVJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldFRhc2tIaXN0b3J5UmVzcG9uc2UiA5ACARJrCgtHZXRBY3Rpdml0eRIqLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QWN0aXZpdHlSZXF1ZXN0GisuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRBY3Rpdml0eVJlc3BvbnNlIgOQAgESdwoPR2V0QXR0ZW1wdFVzYWdlEi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRBdHRlbXB0VXNhZ2VSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRBdHRlbXB0VXNhZ2VSZXNwb25zZSIDkAIBEnoKEFN1Z2dlc3RSZXNvdXJjZXMSLy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlN1Z2dlc3RSZXNvdXJjZXNSZXF1ZXN0GjAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdWdnZXN0UmVzb3VyY2VzUmVzcG9uc2UiA5ACARJcCgZTZWFyY2gSJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNlYXJjaFJlcXVlc3QaJi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNlYXJjaFJlc3BvbnNlIgOQAgFCS1pJZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxO2luc2lnaHR2MWIGcHJvdG8z", [file_buf_validate_validate, file_flytebinary_insight_v1_overview, file_flytebinary_insight_v1_run_actions, file_flytebinary_insight_v1_runs, file_flytebinary_insight_v1_usage, file_flytebinary_insight_v1_waits, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_catalog, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
 
 /**
  * ExplainActionRequest names an action.
@@ -127,83 +129,6 @@ export const PlacementSchema: GenMessage<Placement> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_insight, 2);
 
 /**
- * Wait is one sentence for people, and the numbers behind it.
- *
- * @generated from message flytebinary.insight.v1.Wait
- */
-export type Wait = Message<"flytebinary.insight.v1.Wait"> & {
-  /**
-   * The kind of reason.
-   *
-   * @generated from field: flytebinary.insight.v1.WaitCause cause = 1;
-   */
-  cause: WaitCause;
-
-  /**
-   * The reason in words, in one sentence.
-   *
-   * @generated from field: string message = 2;
-   */
-  message: string;
-
-  /**
-   * The queue that it waits in.
-   *
-   * @generated from field: string queue = 3;
-   */
-  queue: string;
-
-  /**
-   * The limit that is reached, where the cause is a limit.
-   *
-   * @generated from field: int64 limit = 4;
-   */
-  limit: bigint;
-
-  /**
-   * How much of the limit is taken.
-   *
-   * @generated from field: int64 used = 5;
-   */
-  used: bigint;
-
-  /**
-   * How many actions go before it in its queue.
-   *
-   * @generated from field: int64 ahead = 6;
-   */
-  ahead: bigint;
-
-  /**
-   * Since when it waits.
-   *
-   * @generated from field: google.protobuf.Timestamp since = 7;
-   */
-  since?: Timestamp | undefined;
-
-  /**
-   * The action that it waits for, where there is one.
-   *
-   * @generated from field: flyteidl2.common.ActionIdentifier behind = 8;
-   */
-  behind?: ActionIdentifier | undefined;
-
-  /**
-   * The resource that no cluster has enough of, where it waits for one; its name in Kubernetes.
-   *
-   * @generated from field: string resource = 9;
-   */
-  resource: string;
-};
-
-/**
- * Describes the message flytebinary.insight.v1.Wait.
- * Use `create(WaitSchema)` to create a new message.
- */
-export const WaitSchema: GenMessage<Wait> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 3);
-
-/**
  * CacheOutcome is what the cache did for an action.
  *
  * @generated from message flytebinary.insight.v1.CacheOutcome
@@ -236,7 +161,7 @@ export type CacheOutcome = Message<"flytebinary.insight.v1.CacheOutcome"> & {
  * Use `create(CacheOutcomeSchema)` to create a new message.
  */
 export const CacheOutcomeSchema: GenMessage<CacheOutcome> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 4);
+  messageDesc(file_flytebinary_insight_v1_insight, 3);
 
 /**
  * ListQueuesRequest asks for all queues; there are few.
@@ -251,7 +176,7 @@ export type ListQueuesRequest = Message<"flytebinary.insight.v1.ListQueuesReques
  * Use `create(ListQueuesRequestSchema)` to create a new message.
  */
 export const ListQueuesRequestSchema: GenMessage<ListQueuesRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 5);
+  messageDesc(file_flytebinary_insight_v1_insight, 4);
 
 /**
  * ListQueuesResponse has the queues by name.
@@ -270,7 +195,7 @@ export type ListQueuesResponse = Message<"flytebinary.insight.v1.ListQueuesRespo
  * Use `create(ListQueuesResponseSchema)` to create a new message.
  */
 export const ListQueuesResponseSchema: GenMessage<ListQueuesResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 6);
+  messageDesc(file_flytebinary_insight_v1_insight, 5);
 
 /**
  * Queue is a queue with its limits and its load. A limit of 0 is none.
@@ -354,7 +279,7 @@ export type Queue = Message<"flytebinary.insight.v1.Queue"> & {
  * Use `create(QueueSchema)` to create a new message.
  */
 export const QueueSchema: GenMessage<Queue> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 7);
+  messageDesc(file_flytebinary_insight_v1_insight, 6);
 
 /**
  * GetClusterUseRequest names a cluster.
@@ -382,7 +307,7 @@ export type GetClusterUseRequest = Message<"flytebinary.insight.v1.GetClusterUse
  * Use `create(GetClusterUseRequestSchema)` to create a new message.
  */
 export const GetClusterUseRequestSchema: GenMessage<GetClusterUseRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 8);
+  messageDesc(file_flytebinary_insight_v1_insight, 7);
 
 /**
  * GetClusterUseResponse says who uses a cluster, those that ask for most CPU first, then by memory.
@@ -424,7 +349,7 @@ export type GetClusterUseResponse = Message<"flytebinary.insight.v1.GetClusterUs
  * Use `create(GetClusterUseResponseSchema)` to create a new message.
  */
 export const GetClusterUseResponseSchema: GenMessage<GetClusterUseResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 9);
+  messageDesc(file_flytebinary_insight_v1_insight, 8);
 
 /**
  * ClusterUse is what a project or a run has on a cluster.
@@ -481,7 +406,7 @@ export type ClusterUse = Message<"flytebinary.insight.v1.ClusterUse"> & {
  * Use `create(ClusterUseSchema)` to create a new message.
  */
 export const ClusterUseSchema: GenMessage<ClusterUse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 10);
+  messageDesc(file_flytebinary_insight_v1_insight, 9);
 
 /**
  * ListClusterWaitsRequest asks for a page of what waits for a cluster.
@@ -516,7 +441,7 @@ export type ListClusterWaitsRequest = Message<"flytebinary.insight.v1.ListCluste
  * Use `create(ListClusterWaitsRequestSchema)` to create a new message.
  */
 export const ListClusterWaitsRequestSchema: GenMessage<ListClusterWaitsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 11);
+  messageDesc(file_flytebinary_insight_v1_insight, 10);
 
 /**
  * ListClusterWaitsResponse is a page of what waits.
@@ -544,7 +469,7 @@ export type ListClusterWaitsResponse = Message<"flytebinary.insight.v1.ListClust
  * Use `create(ListClusterWaitsResponseSchema)` to create a new message.
  */
 export const ListClusterWaitsResponseSchema: GenMessage<ListClusterWaitsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 12);
+  messageDesc(file_flytebinary_insight_v1_insight, 11);
 
 /**
  * ClusterWait is an action that waits for a cluster.
@@ -607,7 +532,7 @@ export type ClusterWait = Message<"flytebinary.insight.v1.ClusterWait"> & {
  * Use `create(ClusterWaitSchema)` to create a new message.
  */
 export const ClusterWaitSchema: GenMessage<ClusterWait> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 13);
+  messageDesc(file_flytebinary_insight_v1_insight, 12);
 
 /**
  * ListRunClustersRequest names runs of a project and domain.
@@ -635,7 +560,7 @@ export type ListRunClustersRequest = Message<"flytebinary.insight.v1.ListRunClus
  * Use `create(ListRunClustersRequestSchema)` to create a new message.
  */
 export const ListRunClustersRequestSchema: GenMessage<ListRunClustersRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 14);
+  messageDesc(file_flytebinary_insight_v1_insight, 13);
 
 /**
  * ListRunClustersResponse has the clusters of runs.
@@ -664,7 +589,7 @@ export type ListRunClustersResponse = Message<"flytebinary.insight.v1.ListRunClu
  * Use `create(ListRunClustersResponseSchema)` to create a new message.
  */
 export const ListRunClustersResponseSchema: GenMessage<ListRunClustersResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 15);
+  messageDesc(file_flytebinary_insight_v1_insight, 14);
 
 /**
  * PreviewRecoveryRequest names the run that would be recovered.
@@ -706,7 +631,7 @@ export type PreviewRecoveryRequest = Message<"flytebinary.insight.v1.PreviewReco
  * Use `create(PreviewRecoveryRequestSchema)` to create a new message.
  */
 export const PreviewRecoveryRequestSchema: GenMessage<PreviewRecoveryRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 16);
+  messageDesc(file_flytebinary_insight_v1_insight, 15);
 
 /**
  * PreviewRecoveryResponse is a page of the run's actions and the totals of all of them.
@@ -748,7 +673,7 @@ export type PreviewRecoveryResponse = Message<"flytebinary.insight.v1.PreviewRec
  * Use `create(PreviewRecoveryResponseSchema)` to create a new message.
  */
 export const PreviewRecoveryResponseSchema: GenMessage<PreviewRecoveryResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 17);
+  messageDesc(file_flytebinary_insight_v1_insight, 16);
 
 /**
  * PlannedAction is what a recovery would do with an action.
@@ -790,7 +715,7 @@ export type PlannedAction = Message<"flytebinary.insight.v1.PlannedAction"> & {
  * Use `create(PlannedActionSchema)` to create a new message.
  */
 export const PlannedActionSchema: GenMessage<PlannedAction> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 18);
+  messageDesc(file_flytebinary_insight_v1_insight, 17);
 
 /**
  * PreviewRetentionRequest asks what would go now.
@@ -811,7 +736,7 @@ export type PreviewRetentionRequest = Message<"flytebinary.insight.v1.PreviewRet
  * Use `create(PreviewRetentionRequestSchema)` to create a new message.
  */
 export const PreviewRetentionRequestSchema: GenMessage<PreviewRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 19);
+  messageDesc(file_flytebinary_insight_v1_insight, 18);
 
 /**
  * PreviewRetentionResponse has the runs that retention would delete, oldest first.
@@ -853,7 +778,7 @@ export type PreviewRetentionResponse = Message<"flytebinary.insight.v1.PreviewRe
  * Use `create(PreviewRetentionResponseSchema)` to create a new message.
  */
 export const PreviewRetentionResponseSchema: GenMessage<PreviewRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 20);
+  messageDesc(file_flytebinary_insight_v1_insight, 19);
 
 /**
  * ExpiredRun is a run that retention would delete.
@@ -895,132 +820,7 @@ export type ExpiredRun = Message<"flytebinary.insight.v1.ExpiredRun"> & {
  * Use `create(ExpiredRunSchema)` to create a new message.
  */
 export const ExpiredRunSchema: GenMessage<ExpiredRun> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_insight, 21);
-
-/**
- * What an action that has not started waits for.
- *
- * @generated from enum flytebinary.insight.v1.WaitCause
- */
-export enum WaitCause {
-  /**
-   * It does not wait.
-   *
-   * @generated from enum value: WAIT_CAUSE_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * The engine is about to look at it.
-   *
-   * @generated from enum value: WAIT_CAUSE_PENDING = 1;
-   */
-  PENDING = 1,
-
-  /**
-   * The run's max_action_concurrency is reached.
-   *
-   * @generated from enum value: WAIT_CAUSE_RUN_CONCURRENCY = 2;
-   */
-  RUN_CONCURRENCY = 2,
-
-  /**
-   * The queue has reached its limit of live actions.
-   *
-   * @generated from enum value: WAIT_CAUSE_QUEUE_ACTIONS = 3;
-   */
-  QUEUE_ACTIONS = 3,
-
-  /**
-   * The queue has reached its limit of live runs.
-   *
-   * @generated from enum value: WAIT_CAUSE_QUEUE_RUNS = 4;
-   */
-  QUEUE_RUNS = 4,
-
-  /**
-   * The installation has reached its limit of live actions.
-   *
-   * @generated from enum value: WAIT_CAUSE_INSTALLATION = 5;
-   */
-  INSTALLATION = 5,
-
-  /**
-   * Another action computes the same cached outputs.
-   *
-   * @generated from enum value: WAIT_CAUSE_CACHE_RESERVATION = 6;
-   */
-  CACHE_RESERVATION = 6,
-
-  /**
-   * The next attempt waits for its backoff.
-   *
-   * @generated from enum value: WAIT_CAUSE_BACKOFF = 7;
-   */
-  BACKOFF = 7,
-
-  /**
-   * It is admitted; the cluster has not placed or started it yet.
-   *
-   * @generated from enum value: WAIT_CAUSE_CLUSTER = 8;
-   */
-  CLUSTER = 8,
-
-  /**
-   * A person has to signal the condition.
-   *
-   * @generated from enum value: WAIT_CAUSE_SIGNAL = 9;
-   */
-  SIGNAL = 9,
-
-  /**
-   * Its place in the queue has not come: others of higher priority or fairness go first.
-   *
-   * @generated from enum value: WAIT_CAUSE_TURN = 10;
-   */
-  TURN = 10,
-
-  /**
-   * The pool of its reusable environment has as many workers as it may have, and all slots are taken.
-   *
-   * @generated from enum value: WAIT_CAUSE_WORKER_SLOTS = 11;
-   */
-  WORKER_SLOTS = 11,
-
-  /**
-   * A worker of its reusable environment is starting.
-   *
-   * @generated from enum value: WAIT_CAUSE_WORKER_START = 12;
-   */
-  WORKER_START = 12,
-
-  /**
-   * No worker of its reusable environment can start.
-   *
-   * @generated from enum value: WAIT_CAUSE_WORKER_PROBLEM = 13;
-   */
-  WORKER_PROBLEM = 13,
-
-  /**
-   * A connector has not started its job in the other system yet.
-   *
-   * @generated from enum value: WAIT_CAUSE_CONNECTOR = 14;
-   */
-  CONNECTOR = 14,
-
-  /**
-   * No cluster that may run it has room for it, or takes new work.
-   *
-   * @generated from enum value: WAIT_CAUSE_PLACEMENT = 15;
-   */
-  PLACEMENT = 15,
-}
-
-/**
- * Describes the enum flytebinary.insight.v1.WaitCause.
- */
-export const WaitCauseSchema: GenEnum<WaitCause> = /*@__PURE__*/
-  enumDesc(file_flytebinary_insight_v1_insight, 0);
+  messageDesc(file_flytebinary_insight_v1_insight, 20);
 
 /**
  * InsightService answers "why" and "what if". Nothing changes by asking.
@@ -1098,6 +898,17 @@ export const InsightService: GenService<{
     methodKind: "unary";
     input: typeof FoldRunsRequestSchema;
     output: typeof FoldRunsResponseSchema;
+  },
+  /**
+   * ListWaits lists the unfinished runs that wait for something, or have actions that do, across projects, with what they wait for and who
+   * has it. It has those that the caller may see.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.ListWaits
+   */
+  listWaits: {
+    methodKind: "unary";
+    input: typeof ListWaitsRequestSchema;
+    output: typeof ListWaitsResponseSchema;
   },
   /**
    * PreviewRecovery says which actions of a run a recovery would reuse and which it would run again.

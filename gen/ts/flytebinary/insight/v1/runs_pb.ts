@@ -7,6 +7,8 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { PhaseCount } from "./run_actions_pb.js";
 import { file_flytebinary_insight_v1_run_actions } from "./run_actions_pb.js";
+import type { RunWait } from "./waits_pb.js";
+import { file_flytebinary_insight_v1_waits } from "./waits_pb.js";
 import type { ProjectIdentifier, TriggerName } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
 import type { Filter } from "../../../flyteidl2/common/list_pb.js";
@@ -21,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/runs.proto.
  */
 export const file_flytebinary_insight_v1_runs: GenFile = /*@__PURE__*/
-  fileDesc("CiFmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3J1bnMucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEidgoUU3VtbWFyaXplUnVuc1JlcXVlc3QSPwoKcHJvamVjdF9pZBgBIAEoCzIjLmZseXRlaWRsMi5jb21tb24uUHJvamVjdElkZW50aWZpZXJCBrpIA8gBARIdCgRydW5zGAIgAygJQg+6SAySAQkQyAEiBHICEAEirwEKFVN1bW1hcml6ZVJ1bnNSZXNwb25zZRJFCgRydW5zGAEgAygLMjcuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdW1tYXJpemVSdW5zUmVzcG9uc2UuUnVuc0VudHJ5Gk8KCVJ1bnNFbnRyeRILCgNrZXkYASABKAkSMQoFdmFsdWUYAiABKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJ1blN1bW1hcnk6AjgBIqYBCgpSdW5TdW1tYXJ5EjIKBmNvdW50cxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGhhc2VDb3VudBI0CgV1c3VhbBgCIAEoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuVXN1YWxEdXJhdGlvbhIuCgpzdGFydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJtCg1Vc3VhbER1cmF0aW9uEiYKA3A1MBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhImCgNwOTAYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDAoEcnVucxgDIAEoDSKHAQoPRm9sZFJ1bnNSZXF1ZXN0Ej8KCnByb2plY3RfaWQYASABKAsyIy5mbHl0ZWlkbDIuY29tbW9uLlByb2plY3RJZGVudGlmaWVyQga6SAPIAQESMwoHZmlsdGVycxgCIAMoCzIYLmZseXRlaWRsMi5jb21tb24uRmlsdGVyQgi6SAWSAQIQMiJWChBGb2xkUnVuc1Jlc3BvbnNlEi4KBWZvbGRzGAEgAygLMh8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5SdW5Gb2xkEhIKCmluY29tcGxldGUYAiABKAgipQEKB1J1bkZvbGQSLgoHdHJpZ2dlchgBIAEoCzIdLmZseXRlaWRsMi5jb21tb24uVHJpZ2dlck5hbWUSJwoGbGF0ZXN0GAIgASgLMhcuZmx5dGVpZGwyLndvcmtmbG93LlJ1bhIyCgZjb3VudHMYAyADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlBoYXNlQ291bnQSDQoFb2xkZXIYBCABKAhCS1pJZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxO2luc2lnaHR2MWIGcHJvdG8z", [file_buf_validate_validate, file_flytebinary_insight_v1_run_actions, file_flyteidl2_common_identifier, file_flyteidl2_common_list, file_flyteidl2_workflow_run_definition, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiFmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3J1bnMucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEidgoUU3VtbWFyaXplUnVuc1JlcXVlc3QSPwoKcHJvamVjdF9pZBgBIAEoCzIjLmZseXRlaWRsMi5jb21tb24uUHJvamVjdElkZW50aWZpZXJCBrpIA8gBARIdCgRydW5zGAIgAygJQg+6SAySAQkQyAEiBHICEAEirwEKFVN1bW1hcml6ZVJ1bnNSZXNwb25zZRJFCgRydW5zGAEgAygLMjcuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TdW1tYXJpemVSdW5zUmVzcG9uc2UuUnVuc0VudHJ5Gk8KCVJ1bnNFbnRyeRILCgNrZXkYASABKAkSMQoFdmFsdWUYAiABKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJ1blN1bW1hcnk6AjgBIucBCgpSdW5TdW1tYXJ5EjIKBmNvdW50cxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGhhc2VDb3VudBI0CgV1c3VhbBgCIAEoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuVXN1YWxEdXJhdGlvbhIuCgpzdGFydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgV3YWl0cxgEIAMoCzIfLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUnVuV2FpdBIPCgd3YWl0aW5nGAUgASgIIm0KDVVzdWFsRHVyYXRpb24SJgoDcDUwGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiYKA3A5MBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIMCgRydW5zGAMgASgNIocBCg9Gb2xkUnVuc1JlcXVlc3QSPwoKcHJvamVjdF9pZBgBIAEoCzIjLmZseXRlaWRsMi5jb21tb24uUHJvamVjdElkZW50aWZpZXJCBrpIA8gBARIzCgdmaWx0ZXJzGAIgAygLMhguZmx5dGVpZGwyLmNvbW1vbi5GaWx0ZXJCCLpIBZIBAhAyIlYKEEZvbGRSdW5zUmVzcG9uc2USLgoFZm9sZHMYASADKAsyHy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJ1bkZvbGQSEgoKaW5jb21wbGV0ZRgCIAEoCCKlAQoHUnVuRm9sZBIuCgd0cmlnZ2VyGAEgASgLMh0uZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VyTmFtZRInCgZsYXRlc3QYAiABKAsyFy5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuEjIKBmNvdW50cxgDIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGhhc2VDb3VudBINCgVvbGRlchgEIAEoCEJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flytebinary_insight_v1_run_actions, file_flytebinary_insight_v1_waits, file_flyteidl2_common_identifier, file_flyteidl2_common_list, file_flyteidl2_workflow_run_definition, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * SummarizeRunsRequest names runs of a project and domain.
@@ -99,6 +101,20 @@ export type RunSummary = Message<"flytebinary.insight.v1.RunSummary"> & {
    * @generated from field: google.protobuf.Timestamp started_at = 3;
    */
   startedAt?: Timestamp | undefined;
+
+  /**
+   * What its actions wait for, the longest waiting of each kind: for a person, for admission, and for a cluster.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.RunWait waits = 4;
+   */
+  waits: RunWait[];
+
+  /**
+   * Whether all of its unfinished actions wait, for these or for actions that do.
+   *
+   * @generated from field: bool waiting = 5;
+   */
+  waiting: boolean;
 };
 
 /**
