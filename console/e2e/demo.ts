@@ -68,7 +68,7 @@ export class Demo {
       "--python",
       pythonEnvironment,
       "--set",
-      "runs.queues=ovens maxActions=2",
+      "runs.queues=ovens maxActions=2, bench maxActions=1",
       ...this.flags,
       ...this.settings.flatMap((setting) => ["--set", setting]),
     ];

@@ -167,6 +167,13 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: "waiting",
+    open: async (page, runs) => {
+      await page.goto("/v2/waiting");
+      await expect(page.getByRole("table", { name: "Waits" })).toContainText(runs.asking);
+    },
+  },
+  {
     name: "inbox",
     open: async (page, runs) => {
       await page.goto("/v2/inbox");

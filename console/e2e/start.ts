@@ -20,6 +20,7 @@ export interface Wanted {
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  readonly queue?: string;
   /** Waits for its end. */
   readonly wait?: boolean;
 }

@@ -1,6 +1,6 @@
 """Starts runs through the SDK. Arguments: the server's host and port, a list of what to run as JSON:
-[{"task": "squares", "inputs": {"n": 4}, "name": "optional", "wait": true}], and versions as which the tasks are deployed first; with
-the last of them, the trigger and the artifact of triggered.py are there, too.
+[{"task": "squares", "inputs": {"n": 4}, "name": "optional", "queue": "optional", "wait": true}], and versions as which the tasks are
+deployed first; with the last of them, the trigger and the artifact of triggered.py are there, too.
 Prints the runs' names as JSON."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def task_of(name: str) -> object:
 
 runs = []
 for wanted in json.loads(sys.argv[2]):
-    context = flyte.with_runcontext(name=wanted.get("name"), labels=wanted.get("labels"))
+    context = flyte.with_runcontext(name=wanted.get("name"), labels=wanted.get("labels"), queue=wanted.get("queue"))
     runs.append((wanted, context.run(task_of(wanted["task"]), **wanted.get("inputs", {}))))
 for wanted, run in runs:
     if wanted.get("wait"):

@@ -24,6 +24,12 @@ const pages = [
   ["Artifacts", `${inPlace}/artifacts`, true],
 ] as const;
 
+/** The pages over all projects that are in the same menu. */
+const everywhere = [
+  ["Waiting", "/waiting"],
+  ["Notifications", "/notifications"],
+] as const;
+
 /** The links to the pages. In a window without room for all of them, the last ones are in a menu; on a phone they scroll. */
 export function Navigation() {
   const place = useHere();
@@ -43,9 +49,13 @@ export function Navigation() {
           ))}
       {place && folds && <More path={path} />}
       {place && <PinnedViews place={place} />}
-      <Link to="/waiting">Waiting</Link>
       <InboxLink />
-      {!(place && folds) && <Link to="/notifications">Notifications</Link>}
+      {!(place && folds) &&
+        everywhere.map(([title, to]) => (
+          <Link key={to} to={to}>
+            {title}
+          </Link>
+        ))}
     </nav>
   );
 }
@@ -72,7 +82,11 @@ function More({ path }: { readonly path: string }) {
           {title}
         </MenuItem>
       ))}
-      <MenuItem onSelect={() => void navigate({ to: "/notifications" })}>Notifications</MenuItem>
+      {everywhere.map(([title, to]) => (
+        <MenuItem key={to} onSelect={() => void navigate({ to })}>
+          {title}
+        </MenuItem>
+      ))}
     </Menu>
   );
 }

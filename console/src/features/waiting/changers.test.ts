@@ -11,10 +11,15 @@ const wait = (cause: WaitCause) => create(RunWaitSchema, { wait: { cause } });
 describe("who can change a wait", () => {
   it("are the roles with the permission", () => {
     expect(changesOf(wait(WaitCause.SIGNAL), roles)).toEqual([{ what: "Answer the approval", who: "roles contributor, operator" }]);
-    expect(changesOf(wait(WaitCause.PLACEMENT), roles)[0]?.who).toBe("roles operator");
+    expect(changesOf(wait(WaitCause.PLACEMENT), roles)[0]?.who).toBe("role operator");
   });
 
   it("are the operators for what is configured, and everyone where access is open", () => {
-    expect(changesOf(wait(WaitCause.QUEUE_ACTIONS), []).map(({ who }) => who)).toEqual(["everyone", "operators of the server"]);
+    expect(changesOf(wait(WaitCause.QUEUE_ACTIONS), "everyone").map(({ who }) => who)).toEqual(["everyone", "operators of the server"]);
+  });
+
+  it("is not said before it is known, nor of roles that do not have it", () => {
+    expect(changesOf(wait(WaitCause.SIGNAL), undefined)[0]?.who).toBe("");
+    expect(changesOf(wait(WaitCause.SIGNAL), [role("viewer", "*.view")])[0]?.who).toBe("no role");
   });
 });

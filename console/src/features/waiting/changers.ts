@@ -1,5 +1,6 @@
 import type { Role } from "@gen/flytebinary/access/v1/access_pb.js";
 import type { RunWait } from "@gen/flytebinary/insight/v1/waits_pb.js";
+import { gives } from "@/entities/access/rights";
 import { kindOfWait, type WaitKind } from "@/entities/run/waits";
 
 /** What ends a wait, and the permission that it takes; no permission for what is in the configuration of the server. */
@@ -18,23 +19,23 @@ const changes: Readonly<Record<WaitKind, readonly (readonly [what: string, permi
   other: [["Abort the run", "run.abort"]],
 };
 
-const holds = ({ permissions }: Role, permission: string): boolean => {
-  const [noun = "", verb = ""] = permission.split(".");
-  return permissions.some((one) => one === permission || one === `${noun}.*` || one === `*.${verb}` || one === "*.*");
-};
-
 /** One way to end a wait: what to do, and who may. */
 export interface Change {
   readonly what: string;
   readonly who: string;
 }
 
-/** Who can change a wait. Without roles, access is open and everyone may. */
-export function changesOf({ wait }: Pick<RunWait, "wait">, roles: readonly Role[]): readonly Change[] {
+/** Those who may: all where access is open, else roles; undefined until that is known. */
+export type Deciders = "everyone" | readonly Role[] | undefined;
+
+/** What ends a wait, and who may do it. */
+export function changesOf({ wait }: Pick<RunWait, "wait">, deciders: Deciders): readonly Change[] {
   if (!wait) return [];
-  return changes[kindOfWait(wait)].map(([what, permission]) => {
-    if (permission === undefined) return { what, who: "operators of the server" };
-    const named = roles.filter((role) => holds(role, permission)).map(({ name }) => name);
-    return { what, who: named.length === 0 ? "everyone" : `roles ${named.join(", ")}` };
-  });
+  return changes[kindOfWait(wait)].map(([what, permission]) => ({ what, who: permission === undefined ? "operators of the server" : whoMay(permission, deciders) }));
+}
+
+function whoMay(permission: string, deciders: Deciders): string {
+  if (deciders === undefined || deciders === "everyone") return deciders ?? "";
+  const names = deciders.filter((role) => gives(role, permission)).map(({ name }) => name);
+  return names.length === 0 ? "no role" : `${names.length === 1 ? "role" : "roles"} ${names.join(", ")}`;
 }

@@ -11,10 +11,10 @@ import { count, dateOf, msOf } from "@/design/format";
 import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { Span } from "@/design/time";
-import { useRoles } from "@/entities/access/use-me";
+import { useMe, useRoles } from "@/entities/access/use-me";
 import { whoIs } from "@/entities/person/who-is";
 import { kindOfWait, sentenceOf, waitWords } from "@/entities/run/waits";
-import { changesOf } from "./changers";
+import { changesOf, type Deciders } from "./changers";
 import { kinds, type WaitingSearch } from "./search";
 import css from "@/design/page.module.css";
 
@@ -31,7 +31,9 @@ export function WaitingPage() {
   useTitle("Waiting");
   const { kind }: WaitingSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  const roles = useRoles();
+  const me = useMe();
+  const roles = useRoles(me?.open === false);
+  const deciders = me?.open ? "everyone" : roles.length > 0 ? roles : undefined;
   const { answer, rows } = usePages(
     ["waits"],
     (token, signal) => client(InsightService).listWaits({ limit: 50, token }, { signal }),
@@ -71,13 +73,13 @@ export function WaitingPage() {
             <p>Runs that wait for a person, a queue, capacity, an image or a limit appear here automatically.</p>
           </Empty>
         }
-        columns={columnsOf(roles)}
+        columns={columnsOf(deciders)}
       />
     </div>
   );
 }
 
-const columnsOf = (roles: ReturnType<typeof useRoles>): readonly Column<Row>[] => [
+const columnsOf = (deciders: Deciders): readonly Column<Row>[] => [
   {
     label: "Run",
     cell: ({ run: { runId, title, createdBy } }) => (
@@ -124,7 +126,7 @@ const columnsOf = (roles: ReturnType<typeof useRoles>): readonly Column<Row>[] =
   {
     label: "Who can change it",
     cell: ({ wait }) =>
-      changesOf(wait, roles).map(({ what, who }) => (
+      changesOf(wait, deciders).map(({ what, who }) => (
         <div key={what}>
           {what}
           <Note>{who}</Note>
