@@ -29,7 +29,7 @@ def ended(task, shards: int, known: list[str], phase: str) -> dict:
 
 def located(server: Server) -> dict:
     """The problem of the shards, when its traceback was read."""
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while True:
         found = ask(server, "ProblemService/ListProblems", {**PLACE, "task": "churning.score"}).get("problems", [])
         if found and all(one.get("function") for one in found) and sum(int(one["failures"]) for one in found) == 12:
