@@ -48,7 +48,7 @@ const account = (page: Page) => page.getByRole("button", { name: /^Account/ });
 const sessionEnded = (page: Page) => page.getByRole("dialog", { name: "Your session has ended" });
 
 test("a deep link survives the way over the provider", async ({ page }) => {
-  await openSignedIn(page, `${place}/runs?phases=failed`);
+  await openSignedIn(page, `${place}/runs?query=phase%3Afailed`);
   await account(page).click();
   await expect(page.getByRole("dialog", { name: "Account" })).toContainText(Issuer.user.displayName);
   await expect(page.getByRole("dialog", { name: "Account" })).toContainText("admin in flytesnacks");
