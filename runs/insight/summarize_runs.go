@@ -48,7 +48,7 @@ func (s *Summaries) SummarizeRuns(ctx context.Context, request *insightv1.Summar
 		of := waits[runs[i].ID]
 		summary := &insightv1.RunSummary{Counts: countsOf(runs[i].Counts), Waits: of.waits, Waiting: of.waiting}
 		if u, known := usual[runs[i].TaskName]; known && !runs[i].Ended {
-			summary.Usual = &insightv1.UsualDuration{P50: durationpb.New(u.P50), P90: durationpb.New(u.P90), Runs: uint32(u.Runs)} //nolint:gosec // bounded
+			summary.Usual = &insightv1.UsualDuration{P50: durationpb.New(u.P50), P90: durationpb.New(u.P90), Runs: uint32(u.Runs)}
 		}
 		if runs[i].StartedAt != nil {
 			summary.StartedAt = timestamppb.New(*runs[i].StartedAt)

@@ -2,8 +2,8 @@ package query
 
 import "fmt"
 
-// Problem is what is wrong with a query, where, and what to write instead.
-type Problem struct {
+// SyntaxError is what is wrong with a query, where, and what to write instead.
+type SyntaxError struct {
 	// At is the position of the word, from 1, in characters. Word is as typed.
 	At   int
 	Word string
@@ -14,7 +14,7 @@ type Problem struct {
 }
 
 // Error implements error.
-func (p *Problem) Error() string {
+func (p *SyntaxError) Error() string {
 	text := fmt.Sprintf("at %d, %q: %s", p.At, p.Word, p.Message)
 	if p.Nearest != "" {
 		text += fmt.Sprintf(" Did you mean %q?", p.Nearest)
@@ -22,6 +22,6 @@ func (p *Problem) Error() string {
 	return text
 }
 
-func problem(at int, word, format string, args ...any) *Problem {
-	return &Problem{At: at, Word: word, Message: fmt.Sprintf(format, args...)}
+func problem(at int, word, format string, args ...any) *SyntaxError {
+	return &SyntaxError{At: at, Word: word, Message: fmt.Sprintf(format, args...)}
 }

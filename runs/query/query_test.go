@@ -29,7 +29,7 @@ func TestCases(t *testing.T) {
 				require.Equal(t, want, node.String())
 				return
 			}
-			var refused query.Problem
+			var refused query.SyntaxError
 			require.NoError(t, json.Unmarshal(c[1], &refused))
 			require.Equal(t, &refused, err)
 		})
@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 			require.NotNil(t, node)
 			return
 		}
-		var problem *query.Problem
+		var problem *query.SyntaxError
 		require.ErrorAs(t, err, &problem)
 		require.Positive(t, problem.At)
 		require.NotEmpty(t, problem.Message)

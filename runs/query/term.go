@@ -76,7 +76,7 @@ func operator(chars []char) (cut, size int, op Op) {
 				return i, 2, op + "="
 			}
 			return i, 1, op
-		case !(unicode.IsLetter(c.r) || c.r == '_' || i > 0 && (unicode.IsDigit(c.r) || c.r == '.')):
+		case !unicode.IsLetter(c.r) && c.r != '_' && (i == 0 || !unicode.IsDigit(c.r) && c.r != '.'):
 			return 0, 0, ""
 		}
 	}

@@ -23,7 +23,7 @@ func appendOutcomes(stored []byte, more []rollups.Outcome) []byte {
 		if one.Hit {
 			phase |= hitBit
 		}
-		out = binary.AppendUvarint(append(out, phase), uint64(max(0, one.Ran.Milliseconds()))) //nolint:gosec // not negative
+		out = binary.AppendUvarint(append(out, phase), uint64(max(0, one.Ran.Milliseconds())))
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func (s *sums) asked(ctx context.Context, ended []rollups.Ended) (map[string]ask
 		}
 	}
 	if len(digests) == 0 {
-		return nil, nil //nolint:nilnil // nothing was requested
+		return nil, nil
 	}
 	return s.asks.Sizes(ctx, digests)
 }

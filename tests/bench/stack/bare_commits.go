@@ -16,7 +16,7 @@ func (s *Stack) BareCommits(ctx context.Context, n, callers int) (float64, error
 	if err != nil {
 		return 0, err
 	}
-	config.MaxConns = int32(callers) //nolint:gosec // a small number
+	config.MaxConns = int32(callers)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return 0, err

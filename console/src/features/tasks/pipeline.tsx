@@ -95,6 +95,7 @@ function Cell({ place, run, cell }: { readonly place: Place; readonly run: GridR
     .filter(Boolean)
     .join(", ");
   const Icon = look.icon;
+  const fraction = `${String(cell.succeeded)}/${String(cell.actions)}`;
   return (
     <Link
       to="/domain/$domain/project/$project/runs/$run"
@@ -103,9 +104,9 @@ function Cell({ place, run, cell }: { readonly place: Place; readonly run: GridR
       className={css["cell"]}
       style={{ ["--colour" as string]: `var(${look.colour})` }}
       title={`${run.name}: ${words}`}
-      aria-label={`${run.name}: ${words}`}
+      aria-label={`${fraction} in ${run.name}: ${words}`}
     >
-      {cell.actions === 1 ? <Icon size={14} aria-hidden /> : `${String(cell.succeeded)}/${String(cell.actions)}`}
+      {cell.actions === 1 ? <Icon size={14} aria-hidden /> : fraction}
     </Link>
   );
 }
