@@ -97,7 +97,7 @@ func (h *Handler) put(ctx context.Context, owner views.Owner, view *insightv1.Vi
 	if _, known := insightv1.RunOrder_name[int32(view.GetOrder())]; !known {
 		return rpc.InvalidArgument("view.order", "there is no order %d", view.GetOrder())
 	}
-	var problem *query.Problem
+	var problem *query.SyntaxError
 	if _, err := query.Parse(view.GetQuery()); errors.As(err, &problem) {
 		return rpc.InvalidArgument("view.query", "%s", problem.Error())
 	}
