@@ -77,7 +77,7 @@ test("nothing that is shown runs", async ({ page, request, launch, complaints })
     [`tasks/hostile.${echoed}`, short],
     [`tasks/hostile.${echoed}/v1`],
     [`launch?task=hostile.${echoed}`],
-    [`tasks`, short],
+    [`tasks?view=deployed`, short],
     [`compare?a=${echoed}&b=${run}`, "<script>window.owned=1</script>"], // as JSON
     [`runs`, short],
   ] as const) {

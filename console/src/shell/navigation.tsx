@@ -1,13 +1,15 @@
 import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { ChevronDown } from "lucide-react";
-import { useLayoutEffect, useRef } from "react";
+import { lazy, Suspense, useLayoutEffect, useRef } from "react";
 import { useHere } from "@/app/places";
 import { Menu, MenuItem } from "@/design/menu";
 import { showSelected } from "@/design/show-selected";
 import { useMedia } from "@/design/use-media";
 import { InboxLink } from "@/features/inbox/link";
-import { PinnedViews } from "@/features/runs/pinned-views";
 import css from "./shell.module.css";
+
+// Only pages of a place show them, and they bring the language of queries.
+const PinnedViews = lazy(async () => ({ default: (await import("@/features/runs/pinned-views")).PinnedViews }));
 
 const inPlace = "/domain/$domain/project/$project";
 
@@ -48,7 +50,11 @@ export function Navigation() {
             </Link>
           ))}
       {place && folds && <More path={path} />}
-      {place && <PinnedViews place={place} />}
+      {place && (
+        <Suspense>
+          <PinnedViews place={place} />
+        </Suspense>
+      )}
       <InboxLink />
       {!(place && folds) &&
         everywhere.map(([title, to]) => (

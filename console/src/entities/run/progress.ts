@@ -13,7 +13,8 @@ export interface Progress {
   readonly all: number;
 }
 
-export const countsOf = (counts: readonly PhaseCount[]): ReadonlyMap<ActionPhase, number> => new Map(counts.map(({ phase, count }) => [phase as ActionPhase, count]));
+export const countsOf = (counts: readonly PhaseCount[]): ReadonlyMap<ActionPhase, number> =>
+  new Map(counts.map(({ phase, count }) => [phase as ActionPhase, count]));
 
 /** The progress of an unfinished run whose root is in a phase; undefined if it has no other action, or if nothing is known. */
 export function progressOf(all: PhaseCounts, root: ActionPhase): Progress | undefined {

@@ -108,7 +108,8 @@ function Totals({ costs, span }: { readonly costs: GetCostsResponse; readonly sp
       {missingSetting !== "" && (
         <Notice title={currency === "" ? "No prices are set" : "Some of this has no price"}>
           <p>
-            Set <code>{missingSetting}</code> in the configuration to see money, for example <code>core=0.04 memory=0.005</code>: the prices of a core and of a GiB
+            Set <code>{missingSetting}</code> in the configuration to see money, for example <code>core=0.04 memory=0.005</code>: the prices of a core and of a
+            GiB
             for an hour.
           </p>
         </Notice>

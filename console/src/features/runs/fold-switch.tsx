@@ -1,5 +1,5 @@
 import type { Folds } from "./use-folds";
-import type { RunsSearch } from "./search";
+import { without, type RunsSearch } from "./search";
 import css from "./list.module.css";
 
 export interface FoldSwitchProps {
@@ -20,4 +20,4 @@ export function FoldSwitch({ search, folds, onSearch }: FoldSwitchProps) {
   );
 }
 
-const folded = ({ unfold: _, ...rest }: RunsSearch): RunsSearch => rest;
+const folded = (search: RunsSearch): RunsSearch => without("unfold", search);

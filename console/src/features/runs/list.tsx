@@ -124,7 +124,17 @@ export function RunList({ lines, onToggle, onAll, columns, facts, sort, onSort, 
             if (!line) return null;
             if (line.kind !== "run") {
               return (
-                <FoldRow key={item.key} line={line} item={item} measure={rows.measureElement} columns={columns} facts={facts} onFocus={setActive} onToggle={onToggle} onAll={onAll} />
+                <FoldRow
+                  key={item.key}
+                  line={line}
+                  item={item}
+                  measure={rows.measureElement}
+                  columns={columns}
+                  facts={facts}
+                  onFocus={setActive}
+                  onToggle={onToggle}
+                  onAll={onAll}
+                />
               );
             }
             const { run, key: name } = line;

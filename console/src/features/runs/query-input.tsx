@@ -132,7 +132,14 @@ export function QueryInput({ place, query, onQuery }: QueryInputProps) {
 }
 
 /** What is wrong, and the word that was probably meant. */
-function Wrong({ id, problem, text, onFix }: { readonly id: string; readonly problem: QueryProblem; readonly text: string; readonly onFix: (text: string) => void }) {
+interface WrongProps {
+  readonly id: string;
+  readonly problem: QueryProblem;
+  readonly text: string;
+  readonly onFix: (text: string) => void;
+}
+
+function Wrong({ id, problem, text, onFix }: WrongProps) {
   const { at, word, message, nearest } = problem;
   const runes = Array.from(text);
   const fix = () => {

@@ -26,11 +26,15 @@ export function RunsSearch(search: Record<string, unknown>): RunsSearch {
 }
 
 /** A search with another query. */
-export function withQuery({ query: _, ...rest }: RunsSearch, query: string): RunsSearch {
-  return { ...rest, ...(query !== "" && { query }) };
+export function withQuery(search: RunsSearch, query: string): RunsSearch {
+  return { ...without("query", search), ...(query !== "" && { query }) };
 }
 
 /** A search with another order. */
-export function withSort({ sort: _, ...rest }: RunsSearch, sort: Sort): RunsSearch {
-  return { ...rest, ...(sort !== "newest" && { sort }) };
+export function withSort(search: RunsSearch, sort: Sort): RunsSearch {
+  return { ...without("sort", search), ...(sort !== "newest" && { sort }) };
 }
+
+/** A search without one of its parameters. */
+export const without = (name: keyof RunsSearch, search: RunsSearch): RunsSearch =>
+  Object.fromEntries(Object.entries(search).filter(([key]) => key !== name));

@@ -55,7 +55,9 @@ export function History({ place, task, version, range, onRange, deployed }: Hist
       </div>
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
       {answer.isLoading && <Loading what="history" />}
-      {answer.data && buckets.some((one) => ended(one) > 0) && <Drawn buckets={buckets} marks={marksOf(deployed, minute - ranges[range] * 3_600_000, minute)} />}
+      {answer.data && buckets.some((one) => ended(one) > 0) && (
+        <Drawn buckets={buckets} marks={marksOf(deployed, minute - ranges[range] * 3_600_000, minute)} />
+      )}
     </section>
   );
 }

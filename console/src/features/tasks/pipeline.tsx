@@ -14,7 +14,8 @@ import css from "./pipeline.module.css";
 /** The tasks of a pipeline in its latest runs: a column for each run, a row for each task. */
 export function Pipeline({ place, task }: { readonly place: Place; readonly task: string }) {
   const { zone } = usePreferences();
-  const answer = useQuery(TaskHealthService.method.getPipelineGrid, { projectId: { name: place.project, domain: place.domain }, task }, { refetchInterval: 5_000 });
+  const projectId = { name: place.project, domain: place.domain };
+  const answer = useQuery(TaskHealthService.method.getPipelineGrid, { projectId, task }, { refetchInterval: 5_000 });
   const { runs = [], tasks = [], moreTasks = false } = answer.data ?? {};
   return (
     <section className={page["section"]} aria-label="Pipeline">
@@ -30,6 +31,7 @@ export function Pipeline({ place, task }: { readonly place: Place; readonly task
           <p className={page["muted"]}>
             The latest {runs.length === 1 ? "run" : `${String(runs.length)} runs`}, the newest on the right. A number is how many of several actions succeeded.
           </p>
+          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
           <div className={css["scroll"]} role="region" aria-label="Tasks by run" tabIndex={0}>
             <table className={css["grid"]} data-testid="pipeline">
               <thead>
