@@ -48,7 +48,7 @@ func (s *Summaries) SummarizeRuns(ctx context.Context, request *insightv1.Summar
 		of := waits[runs[i].ID]
 		summary := &insightv1.RunSummary{Counts: countsOf(runs[i].Counts), Waits: of.waits, Waiting: of.waiting}
 		if u, known := usual[runs[i].TaskName]; known && !runs[i].Ended {
-			summary.Usual = &insightv1.UsualDuration{P50: durationpb.New(u.P50), P90: durationpb.New(u.P90), Runs: uint32(u.Runs)}
+			summary.Usual = &insightv1.UsualDuration{P50: durationpb.New(u.P50), P90: durationpb.New(u.P90), Runs: uint32(u.Runs)} //nolint:gosec // bounded
 		}
 		if runs[i].StartedAt != nil {
 			summary.StartedAt = timestamppb.New(*runs[i].StartedAt)
@@ -67,7 +67,7 @@ func mayWait(counts []int32) bool {
 func countsOf(counts []int32) (found []*insightv1.PhaseCount) {
 	for phase, n := range counts {
 		if n > 0 {
-			found = append(found, &insightv1.PhaseCount{Phase: uint32(phase), Count: uint32(n)}) //nolint:gosec // bounded
+			found = append(found, &insightv1.PhaseCount{Phase: uint32(phase), Count: uint32(n)})
 		}
 	}
 	return found
