@@ -12,7 +12,8 @@ import { Note, type Column } from "@/design/table";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
 import { changed, costOf, hours, hoursOf } from "@/entities/use/use";
-import { CostsSearch, groups, spans, type SpanKey } from "./search";
+import { groups } from "./groups";
+import { CostsSearch, spans, type SpanKey } from "./search";
 import page from "@/design/page.module.css";
 import css from "./costs.module.css";
 

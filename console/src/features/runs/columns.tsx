@@ -12,7 +12,7 @@ import { ClusterLink } from "@/entities/access/cluster-link";
 import { isTracked, keyOf, nameOf, ownerOf, phaseOf, triggerOf } from "@/entities/run/listed";
 import { routeOf } from "@/entities/run/kind";
 import { RunProgress } from "@/entities/run/progress-view";
-import { quoted } from "@/entities/run/query/edit";
+import { quoted } from "@/entities/run/query/quoted";
 import { RunState } from "@/entities/run/run-state";
 import type { Sort } from "./search";
 import { sources } from "./sources";

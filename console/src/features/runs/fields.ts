@@ -1,4 +1,5 @@
-import { cut, quoted, replaced } from "@/entities/run/query/edit";
+import { cut, replaced } from "@/entities/run/query/edit";
+import { quoted } from "@/entities/run/query/quoted";
 import type { Term } from "@/entities/run/query/node";
 
 /** The filters of the dialog, as text. */

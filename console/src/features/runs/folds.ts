@@ -5,7 +5,7 @@ import { isLive, phases } from "@/design/phases";
 import { keyOf } from "@/entities/run/listed";
 import { countsOf } from "@/entities/run/progress";
 import type { Loaded } from "./merge";
-import { quoted } from "@/entities/run/query/edit";
+import { quoted } from "@/entities/run/query/quoted";
 import type { RunsSearch } from "./search";
 
 /** A line of the list: a run, the runs of a trigger, or the link to those of them that are not shown. */

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { RunQueryService } from "@gen/flytebinary/insight/v1/queries_pb.js";
 import { client } from "@/api/transport";
 import type { Place } from "@/app/place";
-import { quoted } from "@/entities/run/query/edit";
+import { quoted } from "@/entities/run/query/quoted";
 import { keys, phaseKeys, sourceKeys, stateKeys, synonyms } from "@/entities/run/query/words";
 
 /** What can be typed at a place of a query. */

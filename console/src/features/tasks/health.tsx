@@ -12,7 +12,8 @@ import { Sparkline } from "@/design/sparkline";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { change, costOf, hoursOf, percent } from "@/entities/use/use";
-import { taskOrders, type TasksSearch } from "./search";
+import { serverOrders } from "./orders";
+import type { TasksSearch } from "./search";
 import css from "./health.module.css";
 
 interface HealthProps {
@@ -31,7 +32,7 @@ export function HealthOfTasks({ place, search, onChange }: HealthProps) {
     ["task-health", project, domain, text, by, ascending],
     (token, signal) =>
       client(TaskHealthService).listTaskHealth(
-        { projectId: { name: project, domain }, text, token, limit: 100, ascending, ...(taskOrders[by] !== undefined && { order: taskOrders[by] }) },
+        { projectId: { name: project, domain }, text, token, limit: 100, ascending, ...(serverOrders[by] !== undefined && { order: serverOrders[by] }) },
         { signal },
       ),
     ({ tasks }) => tasks,

@@ -1,4 +1,4 @@
-import { quoted } from "@/entities/run/query/edit";
+import { quoted } from "@/entities/run/query/quoted";
 import { Link } from "@tanstack/react-router";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { asCurlQuery, asGetRun } from "./command";
-import { also, cut, quoted, replaced, toggled } from "./edit";
+import { also, cut, replaced, toggled } from "./edit";
+import { quoted } from "./quoted";
 
 it("cuts a query into what must hold", () => {
   expect(cut('a and -(b or c) not d label:"x y"  phase:failed')?.map(({ text, term }) => [text, term?.key])).toEqual([

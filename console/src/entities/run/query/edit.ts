@@ -34,9 +34,6 @@ function termIn(text: string): Term | undefined {
   return "node" in answer && answer.node.kind === "term" && !text.startsWith("(") ? answer.node.term : undefined;
 }
 
-/** A value as a word of a query. */
-export const quoted = (value: string): string => (/[\s()"]|^$/.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value);
-
 /** A query that also takes a condition. */
 export function also(query: string, condition: string): string {
   const text = query.trim();

@@ -1,4 +1,4 @@
-import { quoted } from "./edit";
+import { quoted } from "./quoted";
 import { lengthOf } from "./moment";
 import { phaseKeys, sourceKeys } from "./words";
 
