@@ -150,8 +150,8 @@ function Wrong({ id, problem, text, onFix }: WrongProps) {
       .slice(1)
       .split(",")
       .map((value) => (message.includes(`"${value.toLowerCase().replaceAll("_", "-")}"`) ? nearest : value));
-    const mended = known ? `${nearest}${rest}` : `${before}${rest.slice(0, 1)}${values.join(",")}`;
-    onFix([...runes.slice(0, at - 1), mended, ...runes.slice(at - 1 + Array.from(word).length)].join(""));
+    const fixed = known ? `${nearest}${rest}` : `${before}${rest.slice(0, 1)}${values.join(",")}`;
+    onFix([...runes.slice(0, at - 1), fixed, ...runes.slice(at - 1 + Array.from(word).length)].join(""));
   };
   return (
     <p id={id} role="alert" className={css["wrong"]}>
