@@ -21,32 +21,32 @@ def facts(files: list[d.FileDescriptorProto]) -> dict[str, tuple]:
     """Everything that a client depends on, by full name."""
     found: dict[str, tuple] = {}
 
-    def message(prefix: str, m: d.DescriptorProto) -> None:
+    def message(prefix: str, m: d.DescriptorProto, file: str) -> None:
         name = f"{prefix}.{m.name}"
-        found[f"message {name}"] = ()
+        found[f"message {name}"] = (file,)
         for f in m.field:
             oneof = ""
             if f.HasField("oneof_index") and not f.proto3_optional:
                 oneof = m.oneof_decl[f.oneof_index].name
             found[f"field {name}.{f.name}"] = (f.number, f.type, f.label, f.type_name, oneof, f.proto3_optional)
         for nested in m.nested_type:
-            message(name, nested)
+            message(name, nested, file)
         for e in m.enum_type:
-            enum(name, e)
+            enum(name, e, file)
 
-    def enum(prefix: str, e: d.EnumDescriptorProto) -> None:
+    def enum(prefix: str, e: d.EnumDescriptorProto, file: str) -> None:
         for value in e.value:
-            found[f"enum {prefix}.{e.name}.{value.name}"] = (value.number,)
+            found[f"enum {prefix}.{e.name}.{value.name}"] = (value.number, file)
 
     for file in files:
         package = "." + file.package
         for m in file.message_type:
-            message(package, m)
+            message(package, m, file.name)
         for e in file.enum_type:
-            enum(package, e)
+            enum(package, e, file.name)
         for s in file.service:
             for r in s.method:
-                found[f"rpc {package}.{s.name}/{r.name}"] = (r.input_type, r.output_type, r.client_streaming, r.server_streaming)
+                found[f"rpc {package}.{s.name}/{r.name}"] = (r.input_type, r.output_type, r.client_streaming, r.server_streaming, file.name)
     return found
 
 
