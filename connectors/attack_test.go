@@ -45,6 +45,33 @@ func TestLooksThatHangDelayNothingElse(t *testing.T) {
 	close(hangs)
 }
 
+// TestAConnectorGetsAtMostItsCalls: of 4 calls at a time, 3 are looks, however many more are due.
+func TestAConnectorGetsAtMostItsCalls(t *testing.T) {
+	fake := newFake(t, "batch_job")
+	fake.begins(&connectorv2.Resource{Phase: core.TaskExecution_RUNNING})
+	endpoint := fake.endpoint("batch")
+	endpoint.Concurrency = 4
+	f := newFixtureWith(t, func(c *connectors.Config) { c.Endpoints = []connectors.Endpoint{endpoint} })
+	f.serves("batch_job")
+	const jobs = 16
+	for i := range jobs {
+		f.run(fmt.Sprintf("r%d", i), job())
+	}
+	fake.has(jobs)
+	hangs := make(chan struct{})
+	before := 0
+	fake.with(func() { fake.hang, before = hangs, len(fake.gets) })
+	fake.until("looks hang", func() bool { return fake.looking == 3 })
+	require.Never(t, func() bool { // the others become due, and are read
+		most := 0
+		fake.with(func() { most = fake.looking })
+		return most > 3
+	}, 500*time.Millisecond, tick)
+	fake.with(func() { fake.hang = nil })
+	close(hangs)
+	fake.until("all are looked at again", func() bool { return len(fake.gets) >= before+2*jobs })
+}
+
 // TestSecretsAreNotShown: what a connector says may have the values that it was given.
 func TestSecretsAreNotShown(t *testing.T) {
 	const secret = "hunter2-and-more"

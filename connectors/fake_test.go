@@ -57,7 +57,8 @@ type fake struct {
 	logs     map[string][]string    // the pages of the log of each job, by the token of the page before; nil for a connector without logs
 	logsHang bool                   // GetTaskLogs does not answer
 	logCalls int                    // of GetTaskLogs
-	hanging  int                    // how many GetTask do not answer
+	hanging  int                    // how many calls have waited for it
+	looking  int                    // how many GetTask are not answered
 	// metrics is what GetTaskMetrics answers; nil is a connector without metrics.
 	metrics func(*connectorv2.GetTaskMetricsRequest) (*connectorv2.GetTaskMetricsResponse, error)
 }
@@ -178,6 +179,8 @@ func (f *fake) of(meta []byte) (*fakeJob, error) {
 func (f *fake) GetTask(ctx context.Context, r *connectorv2.GetTaskRequest) (*connectorv2.GetTaskResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.looking++
+	defer func() { f.looking-- }()
 	f.hangs(ctx)
 	f.gets = append(f.gets, proto.Clone(r).(*connectorv2.GetTaskRequest))
 	job, err := f.of(r.GetResourceMeta())

@@ -30,7 +30,7 @@ type worker struct {
 	silence *silence
 }
 
-// work works off the jobs that are due. It has a goroutine for each call, and none for a job that is not due.
+// work works off the jobs that are due. It has a goroutine for each job in hand, and none for a job that is not due.
 func (w *worker) work(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var calls sync.WaitGroup
@@ -53,7 +53,7 @@ func (w *worker) work(ctx context.Context) error {
 			h.drop(stopped)
 			for i := range due {
 				stepping := h.take(ctx, &due[i])
-				calls.Go(func() { h.ended <- w.step(stepping, &due[i]) })
+				calls.Go(func() { h.ended <- w.placed(stepping, h, &due[i]) })
 			}
 			next = soon
 		}
@@ -94,6 +94,16 @@ type next struct {
 
 // done is what follows the last step of a job.
 func done() next { return next{nothing: true} }
+
+// placed does a step once the job has a place. Otherwise the job stays due.
+func (w *worker) placed(ctx context.Context, h *hand, j *store.Job) store.Later {
+	leave, ok := h.place(ctx, j, w.silence.tripped)
+	if !ok {
+		return store.Later{UID: j.UID}
+	}
+	defer leave()
+	return w.step(ctx, j)
+}
 
 // step does what is next for a job. The result has no attempt if there is nothing to defer.
 func (w *worker) step(ctx context.Context, j *store.Job) store.Later {

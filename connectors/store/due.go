@@ -31,10 +31,21 @@ func (j *Job) Kind() Kind {
 	}
 }
 
-// Room says for how many jobs of each kind there is room, and for how many in all.
+// Room says for how many jobs of each kind there is room, and for how many in all. Ahead is for how many more looks, if those of Of are
+// full: they come after these.
 type Room struct {
-	All int
-	Of  [Kinds]int
+	All   int
+	Of    [Kinds]int
+	Ahead int
+}
+
+// limit is how many jobs of a kind there may be room for.
+func (r Room) limit(kind Kind) int {
+	limit := min(r.Of[kind], r.All)
+	if kind == Looks && limit == r.Of[Looks] {
+		limit += r.Ahead
+	}
+	return limit
 }
 
 // Due reads jobs of a connector that are due, as many as there is room for, without those with the uids in hand, and how long it is
@@ -48,7 +59,7 @@ func (s *Store) Due(ctx context.Context, connector string, hand []int64, most in
 	var found [Kinds][]Job
 	statements := &pgx.Batch{}
 	read := func(kind Kind, statement string, args ...any) {
-		statements.Queue(statement, append([]any{connector, hand, min(room.Of[kind], room.All)}, args...)...).Query(func(rows pgx.Rows) error {
+		statements.Queue(statement, append([]any{connector, hand, room.limit(kind)}, args...)...).Query(func(rows pgx.Rows) error {
 			jobs, err := pgx.CollectRows(rows, scanJob)
 			found[kind] = append(found[kind], jobs...)
 			return err
@@ -119,6 +130,9 @@ func shared(found [Kinds][]Job, room Room) (due []Job) {
 			found[kind], left = found[kind][1:], true
 			room.Of[kind]--
 		}
+	}
+	if room.Of[Looks] == 0 {
+		due = append(due, found[Looks][:min(len(found[Looks]), room.Ahead)]...)
 	}
 	return due
 }

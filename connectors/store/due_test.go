@@ -75,6 +75,20 @@ func TestTheKindsTakeTurns(t *testing.T) {
 	due, _, _, err = s.Due(t.Context(), "batch", nil, 0, store.Room{All: 12, Of: [store.Kinds]int{9, 0, 1}})
 	require.NoError(t, err)
 	require.Len(t, due, 10)
+	looks := func(room store.Room) (looks, others int) {
+		due, _, _, err := s.Due(t.Context(), "batch", nil, 0, room)
+		require.NoError(t, err)
+		for i := range due {
+			if due[i].Kind() == store.Looks {
+				looks++
+			}
+		}
+		return looks, len(due) - looks
+	}
+	found, others := looks(store.Room{All: 12, Of: [store.Kinds]int{3, 3, 6}, Ahead: 20})
+	require.Equal(t, []int{26, 6}, []int{found, others}, "some looks come after those that have a place")
+	found, others = looks(store.Room{All: 12, Of: [store.Kinds]int{6, 6, 6}, Ahead: 20})
+	require.Equal(t, []int{4, 8}, []int{found, others}, "others have the places that those would wait for")
 	due, _, _, err = s.Due(t.Context(), "batch", nil, 202, store.Room{All: 3, Of: [store.Kinds]int{0, 3, 0}})
 	require.NoError(t, err)
 	require.Len(t, due, 2, "there is no place for more jobs")
