@@ -19,6 +19,7 @@ const (
 	workerEnv   = "FLYTE_TEST_WORKER"   // works, with the configuration in the variable
 	deadlineEnv = "FLYTE_TEST_DEADLINE" // sets a deadline and stops itself
 	concealEnv  = "FLYTE_TEST_CONCEAL"  // conceals its token
+	signalEnv   = "FLYTE_TEST_SIGNAL"   // starts attempts while its group gets signals
 )
 
 func TestMain(m *testing.M) {
@@ -30,6 +31,8 @@ func TestMain(m *testing.M) {
 		err = stopAsChild(os.Getenv(deadlineEnv))
 	case os.Getenv(concealEnv) != "":
 		err = concealAsChild()
+	case os.Getenv(signalEnv) != "":
+		err = startAsChild(os.Getenv(signalEnv))
 	default:
 		os.Exit(m.Run())
 	}

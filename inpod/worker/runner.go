@@ -374,6 +374,9 @@ func (r *runner) cold(c command, output *os.File) (process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.args[0], err)
 	}
+	if neverExecuted(cmd.Process.Pid) {
+		return nil, fmt.Errorf("start %s: it ended before it ran: %w", c.args[0], cmd.Wait())
+	}
 	r.owns(cmd.Process.Pid, true)
 	return &coldAttempt{runner: r, cmd: cmd}, nil
 }

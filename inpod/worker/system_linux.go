@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -79,6 +80,24 @@ func childrenOf(pid int) []int {
 		}
 	}
 	return found
+}
+
+// forkedOnly is the flag of a process that was forked and has not executed a program (PF_FORKNOEXEC).
+const forkedOnly = 0x40
+
+// neverExecuted reports whether a child that was started has ended before it ran its program. Until then it is in the group of this
+// process, with this process's mask of signals, and a signal to the group ends it. os/exec takes that for a start.
+func neverExecuted(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	words := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // the name may have spaces and brackets
+	if len(words) < 7 {
+		return false
+	}
+	flags, err := strconv.ParseUint(words[6], 10, 64)
+	return err == nil && flags&forkedOnly != 0
 }
 
 // memoryKills counts the OOM kills in this container's cgroup (v2) and on the whole machine.
