@@ -144,7 +144,7 @@ func (d *driver) create(ctx context.Context, run *drivenRun) bool {
 		Id:           &workflow.CreateRunRequest_RunId{RunId: run.id()},
 		Task:         &workflow.CreateRunRequest_TaskSpec{TaskSpec: run.root.Spec(d.stack.Programs.Task, d.stack.Ledger)},
 		InputWrapper: &workflow.CreateRunRequest_Inputs{Inputs: inputs},
-		RunSpec:      runSpec(run.rules, d.stack.Sink, run.root),
+		RunSpec:      runSpec(run, d.stack.Sink),
 	}
 	times := 1
 	if run.twice {

@@ -26,6 +26,7 @@ type plannedRun struct {
 	name  string
 	after time.Duration // after the start of the storm
 	twice bool          // created twice, at the same time
+	where string        // the only cluster that may run it; empty for any
 	root  script.Node   // it says whose run it is
 	rules []check.Rule
 }

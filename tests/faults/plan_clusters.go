@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -72,8 +73,34 @@ func newClusterPlan(seed uint64, kinds []string) plan {
 			p.runs[i].after += time.Duration(r.IntN(10)) * time.Second
 		}
 	}
+	p.runs = append(p.runs, returns(p)...)
 	p.apps = planApps(seed)
 	return p
+}
+
+// returns are runs for the moment at which a cluster that was lost is back: some whose pods are still there and take their time to end,
+// and some that wait for this cluster alone, so that it has new work at once. None if no cluster is lost.
+func returns(p plan) (runs []plannedRun) {
+	lost := slices.IndexFunc(p.faults, func(f fault) bool { return isOfLine(f) && f.length >= awayFor })
+	if lost < 0 {
+		return nil
+	}
+	struck := p.faults[lost]
+	back := struck.at + struck.length
+	tenants := script.Tenants()
+	for i := range 8 {
+		one := plannedRun{
+			name: fmt.Sprintf("s%d-old-%d", p.seed, i),
+			root: script.Node{Name: "a0", Kind: script.Task, Stubborn: true, Millis: int((back + 5*time.Second).Milliseconds())},
+		}
+		if i >= 5 {
+			one.name, one.after, one.where = fmt.Sprintf("s%d-new-%d", p.seed, i), back-time.Second, struck.side()
+			one.root.Stubborn, one.root.Millis = false, 500
+		}
+		one.root = one.root.Of(tenants[i%len(tenants)])
+		runs = append(runs, one)
+	}
+	return runs
 }
 
 // lengthen has one task in eight run for longer than a cluster may be away.
@@ -112,5 +139,8 @@ func (f fault) whose() string {
 	if !slices.Contains(lineKinds(), f.kind) {
 		return ""
 	}
-	return " of " + []string{stack.East, stack.West}[sideOf(f)]
+	return " of " + f.side()
 }
+
+// side names the cluster that a fault of a line strikes.
+func (f fault) side() string { return []string{stack.East, stack.West}[sideOf(f)] }

@@ -52,9 +52,12 @@ func labelsOf(root script.Node) *task.Labels {
 }
 
 // runSpec asks for the rules that are not those of every run.
-func runSpec(rules []check.Rule, receiver *sink.Server, root script.Node) *task.RunSpec {
-	spec, list := &task.RunSpec{Labels: labelsOf(root)}, &task.InlineRuleList{}
-	for _, rule := range rules {
+func runSpec(run *drivenRun, receiver *sink.Server) *task.RunSpec {
+	spec, list := &task.RunSpec{Labels: labelsOf(run.root)}, &task.InlineRuleList{}
+	if run.where != "" {
+		spec.Labels.Values[stack.WhereLabel] = run.where
+	}
+	for _, rule := range run.rules {
 		hook := &notification.WebhookDeliveryTemplate{
 			Url: receiver.NoteURL(rule.Name), Method: notification.HttpMethod_HTTP_METHOD_POST, BodyTemplate: sink.NoteBody,
 		}

@@ -47,6 +47,7 @@ type Node struct {
 	Reads       bool   `json:"reads,omitempty"`       // its inputs have the data of the artifact of the storm
 	Pool        string `json:"pool,omitempty"`        // name of the reusable environment that runs it
 	Via         string `json:"via,omitempty"`         // what makes its pods, or runs it without one
+	Stubborn    bool   `json:"stubborn,omitempty"`    // its first attempt ends by a kill alone; later ones take no time
 	Children    []Node `json:"children,omitempty"`
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -33,9 +34,17 @@ const (
 	West = "west"
 )
 
+// WhereLabel is the label of runs that only one cluster may run.
+const WhereLabel = "where"
+
 // apiSettings are those of the API of two clusters: a cluster that is away for 10 s and a little more is lost.
 func apiSettings() []string {
+	rules := make([]string, 0, 2)
+	for _, side := range []string{East, West} {
+		rules = append(rules, "labels="+WhereLabel+"="+side+" cluster="+side)
+	}
 	return []string{
+		"--set", "runs.placement.rules=" + strings.Join(rules, ", "),
 		"--set", "replicas.installation=storm", "--set", "runs.clusters.lostAfter=3s", "--set", "runs.clusters.settle=1s",
 		"--set", "runs.clusters.poll=300ms", "--set", "runs.clusters.lease=3s", "--set", "runs.clusters.batch=3",
 	}
@@ -56,7 +65,7 @@ actions:
 executor:
   plugins: {enabled: [pod, job, jobset, pytorch, ray], probe: 5s}
   measure: {interval: 1s, report: 2s, kubelets: true}
-  pod: {endpoint: %q, insecure: true, defaultCpu: 10m, defaultMemory: 128Mi, terminationGracePeriod: 1s, defaultEnv: [%s=%s]}
+  pod: {endpoint: %q, insecure: true, defaultCpu: 10m, defaultMemory: 128Mi, terminationGracePeriod: 2s, defaultEnv: [%s=%s]}
   logs: {sealTimeout: 5s}
   workers: {program: %q}
   reconciler:

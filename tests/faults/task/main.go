@@ -7,9 +7,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
@@ -71,6 +73,12 @@ func run(ctx context.Context, input, output string) (int, error) {
 	}
 	if p.node, err = script.Decode(body); err != nil {
 		return 1, err
+	}
+	if p.node.Stubborn {
+		signal.Ignore(syscall.SIGTERM)
+		if attempt > 0 {
+			p.node.Millis = 0
+		}
 	}
 	fmt.Fprintln(os.Stderr, "task: of", p.node.Tenant.Content)
 	if err := p.checkSecret(); err != nil {
