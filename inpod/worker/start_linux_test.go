@@ -52,7 +52,7 @@ func startAsChild(dir string) error {
 }
 
 // TestASignalAtTheStart: a node that ends the pod of a worker signals its group. An attempt that is just being forked is still in it, and
-// ends without having run anything: that is no failure of the task.
+// ends without having run anything: that is not a failure of the task.
 func TestASignalAtTheStart(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
