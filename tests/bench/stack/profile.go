@@ -40,7 +40,7 @@ func (s *Stack) Profile(ctx context.Context, dir, name string) func() {
 	})
 	return func() {
 		recording.Wait()
-		Save(file("server.heap"), func() ([]byte, error) { return fetch(ctx, s.debug+"/debug/pprof/heap") })
+		Save(file("server.heap"), func() ([]byte, error) { return fetch(ctx, s.debug+"/debug/pprof/heap?gc=1") })
 	}
 }
 
