@@ -218,8 +218,9 @@ def said_once(bed: Bed, run, warnings: bool = False) -> None:
     lines = [e.message for e in events(run)]
     repeated = [(a, b) for i, a in enumerate(lines) for j, b in enumerate(lines) if i != j and a and a in b]
     assert not repeated, repeated
-    # The node says that it is a machine's; an operator may be slow on a busy one, and its kind seen only a moment ago.
-    usual = ("LocalCluster", "OperatorSilent", "OperatorMissing", *bed.framework.usual)
+    # The node says that it is a machine's; on a busy one an operator or the scheduler may be slow ("Pending": no word of the scheduler
+    # for a second), and its kind seen only a moment ago.
+    usual = ("LocalCluster", "OperatorSilent", "Pending", "OperatorMissing", *bed.framework.usual)
     unusual = [e for e in events(run) if e.type == ClusterEvent.TYPE_WARNING and e.reason not in usual]
     assert warnings or not unusual, unusual
 
