@@ -49,7 +49,7 @@ test("the palette sets the theme and the time zone", async ({ page }) => {
     await expect(palette).toBeHidden();
   }
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
-  await page.getByRole("button", { name: "Theme and time zone" }).click();
+  await page.getByRole("button", { name: "Theme, language and time zone" }).click();
   await expect(page.getByLabel("Time zone", { exact: true })).toHaveValue("Asia/Tokyo");
 });
 

@@ -87,7 +87,7 @@ test("times are shown in the selected time zone", async ({ page, runs }) => {
   await expect(time).toBeVisible();
   const told = async () => `${(await time.getAttribute("title")) ?? ""} ${await time.innerText()}`;
   const before = await told();
-  await page.getByRole("button", { name: "Theme and time zone" }).click();
+  await page.getByRole("button", { name: "Theme, language and time zone" }).click();
   await page.getByLabel("Time zone", { exact: true }).selectOption("Asia/Tokyo");
   await page.getByRole("button", { name: "Done" }).click();
   await expect(async () => expect(await told()).not.toBe(before)).toPass();

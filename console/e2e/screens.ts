@@ -322,7 +322,7 @@ export const screens: readonly Screen[] = [
     name: "preferences",
     open: async (page) => {
       await page.goto(`${place}/runs`);
-      await page.getByRole("button", { name: "Theme and time zone" }).click();
+      await page.getByRole("button", { name: "Theme, language and time zone" }).click();
       await expect(page.getByLabel("Theme", { exact: true })).toBeVisible();
     },
   },

@@ -19,7 +19,7 @@ test("the theme can be selected and is remembered", async ({ page }) => {
   await page.goto(place + "/runs");
   const html = page.locator("html");
   for (const theme of ["dark", "light"] as const) {
-    await page.getByRole("button", { name: "Theme and time zone" }).click();
+    await page.getByRole("button", { name: "Theme, language and time zone" }).click();
     await page.getByLabel("Theme", { exact: true }).selectOption(theme);
     await expectAccessible(page);
     await page.getByRole("button", { name: "Done" }).click();

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { t } from "@/texts/texts";
 
 /** An error for people: what is wrong, and what to do. */
 export interface Problem {
@@ -11,24 +12,24 @@ export interface Problem {
 }
 
 const advice: Partial<Record<Code, [title: string, advice: string]>> = {
-  [Code.InvalidArgument]: ["Invalid request", "Correct the field that the message names."],
-  [Code.NotFound]: ["Not found", "Check the address. It may have been deleted, by a person or by retention."],
-  [Code.AlreadyExists]: ["Already exists", "Choose another name."],
-  [Code.FailedPrecondition]: ["Not possible in the current state", "Check its phase, and retry when it has changed."],
-  [Code.PermissionDenied]: ["Permission denied", "The account menu shows your roles, and whom to ask for more."],
-  [Code.Unauthenticated]: ["Not signed in", "Sign in and retry."],
-  [Code.ResourceExhausted]: ["Limit reached", "Retry later. An operator of the installation can raise the limit that the message names."],
-  [Code.Aborted]: ["Conflict", "It changed meanwhile. Reload and retry."],
-  [Code.Unimplemented]: ["Not available in this version", "The server does not support this request."],
-  [Code.Unavailable]: ["Server unreachable", "The console retries automatically. If the problem persists, check the server log."],
-  [Code.DeadlineExceeded]: ["Timed out", "Retry. If the problem persists, check the system page."],
+  [Code.InvalidArgument]: [t("Invalid request"), t("Correct the field that the message names.")],
+  [Code.NotFound]: [t("Not found"), t("Check the address. It may have been deleted, by a person or by retention.")],
+  [Code.AlreadyExists]: [t("Already exists"), t("Choose another name.")],
+  [Code.FailedPrecondition]: [t("Not possible in the current state"), t("Check its phase, and retry when it has changed.")],
+  [Code.PermissionDenied]: [t("Permission denied"), t("The account menu shows your roles, and whom to ask for more.")],
+  [Code.Unauthenticated]: [t("Not signed in"), t("Sign in and retry.")],
+  [Code.ResourceExhausted]: [t("Limit reached"), t("Retry later. An operator of the installation can raise the limit that the message names.")],
+  [Code.Aborted]: [t("Conflict"), t("It changed meanwhile. Reload and retry.")],
+  [Code.Unimplemented]: [t("Not available in this version"), t("The server does not support this request.")],
+  [Code.Unavailable]: [t("Server unreachable"), t("The console retries automatically. If the problem persists, check the server log.")],
+  [Code.DeadlineExceeded]: [t("Timed out"), t("Retry. If the problem persists, check the system page.")],
 };
 
 export function problemOf(error: unknown): Problem {
   const known = ConnectError.from(error);
   // A browser only reports "failed to fetch" if nothing answers.
   const code = known.code === Code.Unknown && !(error instanceof ConnectError) ? Code.Unavailable : known.code;
-  const [title, words] = advice[code] ?? ["Unexpected error", "Retry. If the problem persists, check the server log."];
+  const [title, words] = advice[code] ?? [t("Unexpected error"), t("Retry. If the problem persists, check the server log.")];
   return {
     title,
     message: known.rawMessage,

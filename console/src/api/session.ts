@@ -1,5 +1,6 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { useSyncExternalStore } from "react";
+import { t } from "@/texts/texts";
 
 const signInPage = "/access/sign-in";
 /** Where people get after they signed in again in a tab of its own. */
@@ -39,7 +40,7 @@ export async function signedInAgain(signal?: AbortSignal): Promise<void> {
   return Promise.race([
     current.promise,
     new Promise<never>((_, reject) => {
-      const stop = () => reject(new ConnectError("the call was canceled", Code.Canceled));
+      const stop = () => reject(new ConnectError(t("the call was canceled"), Code.Canceled));
       if (signal.aborted) stop();
       else signal.addEventListener("abort", stop, { once: true });
     }),

@@ -1,4 +1,5 @@
 import { useNavigate, useParams, useRouter } from "@tanstack/react-router";
+import { t } from "@/texts/texts";
 import { lastPlace, type Place } from "./place";
 
 /** A page that can be opened from everywhere. */
@@ -12,24 +13,24 @@ export interface Destination {
 }
 
 const known: readonly (readonly [title: string, keys: string, routes: readonly string[]])[] = [
-  ["Runs", "g r", ["/domain/$domain/project/$project/runs"]],
-  ["Problems", "g b", ["/domain/$domain/project/$project/problems"]],
-  ["Tasks", "g t", ["/domain/$domain/project/$project/tasks"]],
-  ["Costs", "g x", ["/domain/$domain/project/$project/costs", "/costs"]],
-  ["Apps", "g p", ["/domain/$domain/project/$project/apps"]],
-  ["Secrets", "g e", ["/domain/$domain/project/$project/secrets"]],
-  ["Worker pools", "g w", ["/domain/$domain/project/$project/pools"]],
-  ["Artifacts", "g a", ["/domain/$domain/project/$project/artifacts"]],
-  ["Projects", "g h", ["/"]],
-  ["Inbox: pending approvals", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
-  ["Waiting: who waits for what", "g q", ["/waiting"]],
-  ["Notifications", "g n", ["/notifications"]],
-  ["Members and roles", "g m", ["/domain/$domain/project/$project/members"]],
-  ["My account and limits", "g o", ["/me"]],
-  ["My API keys", "g k", ["/keys"]],
-  ["Local accounts", "g c", ["/accounts"]],
-  ["Audit", "g u", ["/audit"]],
-  ["System", "g s", ["/system"]],
+  [t("Runs"), "g r", ["/domain/$domain/project/$project/runs"]],
+  [t("Problems"), "g b", ["/domain/$domain/project/$project/problems"]],
+  [t("Tasks"), "g t", ["/domain/$domain/project/$project/tasks"]],
+  [t("Costs"), "g x", ["/domain/$domain/project/$project/costs", "/costs"]],
+  [t("Apps"), "g p", ["/domain/$domain/project/$project/apps"]],
+  [t("Secrets"), "g e", ["/domain/$domain/project/$project/secrets"]],
+  [t("Worker pools"), "g w", ["/domain/$domain/project/$project/pools"]],
+  [t("Artifacts"), "g a", ["/domain/$domain/project/$project/artifacts"]],
+  [t("Projects"), "g h", ["/"]],
+  [t("Inbox: pending approvals"), "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
+  [t("Waiting: who waits for what"), "g q", ["/waiting"]],
+  [t("Notifications"), "g n", ["/notifications"]],
+  [t("Members and roles"), "g m", ["/domain/$domain/project/$project/members"]],
+  [t("My account and limits"), "g o", ["/me"]],
+  [t("My API keys"), "g k", ["/keys"]],
+  [t("Local accounts"), "g c", ["/accounts"]],
+  [t("Audit"), "g u", ["/audit"]],
+  [t("System"), "g s", ["/system"]],
 ];
 
 /** The current project and domain, or the last one. */

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
+import { t } from "@/texts/texts";
 
 /** An active shortcut and its description. */
 export interface Shortcut {
@@ -79,4 +80,4 @@ export const useShortcuts = (): readonly Shortcut[] => useSyncExternalStore(subs
 const isMac = (): boolean => /Mac|iPhone|iPad/.test(navigator.userAgent);
 
 export const keysInWords = (keys: string): readonly string[] =>
-  keys.split(" ").map((key) => (key.startsWith("mod+") ? `${isMac() ? "⌘" : "Ctrl "}${key.slice(4).toUpperCase()}` : key));
+  keys.split(" ").map((key) => (key.startsWith("mod+") ? `${isMac() ? "⌘" : `${t("Ctrl")} `}${key.slice(4).toUpperCase()}` : key));

@@ -1,4 +1,5 @@
 import { useState, type ComponentProps } from "react";
+import { t } from "@/texts/texts";
 import type { Denial } from "./denial";
 import { Popover } from "./popover";
 import { Tooltip } from "./tooltip";
@@ -33,7 +34,7 @@ function Denied({ denial: { why, more, call }, ...props }: Omit<ButtonProps, "de
       <Popover
         open={open}
         onOpenChange={setOpen}
-        label="Why you may not do this"
+        label={t("Why you may not do this")}
         trigger={<Plain {...props} type="button" disabled={false} aria-disabled aria-description={why} data-denied={call} onClick={(event) => event.stopPropagation()} />}
       >
         <div className={css["denial"]}>

@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from "react";
+import { t } from "@/texts/texts";
 import { Button } from "./button";
 import { DialogActions } from "./dialog";
 import { ProblemNotice } from "./notice";
@@ -58,7 +59,7 @@ export function ChangeForm({ label, kind = "primary", pending, error, onSubmit, 
       {children}
       {error !== undefined && <ProblemNotice error={error} />}
       <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{t("Cancel")}</Button>
         <Button kind={kind} type="submit" disabled={pending}>
           {label}
         </Button>

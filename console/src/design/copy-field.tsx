@@ -1,3 +1,4 @@
+import { t } from "@/texts/texts";
 import { CopyButton } from "./copy";
 import { Field, Input } from "./field";
 
@@ -8,7 +9,7 @@ export function CopyField({ label, hint, value }: { readonly label: string; read
       {(control) => (
         <span style={{ display: "flex", gap: "var(--space-2)", alignItems: "center" }}>
           <Input {...control} readOnly value={value} style={{ flex: 1, fontFamily: "var(--mono)" }} onFocus={(event) => event.target.select()} />
-          <CopyButton text={value} label={`Copy ${label}`} />
+          <CopyButton text={value} label={t("Copy {label}", { label })} />
         </span>
       )}
     </Field>

@@ -1,9 +1,10 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
+import { t } from "@/texts/texts";
 import { IconButton } from "./button";
 
 /** Copies text to the clipboard and confirms it briefly. */
-export function CopyButton({ text, label = "Copy" }: { readonly text: string | (() => string); readonly label?: string }) {
+export function CopyButton({ text, label = t("Copy") }: { readonly text: string | (() => string); readonly label?: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -14,7 +15,7 @@ export function CopyButton({ text, label = "Copy" }: { readonly text: string | (
     void navigator.clipboard.writeText(typeof text === "string" ? text : text()).then(() => setCopied(true));
   };
   return (
-    <IconButton small label={copied ? "Copied" : label} onClick={copy}>
+    <IconButton small label={copied ? t("Copied") : label} onClick={copy}>
       {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
     </IconButton>
   );

@@ -1,5 +1,6 @@
 import { useRef, type ReactNode, type RefObject } from "react";
 import { useShortcut } from "@/app/shortcuts";
+import { t } from "@/texts/texts";
 import { Button } from "./button";
 import type { Denial } from "./denial";
 import { DenialNotice, Loading, ProblemNotice } from "./notice";
@@ -49,10 +50,10 @@ export interface DataTableProps<Row> extends TableProps<Row> {
 }
 
 /** A table of what a query returns: sorting, copies, keys, with its loading, error and empty states, and a button for the next page. */
-export function DataTable<Row>({ what, answer, empty, denied, more = `More ${what}`, keys = false, columns, copy = true, ...table }: DataTableProps<Row>) {
+export function DataTable<Row>({ what, answer, empty, denied, more = t("More {what}", { what }), keys = false, columns, copy = true, ...table }: DataTableProps<Row>) {
   const root = useRef<HTMLDivElement>(null);
   if (denied !== undefined) {
-    return <DenialNotice title={`You may not see the ${what} here`} denial={denied} />;
+    return <DenialNotice title={t("You may not see the {what} here", { what })} denial={denied} />;
   }
   // What is not loaded yet would be missing in the order.
   const whole = columns.map((column) => (column === false || !answer.hasNextPage ? column : withoutSort(column)));
@@ -78,8 +79,8 @@ function withoutSort<Row>(column: Column<Row>): Column<Row> {
 
 function Keys({ root, what }: { readonly root: RefObject<HTMLDivElement | null>; readonly what: string }) {
   const go = (step: number) => () => void move(root.current?.querySelector("table") ?? null, step);
-  useShortcut("j", go(1), `Next of the ${what} (Enter opens it)`);
-  useShortcut("k", go(-1), `Previous of the ${what}`);
+  useShortcut("j", go(1), t("Next of the {what} (Enter opens it)", { what }));
+  useShortcut("k", go(-1), t("Previous of the {what}", { what }));
   return null;
 }
 
@@ -89,7 +90,7 @@ export function More({ answer, label }: { readonly answer: Answer; readonly labe
   return (
     <div>
       <Button disabled={answer.isFetchingNextPage} onClick={() => void answer.fetchNextPage?.()}>
-        {answer.isFetchingNextPage ? "Loading …" : label}
+        {answer.isFetchingNextPage ? t("Loading …") : label}
       </Button>
     </div>
   );

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { chunk } from "@/api/chunk";
+import { t, tn } from "@/texts/texts";
 import { Button } from "./button";
 import { hunksOf, type Hunk } from "./diff-lines";
 import css from "./diff.module.css";
@@ -14,7 +15,7 @@ export interface DiffProps {
 }
 
 /** The lines in which two texts differ, with some context. */
-export function Diff({ label, before, after, equal = "No differences." }: DiffProps) {
+export function Diff({ label, before, after, equal = t("No differences.") }: DiffProps) {
   const [shown, setShown] = useState<{ readonly before: string; readonly after: string; readonly hunks: readonly Hunk[] }>();
   const [whole, setWhole] = useState(false);
   useEffect(() => {
@@ -38,11 +39,11 @@ export function Diff({ label, before, after, equal = "No differences." }: DiffPr
             {"\n"}
           </span>
         ))}
-        {lines.length > maxLines && `… ${lines.length - maxLines} more lines`}
+        {lines.length > maxLines && tn(lines.length - maxLines, "… {n} more line", "… {n} more lines")}
       </pre>
       {!whole && lines.some(([kind]) => kind === "gap") && (
         <Button small onClick={() => setWhole(true)}>
-          Show all lines
+          {t("Show all lines")}
         </Button>
       )}
     </div>
@@ -55,5 +56,5 @@ type Line = readonly [kind: "added" | "removed" | "same" | "gap", text: string];
 
 function linesOf({ kind, lines }: Hunk, whole: boolean): readonly Line[] {
   if (kind !== "skipped") return lines.map((line) => [kind, line] as const);
-  return whole ? lines.map((line) => ["same", line] as const) : [["gap", `… ${lines.length} unchanged lines`]];
+  return whole ? lines.map((line) => ["same", line] as const) : [["gap", t("… {lines} unchanged lines", { lines: lines.length })]];
 }

@@ -1,4 +1,8 @@
 import { timestampMs, type Timestamp } from "@bufbuild/protobuf/wkt";
+import { language } from "@/texts/language";
+import { count, fixed, t } from "@/texts/texts";
+
+export { count, fixed };
 
 const units: readonly [number, string][] = [
   [86_400_000, "d"],
@@ -11,7 +15,7 @@ const units: readonly [number, string][] = [
 export function duration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "–";
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  if (ms < 60_000) return `${fixed(Math.floor(ms / 100) / 10, 1)} s`;
   const at = units.findIndex(([size]) => ms >= size);
   const [size, unit] = units[at] ?? [1, "ms"];
   const [nextSize, nextUnit] = units[at + 1] ?? [1, "ms"];
@@ -22,9 +26,9 @@ export function duration(ms: number): string {
 
 /** How long ago, in one unit: "12 s ago". */
 export function ago(ms: number): string {
-  if (ms < 5000) return "just now";
+  if (ms < 5000) return t("just now");
   const [size, unit] = units.find(([limit]) => ms >= limit) ?? [1000, "s"];
-  return `${Math.floor(ms / size)} ${unit} ago`;
+  return t("{span} ago", { span: `${Math.floor(ms / size)} ${unit}` });
 }
 
 const sizes = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -35,14 +39,8 @@ export function bytes(n: number): string {
     n /= 1024;
     unit++;
   }
-  return `${n < 10 && unit > 0 ? n.toFixed(1) : Math.round(n)} ${sizes[unit] ?? ""}`;
+  return `${n < 10 && unit > 0 ? fixed(n, 1) : Math.round(n)} ${sizes[unit] ?? ""}`;
 }
-
-const grouped = new Intl.NumberFormat("en");
-
-export const count = (n: number | bigint): string => grouped.format(n);
-
-export const plural = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`;
 
 /** A moment in a time zone, to the second; with the date unless it is today. */
 export function moment(at: Date, zone: string | undefined, now: Date = new Date()): string {
@@ -64,7 +62,7 @@ export function exactly(at: Date, zone: string | undefined): string {
 
 /** A zone in short, as it is at a moment: "UTC", "GMT+2"; that of the browser if none is given. */
 export const zoneName = (zone: string | undefined, at: Date = new Date()): string =>
-  new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "short" }).formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? "";
+  new Intl.DateTimeFormat(language, { timeZone: zone, timeZoneName: "short" }).formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? "";
 
 export const dateOf = (at: Timestamp | undefined): Date | undefined => (at ? new Date(timestampMs(at)) : undefined);
 export const msOf = (at: Timestamp | undefined): number | undefined => (at ? timestampMs(at) : undefined);

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { t } from "@/texts/texts";
 import { Input } from "./field";
 import { DataTable, type DataTableProps } from "./data-table";
 import css from "./page.module.css";
@@ -38,8 +39,8 @@ export function SearchBox({ what, value, onChange }: SearchBoxProps) {
       type="search"
       data-filter
       className={css["search"]}
-      aria-label={`Find ${what}`}
-      placeholder={`Find ${what} by name`}
+      aria-label={t("Find {what}", { what })}
+      placeholder={t("Find {what} by name", { what })}
       autoComplete="off"
       value={value}
       onChange={(event) => onChange(event.target.value)}

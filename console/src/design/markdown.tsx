@@ -1,5 +1,6 @@
 import { lexer, type Token, type Tokens } from "marked";
 import { Fragment, type ReactNode } from "react";
+import { t } from "@/texts/texts";
 import css from "./markdown.module.css";
 
 /** Only these lead anywhere: a javascript: address would run in the console. */
@@ -65,7 +66,7 @@ function block(token: Token, depth: number): ReactNode {
 function list({ ordered, start, items }: Tokens.List, depth: number): ReactNode {
   const children = items.map((item, at) => (
     <li key={at}>
-      {item.task && <input type="checkbox" checked={item.checked === true} readOnly disabled aria-label={item.checked ? "Done" : "To do"} />}
+      {item.task && <input type="checkbox" checked={item.checked === true} readOnly disabled aria-label={item.checked ? t("Done") : t("To do")} />}
       {blocks(item.tokens.filter(({ type }) => type !== "checkbox"), depth + 1)}
     </li>
   ));
@@ -118,7 +119,7 @@ function span(token: Token, depth: number): ReactNode {
     }
     case "image": {
       const { href, text } = token as Tokens.Image;
-      return linked(href, `Image: ${text || href.slice(0, 100)}`);
+      return linked(href, t("Image: {text}", { text: text || href.slice(0, 100) }));
     }
     case "escape":
       return (token as Tokens.Escape).text;

@@ -1,5 +1,6 @@
 import { DropdownMenu as Radix } from "radix-ui";
 import { createContext, useContext, useState, type ReactNode } from "react";
+import { t } from "@/texts/texts";
 import { Button } from "./button";
 import type { Denial } from "./denial";
 import { Dialog, DialogActions } from "./dialog";
@@ -22,13 +23,13 @@ export function Menu({ trigger, children, align = "end" }: { readonly trigger: R
           </Radix.Content>
         </Radix.Portal>
       </Radix.Root>
-      <Dialog open={denial !== undefined} onClose={() => refuse(undefined)} title="Why you may not do this">
+      <Dialog open={denial !== undefined} onClose={() => refuse(undefined)} title={t("Why you may not do this")}>
         <div className={css["denial"]}>
           <p>{denial?.why}</p>
           {denial?.more}
         </div>
         <DialogActions>
-          <Button onClick={() => refuse(undefined)}>Close</Button>
+          <Button onClick={() => refuse(undefined)}>{t("Close")}</Button>
         </DialogActions>
       </Dialog>
     </Refused.Provider>

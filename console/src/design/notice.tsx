@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { problemOf, type Problem } from "@/api/problem";
+import { t } from "@/texts/texts";
 import { Button } from "./button";
 import { CopyButton } from "./copy";
 import type { Denial } from "./denial";
@@ -50,7 +51,7 @@ export function ProblemNotice({ error, retry, children }: { readonly error: unkn
       {retry && (
         <div>
           <Button small onClick={retry}>
-            Retry
+            {t("Retry")}
           </Button>
         </div>
       )}
@@ -76,7 +77,7 @@ export function Command({ text }: { readonly text: string }) {
   return (
     <span className={css["command"]}>
       <code>{text}</code>
-      <CopyButton text={text} label="Copy command" />
+      <CopyButton text={text} label={t("Copy command")} />
     </span>
   );
 }
@@ -85,7 +86,7 @@ export function Command({ text }: { readonly text: string }) {
 export function Loading({ what }: { readonly what: string }) {
   return (
     <p role="status" className={css["muted"]}>
-      Loading {what} …
+      {t("Loading {what} …", { what })}
     </p>
   );
 }

@@ -1,5 +1,6 @@
 import type { CSSProperties } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { inSentence, t } from "@/texts/texts";
 import { count } from "./format";
 import { lookOf, phases, type PhaseLook } from "./phases";
 import css from "./parts.module.css";
@@ -41,9 +42,9 @@ const present = (counts: PhaseCounts) => phases.filter((look) => (counts.get(loo
 
 /** A bar with the share of each phase. */
 export function PhaseBar({ counts }: { readonly counts: PhaseCounts }) {
-  const words = present(counts).map((look) => `${count(counts.get(look.phase) ?? 0)} ${look.label.toLowerCase()}`);
+  const words = present(counts).map((look) => `${count(counts.get(look.phase) ?? 0)} ${inSentence(look.label)}`);
   return (
-    <span className={css["bar"]} role="img" aria-label={words.join(", ") || "no actions"} title={words.join("\n")}>
+    <span className={css["bar"]} role="img" aria-label={words.join(", ") || t("no actions")} title={words.join("\n")}>
       {present(counts).map((look) => (
         <span key={look.key} style={{ ...coloured(look.colour), flexGrow: counts.get(look.phase) }} />
       ))}
@@ -57,7 +58,7 @@ export function PhaseNumbers({ counts }: { readonly counts: PhaseCounts }) {
     <ul className={css["counts"]}>
       {present(counts).map((look) => (
         <li key={look.key}>
-          <Phase phase={look.phase} label={`${count(counts.get(look.phase) ?? 0)} ${look.label.toLowerCase()}`} />
+          <Phase phase={look.phase} label={`${count(counts.get(look.phase) ?? 0)} ${inSentence(look.label)}`} />
         </li>
       ))}
     </ul>

@@ -12,6 +12,7 @@ import {
   type LucideIcon,
 } from "lucide-react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { t } from "@/texts/texts";
 
 /** How a phase is shown: label, icon and color, so that none of them alone carries the meaning. */
 export interface PhaseLook {
@@ -36,19 +37,19 @@ const look = (phase: ActionPhase, key: string, label: string, icon: LucideIcon, 
 
 /** The phases in display order. */
 export const phases: readonly PhaseLook[] = [
-  look(ActionPhase.FAILED, "failed", "Failed", CircleX, true),
-  look(ActionPhase.TIMED_OUT, "timed-out", "Timed out", TimerOff, true),
-  look(ActionPhase.ABORTED, "aborted", "Aborted", Ban, true),
-  look(ActionPhase.PAUSED, "paused", "Paused", CirclePause),
-  look(ActionPhase.RUNNING, "running", "Running", CirclePlay),
-  look(ActionPhase.INITIALIZING, "initializing", "Initializing", LoaderCircle),
-  look(ActionPhase.WAITING_FOR_RESOURCES, "waiting", "Waiting for resources", Hourglass),
-  look(ActionPhase.QUEUED, "queued", "Queued", CircleDashed),
-  look(ActionPhase.RECOVERED, "recovered", "Recovered", History, true),
-  look(ActionPhase.SUCCEEDED, "succeeded", "Succeeded", CircleCheck, true),
+  look(ActionPhase.FAILED, "failed", t("Failed"), CircleX, true),
+  look(ActionPhase.TIMED_OUT, "timed-out", t("Timed out"), TimerOff, true),
+  look(ActionPhase.ABORTED, "aborted", t("Aborted"), Ban, true),
+  look(ActionPhase.PAUSED, "paused", t("Paused"), CirclePause),
+  look(ActionPhase.RUNNING, "running", t("Running"), CirclePlay),
+  look(ActionPhase.INITIALIZING, "initializing", t("Initializing"), LoaderCircle),
+  look(ActionPhase.WAITING_FOR_RESOURCES, "waiting", t("Waiting for resources"), Hourglass),
+  look(ActionPhase.QUEUED, "queued", t("Queued"), CircleDashed),
+  look(ActionPhase.RECOVERED, "recovered", t("Recovered"), History, true),
+  look(ActionPhase.SUCCEEDED, "succeeded", t("Succeeded"), CircleCheck, true),
 ];
 
-const unknown = look(ActionPhase.UNSPECIFIED, "queued", "Unknown", CircleDashed);
+const unknown = look(ActionPhase.UNSPECIFIED, "queued", t("Unknown"), CircleDashed);
 const byPhase = new Map(phases.map((p) => [p.phase, p]));
 const byKey = new Map(phases.map((p) => [p.key, p]));
 

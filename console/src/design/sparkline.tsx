@@ -1,5 +1,6 @@
 import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { duration, plural } from "./format";
+import { t, tn } from "@/texts/texts";
+import { duration } from "./format";
 import { isFailure, lookOf } from "./phases";
 import css from "./sparkline.module.css";
 
@@ -19,9 +20,9 @@ const high = 18;
 export function Sparkline({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
   const longest = Math.max(1, ...outcomes.map(({ ran }) => ran ?? 0));
   const failed = outcomes.filter(({ phase }) => isFailure(phase)).length;
-  const words = `${plural(outcomes.length, "action")}, ${failed === 0 ? "none failed" : `${failed} failed`}`;
+  const words = `${tn(outcomes.length, "{n} action", "{n} actions")}, ${failed === 0 ? t("none failed") : t("{failed} failed", { failed })}`;
   return (
-    <span className={css["line"]} role="img" aria-label={`Last ${words}`} data-text={words}>
+    <span className={css["line"]} role="img" aria-label={t("Last {words}", { words })} data-text={words}>
       {outcomes.map(({ phase, cached, ran }, at) => (
         <span
           key={at}

@@ -1,5 +1,6 @@
 import { Copy } from "lucide-react";
 import type { RefObject } from "react";
+import { t } from "@/texts/texts";
 import { Button } from "./button";
 import { Menu, MenuItem } from "./menu";
 import { asCsv, asJson, asMarkdown, textOf, type TableText } from "./table-text";
@@ -12,22 +13,22 @@ export function CopyTable({ label, table }: { readonly label: string; readonly t
     if (table.current === null) return;
     const text = textOf(table.current);
     void navigator.clipboard.writeText(write(text)).then(
-      () => notify("good", `Copied ${String(text.rows.length)} ${text.rows.length === 1 ? "row" : "rows"} as ${what}`),
-      () => notify("danger", "The browser did not allow the copy"),
+      () => notify("good", t("Copied {rows} {value} as {what}", { rows: String(text.rows.length), value: text.rows.length === 1 ? "row" : "rows", what })),
+      () => notify("danger", t("The browser did not allow the copy")),
     );
   };
   return (
     <Menu
       trigger={
-        <Button small kind="quiet" aria-label={`Copy as: ${label}`}>
+        <Button small kind="quiet" aria-label={t("Copy as: {label}", { label })}>
           <Copy size={13} aria-hidden />
-          Copy as
+          {t("Copy as")}
         </Button>
       }
     >
-      <MenuItem onSelect={copy("CSV", asCsv)}>CSV</MenuItem>
-      <MenuItem onSelect={copy("Markdown", asMarkdown)}>Markdown</MenuItem>
-      <MenuItem onSelect={copy("JSON", asJson)}>JSON</MenuItem>
+      <MenuItem onSelect={copy("CSV", asCsv)}>{t("CSV")}</MenuItem>
+      <MenuItem onSelect={copy(t("Markdown"), asMarkdown)}>{t("Markdown")}</MenuItem>
+      <MenuItem onSelect={copy("JSON", asJson)}>{t("JSON")}</MenuItem>
     </Menu>
   );
 }

@@ -1,5 +1,6 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { inSentence, t } from "@/texts/texts";
 import { Select } from "./field";
 import { CopyTable } from "./table-copy";
 import { move } from "./table-move";
@@ -151,15 +152,15 @@ function NarrowSort<Row>({
 }) {
   return (
     <Select
-      aria-label="Sort by"
+      aria-label={t("Sort by")}
       className={css["narrow-sort"]}
       value={sort?.by ?? ""}
       onChange={({ target: { value } }) => onSort({ by: value, descending: columns.find((column) => keyOfColumn(column) === value)?.descending ?? false })}
     >
-      {!columns.some((column) => keyOfColumn(column) === sort?.by) && <option value={sort?.by ?? ""}>Sort by …</option>}
+      {!columns.some((column) => keyOfColumn(column) === sort?.by) && <option value={sort?.by ?? ""}>{t("Sort by …")}</option>}
       {columns.map((column) => (
         <option key={column.label} value={keyOfColumn(column)}>
-          Sort by {column.label.toLowerCase()}
+          {t("Sort by {label}", { label: inSentence(column.label) })}
         </option>
       ))}
     </Select>

@@ -1,6 +1,7 @@
 import { X } from "lucide-react";
 import { Toast as Radix } from "radix-ui";
 import { createContext, use, useCallback, useMemo, useState, type ReactNode } from "react";
+import { t } from "@/texts/texts";
 import { IconButton } from "./button";
 import { Notice, type Tone } from "./notice";
 import css from "./parts.module.css";
@@ -35,12 +36,12 @@ export function Toasts({ children }: { readonly children: ReactNode }) {
   }, []);
   return (
     <Context value={notify}>
-      <Radix.Provider duration={duration} label="Message">
+      <Radix.Provider duration={duration} label={t("Message")}>
         {children}
         {toasts.map((toast) => (
           <Message key={toast.id} toast={toast} onDismiss={() => dismiss(toast.id)} />
         ))}
-        <Radix.Viewport className={css["toasts"]} label="Messages ({hotkey})" />
+        <Radix.Viewport className={css["toasts"]} label={t("Messages ({hotkey})")} />
       </Radix.Provider>
     </Context>
   );
@@ -64,7 +65,7 @@ function Message({ toast: { tone, title, body }, onDismiss }: { readonly toast: 
               <span>{title}</span>
             </Radix.Title>
             <Radix.Close asChild>
-              <IconButton small label="Dismiss">
+              <IconButton small label={t("Dismiss")}>
                 <X size={14} aria-hidden />
               </IconButton>
             </Radix.Close>

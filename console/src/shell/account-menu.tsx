@@ -13,6 +13,7 @@ import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";
 import { askWords, can, everywhere, placeWords, whereOf } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import css from "./shell.module.css";
 
 /** Who the reader is, what it may do, and the way out. */
@@ -25,22 +26,22 @@ export function AccountMenu() {
     <Popover
       open={open}
       onOpenChange={setOpen}
-      label="Account"
+      label={t("Account")}
       align="end"
       trigger={
-        <IconButton label={me && !me.open ? `Account of ${me.name || me.subject}` : "Account"}>
+        <IconButton label={me && !me.open ? t("Account of {name}", { name: me.name || me.subject }) : t("Account")}>
           <CircleUser size={16} aria-hidden />
         </IconButton>
       }
     >
       <div className={css["account"]}>
-        {!me && <p>The server has not said yet who you are.</p>}
-        {me?.open && <p>Access is open: everybody who reaches this address may do everything.</p>}
+        {!me && <p>{t("The server has not said yet who you are.")}</p>}
+        {me?.open && <p>{t("Access is open: everybody who reaches this address may do everything.")}</p>}
         {me && !me.open && <Who me={me} />}
         {me && <Pages me={me} onGo={close} />}
         {me && !me.open && (
           <div>
-            <Button onClick={() => void signOut().catch((error: unknown) => notify("danger", "You are still signed in", problemOf(error).message))}>Sign out</Button>
+            <Button onClick={() => void signOut().catch((error: unknown) => notify("danger", t("You are still signed in"), problemOf(error).message))}>{t("Sign out")}</Button>
           </div>
         )}
       </div>
@@ -55,13 +56,13 @@ function Who({ me }: { readonly me: GetMeResponse }) {
       <strong>{me.name || me.subject}</strong>
       <Facts
         facts={[
-          ["Subject", me.subject],
+          [t("Subject"), me.subject],
           ["E-mail", me.email],
-          ["Groups", me.groups.join(", ")],
-          ["Roles", me.grants.length === 0 ? "None" : <Roles me={me} />],
-          ["For more", askWords(me, here ?? "anywhere")],
-          ["Credential", me.credential],
-          ["Until", me.expiresAt && <When at={dateOf(me.expiresAt)} />],
+          [t("Groups"), me.groups.join(", ")],
+          [t("Roles"), me.grants.length === 0 ? t("None") : <Roles me={me} />],
+          [t("For more"), askWords(me, here ?? "anywhere")],
+          [t("Credential"), me.credential],
+          [t("Until"), me.expiresAt && <When at={dateOf(me.expiresAt)} />],
         ]}
       />
     </>
@@ -72,7 +73,7 @@ const Roles = ({ me }: { readonly me: GetMeResponse }) => (
   <ul>
     {me.grants.map(({ scope, roles }) => (
       <li key={`${scope?.project ?? ""}/${scope?.domain ?? ""}`}>
-        {roles.join(", ")} in {placeWords(whereOf(scope))}
+        {t("{roles} in {placeWords}", { roles: roles.join(", "), placeWords: placeWords(whereOf(scope)) })}
       </li>
     ))}
   </ul>
@@ -82,38 +83,38 @@ function Pages({ me, onGo }: { readonly me: GetMeResponse; readonly onGo: () => 
   const here = useHere();
   const links: (ReactNode | false)[] = [
     <Link key="me" to="/me" onClick={onGo}>
-      My account and limits
+      {t("My account and limits")}
     </Link>,
     <Link key="keys" to="/keys" onClick={onGo}>
-      My API keys
+      {t("My API keys")}
     </Link>,
     here && (
       <Link key="members" to="/domain/$domain/project/$project/members" params={here} onClick={onGo}>
-        Members and roles of {here.project}
+        {t("Members and roles of {project}", { project: here.project })}
       </Link>
     ),
     <Link key="explain" to="/explain" search={here ?? {}} onClick={onGo}>
-      Explain access
+      {t("Explain access")}
     </Link>,
     (can(me, "audit.view", everywhere) || (here !== undefined && can(me, "audit.view", here))) && (
       <Link key="audit" to="/audit" search={can(me, "audit.view", everywhere) || !here ? {} : here} onClick={onGo}>
-        Audit
+        {t("Audit")}
       </Link>
     ),
   ];
   if (can(me, "cluster.view", everywhere)) {
     links.push(
       <Link key="clusters" to="/clusters" onClick={onGo}>
-        Clusters
+        {t("Clusters")}
       </Link>,
     );
   }
   if (!me.open && can(me, "account.view", everywhere)) {
     links.push(
       <Link key="accounts" to="/accounts" onClick={onGo}>
-        Local accounts
+        {t("Local accounts")}
       </Link>,
     );
   }
-  return <nav aria-label="Access">{links}</nav>;
+  return <nav aria-label={t("Access")}>{links}</nav>;
 }

@@ -1,6 +1,7 @@
 import { Link, useLocation, type ErrorComponentProps } from "@tanstack/react-router";
 import { useHere } from "@/app/places";
 import { Empty, ProblemNotice } from "@/design/notice";
+import { t } from "@/texts/texts";
 
 /** A page broke while it was drawn. */
 export function Failure({ error, reset }: ErrorComponentProps) {
@@ -16,20 +17,20 @@ export function NotFound() {
   const path = useLocation({ select: ({ pathname }) => pathname });
   const place = useHere();
   return (
-    <Empty title="Page not found">
+    <Empty title={t("Page not found")}>
       <p>
-        The console has no page <code>{path}</code>.
+        {t("The console has no page {code}.", { code: <code>{path}</code> })}
       </p>
       <p>
         {place && (
           <>
             <Link to="/domain/$domain/project/$project/runs" params={place}>
-              Runs of {place.project} / {place.domain}
+              {t("Runs of {project} / {domain}", { project: place.project, domain: place.domain })}
             </Link>
             {" · "}
           </>
         )}
-        <Link to="/">All projects</Link>
+        <Link to="/">{t("All projects")}</Link>
       </p>
     </Empty>
   );

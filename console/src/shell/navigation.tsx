@@ -6,6 +6,7 @@ import { Menu, MenuItem } from "@/design/menu";
 import { showSelected } from "@/design/show-selected";
 import { useMedia } from "@/design/use-media";
 import { InboxLink } from "@/features/inbox/link";
+import { t } from "@/texts/texts";
 import css from "./shell.module.css";
 
 // Only pages of a place show them, and they bring the language of queries.
@@ -15,21 +16,21 @@ const inPlace = "/domain/$domain/project/$project";
 
 /** The pages of a project's domain, and whether they are in a menu where there is no room for all. */
 const pages = [
-  ["Runs", `${inPlace}/runs`, false],
-  ["Problems", `${inPlace}/problems`, false],
-  ["Tasks", `${inPlace}/tasks`, false],
-  ["Triggers", `${inPlace}/triggers`, false],
-  ["Costs", `${inPlace}/costs`, false],
-  ["Apps", `${inPlace}/apps`, true],
-  ["Pools", `${inPlace}/pools`, true],
-  ["Secrets", `${inPlace}/secrets`, true],
-  ["Artifacts", `${inPlace}/artifacts`, true],
+  [t("Runs"), `${inPlace}/runs`, false],
+  [t("Problems"), `${inPlace}/problems`, false],
+  [t("Tasks"), `${inPlace}/tasks`, false],
+  [t("Triggers"), `${inPlace}/triggers`, false],
+  [t("Costs"), `${inPlace}/costs`, false],
+  [t("Apps"), `${inPlace}/apps`, true],
+  [t("Pools"), `${inPlace}/pools`, true],
+  [t("Secrets"), `${inPlace}/secrets`, true],
+  [t("Artifacts"), `${inPlace}/artifacts`, true],
 ] as const;
 
 /** The pages over all projects that are in the same menu. */
 const everywhere = [
-  ["Waiting", "/waiting"],
-  ["Notifications", "/notifications"],
+  [t("Waiting"), "/waiting"],
+  [t("Notifications"), "/notifications"],
 ] as const;
 
 /** The links to the pages. In a window without room for all of them, the last ones are in a menu; on a phone they scroll. */
@@ -40,7 +41,7 @@ export function Navigation() {
   useLayoutEffect(() => showSelected(nav.current, "[data-status=active]"), [path]);
   const folds = useMedia("(min-width: 48.01rem) and (max-width: 108rem)");
   return (
-    <nav ref={nav} className={css["nav"]} aria-label="Main">
+    <nav ref={nav} className={css["nav"]} aria-label={t("Main")}>
       {place &&
         pages
           .filter(([, , last]) => !folds || !last)
@@ -77,8 +78,8 @@ function More({ path }: { readonly path: string }) {
     <Menu
       align="start"
       trigger={
-        <button type="button" className={css["more"]} data-status={open ? "active" : undefined} aria-label={open ? `More pages, ${open[0]} is open` : "More pages"}>
-          {open ? open[0] : "More"}
+        <button type="button" className={css["more"]} data-status={open ? "active" : undefined} aria-label={open ? t("More pages, {open} is open", { open: open[0] }) : t("More pages")}>
+          {open ? open[0] : t("More")}
           <ChevronDown size={14} aria-hidden />
         </button>
       }

@@ -3,6 +3,7 @@ import { Notice } from "@/design/notice";
 import { AskWhom } from "@/entities/access/ask-whom";
 import { askWords, covers, everywhere, placeWords, whereOf, type Where } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import css from "./shell.module.css";
 
 /** Says that the reader has no role in the place of the page, or none at all, and whom to ask. It does not tell whether the place exists. */
@@ -15,7 +16,7 @@ export function NoRole() {
   if (some) return null;
   return (
     <div className={css["no-role"]}>
-      <Notice role="status" tone="warning" title={place ? `You have no role in ${placeWords(place)}, or it does not exist` : "You have no role in this installation yet"}>
+      <Notice role="status" tone="warning" title={place ? t("You have no role in {placeWords}, or it does not exist", { placeWords: placeWords(place) }) : t("You have no role in this installation yet")}>
         <p>{askWords(me, everywhere)}</p>
         <AskWhom permission="run.view" place={place ?? everywhere} />
       </Notice>

@@ -1,5 +1,6 @@
 import { isLoopback } from "@/app/loopback";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import css from "./shell.module.css";
 
 /** Says that access is open, where others may reach the server too. */
@@ -8,7 +9,7 @@ export function OpenBanner() {
   if (!me?.open || isLoopback(location.hostname)) return null;
   return (
     <div role="note" className={css["open"]}>
-      Access is open: everybody who reaches this address may do everything.
+      {t("Access is open: everybody who reaches this address may do everything.")}
     </div>
   );
 }

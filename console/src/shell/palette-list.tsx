@@ -7,6 +7,7 @@ import { Phase } from "@/design/phase";
 import { Tag } from "@/design/facts";
 import { useProjects } from "@/features/home/use-projects";
 import { routeOf } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 import { pathOf } from "./address";
 import { findCommands, fits, useOffered } from "@/app/commands";
 import { useDestinations, useHere } from "@/app/places";
@@ -32,10 +33,10 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
   const { found, looking } = useFound(typed, here);
   const path = pathOf(typed);
   const groups: readonly (readonly [heading: string, entries: readonly Entry[]])[] = [
-    ["Pasted", path === undefined ? [] : [{ key: "pasted", text: `Go to ${path}`, run: () => void navigate({ href: path }) }]],
-    ["On this page", usePageEntries(typed)],
+    [t("Pasted"), path === undefined ? [] : [{ key: "pasted", text: t("Go to {path}", { path }), run: () => void navigate({ href: path }) }]],
+    [t("On this page"), usePageEntries(typed)],
     [
-      "Runs",
+      t("Runs"),
       found
         .filter(({ kind }) => kind === "run")
         .map((each) =>
@@ -46,7 +47,7 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
         ),
     ],
     [
-      "Tasks",
+      t("Tasks"),
       found
         .filter(({ kind }) => kind === "task")
         .map((each) => ({
@@ -58,7 +59,7 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
         })),
     ],
     [
-      "Apps",
+      t("Apps"),
       found
         .filter(({ kind }) => kind === "app")
         .map((each) => ({
@@ -69,8 +70,8 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
             void navigate({ to: "/domain/$domain/project/$project/apps/$app", params: { domain: each.domain, project: each.project, app: each.name } }),
         })),
     ],
-    ["Go to", usePlaceEntries(typed)],
-    ["Settings", useSettingEntries(typed, onShortcuts)],
+    [t("Go to"), usePlaceEntries(typed)],
+    [t("Settings"), useSettingEntries(typed, onShortcuts)],
   ];
   // The highlighted entry may disappear while typing; then the first one is highlighted.
   const [marked, setMarked] = useState("");
@@ -78,11 +79,11 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), []);
   return (
-    <Command label="Search or jump to" shouldFilter={false} loop value={keys.includes(marked) ? marked : (keys[0] ?? "")} onValueChange={setMarked}>
+    <Command label={t("Search or jump to")} shouldFilter={false} loop value={keys.includes(marked) ? marked : (keys[0] ?? "")} onValueChange={setMarked}>
       <Command.Input
         ref={input}
         className={css["input"]}
-        placeholder="Search runs, tasks, apps, projects, pages and commands"
+        placeholder={t("Search runs, tasks, apps, projects, pages and commands")}
         value={typed}
         onValueChange={(next) => {
           setTyped(next);
@@ -90,7 +91,7 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
         }}
       />
       <Command.List className={css["list"]}>
-        {!looking && <Command.Empty className={css["nothing"]}>No results</Command.Empty>}
+        {!looking && <Command.Empty className={css["nothing"]}>{t("No results")}</Command.Empty>}
         {groups
           .filter(([, entries]) => entries.length > 0)
           .map(([heading, entries]) => (
@@ -122,7 +123,7 @@ const runEntry = (each: Found, run: () => void): Entry => ({
   key: `${isTracked(each) ? "tracked run" : "run"} ${each.project}/${each.domain}/${each.name}`,
   text: (
     <>
-      <Phase compact phase={each.phase} /> {each.title} <span className={css["name"]}>{each.name}</span> {isTracked(each) && <Tag>Tracked</Tag>}
+      <Phase compact phase={each.phase} /> {each.title} <span className={css["name"]}>{each.name}</span> {isTracked(each) && <Tag>{t("Tracked")}</Tag>}
     </>
   ),
   hint: `${each.project} / ${each.domain}`,
@@ -139,14 +140,14 @@ function usePageEntries(typed: string): readonly Entry[] {
 function usePlaceEntries(typed: string): readonly Entry[] {
   const navigate = useNavigate();
   const pages = useDestinations()
-    .filter(({ title }) => fits(typed, `go to ${title}`))
+    .filter(({ title }) => fits(typed, t("go to {title}", { title })))
     .map(({ title, keys, go }): Entry => ({ key: `page ${title}`, text: title, hint: <Keys keys={keys} />, run: go }));
   // The last word may be a domain.
   const { projects } = useProjects(typed.trim().split(/[\s/]+/)[0] ?? "");
   const everywhere = useProjects("");
   const places = [...new Map([...projects, ...everywhere.projects].map((project) => [project.id, project])).values()]
     .flatMap((project) =>
-      project.domains.map((domain) => ({ project: project.id, domain: domain.id, title: `Runs of ${project.id} / ${domain.id}`, name: project.name })),
+      project.domains.map((domain) => ({ project: project.id, domain: domain.id, title: t("Runs of {id} / {id2}", { id: project.id, id2: domain.id }), name: project.name })),
     )
     .filter(({ title, name }) => fits(typed, `${title} ${name}`))
     .slice(0, mostPlaces)
@@ -163,19 +164,19 @@ function useSettingEntries(typed: string, onShortcuts: () => void): readonly Ent
   const entries: Entry<string>[] = [
     ...(
       [
-        ["system", "Theme: system"],
-        ["light", "Theme: light"],
-        ["dark", "Theme: dark"],
+        ["system", t("Theme: system")],
+        ["light", t("Theme: light")],
+        ["dark", t("Theme: dark")],
       ] as const
     )
       .filter(([key]) => key !== theme)
       .map(([key, text]) => ({ key: `theme ${key}`, text, run: () => setTheme(key) })),
-    ...(zone === undefined ? [] : [{ key: "zone", text: "Time zone: browser", run: () => setZone(undefined) }]),
+    ...(zone === undefined ? [] : [{ key: "zone", text: t("Time zone: browser"), run: () => setZone(undefined) }]),
     // There are hundreds of zones: list them only for a search.
     ...(typed.trim().length < 2 ? ["UTC"] : zones())
       .filter((name) => name !== zone)
-      .map((name) => ({ key: `zone ${name}`, text: `Time zone: ${name}`, run: () => setZone(name) })),
-    { key: "shortcuts", text: "Keyboard shortcuts", hint: <Keys keys="?" />, run: onShortcuts },
+      .map((name) => ({ key: `zone ${name}`, text: t("Time zone: {name}", { name }), run: () => setZone(name) })),
+    { key: "shortcuts", text: t("Keyboard shortcuts"), hint: <Keys keys="?" />, run: onShortcuts },
   ];
   return entries.filter(({ text }) => fits(typed, text)).slice(0, 8);
 }

@@ -2,6 +2,7 @@ import { lazy, Suspense, useEffect } from "react";
 import { chunk } from "@/api/chunk";
 import { Dialog } from "@/design/dialog";
 import { Loading } from "@/design/notice";
+import { t } from "@/texts/texts";
 
 const load = () => import("./palette-list");
 const MenuList = lazy(() => chunk(load).then((m) => ({ default: m.MenuList })));
@@ -16,8 +17,8 @@ export function Palette({ open, onClose, onShortcuts }: { readonly open: boolean
     return () => clearTimeout(timer);
   }, []);
   return (
-    <Dialog open={open} onClose={onClose} title="Search or jump to">
-      <Suspense fallback={<Loading what="search" />}>
+    <Dialog open={open} onClose={onClose} title={t("Search or jump to")}>
+      <Suspense fallback={<Loading what={t("search")} />}>
         <MenuList onDone={onClose} onShortcuts={onShortcuts} />
       </Suspense>
     </Dialog>

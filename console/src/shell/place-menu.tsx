@@ -3,6 +3,7 @@ import { ChevronsUpDown } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/design/button";
 import { Popover } from "@/design/popover";
+import { t } from "@/texts/texts";
 import { PlaceList } from "./place-list";
 import type { Place } from "@/app/place";
 import { useHere } from "@/app/places";
@@ -23,9 +24,9 @@ export function PlaceMenu() {
     <Popover
       open={open}
       onOpenChange={setOpen}
-      label="Projects and domains"
+      label={t("Projects and domains")}
       trigger={
-        <Button kind="quiet" aria-label={`${here.project} / ${here.domain}: switch project or domain`}>
+        <Button kind="quiet" aria-label={t("{project} / {domain}: switch project or domain", { project: here.project, domain: here.domain })}>
           {here.project} / {here.domain}
           <ChevronsUpDown size={14} aria-hidden />
         </Button>

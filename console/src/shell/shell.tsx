@@ -5,6 +5,7 @@ import { useConnection } from "@/api/connection";
 import { Button, buttonClass } from "@/design/button";
 import { When } from "@/design/time";
 import { Tooltip } from "@/design/tooltip";
+import { t } from "@/texts/texts";
 import { AccountMenu } from "./account-menu";
 import { Navigation } from "./navigation";
 import { NoRole } from "./no-role";
@@ -23,7 +24,7 @@ import css from "./shell.module.css";
 export function Shell() {
   const [open, setOpen] = useState<"palette" | "shortcuts">();
   const close = () => setOpen(undefined);
-  useShortcut("mod+k", () => setOpen("palette"), "Search or jump to");
+  useShortcut("mod+k", () => setOpen("palette"), t("Search or jump to"));
   useShortcut(
     "/",
     () => {
@@ -32,30 +33,30 @@ export function Shell() {
       if (filter) filter.focus();
       else setOpen("palette");
     },
-    "Focus the filter of this page",
+    t("Focus the filter of this page"),
   );
-  useShortcut("?", () => setOpen("shortcuts"), "Show keyboard shortcuts");
+  useShortcut("?", () => setOpen("shortcuts"), t("Show keyboard shortcuts"));
   const destinations = useDestinations();
   return (
     <div className={css["shell"]}>
       <a className={css["skip"]} href="#main">
-        Skip to content
+        {t("Skip to content")}
       </a>
       <header className={css["header"]}>
-        <Link to="/" className={css["brand"]} aria-label="flyte-binary, all projects">
+        <Link to="/" className={css["brand"]} aria-label={t("flyte-binary, all projects")}>
           <Workflow size={18} aria-hidden />
-          <span>flyte-binary</span>
+          <span>{t("flyte-binary")}</span>
         </Link>
         <PlaceMenu />
         <Navigation />
         <div className={css["spacer"]} />
         <Button className={css["search"]} onClick={() => setOpen("palette")}>
           <Search size={14} aria-hidden />
-          <span>Search</span>
+          <span>{t("Search")}</span>
           <kbd aria-hidden>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
         </Button>
-        <Tooltip text="System">
-          <Link to="/system" className={buttonClass("quiet", false, css["system"])} aria-label="System">
+        <Tooltip text={t("System")}>
+          <Link to="/system" className={buttonClass("quiet", false, css["system"])} aria-label={t("System")}>
             <Activity size={16} aria-hidden />
           </Link>
         </Tooltip>
@@ -92,7 +93,7 @@ function LostConnection() {
     <div role="status" aria-live="polite">
       {lost && (
         <div className={css["lost"]}>
-          Connection to the server lost at <When at={new Date(since)} />. This page may be out of date. Reconnecting …
+          {t("Connection to the server lost at {when}. This page may be out of date. Reconnecting …", { when: <When at={new Date(since)} /> })}
         </div>
       )}
     </div>

@@ -39,8 +39,11 @@ const isComparison = (node: ts.Node): boolean =>
 const nameOf = (node: ts.Node): string =>
   ts.isIdentifier(node) || ts.isStringLiteral(node) ? node.text : ts.isPropertyAccessExpression(node) ? node.name.text : ts.isJsxNamespacedName(node) ? node.getText() : "";
 
+/** Files that write programs, whose comments stay English like the programs. */
+const programs = /^(?:entities\/action\/copy-as|entities\/value\/write-python|features\/launch\/copy)\.ts$/;
+
 /** Command lines, lengths of styles and filters of the query language are written alike in all languages. */
-const isCode = (text: string): boolean => /^(?:flyte|kubectl|docker|curl|python|uv|pip|helm) |\{\}(?:r?em|px|fr|%)(?![\p{L}\d])|\d(?:r?em|px|fr)\b|^\w+[:=]\{\} |^(?:import|from) \w+ |^--?\w/u.test(text);
+const isCode = (text: string): boolean => /^(?:flyte|kubectl|docker|curl|python|uv|pip|helm) |\{\}(?:r?em|px|fr|%)(?![\p{L}\d])|\d(?:r?em|px|fr)\b|^\w+[:=]\{\} |^--?\w|^g \w$|^\{\} (?:ms|[smhd]|[a-zA-Z]+-h)$|^allow-|\[[a-z]+\]|\w=flyte|= flyte\./u.test(text);
 
 /** Whether words are for people: a capitalised word, or words with spaces between them. */
 const isProse = (text: string): boolean => !isCode(text) && (/^\p{Lu}\p{Ll}+(?!\p{L})(?![-_.:/\w])/u.test(text.trim()) || /\p{Ll}[,.:;!?…]* +[\p{L}{(…–]|[\p{L}}),] +\p{Ll}/u.test(text));
@@ -57,7 +60,7 @@ export const wordsOf = (node: ts.Node): string =>
 function isShown(node: ts.Node): boolean {
   const { parent } = node;
   if (ts.isJsxAttribute(parent)) return forPeople.test(parent.name.getText());
-  if (ts.isJsxExpression(parent)) return !ts.isJsxAttribute(parent.parent) || isShown(parent);
+  if (ts.isJsxExpression(parent)) return !isCodeElement(parent.parent) && (!ts.isJsxAttribute(parent.parent) || isShown(parent));
   if (ts.isConditionalExpression(parent)) return parent.condition !== node && isShown(parent);
   if (ts.isParenthesizedExpression(parent)) return isShown(parent);
   return ts.isBinaryExpression(parent) && !isComparison(parent) && parent.right === node && isShown(parent);
@@ -88,6 +91,8 @@ function isForPrograms(node: ts.Node): boolean {
   }
 }
 
+const isCodeElement = (node: ts.Node): boolean => ts.isJsxElement(node) && /^(?:code|kbd)$/.test(node.openingElement.tagName.getText());
+
 const isPlain = (node: ts.Node | undefined): node is ts.StringLiteralLike => node !== undefined && ts.isStringLiteralLike(node);
 
 /** Collects the texts of a file. */
@@ -111,10 +116,10 @@ export function collect(file: string, source: string): Collected {
       return;
     }
     if (ts.isJsxText(node)) {
-      if (/\p{L}/u.test(node.text)) stray(node, node.text);
+      if (/\p{L}/u.test(node.text) && !isCodeElement(node.parent)) stray(node, node.text);
     } else if (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) {
       const words = wordsOf(node);
-      if ((isProse(words) || (isShown(node) && /\p{L}/u.test(words))) && !isForPrograms(node)) stray(node, words);
+      if (!programs.test(file) && (isProse(words) || (isShown(node) && /\p{L}/u.test(words) && !isCode(words))) && !isForPrograms(node)) stray(node, words);
     }
     ts.forEachChild(node, visit);
   };

@@ -13,6 +13,13 @@ const numbers = new Intl.NumberFormat(language);
 /** A number as the language writes it. */
 export const count = (n: number | bigint): string => numbers.format(n);
 
+/** A number with a fixed number of decimals. */
+export const fixed = (n: number, digits: number): string =>
+  new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false }).format(n);
+
+/** A label inside of a sentence: English writes it with a small letter there. */
+export const inSentence = (label: string): string => (language === "en" ? label.toLowerCase() : label);
+
 function fill(text: string, values: Parts | undefined): ReactNode {
   if (!values) return text;
   // Every second part is the name of a placeholder. Braces without a value are text.

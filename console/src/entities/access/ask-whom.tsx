@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { AccessService, MemberKind, type GetMeResponse, type Giver } from "@gen/flytebinary/access/v1/access_pb.js";
 import { client } from "@/api/transport";
 import { CopyButton } from "@/design/copy";
+import { t } from "@/texts/texts";
 import { permissionWords } from "./permissions";
 import { everywhere, placeWords, whereOf, type Where } from "./rights";
 import { useMe } from "./use-me";
@@ -27,20 +28,20 @@ export function AskWhom({ permission, place }: AskWhomProps) {
     <div className={css["ask"]} data-testid="ask-whom">
       {data.givers.length > 0 && (
         <>
-          <span>Who can give you this:</span>
+          <span>{t("Who can give you this:")}</span>
           <ul className={css["givers"]}>
             {data.givers.map((giver) => (
               <li key={`${giver.member?.kind ?? 0}/${giver.member?.name ?? ""}`}>
-                <Name giver={giver} subject="Access to Flyte" body={request} />
+                <Name giver={giver} subject={t("Access to Flyte")} body={request} />
               </li>
             ))}
-            {data.more && <li>and others</li>}
+            {data.more && <li>{t("and others")}</li>}
           </ul>
         </>
       )}
       <span className={css["request"]}>
         <q>{request}</q>
-        <CopyButton text={request} label="Copy the request" />
+        <CopyButton text={request} label={t("Copy the request")} />
       </span>
     </div>
   );
@@ -51,8 +52,7 @@ function Name({ giver: { member, name, email, scope }, subject, body }: { readon
   if (member?.kind === MemberKind.GROUP)
     return (
       <>
-        the group {member.name}
-        {where}
+        {t("the group {name}{where}", { name: member.name, where })}
       </>
     );
   return (
@@ -71,7 +71,7 @@ function Name({ giver: { member, name, email, scope }, subject, body }: { readon
 
 /** A request for a permission, to be sent to who can give it. */
 export function requestWords(me: Pick<GetMeResponse, "subject" | "name">, permission: string, place: Where | "anywhere", role: string | undefined, page: string): string {
-  const what = role === undefined ? `the permission ${permission}` : `the role ${role}`;
+  const what = role === undefined ? t("the permission {permission}", { permission }) : t("the role {role}", { role });
   const who = me.name === "" || me.name === me.subject ? me.subject : `${me.name}, ${me.subject}`;
-  return `Please give me ${what} in ${placeWords(place)}. I need ${permission} (${permissionWords(permission)}) for ${page}. My subject is ${who}.`;
+  return t("Please give me {what} in {placeWords}. I need {permission} ({permissionWords}) for {page}. My subject is {who}.", { what, placeWords: placeWords(place), permission, permissionWords: permissionWords(permission), page, who });
 }

@@ -1,4 +1,5 @@
 import type { GetMeResponse, Role, Scope } from "@gen/flytebinary/access/v1/access_pb.js";
+import { t } from "@/texts/texts";
 
 /** Where something is done; an empty part means everywhere. */
 export interface Where {
@@ -45,13 +46,13 @@ export function roleFor(roles: readonly Role[], permission: string): string | un
 
 /** A place in words. */
 export function placeWords(place: Where | "anywhere"): string {
-  if (place === "anywhere") return "any project";
+  if (place === "anywhere") return t("any project");
   const { project, domain } = place;
   if (project !== "" && domain !== "") return `${project}/${domain}`;
   if (project !== "") return project;
-  return domain === "" ? "the whole installation" : `the domain ${domain} of every project`;
+  return domain === "" ? t("the whole installation") : t("the domain {domain} of every project", { domain });
 }
 
 /** Whom to ask for more rights, in a sentence. */
 export const askWords = (me: Pick<GetMeResponse, "ask"> | undefined, place: Where | "anywhere"): string =>
-  me?.ask || (place === "anywhere" || place.project === "" ? "Ask an operator of this installation." : `Ask an admin of ${place.project}.`);
+  me?.ask || (place === "anywhere" || place.project === "" ? t("Ask an operator of this installation.") : t("Ask an admin of {project}.", { project: place.project }));

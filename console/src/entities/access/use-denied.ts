@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { createElement } from "react";
 import type { Denial } from "@/design/denial";
+import { t } from "@/texts/texts";
 import { AskWhom } from "./ask-whom";
 import { askWords, can, placeWords, roleFor, type Where } from "./rights";
 import { takes } from "./takes";
@@ -24,9 +25,9 @@ export function useLacking(permission: string, place: Where | "anywhere"): Denia
   const denied = me !== undefined && !can(me, permission, place);
   const role = roleFor(useRoles(denied), permission);
   if (!denied) return undefined;
-  const takesRole = role === undefined ? "You may not do this" : `Takes the role ${role}`;
+  const takesRole = role === undefined ? t("You may not do this") : t("Takes the role {role}", { role });
   return {
-    why: `${takesRole} in ${placeWords(place)}, for the permission ${permission}. ${askWords(me, place)}`,
+    why: t("{takesRole} in {placeWords}, for the permission {permission}. {askWords}", { takesRole, placeWords: placeWords(place), permission, askWords: askWords(me, place) }),
     more: createElement(AskWhom, { permission, place: place === "anywhere" ? place : { project: place.project, domain: place.domain } }),
   };
 }

@@ -1,5 +1,6 @@
 import { Tag } from "@/design/facts";
 import { count } from "@/design/format";
+import { t } from "@/texts/texts";
 import { shapeWords, type ArrayData } from "./npy";
 import css from "./data-view.module.css";
 
@@ -10,17 +11,17 @@ export function ArrayView({ array }: { readonly array: ArrayData }) {
     <div className={css["table"]} data-testid="array-preview">
       <div className={css["bar"]}>
         <span className={css["summary"]}>
-          {shapeWords(shape)} <Tag>{dtype}</Tag> {fortran && <Tag>Fortran order</Tag>}
+          {shapeWords(shape)} <Tag>{dtype}</Tag> {fortran && <Tag>{t("Fortran order")}</Tag>}
         </span>
       </div>
       {min !== undefined && (
         <p className={css["muted"]}>
-          Min {min}, max {max}, mean {mean}
-          {read < total && ` of the first ${count(read)} values`}
+          {t("Min {min}, max {max}, mean {mean}", { min, max, mean })}
+          {read < total && ` ${t("of the first {read} values", { read: count(read) })}`}
         </p>
       )}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
-      <div className={css["grid"]} tabIndex={0} role="group" aria-label="Values">
+      <div className={css["grid"]} tabIndex={0} role="group" aria-label={t("Values")}>
         <table>
           <tbody>
             {rows.map((row, at) => (
@@ -38,7 +39,7 @@ export function ArrayView({ array }: { readonly array: ArrayData }) {
       </div>
       {shown < total && (
         <p className={css["muted"]}>
-          {count(shown)} of {count(total)} values.
+          {t("{shown} of {total} values.", { shown: count(shown), total: count(total) })}
         </p>
       )}
     </div>

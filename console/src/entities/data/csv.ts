@@ -1,4 +1,5 @@
 import { bytes } from "@/design/format";
+import { t } from "@/texts/texts";
 import type { FileSource } from "./source";
 import { cellOf, shownRows, type Cell, type ColumnFacts, type Page, type TableData } from "./table-data";
 
@@ -127,8 +128,8 @@ export async function openCsv(source: FileSource, delimiter: string): Promise<Ta
     factsOf: whole ? undefined : rows,
     about: [
       delimiter === "," ? "CSV" : "TSV",
-      ...(whole ? [] : [`the first ${bytes(beginning)} of ${bytes(source.size)}`]),
-      ...(uneven > 0 ? [`${uneven} rows have more or fewer fields than the header`] : []),
+      ...(whole ? [] : [t("the first {beginning} of {size}", { beginning: bytes(beginning), size: bytes(source.size) })]),
+      ...(uneven > 0 ? [t("{uneven} rows have more or fewer fields than the header", { uneven })] : []),
     ],
     page: (from, to): Promise<Page> =>
       Promise.resolve({ columns: facts.slice(from, to), cells: columns.slice(from, to).map(({ cells }) => cells), rows: Math.min(rows, shownRows) }),

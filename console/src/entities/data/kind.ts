@@ -1,3 +1,5 @@
+import { t } from "@/texts/texts";
+
 /** How a file is shown. */
 export type Kind =
   | { readonly show: "parquet" | "notebook" | "html" | "json" | "markdown" | "text" | "npy" }
@@ -27,13 +29,13 @@ const signatures: readonly (readonly [pattern: RegExp, kind: Kind])[] = [
   [/^[^]{4}ftypM4A /, { show: "audio", type: "audio/mp4" }],
   [/^[^]{4}ftyp/, { show: "video", type: "video/mp4" }],
   [/^\x1a\x45\xdf\xa3/, { show: "video", type: "video/webm" }],
-  [/^PK(?:\x03\x04|\x05\x06)/, { show: "nothing", what: "A ZIP archive" }],
-  [/^\x1f\x8b/, { show: "nothing", what: "A file compressed with gzip" }],
-  [/^\x28\xb5\x2f\xfd/, { show: "nothing", what: "A file compressed with Zstandard" }],
-  [/^%PDF-/, { show: "nothing", what: "A PDF document" }],
-  [/^ARROW1/, { show: "nothing", what: "An Arrow file" }],
-  [/^ORC/, { show: "nothing", what: "An ORC file" }],
-  [/^\x80[\x02-\x05]/, { show: "nothing", what: "A pickled Python object" }],
+  [/^PK(?:\x03\x04|\x05\x06)/, { show: "nothing", what: t("A ZIP archive") }],
+  [/^\x1f\x8b/, { show: "nothing", what: t("A file compressed with gzip") }],
+  [/^\x28\xb5\x2f\xfd/, { show: "nothing", what: t("A file compressed with Zstandard") }],
+  [/^%PDF-/, { show: "nothing", what: t("A PDF document") }],
+  [/^ARROW1/, { show: "nothing", what: t("An Arrow file") }],
+  [/^ORC/, { show: "nothing", what: t("An ORC file") }],
+  [/^\x80[\x02-\x05]/, { show: "nothing", what: t("A pickled Python object") }],
 ];
 /* eslint-enable no-control-regex -- see above */
 
@@ -59,7 +61,7 @@ const extension = (name: string): string => /\.([a-z0-9]+)$/i.exec(name)?.[1]?.t
 export function kindOf(name: string, format: string, head: Uint8Array): Kind {
   const start = Array.from(head.subarray(0, 100), (byte) => String.fromCharCode(byte)).join("");
   for (const [pattern, kind] of signatures) if (pattern.test(start)) return kind;
-  if (!isText(head)) return { show: "nothing", what: "A binary file of an unknown type" };
+  if (!isText(head)) return { show: "nothing", what: t("A binary file of an unknown type") };
   return texts.get(extension(name)) ?? texts.get(format.toLowerCase().split("/").at(-1) ?? "") ?? { show: "text" };
 }
 

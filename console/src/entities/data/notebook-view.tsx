@@ -1,6 +1,7 @@
 import { Markdown } from "@/design/markdown";
 import { count } from "@/design/format";
 import { ReportFrame } from "@/entities/frame/report-frame";
+import { t } from "@/texts/texts";
 import type { Notebook, NotebookCell, NotebookOutput } from "./notebook";
 import css from "./data-view.module.css";
 
@@ -8,13 +9,13 @@ import css from "./data-view.module.css";
 export function NotebookView({ notebook }: { readonly notebook: Notebook }) {
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard
-    <div className={css["notebook"]} data-testid="notebook-preview" tabIndex={0} role="group" aria-label="Notebook">
+    <div className={css["notebook"]} data-testid="notebook-preview" tabIndex={0} role="group" aria-label={t("Notebook")}>
       {notebook.cells.map((cell, at) => (
         <Cell key={at} cell={cell} />
       ))}
       {notebook.total > notebook.cells.length && (
         <p className={css["muted"]}>
-          The first {count(notebook.cells.length)} of {count(notebook.total)} cells.
+          {t("The first {cells} of {total} cells.", { cells: count(notebook.cells.length), total: count(notebook.total) })}
         </p>
       )}
     </div>
@@ -45,6 +46,6 @@ function Output({ output }: { readonly output: NotebookOutput }) {
     case "html":
       return <ReportFrame html={output.html} title="Output of the cell" />;
     case "nothing":
-      return <p className={css["muted"]}>This output cannot be shown: {output.types || "it is empty"}</p>;
+      return <p className={css["muted"]}>{t("This output cannot be shown: {types}", { types: output.types || t("it is empty") })}</p>;
   }
 }

@@ -1,3 +1,4 @@
+import { t } from "@/texts/texts";
 import { NoPreviewError } from "./source";
 
 /** A notebook to read. */
@@ -37,11 +38,11 @@ export function notebookOf(json: string): Notebook {
   try {
     parsed = JSON.parse(json);
   } catch {
-    throw new NoPreviewError("The notebook is damaged: it is not JSON.");
+    throw new NoPreviewError(t("The notebook is damaged: it is not JSON."));
   }
   const notebook = record(parsed);
   const cells = array(notebook["cells"]);
-  if (!Array.isArray(notebook["cells"])) throw new NoPreviewError("The notebook has no cells. It may be in a format before version 4.");
+  if (!Array.isArray(notebook["cells"])) throw new NoPreviewError(t("The notebook has no cells. It may be in a format before version 4."));
   const metadata = record(notebook["metadata"]);
   const language = text(record(metadata["language_info"])["name"]) || text(record(metadata["kernelspec"])["language"]);
   return { language, total: cells.length, cells: cells.slice(0, mostCells).map(cellOf) };

@@ -1,4 +1,5 @@
 import { bytes, count } from "@/design/format";
+import { t } from "@/texts/texts";
 import { NoPreviewError, type FileSource } from "./source";
 import { cellOf, type Cell } from "./table-data";
 
@@ -33,9 +34,9 @@ const mostColumns = 30;
 export async function openNpy(source: FileSource): Promise<ArrayData> {
   const { descr, fortran, shape, start } = await headerOf(source);
   const type = elementOf(descr);
-  if (!type) throw new NoPreviewError(`The array has elements of type ${descr.slice(0, 100)}, which the console does not read. Its shape is ${shapeWords(shape)}.`);
+  if (!type) throw new NoPreviewError(t("The array has elements of type {descr}, which the console does not read. Its shape is {shapeWords}.", { descr: descr.slice(0, 100), shapeWords: shapeWords(shape) }));
   const total = shape.reduce((product, side) => product * side, 1);
-  if (start + total * type.size > source.size) throw new NoPreviewError("The file is damaged: it is shorter than its header says.");
+  if (start + total * type.size > source.size) throw new NoPreviewError(t("The file is damaged: it is shorter than its header says."));
   const read = Math.min(total, Math.floor(beginning / Math.max(1, type.size)));
   const data = await source.read(start, start + read * type.size);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
@@ -55,7 +56,7 @@ export async function openNpy(source: FileSource): Promise<ArrayData> {
   return { shape, dtype: type.name, fortran, rows, labels, total, read, shown: rows.reduce((sum, row) => sum + row.length, 0), ...statistics(read, get) };
 }
 
-export const shapeWords = (shape: readonly number[]): string => (shape.length === 0 ? "a single value" : shape.map(count).join(" × "));
+export const shapeWords = (shape: readonly number[]): string => (shape.length === 0 ? t("a single value") : shape.map(count).join(" × "));
 
 interface Header {
   readonly descr: string;
@@ -71,7 +72,7 @@ async function headerOf(source: FileSource): Promise<Header> {
   const view = new DataView(first.buffer, first.byteOffset, first.byteLength);
   const old = view.getUint8(6) === 1;
   const [length, from] = old ? [view.getUint16(8, true), 10] : [view.getUint32(8, true), 12];
-  if (length > largestHeader) throw new NoPreviewError(`The header of the array has ${bytes(length)}, too much to read.`);
+  if (length > largestHeader) throw new NoPreviewError(t("The header of the array has {length}, too much to read.", { length: bytes(length) }));
   const text = new TextDecoder("latin1").decode(await source.read(from, from + length));
   const descr = /'descr':\s*(?:'([^']*)'|(\[.*\]))/.exec(text);
   const order = /'fortran_order':\s*(True|False)/.exec(text)?.[1];
@@ -81,7 +82,7 @@ async function headerOf(source: FileSource): Promise<Header> {
   return { descr: descr[1] ?? descr[2] ?? "", fortran: order === "True", shape, start: from + length };
 }
 
-const damaged = new NoPreviewError("The file is damaged: its header is not that of an array.");
+const damaged = new NoPreviewError(t("The file is damaged: its header is not that of an array."));
 
 interface Element {
   readonly name: string;

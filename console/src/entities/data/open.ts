@@ -1,6 +1,7 @@
 import { chunk } from "@/api/chunk";
 import { bytes } from "@/design/format";
 import type { Value } from "@/entities/value/value-type";
+import { t } from "@/texts/texts";
 import { pixelsOf } from "./image-size";
 import { headLength, kindOf } from "./kind";
 import type { Notebook } from "./notebook";
@@ -28,7 +29,7 @@ const mostPixels = 100_000_000;
 
 /** Opens a file. Throws a NoPreviewError if it cannot be shown. */
 export async function openFile(source: FileSource, format: string): Promise<Opened> {
-  if (source.size === 0) throw new NoPreviewError("The file is empty.");
+  if (source.size === 0) throw new NoPreviewError(t("The file is empty."));
   const head = await source.read(0, headLength);
   const kind = kindOf(source.name, format, head);
   switch (kind.show) {
@@ -50,7 +51,7 @@ export async function openFile(source: FileSource, format: string): Promise<Open
     case "image": {
       const data = await whole(source, kind.type === "image/svg+xml" ? largest.svg : largest.image);
       const pixels = pixelsOf(data);
-      if (pixels !== undefined && pixels > mostPixels) throw new NoPreviewError(`The image has ${Math.round(pixels / 1e6)} megapixels, too many to draw.`);
+      if (pixels !== undefined && pixels > mostPixels) throw new NoPreviewError(t("The image has {round} megapixels, too many to draw.", { round: Math.round(pixels / 1e6) }));
       return { show: kind.show, data, type: kind.type };
     }
     case "audio":
@@ -65,7 +66,7 @@ const textOf = (data: Uint8Array): string => new TextDecoder().decode(data);
 
 /** A whole file, if it is not too large. */
 async function whole(source: FileSource, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  if (source.size > limit) throw new NoPreviewError(`The file has ${bytes(source.size)}. The console shows files of this kind up to ${bytes(limit)}.`);
+  if (source.size > limit) throw new NoPreviewError(t("The file has {size}. The console shows files of this kind up to {limit}.", { size: bytes(source.size), limit: bytes(limit) }));
   return await source.read(0, source.size);
 }
 

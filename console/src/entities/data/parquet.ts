@@ -12,7 +12,8 @@ import {
   type Statistics,
 } from "hyparquet";
 import { chunk } from "@/api/chunk";
-import { bytes, plural } from "@/design/format";
+import { bytes } from "@/design/format";
+import { t, tn } from "@/texts/texts";
 import { NoPreviewError, type FileSource } from "./source";
 import { cellOf, shownRows, type Cell, type ColumnFacts, type Page, type TableData } from "./table-data";
 import { typeOf } from "./parquet-type";
@@ -39,7 +40,7 @@ export async function openParquet(source: FileSource): Promise<TableData> {
     columns,
     rows,
     factsOf: undefined,
-    about: [`Parquet, ${plural(metadata.row_groups.length, "row group")}, ${codecsOf(metadata)}`, ...(metadata.created_by ? [metadata.created_by] : [])],
+    about: [tn(metadata.row_groups.length, "Parquet, {n} row group, {codecsOf}", "Parquet, {n} row groups, {codecsOf}", { codecsOf: codecsOf(metadata) }), ...(metadata.created_by ? [metadata.created_by] : [])],
     page: async (from, to): Promise<Page> => {
       const wanted = columns.slice(from, to);
       const cells = new Array<readonly Cell[] | string>(wanted.length);
@@ -58,22 +59,22 @@ export async function openParquet(source: FileSource): Promise<TableData> {
 }
 
 async function footerOf(source: FileSource): Promise<FileMetaData> {
-  if (source.size < 12) throw new NoPreviewError("The file is damaged: it is too short to be a Parquet file.");
+  if (source.size < 12) throw new NoPreviewError(t("The file is damaged: it is too short to be a Parquet file."));
   const tail = await source.read(Math.max(0, source.size - tailLength), source.size);
   const view = new DataView(tail.buffer);
   const magic = new TextDecoder("latin1").decode(tail.subarray(-4));
-  if (magic === "PARE") throw new NoPreviewError("The footer of the file is encrypted.");
-  if (magic !== "PAR1") throw new NoPreviewError("The file is damaged or incomplete: it begins like a Parquet file but does not end with a footer.");
+  if (magic === "PARE") throw new NoPreviewError(t("The footer of the file is encrypted."));
+  if (magic !== "PAR1") throw new NoPreviewError(t("The file is damaged or incomplete: it begins like a Parquet file but does not end with a footer."));
   const length = view.getUint32(tail.length - 8, true);
   if (length > source.size - 12) {
-    throw new NoPreviewError(`The file is damaged: its footer claims to have ${bytes(length)}, more than the file.`);
+    throw new NoPreviewError(t("The file is damaged: its footer claims to have {length}, more than the file.", { length: bytes(length) }));
   }
-  if (length > largestFooter) throw new NoPreviewError(`The footer has ${bytes(length)}. The console reads up to ${bytes(largestFooter)}.`);
+  if (length > largestFooter) throw new NoPreviewError(t("The footer has {length}. The console reads up to {largestFooter}.", { length: bytes(length), largestFooter: bytes(largestFooter) }));
   const footer = length + 8 <= tail.length ? tail : await source.read(source.size - length - 8, source.size);
   try {
     return parquetMetadata(footer.buffer, { parsers, geoparquet: false });
   } catch (error) {
-    throw new NoPreviewError(`The footer of the file is damaged: ${message(error)}`);
+    throw new NoPreviewError(t("The footer of the file is damaged: {message}", { message: message(error) }));
   }
 }
 
@@ -81,7 +82,7 @@ const message = (error: unknown): string => (error instanceof Error ? error.mess
 
 const codecsOf = ({ row_groups }: FileMetaData): string => {
   const codecs = new Set(row_groups[0]?.columns.map((column) => column.meta_data?.codec.toLowerCase()));
-  return [...codecs].filter((codec) => codec !== undefined).join(", ") || "no data";
+  return [...codecs].filter((codec) => codec !== undefined).join(", ") || t("no data");
 };
 
 const day = 86_400_000n;
@@ -158,16 +159,16 @@ interface Reader {
 async function columnCells(reader: Reader, column: SchemaTree): Promise<readonly Cell[] | string> {
   const sizes = chunkSizes(reader, column);
   const flat = column.children.length === 0 && column.element.repetition_type !== "REPEATED";
-  if (!flat && Math.max(...sizes) > prefixes[2]) return `too large: ${bytes(Math.max(...sizes))}`;
+  if (!flat && Math.max(...sizes) > prefixes[2]) return t("too large: {max}", { max: bytes(Math.max(...sizes)) });
   let problem = "";
   for (const prefix of flat ? prefixes : [prefixes[2]]) {
     try {
       const cells = await cellsWithin(reader, column, prefix);
       if (cells.length >= reader.count) return cells.slice(0, reader.count);
-      problem = "damaged: the column has fewer rows than the file says";
+      problem = t("damaged: the column has fewer rows than the file says");
     } catch (error) {
       if (error instanceof NoPreviewError || !(error instanceof Error) || error.name === "ConnectError") throw error;
-      problem = error instanceof UnreadableError ? error.message : `damaged: ${error.message}`;
+      problem = error instanceof UnreadableError ? error.message : t("damaged: {message}", { message: error.message });
       if (error instanceof UnreadableError) return problem;
     }
     if (Math.max(...sizes) <= prefix) return problem;
@@ -233,11 +234,11 @@ async function compressors(): Promise<Compressors> {
   const [{ decompress }, { gunzipSync }] = await chunk(() => Promise.all([import("fzstd"), import("fflate")]));
   // What a page says of its size decides how much memory it takes.
   const within = (length: number): Uint8Array => {
-    if (length > largestPage) throw new UnreadableError(`too large: a page has ${bytes(length)}`);
+    if (length > largestPage) throw new UnreadableError(t("too large: a page has {length}", { length: bytes(length) }));
     return new Uint8Array(length);
   };
   const refused = (codec: string) => (): Uint8Array => {
-    throw new UnreadableError(`compressed with ${codec}, which the console does not read`);
+    throw new UnreadableError(t("compressed with {codec}, which the console does not read", { codec }));
   };
   return {
     SNAPPY: (input, length) => {
@@ -247,7 +248,7 @@ async function compressors(): Promise<Compressors> {
     },
     GZIP: (input, length) => gunzipSync(input, { out: within(length) }),
     ZSTD: (input, length) => decompress(input, within(length)),
-    BROTLI: refused("Brotli"),
+    BROTLI: refused(t("Brotli")),
     LZ4: refused("LZ4"),
     LZ4_RAW: refused("LZ4"),
     LZO: refused("LZO"),

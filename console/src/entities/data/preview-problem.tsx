@@ -1,4 +1,5 @@
 import { ProblemNotice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { NoPreviewError } from "./source";
 import css from "./data-view.module.css";
 
@@ -7,7 +8,7 @@ export function PreviewProblem({ error, retry }: { readonly error: unknown; read
   if (error instanceof NoPreviewError) {
     return (
       <p className={css["muted"]} role="status">
-        No preview. {error.message}
+        {t("No preview. {message}", { message: error.message })}
       </p>
     );
   }

@@ -6,6 +6,7 @@ import { Loading } from "@/design/notice";
 import { keyOf } from "@/entities/action/name";
 import { ReportFrame } from "@/entities/frame/report-frame";
 import { ValueView } from "@/entities/value/value-view";
+import { t } from "@/texts/texts";
 import { ArrayView } from "./array-view";
 import { openFile, type Opened } from "./open";
 import { PreviewProblem } from "./preview-problem";
@@ -35,9 +36,9 @@ export function Preview({ file, format }: { readonly file: FileRef; readonly for
       {error ? (
         <PreviewProblem error={error} retry={() => void refetch()} />
       ) : isPending ? (
-        <Loading what="preview" />
+        <Loading what={t("preview")} />
       ) : (
-        <Suspense fallback={<Loading what="preview" />}>
+        <Suspense fallback={<Loading what={t("preview")} />}>
           <Shown opened={data} name={name} size={file.size} queryKey={queryKey} />
         </Suspense>
       )}
@@ -74,7 +75,7 @@ function Shown({ opened, name, size, queryKey }: ShownProps) {
         <>
           {opened.part !== undefined && (
             <p className={css["muted"]}>
-              The first {bytes(opened.part)} of {bytes(size)}.
+              {t("The first {part} of {size}.", { part: bytes(opened.part), size: bytes(size) })}
             </p>
           )}
           {opened.show === "markdown" ? (
@@ -108,7 +109,7 @@ function Media({ show, data, type, name }: MediaProps) {
   const url = useUrl(data, type);
   const [broken, setBroken] = useState(false);
   const [size, setSize] = useState("");
-  if (broken) return <p className={css["muted"]}>No preview. The browser cannot read the {type} data. The file may be damaged.</p>;
+  if (broken) return <p className={css["muted"]}>{t("No preview. The browser cannot read the {type} data. The file may be damaged.", { type })}</p>;
   if (url === undefined) return null;
   const fail = () => setBroken(true);
   // What tasks record has no captions.
@@ -123,7 +124,7 @@ function Media({ show, data, type, name }: MediaProps) {
         alt={name}
         className={css["image"]}
         onError={fail}
-        onLoad={({ currentTarget: image }) => setSize(`${count(image.naturalWidth)} × ${count(image.naturalHeight)} pixels`)}
+        onLoad={({ currentTarget: image }) => setSize(t("{naturalWidth} × {naturalHeight} pixels", { naturalWidth: count(image.naturalWidth), naturalHeight: count(image.naturalHeight) }))}
       />
       <figcaption className={css["muted"]}>{size}</figcaption>
     </figure>

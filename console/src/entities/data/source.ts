@@ -3,6 +3,7 @@ import { binaryClient } from "@/api/transport";
 import { bytes } from "@/design/format";
 import { actionId, type ActionName } from "@/entities/action/name";
 import { sourceOf } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 
 /** The most that one request returns, in bytes. */
 const largestPart = 4 << 20;
@@ -62,7 +63,7 @@ export function bounded(name: string, size: number, readPart: ReadPart, limit = 
     const end = Math.min(to, size);
     if (from >= end) return new Uint8Array();
     spent += end - from;
-    if (spent > limit) throw new NoPreviewError(`The preview would read more than ${bytes(limit)}. Download the file to see it.`);
+    if (spent > limit) throw new NoPreviewError(t("The preview would read more than {limit}. Download the file to see it.", { limit: bytes(limit) }));
     const parts: (readonly [from: number, length: number])[] = [];
     for (let at = from; at < end; at += largestPart) parts.push([at, Math.min(largestPart, end - at)]);
     const found = new Uint8Array(end - from);
@@ -70,7 +71,7 @@ export function bounded(name: string, size: number, readPart: ReadPart, limit = 
     const worker = async () => {
       for (let part = parts[next++]; part; part = parts[next++]) {
         const data = await readPart(...part);
-        if (data.length !== part[1]) throw new NoPreviewError("The file changed while it was read.");
+        if (data.length !== part[1]) throw new NoPreviewError(t("The file changed while it was read."));
         found.set(data, part[0] - from);
       }
     };

@@ -7,7 +7,7 @@ import { chunk } from "@/api/chunk";
 import { problemOf } from "@/api/problem";
 import { client } from "@/api/transport";
 import { Button } from "@/design/button";
-import { bytes, plural } from "@/design/format";
+import { bytes } from "@/design/format";
 import { Loading } from "@/design/notice";
 import { saveFrom } from "@/design/save";
 import { useNotify } from "@/design/toast";
@@ -15,6 +15,7 @@ import { actionId, keyOf, type ActionName } from "@/entities/action/name";
 import { sourceOf } from "@/entities/run/kind";
 import { StoredActions, type StoredPointer } from "@/entities/value/stored-actions";
 import type { Value } from "@/entities/value/value-type";
+import { t, tn } from "@/texts/texts";
 import { nameOf, type FileRef } from "./source";
 import css from "./stored-files.module.css";
 
@@ -59,9 +60,9 @@ export function StoredFiles({ action, values, version, children }: StoredFilesPr
   });
   const first = new Set(pointers.slice(0, openAtFirst));
   const offer = (pointer: StoredPointer) => {
-    if (error) return <span className={css["missing"]}>Previews and downloads are not available: {problemOf(error).message}</span>;
+    if (error) return <span className={css["missing"]}>{t("Previews and downloads are not available: {message}", { message: problemOf(error).message })}</span>;
     const found = data?.values.find((value) => value.uri === pointer.uri);
-    if (!found) return data && <span className={css["missing"]}>No preview. It is not among the first 100 files and tables of the action.</span>;
+    if (!found) return data && <span className={css["missing"]}>{t("No preview. It is not among the first 100 files and tables of the action.")}</span>;
     return <Files action={action} found={found} pointer={pointer} open={first.has(pointer.uri)} />;
   };
   return <StoredActions.Provider value={offer}>{children}</StoredActions.Provider>;
@@ -84,7 +85,7 @@ function Files({ action, found, pointer, open }: FilesProps) {
   const [table] = pointer.what === "dataframe" ? found.files.filter(({ path }) => !/(?:^|\/)[._]/.test(path)) : [];
   return (
     <div className={css["directory"]}>
-      {table && <OneFile file={file(table)} format={pointer.format} open={open} note={found.files.length > 1 ? `The first of several files: ${table.path}` : undefined} />}
+      {table && <OneFile file={file(table)} format={pointer.format} open={open} note={found.files.length > 1 ? t("The first of several files: {path}", { path: table.path }) : undefined} />}
       {(!table || found.files.length > 1) && <Directory found={found} file={file} format={pointer.format} />}
     </div>
   );
@@ -99,7 +100,7 @@ function Directory({ found, file, format }: { readonly found: StoredValue; reado
   const total = found.files.reduce((sum, one) => sum + Number(one.size), 0);
   return (
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{found.partial ? `The first ${plural(found.files.length, "file")}` : `${plural(found.files.length, "file")}, ${bytes(total)}`}</summary>
+      <summary>{found.partial ? tn(found.files.length, "The first {n} file", "The first {n} files") : `${tn(found.files.length, "{n} file", "{n} files")}, ${bytes(total)}`}</summary>
       {open && (
         <ul>
           {found.files.slice(0, limit).map((one) => (
@@ -111,7 +112,7 @@ function Directory({ found, file, format }: { readonly found: StoredValue; reado
       )}
       {open && found.files.length > limit && (
         <Button small onClick={() => setLimit(limit + filesAtOnce)}>
-          Show more ({found.files.length - limit} hidden)
+          {t("Show more ({files} hidden)", { files: found.files.length - limit })}
         </Button>
       )}
     </details>
@@ -132,8 +133,8 @@ function OneFile({ file, format, open, label, note }: OneFileProps) {
   const name = nameOf(file);
   const buttons = (
     <span className={css["buttons"]}>
-      <Button small aria-label={`Preview ${name}`} aria-pressed={shown} onClick={() => setShown(!shown)}>
-        <Eye size={14} aria-hidden /> Preview
+      <Button small aria-label={t("Preview {name}", { name })} aria-pressed={shown} onClick={() => setShown(!shown)}>
+        <Eye size={14} aria-hidden /> {t("Preview")}
       </Button>
       <DownloadFile file={file} />
       <span className={css["size"]}>{bytes(file.size)}</span>
@@ -151,7 +152,7 @@ function OneFile({ file, format, open, label, note }: OneFileProps) {
       )}
       {note && <span className={css["size"]}>{note}</span>}
       {shown && (
-        <Suspense fallback={<Loading what="preview" />}>
+        <Suspense fallback={<Loading what={t("preview")} />}>
           <Preview file={file} format={format} />
         </Suspense>
       )}
@@ -168,12 +169,12 @@ function DownloadFile({ file }: { readonly file: FileRef }) {
       { actionId: actionId(file.action), runSource: sourceOf(file.action.run), uri: file.uri, path: file.path },
       {
         onSuccess: ({ url }) => saveFrom(url, name),
-        onError: (error) => notify("danger", `Download of ${name} failed`, problemOf(error).message),
+        onError: (error) => notify("danger", t("Download of {name} failed", { name }), problemOf(error).message),
       },
     );
   return (
-    <Button small aria-label={`Download ${name}`} disabled={link.isPending} onClick={download}>
-      <Download size={14} aria-hidden /> Download
+    <Button small aria-label={t("Download {name}", { name })} disabled={link.isPending} onClick={download}>
+      <Download size={14} aria-hidden /> {t("Download")}
     </Button>
   );
 }

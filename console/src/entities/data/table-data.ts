@@ -1,3 +1,5 @@
+import { t } from "@/texts/texts";
+
 /** What is known of a column. Texts are for people. */
 export interface ColumnFacts {
   readonly name: string;
@@ -65,10 +67,10 @@ export function cellOf(value: unknown): Cell {
 
 const cut = (text: string): string => (text.length > longCell ? `${text.slice(0, longCell)} …` : text);
 
-const isoOf = (date: Date): string => (Number.isNaN(date.getTime()) ? "invalid date" : date.toISOString().replace(/T00:00:00\.000Z$/, ""));
+const isoOf = (date: Date): string => (Number.isNaN(date.getTime()) ? t("invalid date") : date.toISOString().replace(/T00:00:00\.000Z$/, ""));
 
 const hex = (data: Uint8Array): string =>
-  `${Array.from(data.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join(" ")}${data.length > 16 ? ` … (${data.length} bytes)` : ""}`;
+  `${Array.from(data.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join(" ")}${data.length > 16 ? ` ${t("… ({data} bytes)", { data: data.length })}` : ""}`;
 
 /** A nested value on one line. */
 function compact(value: unknown): string {

@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/design/button";
-import { count, plural } from "@/design/format";
+import { count } from "@/design/format";
 import { Loading } from "@/design/notice";
 import { Table } from "@/design/table";
+import { t, tn } from "@/texts/texts";
 import { PreviewProblem } from "./preview-problem";
 import type { ColumnFacts, Page, TableData } from "./table-data";
 import css from "./data-view.module.css";
@@ -16,19 +17,19 @@ const factsAtOnce = 200;
 /** A table: its first rows, or what is known of its columns. */
 export function TableView({ table, queryKey }: { readonly table: TableData; readonly queryKey: readonly unknown[] }) {
   const [facts, setFacts] = useState(false);
-  const rows = table.rows === undefined ? "" : `${plural(table.rows, "row")}, `;
+  const rows = table.rows === undefined ? "" : `${tn(table.rows, "{n} row", "{n} rows")}, `;
   return (
     <div className={css["table"]} data-testid="table-preview">
       <div className={css["bar"]}>
         <span className={css["summary"]}>
           {rows}
-          {plural(table.columns.length, "column")} <span className={css["muted"]}>· {table.about.join(" · ")}</span>
+          {tn(table.columns.length, "{n} column", "{n} columns")} <span className={css["muted"]}>· {table.about.join(" · ")}</span>
         </span>
         <Button small aria-pressed={!facts} onClick={() => setFacts(false)}>
-          Rows
+          {t("Rows")}
         </Button>
         <Button small aria-pressed={facts} onClick={() => setFacts(true)}>
-          Columns
+          {t("Columns")}
         </Button>
       </div>
       {facts ? <Facts table={table} /> : <Rows table={table} queryKey={queryKey} />}
@@ -45,21 +46,21 @@ function Rows({ table, queryKey }: { readonly table: TableData; readonly queryKe
       {table.columns.length > pageWidth && (
         <div className={css["bar"]}>
           <span className={css["muted"]}>
-            Columns {count(from + 1)} to {count(to)} of {count(table.columns.length)}
+            {t("Columns {from} to {to} of {columns}", { from: count(from + 1), to: count(to), columns: count(table.columns.length) })}
           </span>
           <Button small disabled={from === 0} onClick={() => setFrom(from - pageWidth)}>
-            Previous columns
+            {t("Previous columns")}
           </Button>
           <Button small disabled={to === table.columns.length} onClick={() => setFrom(to)}>
-            Next columns
+            {t("Next columns")}
           </Button>
         </div>
       )}
-      {error ? <PreviewProblem error={error} /> : isPending ? <Loading what="rows" /> : <Grid page={data} />}
+      {error ? <PreviewProblem error={error} /> : isPending ? <Loading what={t("rows")} /> : <Grid page={data} />}
       {data && (table.rows === undefined || table.rows > data.rows) && (
         <p className={css["muted"]}>
-          The first {plural(data.rows, "row")}
-          {table.rows !== undefined && ` of ${count(table.rows)}`}.
+          {tn(data.rows, "The first {n} row", "The first {n} rows")}
+          {table.rows !== undefined && ` ${t("of {rows}", { rows: count(table.rows) })}`}.
         </p>
       )}
     </>
@@ -69,12 +70,12 @@ function Rows({ table, queryKey }: { readonly table: TableData; readonly queryKe
 function Grid({ page }: { readonly page: Page }) {
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard
-    <div className={css["grid"]} tabIndex={0} role="group" aria-label="Rows">
+    <div className={css["grid"]} tabIndex={0} role="group" aria-label={t("Rows")}>
       <table>
         <thead>
           <tr>
             <th scope="col" className={css["corner"]}>
-              <span className="visually-hidden">Row</span>
+              <span className="visually-hidden">{t("Row")}</span>
             </th>
             {page.columns.map(({ name, type }, at) => (
               <th key={at} scope="col">
@@ -87,7 +88,7 @@ function Grid({ page }: { readonly page: Page }) {
         <tbody>
           {page.rows === 0 && (
             <tr>
-              <td colSpan={page.columns.length + 1}>No rows.</td>
+              <td colSpan={page.columns.length + 1}>{t("No rows.")}</td>
             </tr>
           )}
           {Array.from({ length: page.rows }, (_, row) => (
@@ -116,31 +117,31 @@ function Grid({ page }: { readonly page: Page }) {
   );
 }
 
-const unknown = <span className={css["muted"]}>not recorded</span>;
+const unknown = <span className={css["muted"]}>{t("not recorded")}</span>;
 
 function Facts({ table }: { readonly table: TableData }) {
   const [limit, setLimit] = useState(factsAtOnce);
   return (
     <>
-      {table.factsOf !== undefined && <p className={css["muted"]}>Nulls, min and max are those of the first {plural(table.factsOf, "row")}.</p>}
+      {table.factsOf !== undefined && <p className={css["muted"]}>{tn(table.factsOf, "Nulls, min and max are those of the first {n} row.", "Nulls, min and max are those of the first {n} rows.")}</p>}
       <div className={css["facts"]}>
         <Table<ColumnFacts>
-          label="Columns"
+          label={t("Columns")}
           scroll="group"
           rows={table.columns.slice(0, limit)}
           keyOf={({ name }) => name}
           columns={[
-            { label: "Column", cell: ({ name }) => name },
-            { label: "Type", cell: ({ type }) => <code>{type}</code> },
-            { label: "Nulls", number: true, cell: ({ nulls }) => (nulls === undefined ? unknown : count(nulls)) },
-            { label: "Min", wrap: true, cell: ({ min }) => min ?? unknown },
-            { label: "Max", wrap: true, cell: ({ max }) => max ?? unknown },
+            { label: t("Column"), cell: ({ name }) => name },
+            { label: t("Type"), cell: ({ type }) => <code>{type}</code> },
+            { label: t("Nulls"), number: true, cell: ({ nulls }) => (nulls === undefined ? unknown : count(nulls)) },
+            { label: t("Min"), wrap: true, cell: ({ min }) => min ?? unknown },
+            { label: t("Max"), wrap: true, cell: ({ max }) => max ?? unknown },
           ]}
         />
       </div>
       {table.columns.length > limit && (
         <Button small onClick={() => setLimit(limit + factsAtOnce * 5)}>
-          Show more ({count(table.columns.length - limit)} hidden)
+          {t("Show more ({columns} hidden)", { columns: count(table.columns.length - limit) })}
         </Button>
       )}
     </>

@@ -5,6 +5,7 @@ import { ProjectService } from "@gen/flyteidl2/project/project_service_pb.js";
 import { problemOf } from "@/api/problem";
 import type { Place } from "@/app/place";
 import { Empty } from "@/design/notice";
+import { t } from "@/texts/texts";
 
 /** Whether a place exists, as far as the server said; lists of an unknown place are empty, not an error. */
 export interface PlaceCheck {
@@ -21,7 +22,7 @@ export function usePlaceCheck({ project, domain }: Place, enabled: boolean): Pla
   const foreign = answer.data?.project?.domains.every((known) => known.id !== domain) === true;
   return {
     checking: answer.isLoading,
-    unknown: missing ? `There is no project ${project}` : foreign ? `Project ${project} has no domain ${domain}` : undefined,
+    unknown: missing ? t("There is no project {project}", { project }) : foreign ? t("Project {project} has no domain {domain}", { project, domain }) : undefined,
   };
 }
 
@@ -30,7 +31,7 @@ export function UnknownPlace({ title }: { readonly title: string }) {
   return (
     <Empty title={title}>
       <p>
-        Check the URL, or choose from <Link to="/">all projects</Link>.
+        {t("Check the URL, or choose from {link}.", { link: <Link to="/">{t("all projects")}</Link> })}
       </p>
     </Empty>
   );

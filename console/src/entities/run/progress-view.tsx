@@ -2,10 +2,11 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { RunSummary, UsualDuration } from "@gen/flytebinary/insight/v1/runs_pb.js";
 import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { usePreferences } from "@/app/preferences";
-import { count, duration, moment, plural } from "@/design/format";
+import { count, duration, moment } from "@/design/format";
 import { PhaseBar } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { useNow } from "@/design/time";
+import { t, tn } from "@/texts/texts";
 import { countsOf, outlookOf, progressOf } from "./progress";
 import css from "./progress.module.css";
 
@@ -24,7 +25,7 @@ export function RunProgress({ summary, phase }: RunProgressProps) {
       {progress && (
         <>
           <PhaseBar counts={progress.counts} />
-          <span title={`${count(progress.done)} of ${plural(progress.all, "action")} ended, without the root action`}>
+          <span title={tn(progress.all, "{done} of {n} action ended, without the root action", "{done} of {n} actions ended, without the root action", { done: count(progress.done) })}>
             {count(progress.done)} / {count(progress.all)}
           </span>
         </>
@@ -44,17 +45,17 @@ export function ExpectedEnd({ summary }: { readonly summary: RunSummary }) {
   if (outlook.kind === "late") {
     return (
       <span className={`${css["end"] ?? ""} ${css["late"] ?? ""}`} title={why} data-testid="expected-end">
-        longer than usual
+        {t("longer than usual")}
       </span>
     );
   }
   return (
     <span className={css["end"]} title={why} data-testid="expected-end">
-      {outlook.nine ? "ends by" : "ends about"} {moment(outlook.at, zone, new Date(now))}
+      {outlook.nine ? t("ends by") : t("ends about")} {moment(outlook.at, zone, new Date(now))}
     </span>
   );
 }
 
 const usualWords = ({ p50, p90, runs }: UsualDuration): string =>
-  `Of the last ${plural(runs, "successful run")} of this task, half took at most ${duration(p50 ? durationMs(p50) : 0)}, ` +
-  `nine in ten at most ${duration(p90 ? durationMs(p90) : 0)}.`;
+  `${tn(runs, "Of the last {n} successful run of this task, half took at most {durationMs},", "Of the last {n} successful runs of this task, half took at most {durationMs},", { durationMs: duration(p50 ? durationMs(p50) : 0) })} ` +
+  t("nine in ten at most {durationMs}.", { durationMs: duration(p90 ? durationMs(p90) : 0) });

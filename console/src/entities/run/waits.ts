@@ -1,5 +1,6 @@
 import { WaitCause, type RunWait, type Wait } from "@gen/flytebinary/insight/v1/waits_pb.js";
 import { count } from "@/design/format";
+import { t } from "@/texts/texts";
 
 /** What kind of thing is waited for, by which the page of waits groups. */
 export type WaitKind = "person" | "queue" | "capacity" | "image" | "limit" | "other";
@@ -25,8 +26,8 @@ export const kindOfWait = (wait: Wait): WaitKind => (ofImage(wait) ? "image" : (
 
 /** What is waited for, in a few words: "Waiting for queue gpu, behind finetune-a". */
 export function waitWords({ wait, holders, actions }: Pick<RunWait, "wait" | "holders" | "actions">): string {
-  if (!wait) return "Waiting";
-  const behind = holders[0]?.runId ? `, behind ${holders[0].runId.name}` : "";
+  if (!wait) return t("Waiting");
+  const behind = holders[0]?.runId ? t(", behind {name}", { name: holders[0].runId.name }) : "";
   switch (wait.cause) {
     case WaitCause.SIGNAL:
       return actions > 1 ? `Waiting for ${count(actions)} approvals` : "Waiting for approval";
@@ -54,7 +55,7 @@ export function waitWords({ wait, holders, actions }: Pick<RunWait, "wait" | "ho
     case WaitCause.BACKOFF:
       return "Waiting for the next attempt";
     default:
-      return "About to start";
+      return t("About to start");
   }
 }
 

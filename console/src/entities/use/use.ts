@@ -1,17 +1,21 @@
 import type { Use } from "@gen/flytebinary/insight/v1/health_pb.js";
+import { language } from "@/texts/language";
+import { count, fixed } from "@/texts/texts";
 
 /** An amount of money: with the sign of a known currency, otherwise with its name. Small amounts have more digits. */
 export function money(amount: number, currency: string): string {
   const digits = amount > 0 && amount < 0.1 ? 4 : 2;
   try {
-    return new Intl.NumberFormat("en", { style: "currency", currency, minimumFractionDigits: 2, maximumFractionDigits: digits }).format(amount);
+    return new Intl.NumberFormat(language, { style: "currency", currency, minimumFractionDigits: 2, maximumFractionDigits: digits }).format(amount);
   } catch {
-    return `${amount.toFixed(digits)} ${currency}`;
+    return `${fixed(amount, digits)} ${currency}`;
   }
 }
 
+const precise = new Intl.NumberFormat(language, { minimumSignificantDigits: 2, maximumSignificantDigits: 2 });
+
 /** Hours of something, with as many digits as say something. */
-export const hours = (n: number): string => (n >= 100 ? Math.round(n).toLocaleString("en") : n >= 1 ? n.toFixed(1) : n === 0 ? "0" : n < 0.001 ? "< 0.001" : n.toPrecision(2));
+export const hours = (n: number): string => (n >= 100 ? count(Math.round(n)) : n >= 1 ? fixed(n, 1) : n === 0 ? "0" : n < 0.001 ? `< ${fixed(0.001, 3)}` : precise.format(n));
 
 /** Hours of processors, memory and GPUs. */
 export const hoursOf = ({ coreHours, gibHours, gpuHours }: Use): string =>
@@ -34,4 +38,4 @@ export function change(by: number): string {
 }
 
 /** A share; one decimal below 10 %, where the difference between 0.4 and 1.4 matters. */
-export const percent = (share: number): string => `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
+export const percent = (share: number): string => `${share > 0 && share < 0.1 ? fixed(share * 100, 1) : Math.round(share * 100)} %`;

@@ -1,7 +1,8 @@
 import { BlobType_BlobDimensionality, SimpleType, type LiteralType } from "@gen/flyteidl2/core/types_pb.js";
+import { t } from "@/texts/texts";
 
 const simple: Record<SimpleType, string> = {
-  [SimpleType.NONE]: "None",
+  [SimpleType.NONE]: t("None"),
   [SimpleType.INTEGER]: "int",
   [SimpleType.FLOAT]: "float",
   [SimpleType.STRING]: "str",

@@ -3,7 +3,8 @@ import { usePreferences } from "@/app/preferences";
 import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
-import { bytes, count, duration, exactly, plural } from "@/design/format";
+import { bytes, count, duration, exactly } from "@/design/format";
+import { t, tn } from "@/texts/texts";
 import { StoredActions } from "./stored-actions";
 import { pythonText } from "./write-python";
 import type { Value } from "./value-type";
@@ -19,13 +20,13 @@ export function ValueView({ value, depth = 0 }: { readonly value: Value; readonl
   const { zone } = usePreferences();
   switch (value.kind) {
     case "none":
-      return <span className={css["none"]}>None</span>;
+      return <span className={css["none"]}>{t("None")}</span>;
     case "text":
       return <Text text={value.text} quoted={depth > 0} />;
     case "number":
       return <span className={css["number"]}>{value.whole && depth === 0 ? grouped(value.digits) : value.digits}</span>;
     case "boolean":
-      return <span className={css["number"]}>{value.value ? "True" : "False"}</span>;
+      return <span className={css["number"]}>{value.value ? t("True") : t("False")}</span>;
     case "time":
       return (
         <time dateTime={value.iso} title={value.iso}>
@@ -33,14 +34,14 @@ export function ValueView({ value, depth = 0 }: { readonly value: Value; readonl
         </time>
       );
     case "duration":
-      return <span title={`${value.seconds} s`}>{value.seconds < 0 ? `minus ${duration(-value.seconds * 1000)}` : duration(value.seconds * 1000)}</span>;
+      return <span title={`${value.seconds} s`}>{value.seconds < 0 ? t("minus {value}", { value: duration(-value.seconds * 1000) }) : duration(value.seconds * 1000)}</span>;
     case "list":
-      return <Items entries={value.items.map((item, at) => [String(at), item] as const)} words={plural(value.items.length, "item")} depth={depth} list />;
+      return <Items entries={value.items.map((item, at) => [String(at), item] as const)} words={tn(value.items.length, "{n} item", "{n} items")} depth={depth} list />;
     case "map":
       return (
         <Items
           entries={value.entries}
-          words={plural(value.entries.length, value.struct ? "field" : "entry", value.struct ? "fields" : "entries")}
+          words={value.struct ? tn(value.entries.length, "{n} field", "{n} fields") : tn(value.entries.length, "{n} entry", "{n} entries")}
           depth={depth}
         />
       );
@@ -49,7 +50,7 @@ export function ValueView({ value, depth = 0 }: { readonly value: Value; readonl
     case "bytes":
       return (
         <span>
-          {bytes(value.bytes.length)} of binary data {value.tag && <Tag>{value.tag}</Tag>}
+          {t("{bytes} of binary data", { bytes: bytes(value.bytes.length) })} {value.tag && <Tag>{value.tag}</Tag>}
         </span>
       );
     case "error":
@@ -61,7 +62,7 @@ const grouped = (digits: string): string => (/^-?\d+$/.test(digits) ? count(BigI
 
 function Text({ text, quoted }: { readonly text: string; readonly quoted: boolean }) {
   const [all, setAll] = useState(false);
-  if (text === "") return <span className={css["none"]}>empty string</span>;
+  if (text === "") return <span className={css["none"]}>{t("empty string")}</span>;
   const cut = !all && text.length > longText;
   const shown = cut ? text.slice(0, longText) : text;
   return (
@@ -71,7 +72,7 @@ function Text({ text, quoted }: { readonly text: string; readonly quoted: boolea
         <>
           {" … "}
           <Button small onClick={() => setAll(true)}>
-            Show all {count(text.length)} characters
+            {t("Show all {text} characters", { text: count(text.length) })}
           </Button>
         </>
       )}
@@ -95,7 +96,7 @@ function Items({
   // Deep or long structures start closed, and a closed one renders nothing: values may have millions of entries.
   const [open, setOpen] = useState(depth < 2 && entries.length <= 20);
   const [limit, setLimit] = useState(initialLimit);
-  if (entries.length === 0) return <span className={css["none"]}>{list ? "empty list" : "empty"}</span>;
+  if (entries.length === 0) return <span className={css["none"]}>{list ? t("empty list") : t("empty")}</span>;
   if (list && entries.length <= 12 && entries.every(([, value]) => isLeaf(value))) {
     return (
       <span className={css["inline"]}>
@@ -124,14 +125,14 @@ function Items({
       )}
       {open && entries.length > limit && (
         <Button small onClick={() => setLimit(limit * 10)}>
-          Show more ({count(entries.length - limit)} hidden)
+          {t("Show more ({entries} hidden)", { entries: count(entries.length - limit) })}
         </Button>
       )}
     </details>
   );
 }
 
-const kinds = { file: "File", directory: "Directory", dataframe: "Table", pickle: "Pickled object", value: "Large value in the object store" } as const;
+const kinds = { file: t("File"), directory: t("Directory"), dataframe: t("Table"), pickle: t("Pickled object"), value: "Large value in the object store" } as const;
 
 function StoredView({ value }: { readonly value: Extract<Value, { kind: "stored" }> }) {
   const actions = useContext(StoredActions);
@@ -142,9 +143,9 @@ function StoredView({ value }: { readonly value: Extract<Value, { kind: "stored"
       </span>
       <span className={css["uri"]}>
         <code>{value.uri}</code>
-        <CopyButton text={value.uri} label="Copy URI" />
+        <CopyButton text={value.uri} label={t("Copy URI")} />
       </span>
-      {value.columns && <span className={css["columns"]}>Columns: {value.columns.join(", ")}</span>}
+      {value.columns && <span className={css["columns"]}>{t("Columns: {columns}", { columns: value.columns.join(", ") })}</span>}
       {actions(value)}
     </span>
   );

@@ -4,6 +4,7 @@ import { client } from "@/api/transport";
 import { ChangeForm, useChange, type ChangeProps } from "@/design/change-form";
 import { Dialog } from "@/design/dialog";
 import { Field, Input } from "@/design/field";
+import { t } from "@/texts/texts";
 import { accountNameError, groupsOf, passwordError } from "./words";
 
 /** What is done to the local accounts. */
@@ -12,12 +13,12 @@ export type AccountChange =
   | { readonly kind: "edit" | "password" | "unlock" | "sign-out" | "remove"; readonly account: Account };
 
 const words: Readonly<Record<AccountChange["kind"], readonly [title: string, description: string]>> = {
-  create: ["Create account", "The person signs in with the name and the password. Roles are given to the name or to its groups."],
-  edit: ["Edit", "Roles of the groups hold within seconds, also in open sessions."],
-  password: ["Set the password of", "It unlocks the account and ends its sessions. Tell the person the password in a safe way."],
-  unlock: ["Unlock", "The account can sign in at once, in spite of the wrong passwords."],
-  "sign-out": ["Sign out", "The sessions end within seconds, in browsers and at the command line."],
-  remove: ["Remove", "Its sessions, API keys and roles end. This cannot be undone."],
+  create: [t("Create account"), t("The person signs in with the name and the password. Roles are given to the name or to its groups.")],
+  edit: [t("Edit"), t("Roles of the groups hold within seconds, also in open sessions.")],
+  password: [t("Set the password of"), t("It unlocks the account and ends its sessions. Tell the person the password in a safe way.")],
+  unlock: [t("Unlock"), t("The account can sign in at once, in spite of the wrong passwords.")],
+  "sign-out": [t("Sign out"), t("The sessions end within seconds, in browsers and at the command line.")],
+  remove: [t("Remove"), t("Its sessions, API keys and roles end. This cannot be undone.")],
 };
 
 /** The dialog for a change of the accounts; none if it is undefined. */
@@ -60,9 +61,9 @@ function DetailFields({ displayName, email, groups, onChange }: Details & { read
   );
   return (
     <>
-      {text("displayName", "Display name", "Such as Grace Hopper. May be empty.")}
-      {text("email", "E-mail", "Shown to those who ask for access. May be empty.", "email")}
-      {text("groups", "Groups", "With commas between them, such as research, oncall.")}
+      {text("displayName", t("Display name"), t("Such as Grace Hopper. May be empty."))}
+      {text("email", "E-mail", t("Shown to those who ask for access. May be empty."), "email")}
+      {text("groups", t("Groups"), t("With commas between them, such as research, oncall."))}
     </>
   );
 }
@@ -77,7 +78,7 @@ interface NewPasswordProps {
 /** The field for a new password. */
 export function NewPassword({ label, value, tried, onChange }: NewPasswordProps) {
   return (
-    <Field label={label} hint="8 to 1024 bytes." error={tried ? passwordError(value) : ""}>
+    <Field label={label} hint={t("8 to 1024 bytes.")} error={tried ? passwordError(value) : ""}>
       {(control) => <Input {...control} type="password" autoComplete="new-password" value={value} onChange={(event) => onChange(event.target.value)} />}
     </Field>
   );
@@ -91,21 +92,21 @@ function CreateForm(props: ChangeProps) {
   const { change, ...state } = useChange(props);
   return (
     <ChangeForm
-      label="Create"
+      label={t("Create")}
       {...state}
       onClose={props.onClose}
       onSubmit={() => {
         setTried(true);
         if (accountNameError(name) !== "" || passwordError(password) !== "") return;
         const account = { ...details, name, groups: groupsOf(details.groups) };
-        change(() => client(AccountService).createAccount({ account, password }), `Account ${name} created`);
+        change(() => client(AccountService).createAccount({ account, password }), t("Account {name} created", { name }));
       }}
     >
-      <Field label="Name" hint="What the person signs in with." error={tried ? accountNameError(name) : ""}>
+      <Field label={t("Name")} hint={t("What the person signs in with.")} error={tried ? accountNameError(name) : ""}>
         {(control) => <Input {...control} autoComplete="off" autoCapitalize="none" maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <DetailFields {...details} onChange={setDetails} />
-      <NewPassword label="First password" value={password} tried={tried} onChange={setPassword} />
+      <NewPassword label={t("First password")} value={password} tried={tried} onChange={setPassword} />
     </ChangeForm>
   );
 }
@@ -117,10 +118,10 @@ function EditForm({ account: { name, displayName, email, groups }, ...props }: A
   const { change, ...state } = useChange(props);
   return (
     <ChangeForm
-      label="Save"
+      label={t("Save")}
       {...state}
       onClose={props.onClose}
-      onSubmit={() => change(() => client(AccountService).updateAccount({ account: { ...details, name, groups: groupsOf(details.groups) } }), `Account ${name} changed`)}
+      onSubmit={() => change(() => client(AccountService).updateAccount({ account: { ...details, name, groups: groupsOf(details.groups) } }), t("Account {name} changed", { name }))}
     >
       <DetailFields {...details} onChange={setDetails} />
     </ChangeForm>
@@ -133,15 +134,15 @@ function PasswordForm({ account: { name }, ...props }: AccountProps) {
   const { change, ...state } = useChange(props);
   return (
     <ChangeForm
-      label="Set password"
+      label={t("Set password")}
       {...state}
       onClose={props.onClose}
       onSubmit={() => {
         setTried(true);
-        if (passwordError(password) === "") change(() => client(AccountService).setPassword({ name, password }), `Password of ${name} replaced`);
+        if (passwordError(password) === "") change(() => client(AccountService).setPassword({ name, password }), t("Password of {name} replaced", { name }));
       }}
     >
-      <NewPassword label="New password" value={password} tried={tried} onChange={setPassword} />
+      <NewPassword label={t("New password")} value={password} tried={tried} onChange={setPassword} />
     </ChangeForm>
   );
 }
@@ -150,9 +151,9 @@ function SignOutForm({ account: { name, subject }, ...props }: AccountProps) {
   const [keys, setKeys] = useState(false);
   const { change, ...state } = useChange(props);
   return (
-    <ChangeForm label="Sign out" kind="danger" {...state} onClose={props.onClose} onSubmit={() => change(() => client(AccountService).endSessions({ subject, keys }), `${name} is signed out`)}>
+    <ChangeForm label={t("Sign out")} kind="danger" {...state} onClose={props.onClose} onSubmit={() => change(() => client(AccountService).endSessions({ subject, keys }), t("{name} is signed out", { name }))}>
       <label>
-        <input type="checkbox" checked={keys} onChange={(event) => setKeys(event.target.checked)} /> Also revoke the API keys of this person
+        <input type="checkbox" checked={keys} onChange={(event) => setKeys(event.target.checked)} /> {t("Also revoke the API keys of this person")}
       </label>
     </ChangeForm>
   );
@@ -161,11 +162,11 @@ function SignOutForm({ account: { name, subject }, ...props }: AccountProps) {
 function SimpleForm({ kind, account: { name }, ...props }: AccountProps & { readonly kind: "unlock" | "remove" }) {
   const { change, ...state } = useChange(props);
   return kind === "unlock" ? (
-    <ChangeForm label="Unlock" {...state} onClose={props.onClose} onSubmit={() => change(() => client(AccountService).unlockAccount({ name }), `Account ${name} unlocked`)}>
+    <ChangeForm label={t("Unlock")} {...state} onClose={props.onClose} onSubmit={() => change(() => client(AccountService).unlockAccount({ name }), t("Account {name} unlocked", { name }))}>
       {null}
     </ChangeForm>
   ) : (
-    <ChangeForm label="Remove" kind="danger" {...state} onClose={props.onClose} onSubmit={() => change(() => client(AccountService).removeAccount({ name }), `Account ${name} removed`)}>
+    <ChangeForm label={t("Remove")} kind="danger" {...state} onClose={props.onClose} onSubmit={() => change(() => client(AccountService).removeAccount({ name }), t("Account {name} removed", { name }))}>
       {null}
     </ChangeForm>
   );

@@ -15,6 +15,7 @@ import { useNow, When } from "@/design/time";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import { AccountDialogs, type AccountChange } from "./account-dialogs";
 import { AccountsSearch } from "./search";
 import { accountState } from "./words";
@@ -29,7 +30,7 @@ export function AccountsPage() {
   const [change, setChange] = useState<AccountChange>();
   const noView = useDenied(AccountService.method.listAccounts, everywhere);
   const noCreate = useDenied(AccountService.method.createAccount, everywhere);
-  useTitle("Local accounts");
+  useTitle(t("Local accounts"));
   const answer = useQuery({
     queryKey: ["access", "accounts"],
     queryFn: ({ signal }) => client(AccountService).listAccounts({}, { signal }),
@@ -38,7 +39,7 @@ export function AccountsPage() {
   const rows = answer.data?.accounts.filter((account) => removed || !account.removedAt) ?? [];
   const columns: readonly Column<Account>[] = [
     {
-      label: "Name",
+      label: t("Name"),
       cell: ({ name, displayName, email }) => (
         <>
           {name}
@@ -46,20 +47,20 @@ export function AccountsPage() {
         </>
       ),
     },
-    { label: "Groups", cell: ({ groups }) => groups.join(", ") || "None", wrap: true },
-    { label: "Created", cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
-    { label: "State", cell: (account) => <State of={account} now={now} /> },
+    { label: t("Groups"), cell: ({ groups }) => groups.join(", ") || t("None"), wrap: true },
+    { label: t("Created"), cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
+    { label: t("State"), cell: (account) => <State of={account} now={now} /> },
     {
-      label: "Actions",
+      label: t("Actions"),
       hideLabel: true,
       cell: (account) => !account.removedAt && <Actions account={account} own={account.subject === me?.subject} locked={accountState(account, now) === "locked"} onChange={setChange} />,
     },
   ];
   return (
     <ListPage
-      title="Local accounts"
-      what="accounts"
-      label="Accounts"
+      title={t("Local accounts")}
+      what={t("accounts")}
+      label={t("Accounts")}
       head={
         <>
           <label>
@@ -67,17 +68,16 @@ export function AccountsPage() {
               type="checkbox"
               checked={removed === true}
               onChange={(event) => void navigate({ to: "/accounts", search: AccountsSearch({ removed: event.target.checked }), replace: true })}
-            />{" "}
-            Include removed
+            /> {t("Include removed")}
           </label>
           <div className={css["actions"]}>
             <Button kind="primary" denied={noCreate} onClick={() => setChange({ kind: "create" })}>
-              Create account
+              {t("Create account")}
             </Button>
           </div>
         </>
       }
-      empty={<Empty title="No accounts" />}
+      empty={<Empty title={t("No accounts")} />}
       denied={noView}
       answer={answer}
       rows={rows}
@@ -92,10 +92,10 @@ export function AccountsPage() {
 
 function State({ of, now }: { readonly of: Account; readonly now: number }) {
   const state = accountState(of, now);
-  if (state === "active") return "Active";
+  if (state === "active") return t("Active");
   return (
     <>
-      <Tag>{state}</Tag> {state === "locked" && "until "}
+      <Tag>{state}</Tag> {state === "locked" && `${t("until")} `}
       <When at={dateOf(of.removedAt ?? of.lockedUntil)} relative={state === "removed"} />
     </>
   );
@@ -123,11 +123,11 @@ function Actions({ account, own, locked, onChange }: ActionsProps) {
   );
   return (
     <div className={css["inline"]}>
-      {locked && button("unlock", "Unlock", `Unlock ${name}`, noUnlock)}
-      {button("edit", "Edit", `Edit ${name}`, noEdit)}
-      {button("password", "Set password", `Set password of ${name}`, noPassword)}
-      {button("sign-out", "Sign out", `Sign out ${name}`, noSignOut)}
-      {!own && button("remove", "Remove", `Remove ${name}`, noRemove)}
+      {locked && button("unlock", t("Unlock"), t("Unlock {name}", { name }), noUnlock)}
+      {button("edit", t("Edit"), t("Edit {name}", { name }), noEdit)}
+      {button("password", t("Set password"), t("Set password of {name}", { name }), noPassword)}
+      {button("sign-out", t("Sign out"), t("Sign out {name}", { name }), noSignOut)}
+      {!own && button("remove", t("Remove"), t("Remove {name}", { name }), noRemove)}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Button } from "@/design/button";
 import { Field, Input, Select } from "@/design/field";
+import { t } from "@/texts/texts";
 import { AuditSearch, outcomes } from "./search";
 import css from "./access.module.css";
 
@@ -18,36 +19,36 @@ export function AuditFilters({ search }: { readonly search: AuditSearch }) {
   return (
     <form
       role="search"
-      aria-label="Audit events"
+      aria-label={t("Audit events")}
       className={css["filters"]}
       onSubmit={(event) => {
         event.preventDefault();
         void navigate({ to: "/audit", search: AuditSearch(Object.fromEntries(new FormData(event.currentTarget))) });
       }}
     >
-      {text("subject", "Subject")}
-      {text("permission", "Permission", "such as run.create")}
-      <Field label="Outcome">
+      {text("subject", t("Subject"))}
+      {text("permission", t("Permission"), t("such as run.create"))}
+      <Field label={t("Outcome")}>
         {(control) => (
           <Select {...control} name="outcome" defaultValue={search.outcome ?? ""}>
-            <option value="">Any</option>
+            <option value="">{t("Any")}</option>
             {outcomes.map((outcome) => (
               <option key={outcome}>{outcome}</option>
             ))}
           </Select>
         )}
       </Field>
-      {text("project", "Project")}
-      {text("domain", "Domain")}
-      {time("from", "From (UTC)")}
-      {time("until", "Until (UTC)")}
+      {text("project", t("Project"))}
+      {text("domain", t("Domain"))}
+      {time("from", t("From (UTC)"))}
+      {time("until", t("Until (UTC)"))}
       <div className={css["buttons"]}>
         <Button type="submit" kind="primary">
-          Search
+          {t("Search")}
         </Button>
         {Object.keys(search).length > 0 && (
           <Button kind="quiet" onClick={() => void navigate({ to: "/audit", search: {} })}>
-            Clear filters
+            {t("Clear filters")}
           </Button>
         )}
       </div>

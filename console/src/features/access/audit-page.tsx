@@ -12,6 +12,7 @@ import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { permissionWords } from "@/entities/access/permissions";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { AuditFilters } from "./audit-filters";
 import { AuditSearch } from "./search";
 import { Verify } from "./verify";
@@ -28,7 +29,7 @@ export function AuditPage() {
   const { subject = "", permission = "", outcome = "", project = "", domain = "", from, until } = search;
   const scope = { project, domain };
   const denied = useDenied(AuditService.method.searchAudit, scope);
-  useTitle("Audit");
+  useTitle(t("Audit"));
   const { answer, rows } = usePages(
     ["access", "audit", search],
     (token, signal) => {
@@ -48,17 +49,17 @@ export function AuditPage() {
   );
   return (
     <ListPage
-      title="Audit"
-      what="events"
-      label="Audit events"
+      title={t("Audit")}
+      what={t("events")}
+      label={t("Audit events")}
       head={
         <>
           <Verify />
           <AuditFilters key={JSON.stringify(search)} search={search} />
         </>
       }
-      empty={<Empty title="No events match these filters" />}
-      denied={denied && { ...denied, why: `${denied.why} If you have that role in a project, filter by this project.` }}
+      empty={<Empty title={t("No events match these filters")} />}
+      denied={denied && { ...denied, why: t("{why} If you have that role in a project, filter by this project.", { why: denied.why }) }}
       answer={answer}
       rows={rows}
       columns={columns}
@@ -69,9 +70,9 @@ export function AuditPage() {
 }
 
 const columns: readonly Column<AuditEvent>[] = [
-  { label: "Time", cell: ({ at }) => <When at={dateOf(at)} /> },
+  { label: t("Time"), cell: ({ at }) => <When at={dateOf(at)} /> },
   {
-    label: "Who",
+    label: t("Who"),
     wrap: true,
     cell: ({ subject, kind, credential, peer, userAgent }) => (
       <span>
@@ -81,23 +82,23 @@ const columns: readonly Column<AuditEvent>[] = [
     ),
   },
   {
-    label: "What",
+    label: t("What"),
     wrap: true,
     cell: ({ procedure, permission, requestId }) => (
       <span title={permission && permissionWords(permission)}>
         {permission || "–"}
         <Note>{procedureWords(procedure)}</Note>
-        {requestId && <Note>request {requestId}</Note>}
+        {requestId && <Note>{t("request {requestId}", { requestId })}</Note>}
       </span>
     ),
   },
-  { label: "On", wrap: true, cell: ({ resources }) => <span>{resources.join(", ") || "–"}</span> },
+  { label: t("On"), wrap: true, cell: ({ resources }) => <span>{resources.join(", ") || "–"}</span> },
   {
-    label: "Outcome",
+    label: t("Outcome"),
     wrap: true,
     cell: (event) => (
       <span>
-        <Tag>{event.outcome === "unknown" ? "outcome unknown" : event.outcome}</Tag>
+        <Tag>{event.outcome === "unknown" ? t("outcome unknown") : event.outcome}</Tag>
         {(event.error || outcomeNote(event)) && <Note>{event.error || outcomeNote(event)}</Note>}
       </span>
     ),

@@ -6,6 +6,7 @@ import { useChange } from "@/design/change-form";
 import { Field, Input } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
 import { useDenied } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { NewPassword } from "./account-dialogs";
 import { passwordError } from "./words";
 import css from "@/design/page.module.css";
@@ -26,11 +27,11 @@ export function ChangePassword({ account }: { readonly account: string }) {
       setTyped(empty);
       setTried(false);
     };
-    change(send, "Password changed");
+    change(send, t("Password changed"));
   };
   return (
     <section className={css["section"]} aria-labelledby="password">
-      <h2 id="password">Change password</h2>
+      <h2 id="password">{t("Change password")}</h2>
       <form
         className={css["section"]}
         style={{ maxWidth: "26rem" }}
@@ -40,18 +41,18 @@ export function ChangePassword({ account }: { readonly account: string }) {
         }}
       >
         <input type="text" name="username" autoComplete="username" value={account} readOnly hidden />
-        <Field label="Current password" error={tried && current === "" ? "The current password is required." : ""}>
+        <Field label={t("Current password")} error={tried && current === "" ? t("The current password is required.") : ""}>
           {(control) => <Input {...control} type="password" autoComplete="current-password" value={current} onChange={(event) => setTyped({ ...typed, current: event.target.value })} />}
         </Field>
-        <NewPassword label="New password" value={password} tried={tried} onChange={(next) => setTyped({ ...typed, password: next })} />
-        <Field label="New password again" error={tried && again !== password ? "It differs from the new password." : ""}>
+        <NewPassword label={t("New password")} value={password} tried={tried} onChange={(next) => setTyped({ ...typed, password: next })} />
+        <Field label={t("New password again")} error={tried && again !== password ? t("It differs from the new password.") : ""}>
           {(control) => <Input {...control} type="password" autoComplete="new-password" value={again} onChange={(event) => setTyped({ ...typed, again: event.target.value })} />}
         </Field>
-        <p className={css["muted"]}>Your other sessions end.</p>
+        <p className={css["muted"]}>{t("Your other sessions end.")}</p>
         {error !== undefined && <ProblemNotice error={error} />}
         <div>
           <Button kind="primary" type="submit" denied={denied} disabled={pending}>
-            Change password
+            {t("Change password")}
           </Button>
         </div>
       </form>

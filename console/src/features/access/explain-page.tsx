@@ -10,13 +10,14 @@ import { Field, Input, Select } from "@/design/field";
 import { DenialNotice, Loading, ProblemNotice } from "@/design/notice";
 import { permissionGroups } from "@/entities/access/permissions";
 import { useLacking, useMayRead } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { Explanation } from "./explanation";
 import { explainedKinds, ExplainSearch } from "./search";
 import css from "./access.module.css";
 import page from "@/design/page.module.css";
 
 const kinds = { user: MemberKind.USER, group: MemberKind.GROUP, key: MemberKind.KEY } as const;
-const kindNames = { user: "User", group: "Group", key: "API key" } as const;
+const kindNames = { user: t("User"), group: t("Group"), key: "API key" } as const;
 
 /** Why someone may or may not do something. Everyone may ask about themselves. The question is in the URL. */
 export function ExplainPage() {
@@ -26,7 +27,7 @@ export function ExplainPage() {
   const noOthers = useLacking("access.explain", place);
   const denied = member === "" ? undefined : noOthers;
   const mayRead = useMayRead(denied);
-  useTitle("Explain access");
+  useTitle(t("Explain access"));
   const { data, error, isLoading, refetch } = useQuery({
     queryKey: ["access", "explain", search],
     queryFn: ({ signal }) =>
@@ -44,11 +45,11 @@ export function ExplainPage() {
   });
   return (
     <div className={page["page"]}>
-      <h1>Explain access</h1>
-      <p className={page["muted"]}>Why someone may or may not do something. Leave the member empty to ask about yourself.</p>
+      <h1>{t("Explain access")}</h1>
+      <p className={page["muted"]}>{t("Why someone may or may not do something. Leave the member empty to ask about yourself.")}</p>
       <Question key={JSON.stringify(search)} search={search} noOthers={noOthers} />
-      {denied !== undefined && <DenialNotice title="You may ask only about yourself here" denial={denied} />}
-      {isLoading && <Loading what="the answer" />}
+      {denied !== undefined && <DenialNotice title={t("You may ask only about yourself here")} denial={denied} />}
+      {isLoading && <Loading what={t("the answer")} />}
       {error && <ProblemNotice error={error} retry={() => void refetch()} />}
       {data && denied === undefined && <Explanation answer={data} permission={permission} place={place} own={member === ""} />}
     </div>
@@ -67,13 +68,13 @@ function Question({ search, noOthers }: { readonly search: ExplainSearch; readon
     <form
       className={css["filters"]}
       style={{ alignItems: "start" }}
-      aria-label="Question"
+      aria-label={t("Question")}
       onSubmit={(event) => {
         event.preventDefault();
         void navigate({ to: "/explain", search: ExplainSearch(Object.fromEntries(new FormData(event.currentTarget))) });
       }}
     >
-      <Field label="Kind">
+      <Field label={t("Kind")}>
         {(control) => (
           <Select {...control} name="kind" value={kind} onChange={(event) => setKind(explainedKinds.find((one) => one === event.target.value) ?? "user")}>
             {explainedKinds.map((one) => (
@@ -84,12 +85,12 @@ function Question({ search, noOthers }: { readonly search: ExplainSearch; readon
           </Select>
         )}
       </Field>
-      {text("member", "Member", noOthers?.why ?? (kind === "key" ? "The ID of the key. Empty means you." : "The subject or the group. Empty means you."))}
-      {kind === "user" && text("groups", "Groups", "Of the user at the identity provider, with commas between them.")}
-      <Field label="Permission" hint="What it is about.">
+      {text("member", t("Member"), noOthers?.why ?? (kind === "key" ? t("The ID of the key. Empty means you.") : t("The subject or the group. Empty means you.")))}
+      {kind === "user" && text("groups", t("Groups"), t("Of the user at the identity provider, with commas between them."))}
+      <Field label={t("Permission")} hint={t("What it is about.")}>
         {(control) => (
           <Select {...control} name="permission" required defaultValue={search.permission ?? ""}>
-            <option value="">Choose …</option>
+            <option value="">{t("Choose …")}</option>
             {permissionGroups.map(({ title, permissions }) => (
               <optgroup key={title} label={title}>
                 {Object.entries(permissions).map(([permission, words]) => (
@@ -102,11 +103,11 @@ function Question({ search, noOthers }: { readonly search: ExplainSearch; readon
           </Select>
         )}
       </Field>
-      {text("project", "Project", "Empty means every project.")}
-      {text("domain", "Domain", "Empty means every domain.")}
+      {text("project", t("Project"), t("Empty means every project."))}
+      {text("domain", t("Domain"), t("Empty means every domain."))}
       <div className={css["buttons"]}>
         <Button type="submit" kind="primary">
-          Explain
+          {t("Explain")}
         </Button>
       </div>
     </form>

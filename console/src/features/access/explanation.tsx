@@ -4,6 +4,7 @@ import { Note, Table } from "@/design/table";
 import { AskWhom } from "@/entities/access/ask-whom";
 import { askWords, placeWords, whereOf, type Where } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import { kindWords } from "./words";
 import page from "@/design/page.module.css";
 
@@ -19,27 +20,27 @@ interface ExplanationProps {
 export function Explanation({ answer: { allowed, reason, bindings, roles }, permission, place, own }: ExplanationProps) {
   const me = useMe();
   return (
-    <section className={page["section"]} aria-label="Answer" data-testid="explanation" data-allowed={allowed}>
-      <Notice tone={allowed ? "good" : "warning"} role="status" title={allowed ? "Allowed" : "Not allowed"}>
+    <section className={page["section"]} aria-label={t("Answer")} data-testid="explanation" data-allowed={allowed}>
+      <Notice tone={allowed ? "good" : "warning"} role="status" title={allowed ? t("Allowed") : t("Not allowed")}>
         <p>{reason}.</p>
         {!allowed && roles.length > 0 && (
           <p>
-            One of the roles {roles.join(", ")} in {placeWords(place)} allows it.{own && ` ${askWords(me, place)}`}
+            {t("One of the roles {roles} in {placeWords} allows it.", { roles: roles.join(", "), placeWords: placeWords(place) })}{own && ` ${askWords(me, place)}`}
           </p>
         )}
         {!allowed && own && <AskWhom permission={permission} place={place} />}
       </Notice>
       {bindings.length > 0 && (
         <>
-          <h2>{allowed ? "The bindings that allow it" : "What the member has there"}</h2>
+          <h2>{allowed ? t("The bindings that allow it") : t("What the member has there")}</h2>
           <Table
-            label="Bindings"
+            label={t("Bindings")}
             rows={bindings}
             keyOf={({ id, member, role, scope }) => `${id}/${member?.name ?? ""}/${role}/${placeWords(whereOf(scope))}`}
             columns={[
-              { label: "Role", cell: ({ role }) => role },
+              { label: t("Role"), cell: ({ role }) => role },
               {
-                label: "Member",
+                label: t("Member"),
                 wrap: true,
                 cell: ({ member }) => (
                   <span>
@@ -48,8 +49,8 @@ export function Explanation({ answer: { allowed, reason, bindings, roles }, perm
                   </span>
                 ),
               },
-              { label: "Where", cell: ({ scope }) => placeWords(whereOf(scope)) },
-              { label: "Given by", cell: ({ createdBy }) => createdBy },
+              { label: t("Where"), cell: ({ scope }) => placeWords(whereOf(scope)) },
+              { label: t("Given by"), cell: ({ createdBy }) => createdBy },
             ]}
           />
         </>

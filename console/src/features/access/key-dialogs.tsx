@@ -11,6 +11,7 @@ import { Field, Input, Select } from "@/design/field";
 import { Notice } from "@/design/notice";
 import { can, everywhere, whereOf, type Where } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import { placesOf, RoleFields, type RoleInPlace } from "./role-fields";
 import { lifetimes } from "./words";
 import css from "@/design/page.module.css";
@@ -30,8 +31,8 @@ export function CreateKeyDialog({ open, onClose, onChanged }: ChangeProps & { re
       // The secret cannot be read again: it goes only by the button.
       onClose={made ? () => undefined : close}
       wide={made !== undefined}
-      title={made ? `Key ${made.key?.name ?? ""} created` : "Create API key"}
-      description={made ? "Copy the secret now. It cannot be shown again." : "A key can do what its roles allow, and never more than you can at that time."}
+      title={made ? t("Key {name} created", { name: made.key?.name ?? "" }) : t("Create API key")}
+      description={made ? t("Copy the secret now. It cannot be shown again.") : t("A key can do what its roles allow, and never more than you can at that time.")}
     >
       {made ? <Secret made={made} onClose={close} /> : <CreateForm onClose={() => undefined} onCancel={close} onChanged={onChanged} onMade={setMade} />}
     </Dialog>
@@ -63,7 +64,7 @@ function CreateForm({ onCancel, onMade, ...props }: CreateFormProps) {
   const { change, ...state } = useChange(props);
   return (
     <ChangeForm
-      label="Create"
+      label={t("Create")}
       {...state}
       onClose={onCancel}
       onSubmit={() => {
@@ -75,14 +76,14 @@ function CreateForm({ onCancel, onMade, ...props }: CreateFormProps) {
           ...(days > 0 && { lifetime: durationFromMs(days * day) }),
           service: service && givesRoles,
         };
-        change(() => client(KeyService).createKey(request).then(onMade), `Key ${request.name} created`);
+        change(() => client(KeyService).createKey(request).then(onMade), t("Key {name} created", { name: request.name }));
       }}
     >
-      <Field label="Name" hint="What it is for, such as nightly CI." error={tried && name.trim() === "" ? "A name is required." : ""}>
+      <Field label={t("Name")} hint={t("What it is for, such as nightly CI.")} error={tried && name.trim() === "" ? t("A name is required.") : ""}>
         {(control) => <Input {...control} autoComplete="off" maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <RoleFields {...chosen} places={places} onChange={setChosen} />
-      <Field label="Valid for">
+      <Field label={t("Valid for")}>
         {(control) => (
           <Select {...control} value={days} onChange={(event) => setDays(Number(event.target.value))}>
             {lifetimes.map(([value, words]) => (
@@ -95,7 +96,7 @@ function CreateForm({ onCancel, onMade, ...props }: CreateFormProps) {
       </Field>
       {givesRoles && (
         <label>
-          <input type="checkbox" checked={service} onChange={(event) => setService(event.target.checked)} /> For a service: the key keeps its role when you lose yours
+          <input type="checkbox" checked={service} onChange={(event) => setService(event.target.checked)} /> {t("For a service: the key keeps its role when you lose yours")}
         </label>
       )}
     </ChangeForm>
@@ -105,17 +106,17 @@ function CreateForm({ onCancel, onMade, ...props }: CreateFormProps) {
 function Secret({ made, onClose }: { readonly made: CreateKeyResponse; readonly onClose: () => void }) {
   return (
     <div className={css["section"]}>
-      <CopyField label="Secret" hint="Sent as a bearer token, or as the client secret." value={made.secret} />
-      <CopyField label="Client ID" hint="For clients that sign in with a client secret." value={made.key?.id ?? ""} />
+      <CopyField label={t("Secret")} hint={t("Sent as a bearer token, or as the client secret.")} value={made.secret} />
+      <CopyField label={t("Client ID")} hint={t("For clients that sign in with a client secret.")} value={made.key?.id ?? ""} />
       {made.flyteApiKey === "" ? (
-        <p className={css["muted"]}>There is no FLYTE_API_KEY: with it, clients would use port 443, and this server is at another one.</p>
+        <p className={css["muted"]}>{t("There is no FLYTE_API_KEY: with it, clients would use port 443, and this server is at another one.")}</p>
       ) : (
-        <CopyField label="FLYTE_API_KEY" hint="The value of this variable for the Flyte SDK and command line." value={made.flyteApiKey} />
+        <CopyField label={t("FLYTE_API_KEY")} hint={t("The value of this variable for the Flyte SDK and command line.")} value={made.flyteApiKey} />
       )}
-      <Notice tone="warning">Anyone with this secret can do what the key can. Keep it in a secret store.</Notice>
+      <Notice tone="warning">{t("Anyone with this secret can do what the key can. Keep it in a secret store.")}</Notice>
       <DialogActions>
         <Button kind="primary" onClick={onClose}>
-          Done
+          {t("Done")}
         </Button>
       </DialogActions>
     </div>
@@ -125,7 +126,7 @@ function Secret({ made, onClose }: { readonly made: CreateKeyResponse; readonly 
 /** Ends a key at once. */
 export function RevokeDialog({ apiKey, ...props }: ChangeProps & { readonly apiKey: Key | undefined }) {
   return (
-    <Dialog open={apiKey !== undefined} onClose={props.onClose} title={`Revoke ${apiKey?.name ?? ""}`} description="Programs that use it are refused at once. This cannot be undone.">
+    <Dialog open={apiKey !== undefined} onClose={props.onClose} title={t("Revoke {name}", { name: apiKey?.name ?? "" })} description={t("Programs that use it are refused at once. This cannot be undone.")}>
       {apiKey && <RevokeForm apiKey={apiKey} {...props} />}
     </Dialog>
   );
@@ -135,11 +136,11 @@ function RevokeForm({ apiKey: { id, name }, ...props }: ChangeProps & { readonly
   const { change, ...state } = useChange(props);
   return (
     <ChangeForm
-      label="Revoke"
+      label={t("Revoke")}
       kind="danger"
       {...state}
       onClose={props.onClose}
-      onSubmit={() => change(() => client(KeyService).revokeKey({ id }), `Key ${name} revoked`)}
+      onSubmit={() => change(() => client(KeyService).revokeKey({ id }), t("Key {name} revoked", { name }))}
     >
       {null}
     </ChangeForm>

@@ -14,6 +14,7 @@ import { useNow, When } from "@/design/time";
 import { can, everywhere, placeWords, whereOf } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import { CreateKeyDialog, RevokeDialog } from "./key-dialogs";
 import { KeysSearch } from "./search";
 import { keyState } from "./words";
@@ -29,7 +30,7 @@ export function KeysPage() {
   const [revoked, setRevoked] = useState<Key>();
   const noCreate = useDenied(KeyService.method.createKey, "anywhere");
   const noRevoke = useDenied(KeyService.method.revokeKey, "anywhere");
-  useTitle("API keys");
+  useTitle(t("API keys"));
   const { ended = false, all = false } = search;
   const { answer, rows } = usePages(
     ["access", "keys", ended, all],
@@ -40,57 +41,57 @@ export function KeysPage() {
   const refetch = () => void answer.refetch();
   const columns: readonly (Column<Key> | false)[] = [
     {
-      label: "Name",
+      label: t("Name"),
       cell: ({ name, id, hint }) => (
         <>
           {name}
           <Note>
-            {id}, ends in {hint}
+            {t("{id}, ends in {hint}", { id, hint })}
           </Note>
         </>
       ),
     },
-    all && { label: "Owner", cell: ({ owner, service }) => (service ? `A service, made by ${owner}` : owner) },
-    { label: "Roles", cell: ({ roles }) => roles.map(({ role, scope }) => `${role} in ${placeWords(whereOf(scope))}`).join("; ") || "None" },
-    { label: "Created", cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
-    { label: "Last used", cell: ({ lastUsedAt }) => (lastUsedAt ? <When at={dateOf(lastUsedAt)} relative /> : "Never") },
-    { label: "Ends", cell: (key) => <End of={key} now={now} /> },
+    all && { label: t("Owner"), cell: ({ owner, service }) => (service ? t("A service, made by {owner}", { owner }) : owner) },
+    { label: t("Roles"), cell: ({ roles }) => roles.map(({ role, scope }) => t("{role} in {placeWords}", { role, placeWords: placeWords(whereOf(scope)) })).join("; ") || t("None") },
+    { label: t("Created"), cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
+    { label: t("Last used"), cell: ({ lastUsedAt }) => (lastUsedAt ? <When at={dateOf(lastUsedAt)} relative /> : t("Never")) },
+    { label: t("Ends"), cell: (key) => <End of={key} now={now} /> },
     {
-      label: "Actions",
+      label: t("Actions"),
       hideLabel: true,
       cell: (key) =>
         keyState(key, now) === "active" && (
-          <Button small denied={noRevoke} onClick={() => setRevoked(key)} aria-label={`Revoke ${key.name}`}>
-            Revoke
+          <Button small denied={noRevoke} onClick={() => setRevoked(key)} aria-label={t("Revoke {name}", { name: key.name })}>
+            {t("Revoke")}
           </Button>
         ),
     },
   ];
   return (
     <ListPage
-      title={all ? "API keys" : "My API keys"}
-      what="keys"
-      label="API keys"
+      title={all ? t("API keys") : t("My API keys")}
+      what={t("keys")}
+      label={t("API keys")}
       head={
         <>
           <label>
-            <input type="checkbox" checked={ended} onChange={(event) => change(KeysSearch({ all, ended: event.target.checked }))} /> Include ended
+            <input type="checkbox" checked={ended} onChange={(event) => change(KeysSearch({ all, ended: event.target.checked }))} /> {t("Include ended")}
           </label>
           {me && can(me, "key.administer", everywhere) && (
             <label>
-              <input type="checkbox" checked={all} onChange={(event) => change(KeysSearch({ ended, all: event.target.checked }))} /> Of everybody
+              <input type="checkbox" checked={all} onChange={(event) => change(KeysSearch({ ended, all: event.target.checked }))} /> {t("Of everybody")}
             </label>
           )}
           <div className={css["actions"]}>
             <Button kind="primary" denied={noCreate} onClick={() => setCreating(true)}>
-              Create key
+              {t("Create key")}
             </Button>
           </div>
         </>
       }
       empty={
-        <Empty title="No API keys">
-          <p>Programs that start runs without a person, such as those of a CI system, sign in with a key.</p>
+        <Empty title={t("No API keys")}>
+          <p>{t("Programs that start runs without a person, such as those of a CI system, sign in with a key.")}</p>
         </Empty>
       }
       answer={answer}
@@ -107,7 +108,7 @@ export function KeysPage() {
 
 function End({ of, now }: { readonly of: Key; readonly now: number }) {
   const state = keyState(of, now);
-  if (state === "active") return of.expiresAt ? <When at={dateOf(of.expiresAt)} /> : "Never";
+  if (state === "active") return of.expiresAt ? <When at={dateOf(of.expiresAt)} /> : t("Never");
   return (
     <>
       <Tag>{state}</Tag> <When at={dateOf(of.revokedAt ?? of.expiresAt)} relative />

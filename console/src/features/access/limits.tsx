@@ -7,6 +7,7 @@ import { DataTable } from "@/design/data-table";
 import { Empty } from "@/design/notice";
 import { Note } from "@/design/table";
 import { When } from "@/design/time";
+import { t } from "@/texts/texts";
 import { leftWords, limitWords, uploadedBytes } from "./words";
 import css from "@/design/page.module.css";
 
@@ -27,22 +28,21 @@ export function Limits() {
   });
   return (
     <section className={css["section"]} aria-labelledby="limits">
-      <h2 id="limits">Limits</h2>
+      <h2 id="limits">{t("Limits")}</h2>
       <p className={css["muted"]}>
-        Calls over a limit are refused with the time after which to try again. Each process of the server counts by itself, and this is
-        the one that answered. Uploaded bytes are forgotten evenly over a day. Unfinished actions, waiting runs and stored bytes are those of all processes.
+        {t("Calls over a limit are refused with the time after which to try again. Each process of the server counts by itself, and this is the one that answered. Uploaded bytes are forgotten evenly over a day. Unfinished actions, waiting runs and stored bytes are those of all processes.")}
       </p>
       <DataTable<Limit>
-        what="limits"
-        label="Limits"
+        what={t("limits")}
+        label={t("Limits")}
         answer={answer}
         rows={answer.data?.limits ?? []}
         keyOf={({ setting, project: of }) => `${setting}/${of}`}
         attributesOf={({ setting }) => ({ "data-testid": "limit-row", "data-setting": setting })}
-        empty={<Empty title="No limits" />}
+        empty={<Empty title={t("No limits")} />}
         columns={[
           {
-            label: "What",
+            label: t("What"),
             cell: ({ things, setting }) => (
               <>
                 {things.charAt(0).toUpperCase() + things.slice(1)}
@@ -50,17 +50,17 @@ export function Limits() {
               </>
             ),
           },
-          { label: "Of", cell: ({ project: of }) => (of === "" ? "You" : `All callers in ${of}`) },
-          { label: "Limit", cell: limitWords },
+          { label: t("Of"), cell: ({ project: of }) => (of === "" ? t("You") : t("All callers in {of}", { of })) },
+          { label: t("Limit"), cell: limitWords },
           {
-            label: "Left now",
+            label: t("Left now"),
             cell: (limit) => (
               <>
                 {leftWords(limit)}
-                {limit.things === uploadedBytes && limit.most > 0n && <Note>{bytes(Number(limit.used))} uploaded within a day</Note>}
+                {limit.things === uploadedBytes && limit.most > 0n && <Note>{t("{used} uploaded within a day", { used: bytes(Number(limit.used)) })}</Note>}
                 {limit.measuredAt && (
                   <Note>
-                    {bytes(Number(limit.used))} stored, measured <When at={dateOf(limit.measuredAt)} relative />
+                    {t("{used} stored, measured {when}", { used: bytes(Number(limit.used)), when: <When at={dateOf(limit.measuredAt)} relative /> })}
                   </Note>
                 )}
               </>

@@ -7,6 +7,7 @@ import { Loading } from "@/design/notice";
 import { When } from "@/design/time";
 import { askWords, placeWords, whereOf } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import { Agents } from "./agents";
 import { ChangePassword } from "./change-password";
 import { Limits } from "./limits";
@@ -16,42 +17,42 @@ import css from "@/design/page.module.css";
 export function MePage() {
   const me = useMe();
   const here = useHere();
-  useTitle("My account");
+  useTitle(t("My account"));
   return (
     <div className={css["page"]}>
-      <h1>My account</h1>
-      {!me && <Loading what="your account" />}
-      {me?.open && <p>Access is open: everybody who reaches this address may do everything, and there are no accounts.</p>}
+      <h1>{t("My account")}</h1>
+      {!me && <Loading what={t("your account")} />}
+      {me?.open && <p>{t("Access is open: everybody who reaches this address may do everything, and there are no accounts.")}</p>}
       {me && !me.open && (
         <Facts
           facts={[
-            ["Name", me.name],
-            ["Subject", <code key="subject">{me.subject}</code>],
+            [t("Name"), me.name],
+            [t("Subject"), <code key="subject">{me.subject}</code>],
             ["E-mail", me.email],
-            ["Groups", me.groups.join(", ") || "None"],
+            [t("Groups"), me.groups.join(", ") || t("None")],
             [
-              "Roles",
+              t("Roles"),
               me.grants.length === 0 ? (
-                "None"
+                t("None")
               ) : (
                 <ul key="roles" style={{ margin: 0, padding: 0, listStyle: "none" }}>
                   {me.grants.map(({ scope, roles }) => (
                     <li key={placeWords(whereOf(scope))}>
-                      {roles.join(", ")} in {placeWords(whereOf(scope))}
+                      {t("{roles} in {placeWords}", { roles: roles.join(", "), placeWords: placeWords(whereOf(scope)) })}
                     </li>
                   ))}
                 </ul>
               ),
             ],
-            ["For more", askWords(me, here ?? "anywhere")],
-            ["Signed in by", me.credential],
-            ["Until", me.expiresAt && <When at={dateOf(me.expiresAt)} />],
+            [t("For more"), askWords(me, here ?? "anywhere")],
+            [t("Signed in by"), me.credential],
+            [t("Until"), me.expiresAt && <When at={dateOf(me.expiresAt)} />],
           ]}
         />
       )}
       {me && (
         <p>
-          <Link to="/keys">My API keys</Link> · <Link to="/explain">Explain access</Link>
+          <Link to="/keys">{t("My API keys")}</Link> · <Link to="/explain">{t("Explain access")}</Link>
         </p>
       )}
       <Limits />

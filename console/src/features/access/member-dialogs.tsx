@@ -5,6 +5,7 @@ import { ChangeForm, useChange, type ChangeProps } from "@/design/change-form";
 import { Dialog } from "@/design/dialog";
 import { Field, Input, Select } from "@/design/field";
 import { placeWords, whereOf, type Where } from "@/entities/access/rights";
+import { t } from "@/texts/texts";
 import { placesOf, RoleFields, type RoleInPlace } from "./role-fields";
 import { memberKinds } from "./words";
 
@@ -18,16 +19,16 @@ interface AddProps extends ChangeProps {
 /** Gives a role to a user, a group or a key. */
 export function AddMemberDialog({ open, ...props }: AddProps & { readonly open: boolean }) {
   return (
-    <Dialog open={open} onClose={props.onClose} title="Add member" description="You can give only what you have yourself. It holds within seconds.">
+    <Dialog open={open} onClose={props.onClose} title={t("Add member")} description={t("You can give only what you have yourself. It holds within seconds.")}>
       <AddForm {...props} />
     </Dialog>
   );
 }
 
 const nameHints: Readonly<Partial<Record<MemberKind, string>>> = {
-  [MemberKind.USER]: "The subject of the person, as the account menu shows it.",
-  [MemberKind.GROUP]: "The name of the group at the identity provider.",
-  [MemberKind.KEY]: "The ID of the key.",
+  [MemberKind.USER]: t("The subject of the person, as the account menu shows it."),
+  [MemberKind.GROUP]: t("The name of the group at the identity provider."),
+  [MemberKind.KEY]: t("The ID of the key."),
 };
 
 function AddForm({ here, place, ...props }: AddProps) {
@@ -38,17 +39,17 @@ function AddForm({ here, place, ...props }: AddProps) {
   const { change, ...state } = useChange(props);
   return (
     <ChangeForm
-      label="Add"
+      label={t("Add")}
       {...state}
       onClose={props.onClose}
       onSubmit={() => {
         setTried(true);
         const member = { kind, name: name.trim() };
         if (member.name === "") return;
-        change(() => client(AccessService).createBinding({ member, role: chosen.role, scope: chosen.place }), `${member.name} has the role ${chosen.role}`);
+        change(() => client(AccessService).createBinding({ member, role: chosen.role, scope: chosen.place }), t("{name} has the role {role}", { name: member.name, role: chosen.role }));
       }}
     >
-      <Field label="Kind">
+      <Field label={t("Kind")}>
         {(control) => (
           <Select {...control} value={kind} onChange={(event) => setKind(Number(event.target.value))}>
             {memberKinds.map(([value, words]) => (
@@ -59,7 +60,7 @@ function AddForm({ here, place, ...props }: AddProps) {
           </Select>
         )}
       </Field>
-      <Field label="Name" hint={nameHints[kind]} error={tried && name.trim() === "" ? "A name is required." : ""}>
+      <Field label={t("Name")} hint={nameHints[kind]} error={tried && name.trim() === "" ? t("A name is required.") : ""}>
         {(control) => <Input {...control} autoComplete="off" autoCapitalize="none" maxLength={255} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <RoleFields {...chosen} places={placesOf(here)} onChange={setChosen} />
@@ -70,7 +71,7 @@ function AddForm({ here, place, ...props }: AddProps) {
 /** Takes a role from a member. */
 export function RemoveMemberDialog({ binding, ...props }: ChangeProps & { readonly binding: Binding | undefined }) {
   return (
-    <Dialog open={binding !== undefined} onClose={props.onClose} title={`Remove ${binding?.member?.name ?? ""}`}>
+    <Dialog open={binding !== undefined} onClose={props.onClose} title={t("Remove {name}", { name: binding?.member?.name ?? "" })}>
       {binding && <RemoveForm binding={binding} {...props} />}
     </Dialog>
   );
@@ -81,14 +82,14 @@ function RemoveForm({ binding: { id, member, role, scope }, ...props }: ChangePr
   const place = whereOf(scope);
   return (
     <ChangeForm
-      label="Remove"
+      label={t("Remove")}
       kind="danger"
       {...state}
       onClose={props.onClose}
-      onSubmit={() => change(() => client(AccessService).deleteBinding({ id, scope: place }), `${member?.name ?? ""} no longer has the role ${role}`)}
+      onSubmit={() => change(() => client(AccessService).deleteBinding({ id, scope: place }), t("{name} no longer has the role {role}", { name: member?.name ?? "", role }))}
     >
       <p>
-        <strong>{member?.name}</strong> loses the role {role} in {placeWords(place)} within seconds. Other roles of the member stay.
+        {t("{strong} loses the role {role} in {placeWords} within seconds. Other roles of the member stay.", { strong: <strong>{member?.name}</strong>, role, placeWords: placeWords(place) })}
       </p>
     </ChangeForm>
   );

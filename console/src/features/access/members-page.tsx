@@ -13,6 +13,7 @@ import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { placeWords, whereOf, type Where } from "@/entities/access/rights";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { AddMemberDialog, RemoveMemberDialog } from "./member-dialogs";
 import { Roles } from "./roles";
 import { memberScopes, MembersSearch, type MemberScope } from "./search";
@@ -37,7 +38,7 @@ export function MembersPage() {
   const place = placeAt(search.scope ?? "domain", here);
   const noView = useDenied(AccessService.method.listBindings, place);
   const noAdd = useDenied(AccessService.method.createBinding, place);
-  useTitle("Members and roles", `${project} / ${domain}`);
+  useTitle(t("Members and roles"), `${project} / ${domain}`);
   const { answer, rows } = usePages(
     ["access", "bindings", place.project, place.domain],
     (token, signal) => client(AccessService).listBindings({ scope: place, limit: 100, token }, { signal }),
@@ -47,7 +48,7 @@ export function MembersPage() {
   const refetch = () => void answer.refetch();
   const columns: readonly Column<Binding>[] = [
     {
-      label: "Member",
+      label: t("Member"),
       cell: ({ member }) => (
         <>
           {member?.name}
@@ -55,35 +56,35 @@ export function MembersPage() {
         </>
       ),
     },
-    { label: "Role", cell: ({ role }) => role },
-    { label: "Where", cell: ({ scope }) => placeWords(whereOf(scope)) },
+    { label: t("Role"), cell: ({ role }) => role },
+    { label: t("Where"), cell: ({ scope }) => placeWords(whereOf(scope)) },
     {
-      label: "Added",
+      label: t("Added"),
       cell: ({ createdBy, createdAt }) =>
         createdBy === configured ? (
-          "In the configuration"
+          t("In the configuration")
         ) : (
           <span>
-            <When at={dateOf(createdAt)} relative /> by {createdBy}
+            {t("{when} by {createdBy}", { when: <When at={dateOf(createdAt)} relative />, createdBy })}
           </span>
         ),
     },
     {
-      label: "Actions",
+      label: t("Actions"),
       hideLabel: true,
       cell: (binding) => binding.createdBy !== configured && <Remove binding={binding} onRemove={() => setRemoved(binding)} />,
     },
   ];
   return (
     <ListPage
-      title="Members and roles"
-      what="members"
-      label="Members"
+      title={t("Members and roles")}
+      what={t("members")}
+      label={t("Members")}
       head={
         <>
           <Select
             className={css["select"]}
-            aria-label="Scope"
+            aria-label={t("Scope")}
             value={search.scope ?? "domain"}
             onChange={(event) =>
               void navigate({
@@ -102,15 +103,15 @@ export function MembersPage() {
           </Select>
           <div className={css["actions"]}>
             <Link to="/explain" search={{ ...(place.project !== "" && { project }), ...(place.domain !== "" && { domain }) }} className={buttonClass()}>
-              Explain access
+              {t("Explain access")}
             </Link>
             <Button kind="primary" denied={noAdd} onClick={() => setAdding(true)}>
-              Add member
+              {t("Add member")}
             </Button>
           </div>
         </>
       }
-      empty={<Empty title={`No roles are given in ${placeWords(place)}`} />}
+      empty={<Empty title={t("No roles are given in {placeWords}", { placeWords: placeWords(place) })} />}
       denied={noView}
       answer={answer}
       rows={rows}
@@ -128,8 +129,8 @@ export function MembersPage() {
 function Remove({ binding, onRemove }: { readonly binding: Binding; readonly onRemove: () => void }) {
   const denied = useDenied(AccessService.method.deleteBinding, whereOf(binding.scope));
   return (
-    <Button small denied={denied} onClick={onRemove} aria-label={`Remove ${binding.role} from ${binding.member?.name ?? ""}`}>
-      Remove
+    <Button small denied={denied} onClick={onRemove} aria-label={t("Remove {role} from {name}", { role: binding.role, name: binding.member?.name ?? "" })}>
+      {t("Remove")}
     </Button>
   );
 }

@@ -2,6 +2,7 @@ import { Field, Input } from "@/design/field";
 import { permissionGroups } from "@/entities/access/permissions";
 import { can, everywhere, isOfOperators } from "@/entities/access/rights";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import { givenByPattern, type RoleDraft } from "./words";
 import css from "./access.module.css";
 
@@ -36,9 +37,9 @@ export function PermissionFields({ draft, onChange, error }: PermissionFieldsPro
                   <input type="checkbox" checked={on} disabled={given || ((lacking || never) && !on)} onChange={(event) => toggle(permission, event.target.checked)} />
                   <span>
                     {words} <code>{permission}</code>
-                    {given && " by a pattern"}
-                    {never && !on && " (for operators alone)"}
-                    {lacking && !never && !on && " (you do not have it)"}
+                    {given && ` ${t("by a pattern")}`}
+                    {never && !on && ` ${t("(for operators alone)")}`}
+                    {lacking && !never && !on && ` ${t("(you do not have it)")}`}
                   </span>
                 </label>
               );
@@ -46,7 +47,7 @@ export function PermissionFields({ draft, onChange, error }: PermissionFieldsPro
           </fieldset>
         ))}
       </div>
-      <Field label="Patterns" hint="Such as *.view or run.*, with spaces between them. They also give permissions that later versions add." error={error}>
+      <Field label={t("Patterns")} hint={t("Such as *.view or run.*, with spaces between them. They also give permissions that later versions add.")} error={error}>
         {(control) => (
           <Input {...control} autoComplete="off" autoCapitalize="none" value={draft.patterns} onChange={(event) => onChange({ ...draft, patterns: event.target.value })} />
         )}

@@ -5,6 +5,7 @@ import { client } from "@/api/transport";
 import { ChangeForm, useChange, type ChangeProps } from "@/design/change-form";
 import { Dialog } from "@/design/dialog";
 import { Field, Input } from "@/design/field";
+import { t } from "@/texts/texts";
 import { PermissionFields } from "./permission-fields";
 import { draftOf, permissionsOf } from "./words";
 
@@ -29,8 +30,8 @@ export function RoleDialog({ edited, onClose }: RoleDialogProps) {
       wide
       open={edited !== undefined}
       onClose={onClose}
-      title={role ? `Edit the role ${role.name}` : "Create role"}
-      description={role ? "Everyone who has the role gets the change within seconds." : "You can give only permissions that you have yourself in the whole installation."}
+      title={role ? t("Edit the role {name}", { name: role.name }) : t("Create role")}
+      description={role ? t("Everyone who has the role gets the change within seconds.") : t("You can give only permissions that you have yourself in the whole installation.")}
     >
       <RoleForm {...(role && { role })} onClose={onClose} onChanged={reload} />
     </Dialog>
@@ -46,26 +47,26 @@ function RoleForm({ role, ...props }: ChangeProps & { readonly role?: Role }) {
   const [tried, setTried] = useState(false);
   const { change, ...state } = useChange(props);
   const permissions = permissionsOf(draft);
-  const wrongName = namePattern.test(name) ? "" : "A name has lowercase letters, digits and hyphens, and begins with a letter.";
-  const wrongPermissions = permissions.length > 0 ? "" : "A role needs at least one permission.";
+  const wrongName = namePattern.test(name) ? "" : t("A name has lowercase letters, digits and hyphens, and begins with a letter.");
+  const wrongPermissions = permissions.length > 0 ? "" : t("A role needs at least one permission.");
   return (
     <ChangeForm
-      label={role ? "Save" : "Create"}
+      label={role ? t("Save") : t("Create")}
       {...state}
       onClose={props.onClose}
       onSubmit={() => {
         setTried(true);
         if (wrongName !== "" || wrongPermissions !== "") return;
         const request = { role: { name, description: description.trim(), permissions } };
-        change(() => client(AccessService).putRole(request), role ? `Role ${name} changed` : `Role ${name} created`);
+        change(() => client(AccessService).putRole(request), role ? t("Role {name} changed", { name }) : t("Role {name} created", { name }));
       }}
     >
       {!role && (
-        <Field label="Name" hint="Bindings name it. It cannot be changed later." error={tried ? wrongName : ""}>
+        <Field label={t("Name")} hint={t("Bindings name it. It cannot be changed later.")} error={tried ? wrongName : ""}>
           {(control) => <Input {...control} autoComplete="off" autoCapitalize="none" maxLength={63} value={name} onChange={(event) => setName(event.target.value)} />}
         </Field>
       )}
-      <Field label="Description" hint="What it is for.">
+      <Field label={t("Description")} hint={t("What it is for.")}>
         {(control) => <Input {...control} autoComplete="off" maxLength={255} value={description} onChange={(event) => setDescription(event.target.value)} />}
       </Field>
       <PermissionFields draft={draft} onChange={setDraft} error={tried ? wrongPermissions : ""} />
@@ -77,7 +78,7 @@ function RoleForm({ role, ...props }: ChangeProps & { readonly role?: Role }) {
 export function DeleteRoleDialog({ role, onClose }: { readonly role: Role | undefined; readonly onClose: () => void }) {
   const reload = useReload();
   return (
-    <Dialog open={role !== undefined} onClose={onClose} title={`Delete the role ${role?.name ?? ""}`} description="A role that a member still has cannot be deleted: remove it from its members first.">
+    <Dialog open={role !== undefined} onClose={onClose} title={t("Delete the role {name}", { name: role?.name ?? "" })} description={t("A role that a member still has cannot be deleted: remove it from its members first.")}>
       {role && <DeleteForm name={role.name} onClose={onClose} onChanged={reload} />}
     </Dialog>
   );
@@ -86,7 +87,7 @@ export function DeleteRoleDialog({ role, onClose }: { readonly role: Role | unde
 function DeleteForm({ name, ...props }: ChangeProps & { readonly name: string }) {
   const { change, ...state } = useChange(props);
   return (
-    <ChangeForm label="Delete" kind="danger" {...state} onClose={props.onClose} onSubmit={() => change(() => client(AccessService).deleteRole({ name }), `Role ${name} deleted`)}>
+    <ChangeForm label={t("Delete")} kind="danger" {...state} onClose={props.onClose} onSubmit={() => change(() => client(AccessService).deleteRole({ name }), t("Role {name} deleted", { name }))}>
       {null}
     </ChangeForm>
   );

@@ -1,6 +1,7 @@
 import { Field, Select } from "@/design/field";
 import { placeWords, type Where } from "@/entities/access/rights";
 import { useRoles } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 
 export interface RoleInPlace {
   readonly role: string;
@@ -17,7 +18,7 @@ export function RoleFields({ role, place, places, onChange }: RoleFieldsProps) {
   const roles = useRoles();
   return (
     <>
-      <Field label="Role" hint={roles.find(({ name }) => name === role)?.description}>
+      <Field label={t("Role")} hint={roles.find(({ name }) => name === role)?.description}>
         {(control) => (
           <Select {...control} value={role} onChange={(event) => onChange({ role: event.target.value, place })}>
             {roles.map(({ name }) => (
@@ -26,7 +27,7 @@ export function RoleFields({ role, place, places, onChange }: RoleFieldsProps) {
           </Select>
         )}
       </Field>
-      <Field label="Where">
+      <Field label={t("Where")}>
         {(control) => (
           <Select
             {...control}

@@ -5,6 +5,7 @@ import { Facts, Tag } from "@/design/facts";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
 import { useMe, useRoles } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import { DeleteRoleDialog, RoleDialog } from "./role-dialogs";
 import { abilities } from "./words";
 import css from "@/design/page.module.css";
@@ -25,10 +26,10 @@ export function Roles() {
   return (
     <section className={css["section"]} aria-labelledby="roles">
       <div className={css["head"]}>
-        <h2 id="roles">What each role may do</h2>
+        <h2 id="roles">{t("What each role may do")}</h2>
         <div className={css["actions"]}>
           <Button denied={noCreate} onClick={() => setEdited("new")}>
-            Create role
+            {t("Create role")}
           </Button>
         </div>
       </div>
@@ -52,11 +53,11 @@ function RoleWords({ role, own, onEdit, onDelete }: RoleWordsProps) {
   return (
     <details data-testid="role" data-role={role.name}>
       <summary>
-        <strong>{role.name}</strong> <span className={css["muted"]}>{role.description || "a role of this installation"}</span>
-        {own && " (you have it)"} {!role.builtIn && <Tag>{role.configured ? "in the configuration" : "own"}</Tag>}
+        <strong>{role.name}</strong> <span className={css["muted"]}>{role.description || t("a role of this installation")}</span>
+        {own && ` ${t("(you have it)")}`} {!role.builtIn && <Tag>{role.configured ? t("in the configuration") : t("own")}</Tag>}
       </summary>
       <div className={css["section"]} style={{ padding: "var(--space-2) var(--space-4)" }}>
-        {role.permissions.includes("*.*") ? <p>Everything, in the whole installation.</p> : <Facts facts={abilities(role).map(([group, words]) => [group, words.join(". ")] as const)} />}
+        {role.permissions.includes("*.*") ? <p>{t("Everything, in the whole installation.")}</p> : <Facts facts={abilities(role).map(([group, words]) => [group, words.join(". ")] as const)} />}
         {!role.builtIn && !role.configured && <Change role={role} onEdit={onEdit} onDelete={onDelete} />}
       </div>
     </details>
@@ -68,11 +69,11 @@ function Change({ role, onEdit, onDelete }: Omit<RoleWordsProps, "own">) {
   const noDelete = useDenied(AccessService.method.deleteRole, everywhere);
   return (
     <div className={css["inline"]}>
-      <Button small denied={noEdit} onClick={onEdit} aria-label={`Edit the role ${role.name}`}>
-        Edit
+      <Button small denied={noEdit} onClick={onEdit} aria-label={t("Edit the role {name}", { name: role.name })}>
+        {t("Edit")}
       </Button>
-      <Button small denied={noDelete} onClick={onDelete} aria-label={`Delete the role ${role.name}`}>
-        Delete
+      <Button small denied={noDelete} onClick={onDelete} aria-label={t("Delete the role {name}", { name: role.name })}>
+        {t("Delete")}
       </Button>
     </div>
   );

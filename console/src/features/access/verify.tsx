@@ -9,6 +9,7 @@ import { Notice, ProblemNotice } from "@/design/notice";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
 import css from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 
 /** Checks the chain of hashes over all events, and shows the result. */
 export function Verify() {
@@ -18,7 +19,7 @@ export function Verify() {
     <>
       <div className={css["actions"]}>
         <Button denied={denied} disabled={isPending} onClick={() => mutate()}>
-          {isPending ? "Verifying …" : "Verify"}
+          {isPending ? t("Verifying …") : t("Verify")}
         </Button>
       </div>
       {error && (
@@ -38,21 +39,21 @@ export function Verify() {
 function Result({ checked, brokenAt, problem, last, hash }: VerifyAuditResponse) {
   if (brokenAt !== 0n || problem !== "") {
     return (
-      <Notice tone="danger" role="alert" title={`Event ${brokenAt} was changed, or one before it was removed`}>
+      <Notice tone="danger" role="alert" title={t("Event {brokenAt} was changed, or one before it was removed", { brokenAt })}>
         <p>{problem}</p>
       </Notice>
     );
   }
   return (
-    <Notice tone="good" role="status" title={`No event was changed or removed: ${count(checked)} checked`}>
-      <p>Keep the number and the hash of the newest event outside of the database. They show later whether the end was cut off.</p>
+    <Notice tone="good" role="status" title={t("No event was changed or removed: {checked} checked", { checked: count(checked) })}>
+      <p>{t("Keep the number and the hash of the newest event outside of the database. They show later whether the end was cut off.")}</p>
       <Facts
         facts={[
-          ["Newest event", String(last)],
+          [t("Newest event"), String(last)],
           [
-            "Its hash",
+            t("Its hash"),
             <span key="hash">
-              <code style={{ overflowWrap: "anywhere" }}>{hash}</code> <CopyButton text={hash} label="Copy hash" />
+              <code style={{ overflowWrap: "anywhere" }}>{hash}</code> <CopyButton text={hash} label={t("Copy hash")} />
             </span>,
           ],
         ]}

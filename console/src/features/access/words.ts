@@ -2,15 +2,16 @@ import { MemberKind, type Account, type AuditEvent, type Key, type Limit, type M
 import { bytes, msOf } from "@/design/format";
 import { isForPeople, permissionGroups, permissionWords } from "@/entities/access/permissions";
 import { gives } from "@/entities/access/rights";
+import { count, t } from "@/texts/texts";
 
 export const memberKinds: readonly (readonly [MemberKind, string])[] = [
-  [MemberKind.USER, "User"],
-  [MemberKind.GROUP, "Group"],
-  [MemberKind.KEY, "API key"],
+  [MemberKind.USER, t("User")],
+  [MemberKind.GROUP, t("Group")],
+  [MemberKind.KEY, t("API key")],
 ];
 
 /** What kind a member is. */
-export const kindWords = (member: Member | undefined): string => memberKinds.find(([kind]) => kind === member?.kind)?.[1] ?? "Unknown";
+export const kindWords = (member: Member | undefined): string => memberKinds.find(([kind]) => kind === member?.kind)?.[1] ?? t("Unknown");
 
 /** The state of a key, from its times. */
 export function keyState(key: Pick<Key, "revokedAt" | "expiresAt">, now: number): "active" | "expired" | "revoked" {
@@ -26,43 +27,42 @@ export function accountState({ removedAt, lockedUntil }: Pick<Account, "removedA
 }
 
 /** What is wrong with the name of a new account; empty if nothing is. */
-export const accountNameError = (name: string): string => (/^[^|\s]+$/.test(name) ? "" : "A name is required, without spaces and |.");
+export const accountNameError = (name: string): string => (/^[^|\s]+$/.test(name) ? "" : t("A name is required, without spaces and |."));
 
 /** What is wrong with a new password; empty if nothing is. */
 export function passwordError(password: string): string {
   const bytes = new TextEncoder().encode(password).length;
-  return bytes < 8 || bytes > 1024 ? "A password has 8 to 1024 bytes." : "";
+  return bytes < 8 || bytes > 1024 ? t("A password has 8 to 1024 bytes.") : "";
 }
 
 /** The groups of a text with commas between them. */
 export const groupsOf = (text: string): string[] => [...new Set(text.split(",").map((group) => group.trim()))].filter((group) => group !== "");
 
-const count = (n: bigint): string => n.toLocaleString("en-US");
-const units: Readonly<Record<string, string>> = { "1": "a second", "60": "a minute", "3600": "an hour", "86400": "a day" };
+const units: Readonly<Record<string, string>> = { "1": t("a second"), "60": t("a minute"), "3600": t("an hour"), "86400": t("a day") };
 
 /** What a caller or a project has in the object store; measured at times, in bytes. */
-export const storedBytes = "stored bytes";
+export const storedBytes = t("stored bytes");
 
 /** What a caller or a project uploads in a day. */
-export const uploadedBytes = "uploaded bytes";
+export const uploadedBytes = t("uploaded bytes");
 
 /** A limit in words. */
 export function limitWords({ things, most, per, burst, each }: Pick<Limit, "things" | "most" | "per" | "burst" | "each">): string {
-  if (most === 0n) return "No limit";
+  if (most === 0n) return t("No limit");
   if (things === storedBytes) return bytes(Number(most));
-  if (things === uploadedBytes) return `${bytes(Number(most))} a day`;
-  if (each) return `${count(most)} in each`;
-  if (!per) return `${count(most)} at the same time`;
-  const words = `${count(most)} ${units[per.seconds.toString()] ?? `in ${per.seconds} s`}`;
-  return burst > most ? `${words}, ${count(burst)} at once after a pause` : words;
+  if (things === uploadedBytes) return t("{most} a day", { most: bytes(Number(most)) });
+  if (each) return t("{most} in each", { most: count(most) });
+  if (!per) return t("{most} at the same time", { most: count(most) });
+  const words = `${count(most)} ${units[per.seconds.toString()] ?? t("in {seconds} s", { seconds: per.seconds })}`;
+  return burst > most ? t("{words}, {burst} at once after a pause", { words, burst: count(burst) }) : words;
 }
 
 /** What is left of a limit, in words. */
 export function leftWords({ things, most, burst, left, each, measuredAt }: Pick<Limit, "things" | "most" | "burst" | "left" | "each" | "measuredAt">): string {
   if (most === 0n || each) return "";
-  if (things === storedBytes && !measuredAt) return "Not measured yet";
-  if (left <= 0n) return "None";
-  return things === storedBytes || things === uploadedBytes ? bytes(Number(left)) : `${count(left)} of ${count(burst)}`;
+  if (things === storedBytes && !measuredAt) return t("Not measured yet");
+  if (left <= 0n) return t("None");
+  return things === storedBytes || things === uploadedBytes ? bytes(Number(left)) : t("{left} of {burst}", { left: count(left), burst: count(burst) });
 }
 
 /** What a role may do, in words, by group. Permissions that are not for people are shown as they are. */
@@ -70,7 +70,7 @@ export function abilities(role: Pick<Role, "permissions">): readonly (readonly [
   const wordsOf = (permissions: readonly string[]) => permissions.filter((one) => gives(role, one)).map(permissionWords);
   const grouped = permissionGroups.map(({ title, permissions }) => [title, wordsOf(Object.keys(permissions))] as const);
   const other = role.permissions.filter((pattern) => !pattern.includes("*") && !isForPeople(pattern));
-  return [...grouped, ["Other", other] as const].filter(([, words]) => words.length > 0);
+  return [...grouped, [t("Other"), other] as const].filter(([, words]) => words.length > 0);
 }
 
 /** What the form of a role has: the chosen permissions, and everything else as text, such as patterns. */
@@ -96,7 +96,7 @@ export const permissionsOf = (draft: RoleDraft): string[] => [
 
 /** What an outcome says about the call, if its name does not say it. */
 export const outcomeNote = ({ outcome, permission }: Pick<AuditEvent, "outcome" | "permission">): string =>
-  outcome === "unknown" && permission !== "" ? "The server stopped before the call ended. The change may or may not have been made." : "";
+  outcome === "unknown" && permission !== "" ? t("The server stopped before the call ended. The change may or may not have been made.") : "";
 
 /** How long a new key may be valid, in days. */
 export const lifetimes: readonly (readonly [days: number, words: string])[] = [
@@ -104,7 +104,7 @@ export const lifetimes: readonly (readonly [days: number, words: string])[] = [
   [7, "7 days"],
   [30, "30 days"],
   [90, "90 days"],
-  [0, "The longest that is allowed"],
+  [0, t("The longest that is allowed")],
 ];
 
 /** What a procedure or a route does, without the name of its package. */

@@ -18,6 +18,7 @@ import { useWanted } from "@/entities/action/use-wanted";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import { useModelVersion } from "@/entities/run/model/use-run-model";
 import type { RunName } from "@/entities/run/kind";
+import { inSentence, t } from "@/texts/texts";
 import { isJob } from "./job/words";
 import { Summary } from "./summary/summary";
 import type { PanelChange, PanelTab, TabProps } from "./tab";
@@ -59,10 +60,10 @@ export function ActionPanel(props: ActionPanelProps) {
   const name: ActionName = { run, name: action };
   const { state, problem } = useActionDetails(name);
   return (
-    <section className={css["panel"]} aria-label={`Action ${action}`} data-testid="action-panel">
+    <section className={css["panel"]} aria-label={t("Action {action}", { action })} data-testid="action-panel">
       <Header details={state} {...props} />
       {problem && <ProblemNotice error={problem} />}
-      {!state && !problem && <Loading what="action" />}
+      {!state && !problem && <Loading what={t("action")} />}
       {state && <Content key={keyOf(name)} name={name} details={state} {...props} />}
     </section>
   );
@@ -80,7 +81,7 @@ function Header({ run, model, action, attempt, details, onChange, onClose }: Act
         <h2 title={action}>{row !== none ? nameOf(model, row) : details ? titleOf(details) : ""}</h2>
         <span className={css["name"]}>
           {action}
-          <CopyButton text={action} label="Copy action name" />
+          <CopyButton text={action} label={t("Copy action name")} />
         </span>
       </div>
       {details && (
@@ -92,7 +93,7 @@ function Header({ run, model, action, attempt, details, onChange, onClose }: Act
       {details && details.attempts.length > 1 && (
         <Select
           className={css["attempt"]}
-          aria-label="Attempt"
+          aria-label={t("Attempt")}
           value={attempt ?? newest}
           onChange={(event) => {
             const chosen = Number(event.target.value);
@@ -101,15 +102,15 @@ function Header({ run, model, action, attempt, details, onChange, onClose }: Act
         >
           {details.attempts.map((one) => (
             <option key={one.attempt} value={one.attempt}>
-              Attempt {one.attempt}
-              {one.attempt === newest ? " (latest)" : ""}
+              {t("Attempt {attempt}", { attempt: one.attempt })}
+              {one.attempt === newest ? ` ${t("(latest)")}` : ""}
             </option>
           ))}
         </Select>
       )}
       {details && !run.tracked && <ActionMenu run={run} action={action} type={details.metadata?.actionType ?? ActionType.UNSPECIFIED} phase={phase} />}
       {onClose && (
-        <IconButton label="Close" className={css["close"] ?? ""} onClick={onClose}>
+        <IconButton label={t("Close")} className={css["close"] ?? ""} onClick={onClose}>
           <X size={16} aria-hidden />
         </IconButton>
       )}
@@ -117,7 +118,7 @@ function Header({ run, model, action, attempt, details, onChange, onClose }: Act
   );
 }
 
-const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", code: "Code", report: "Report", resources: "Resources", pod: "Pod" };
+const names: Record<PanelTab, string> = { summary: t("Summary"), io: t("Inputs and outputs"), logs: t("Logs"), code: t("Code"), report: t("Report"), resources: t("Resources"), pod: t("Pod") };
 
 /** The tabs of an action. Only tasks run code in pods, and those of tracked runs have neither here. */
 function tabsOf(details: ActionDetails, tracked: boolean | undefined, attempt: number | undefined): readonly PanelTab[] {
@@ -173,9 +174,9 @@ function Content({
     pod: () => <Pod {...props} />,
   };
   return (
-    <Tabs label="Action views" value={chosen} onChange={(next) => onChange({ tab: next })} tabs={tabs.map((known) => [known, names[known]] as const)}>
+    <Tabs label={t("Action views")} value={chosen} onChange={(next) => onChange({ tab: next })} tabs={tabs.map((known) => [known, names[known]] as const)}>
       <div className={css["content"]} data-tab={chosen}>
-        <Suspense fallback={<Loading what={names[chosen].toLowerCase()} />}>{contents[chosen]()}</Suspense>
+        <Suspense fallback={<Loading what={inSentence(names[chosen])} />}>{contents[chosen]()}</Suspense>
       </div>
     </Tabs>
   );

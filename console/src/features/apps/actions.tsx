@@ -10,6 +10,7 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
 import { useDenied } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import type { AppId } from "./id";
 import { isWanted } from "./words";
 
@@ -22,8 +23,8 @@ export function AppActions({ id, app, onChange }: { readonly id: AppId; readonly
   const noDelete = useDenied(AppService.method.delete, id);
   const start = () => set.mutate(Spec_DesiredState.ACTIVE);
   useCommands([
-    ...(noUpdate ? [] : [wanted ? { title: "Stop this app", run: () => setAsked("stop") } : { title: "Start this app", run: start }]),
-    ...(noDelete ? [] : [{ title: "Delete this app", run: () => setAsked("delete") }]),
+    ...(noUpdate ? [] : [wanted ? { title: t("Stop this app"), run: () => setAsked("stop") } : { title: t("Start this app"), run: start }]),
+    ...(noDelete ? [] : [{ title: t("Delete this app"), run: () => setAsked("delete") }]),
   ]);
   const close = () => {
     setAsked(undefined);
@@ -34,27 +35,27 @@ export function AppActions({ id, app, onChange }: { readonly id: AppId; readonly
       {set.error && asked === undefined && <ProblemNotice error={set.error} />}
       {wanted ? (
         <Button denied={noUpdate} onClick={() => setAsked("stop")}>
-          Stop
+          {t("Stop")}
         </Button>
       ) : (
         <Button denied={noUpdate} disabled={set.isPending} onClick={start}>
-          Start
+          {t("Start")}
         </Button>
       )}
       <Button kind="danger" denied={noDelete} onClick={() => setAsked("delete")}>
-        Delete
+        {t("Delete")}
       </Button>
       <Dialog
         open={asked === "stop"}
         onClose={close}
-        title={`Stop app ${id.name}`}
-        description="Stops after in-flight requests finish. Requests fail until you start it again."
+        title={t("Stop app {name}", { name: id.name })}
+        description={t("Stops after in-flight requests finish. Requests fail until you start it again.")}
       >
         {set.error && <ProblemNotice error={set.error} />}
         <DialogActions>
-          <Button onClick={close}>Cancel</Button>
+          <Button onClick={close}>{t("Cancel")}</Button>
           <Button kind="primary" disabled={set.isPending} onClick={() => set.mutate(Spec_DesiredState.STOPPED, { onSuccess: close })}>
-            Stop
+            {t("Stop")}
           </Button>
         </DialogActions>
       </Dialog>
@@ -69,7 +70,7 @@ function useDesiredState(id: AppId, onChange: () => void) {
     mutationFn: async (desiredState: Spec_DesiredState) => {
       const { app } = await client(AppService).get({ identifier: { case: "appId", value: id } });
       if (!app?.spec) return;
-      const reason = desiredState === Spec_DesiredState.STOPPED ? "Stopped from the console" : "Started from the console";
+      const reason = desiredState === Spec_DesiredState.STOPPED ? t("Stopped from the console") : t("Started from the console");
       await client(AppService).update({ app: { ...app, spec: { ...app.spec, desiredState } }, reason });
     },
     onSuccess: onChange,
@@ -83,7 +84,7 @@ function DeleteDialog({ id, open, onClose }: { readonly id: AppId; readonly open
   const remove = useMutation({
     mutationFn: () => client(AppService).delete({ appId: id }),
     onSuccess: () => {
-      notify("good", `Deleted app ${name}`);
+      notify("good", t("Deleted app {name}", { name }));
       void navigate({ to: "/domain/$domain/project/$project/apps", params: { domain, project } });
     },
   });
@@ -94,14 +95,14 @@ function DeleteDialog({ id, open, onClose }: { readonly id: AppId; readonly open
         remove.reset();
         onClose();
       }}
-      title={`Delete app ${name}`}
-      description="Deletes the app with its revisions, logs and URLs. This cannot be undone."
+      title={t("Delete app {name}", { name })}
+      description={t("Deletes the app with its revisions, logs and URLs. This cannot be undone.")}
     >
       {remove.error && <ProblemNotice error={remove.error} />}
       <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{t("Cancel")}</Button>
         <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
-          Delete
+          {t("Delete")}
         </Button>
       </DialogActions>
     </Dialog>

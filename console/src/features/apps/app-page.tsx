@@ -12,6 +12,7 @@ import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { Tabs } from "@/design/tabs";
+import { inSentence, t } from "@/texts/texts";
 import { AppActions } from "./actions";
 import { addressOf, linkAddress } from "./address";
 import { AppStatus } from "./app-status";
@@ -29,14 +30,14 @@ import css from "./apps.module.css";
 
 const Logs = lazy(() => chunk(() => import("./logs")).then((m) => ({ default: m.AppLogs })));
 
-const tabNames: Record<AppTab, string> = { overview: "Overview", logs: "Logs", revisions: "Revisions", settings: "Settings", history: "History" };
+const tabNames: Record<AppTab, string> = { overview: t("Overview"), logs: t("Logs"), revisions: t("Revisions"), settings: t("Settings"), history: t("History") };
 
 /** An app: its state, what runs of it, its logs, revisions, settings and history. */
 export function AppPage() {
   const { project = "", domain = "", app: name = "" } = useParams({ strict: false });
   const search: AppSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  useTitle(name, "Apps");
+  useTitle(name, t("Apps"));
   const id = appId({ project, domain }, name);
   const { app, deleted, explained } = useApp(id);
   const tab: AppTab = search.tab ?? "overview";
@@ -44,8 +45,8 @@ export function AppPage() {
   const refresh = () => void explained.refetch();
   if (deleted) {
     return (
-      <Empty title={`App ${name} was deleted`}>
-        <p>Its logs and revisions were deleted too.</p>
+      <Empty title={t("App {name} was deleted", { name })}>
+        <p>{t("Its logs and revisions were deleted too.")}</p>
       </Empty>
     );
   }
@@ -62,7 +63,7 @@ export function AppPage() {
       />
     ),
     revisions: () => <Revisions id={id} current={app?.metadata?.revision ?? 0n} onChange={refresh} />,
-    settings: () => (app ? <Settings app={app} uses={explained.data?.uses ?? []} /> : <Loading what="settings" />),
+    settings: () => (app ? <Settings app={app} uses={explained.data?.uses ?? []} /> : <Loading what={t("settings")} />),
     history: () => <History id={id} />,
   };
   return (
@@ -73,20 +74,20 @@ export function AppPage() {
       {explained.error && (
         <ProblemNotice error={explained.error} retry={refresh}>
           <Link to="/domain/$domain/project/$project/apps" params={{ project: id.project, domain: id.domain }}>
-            Apps of {id.project} / {id.domain}
+            {t("Apps of {project} / {domain}", { project: id.project, domain: id.domain })}
           </Link>
         </ProblemNotice>
       )}
-      {!app && !explained.error && <Loading what="app" />}
+      {!app && !explained.error && <Loading what={t("app")} />}
       {app && !missing && (
         <Tabs
-          label="App"
+          label={t("App")}
           value={tab}
           onChange={(next) => go(next === "overview" ? {} : { tab: next })}
           tabs={appTabs.map((known) => [known, tabNames[known]] as const)}
         >
           <div className={page["tab"]}>
-            <Suspense fallback={<Loading what={tabNames[tab].toLowerCase()} />}>{contents[tab]()}</Suspense>
+            <Suspense fallback={<Loading what={inSentence(tabNames[tab])} />}>{contents[tab]()}</Suspense>
           </div>
         </Tabs>
       )}
@@ -115,13 +116,13 @@ function Head({
     <>
       <div className={page["head"]}>
         <h1>{name}</h1>
-        <CopyButton text={name} label="Copy app name" />
+        <CopyButton text={name} label={t("Copy app name")} />
         {app && <AppStatus shown={shown} />}
         {app?.spec?.profile?.type && <Tag>{app.spec.profile.type}</Tag>}
         <div className={page["actions"]}>
           {address !== undefined && (
             <a className={buttonClass("primary")} href={address} target="_blank" rel="noreferrer">
-              Open <ExternalLink size={14} aria-label="in a new tab" />
+              {t("Open")} <ExternalLink size={14} aria-label={t("in a new tab")} />
             </a>
           )}
           {children}
@@ -129,17 +130,17 @@ function Head({
       </div>
       {app?.spec?.profile?.shortDescription && <p>{app.spec.profile.shortDescription}</p>}
       {(address !== undefined || (links?.length ?? 0) > 0) && (
-        <ul className={css["links"]} aria-label="Addresses">
+        <ul className={css["links"]} aria-label={t("Addresses")}>
           {address !== undefined && (
             <li>
               <code className={page["address"]}>{address}</code>
-              <CopyButton text={address} label="Copy address" />
+              <CopyButton text={address} label={t("Copy address")} />
             </li>
           )}
           {links?.map(({ to, title }) => (
             <li key={`${title} ${to}`}>
               <a href={to} target="_blank" rel="noreferrer">
-                {title} <ExternalLink size={12} aria-label="opens in a new tab" />
+                {title} <ExternalLink size={12} aria-label={t("opens in a new tab")} />
               </a>
             </li>
           ))}

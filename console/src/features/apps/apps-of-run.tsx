@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { AppUse } from "@gen/flytebinary/insight/v1/apps_pb.js";
 import { Button } from "@/design/button";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { AppStatus } from "./app-status";
 import { routeTo } from "./id";
 import { useAppsOfRun, type Run } from "./use-apps-of-run";
@@ -13,11 +14,11 @@ import css from "./apps.module.css";
 export function AppsOfRun({ run }: { readonly run: Run }) {
   const { apps, loading, error, more, refetch } = useAppsOfRun(run);
   if (error) return <ProblemNotice error={error} retry={refetch} />;
-  if (loading) return <Loading what="apps" />;
-  if (apps.length === 0) return <Empty title="No app uses outputs of this run" />;
+  if (loading) return <Loading what={t("apps")} />;
+  if (apps.length === 0) return <Empty title={t("No app uses outputs of this run")} />;
   return (
     <div className={page["tab"]}>
-      <ul className={css["users"]} aria-label="Apps that use outputs of this run">
+      <ul className={css["users"]} aria-label={t("Apps that use outputs of this run")}>
         {apps.flatMap(({ app, uses }) => {
           const id = app?.metadata?.id;
           return app === undefined || id === undefined
@@ -37,7 +38,7 @@ export function AppsOfRun({ run }: { readonly run: Run }) {
       </ul>
       {more && (
         <div>
-          <Button onClick={more}>More apps</Button>
+          <Button onClick={more}>{t("More apps")}</Button>
         </div>
       )}
     </div>
@@ -47,14 +48,14 @@ export function AppsOfRun({ run }: { readonly run: Run }) {
 /** An input, with a link to the action whose output it is. */
 function Origin({ use: { input, actionId } }: { readonly use: AppUse }) {
   const { run, name } = actionId ?? {};
-  if (!run || !name) return <span className={page["muted"]}>input {input}</span>;
+  if (!run || !name) return <span className={page["muted"]}>{t("input {input}", { input })}</span>;
   return (
     <Link
       to="/domain/$domain/project/$project/runs/$run"
       params={{ domain: run.domain, project: run.project, run: run.name }}
       search={{ view: "apps", action: name }}
     >
-      input {input}, action {name}
+      {t("input {input}, action {name}", { input, name })}
     </Link>
   );
 }

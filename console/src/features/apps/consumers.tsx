@@ -7,6 +7,7 @@ import { client } from "@/api/transport";
 import type { Place } from "@/app/place";
 import { Button } from "@/design/button";
 import { Loading, ProblemNotice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { AppStatus } from "./app-status";
 import { routeTo } from "./id";
 import { shownOf } from "./words";
@@ -26,15 +27,15 @@ export function Consumers({ place: { project, domain }, name, version }: { reado
     getNextPageParam: (page) => page.token || undefined,
   });
   if (answer.error) {
-    if (problemOf(answer.error).code === Code.Unimplemented) return <p className={page["muted"]}>This server has no apps.</p>;
+    if (problemOf(answer.error).code === Code.Unimplemented) return <p className={page["muted"]}>{t("This server has no apps.")}</p>;
     return <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />;
   }
-  if (!answer.data) return <Loading what="apps" />;
+  if (!answer.data) return <Loading what={t("apps")} />;
   const apps = answer.data.pages.flatMap((page) => page.apps);
-  if (apps.length === 0) return <p className={page["muted"]}>No app uses this version.</p>;
+  if (apps.length === 0) return <p className={page["muted"]}>{t("No app uses this version.")}</p>;
   return (
     <>
-      <ul className={css["links"]} aria-label="Apps that use this version">
+      <ul className={css["links"]} aria-label={t("Apps that use this version")}>
         {apps.flatMap((app) => {
           const id = app.metadata?.id;
           return id === undefined
@@ -51,7 +52,7 @@ export function Consumers({ place: { project, domain }, name, version }: { reado
       </ul>
       {answer.hasNextPage && (
         <div>
-          <Button onClick={() => void answer.fetchNextPage()}>More apps</Button>
+          <Button onClick={() => void answer.fetchNextPage()}>{t("More apps")}</Button>
         </div>
       )}
     </>

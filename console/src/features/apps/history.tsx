@@ -6,6 +6,7 @@ import { DataTable } from "@/design/data-table";
 import { Empty } from "@/design/notice";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { t } from "@/texts/texts";
 import { AppStatus } from "./app-status";
 import type { AppId } from "./id";
 import { Message } from "./message";
@@ -21,19 +22,19 @@ export function History({ id }: { readonly id: AppId }) {
   );
   return (
     <DataTable
-      what="history"
-      label="History"
-      more="Older events"
-      empty={<Empty title="No events yet" />}
+      what={t("history")}
+      label={t("History")}
+      more={t("Older events")}
+      empty={<Empty title={t("No events yet")} />}
       answer={answer}
       rows={rows}
       keyOf={({ seq }) => String(seq)}
       columns={[
-        { label: "Time", cell: ({ time }) => <When at={dateOf(time)} /> },
-        { label: "State", cell: ({ status, substate }) => <AppStatus shown={shownAs(status, substate)} /> },
-        { label: "Revision", cell: ({ revision }) => String(revision) },
-        { label: "Message", cell: ({ message }) => <Message text={message} /> },
-        { label: "By", cell: ({ actor }) => whoIs(actor) || "the system" },
+        { label: t("Time"), cell: ({ time }) => <When at={dateOf(time)} /> },
+        { label: t("State"), cell: ({ status, substate }) => <AppStatus shown={shownAs(status, substate)} /> },
+        { label: t("Revision"), cell: ({ revision }) => String(revision) },
+        { label: t("Message"), cell: ({ message }) => <Message text={message} /> },
+        { label: t("By"), cell: ({ actor }) => whoIs(actor) || t("the system") },
       ]}
     />
   );

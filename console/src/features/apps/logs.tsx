@@ -5,6 +5,7 @@ import { binaryClient } from "@/api/transport";
 import { Select } from "@/design/field";
 import { LogStore } from "@/features/action/logs/log-store";
 import { LogView } from "@/features/action/logs/log-view";
+import { t } from "@/texts/texts";
 import type { AppId } from "./id";
 import { tail } from "./tail";
 import css from "./apps.module.css";
@@ -33,16 +34,16 @@ export function AppLogs({ id, replicas, replica, line, onChange }: AppLogsProps)
       picker={
         <Select
           className={css["narrow"]}
-          aria-label="Replicas"
+          aria-label={t("Replicas")}
           value={replica ?? ""}
           onChange={(event) => onChange({ replica: event.target.value || undefined, line: undefined })}
         >
-          <option value="">All replicas</option>
+          <option value="">{t("All replicas")}</option>
           {replica !== undefined && !replicas.some(({ name }) => name === replica) && <option value={replica}>{replica}</option>}
           {replicas.map(({ name, revision, gone }) => (
             <option key={name} value={name}>
-              {name}, revision {String(revision)}
-              {gone && ", gone"}
+              {t("{name}, revision {revision}", { name, revision: String(revision) })}
+              {gone && t(", gone")}
             </option>
           ))}
         </Select>

@@ -1,3 +1,4 @@
+import { t } from "@/texts/texts";
 import { headline } from "./headline";
 import css from "./apps.module.css";
 
@@ -10,7 +11,7 @@ export function Message({ text }: { readonly text: string }) {
     <details className={css["message"]}>
       <summary>{first}</summary>
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
-      <pre tabIndex={0} aria-label="The rest of the message">
+      <pre tabIndex={0} aria-label={t("The rest of the message")}>
         {rest.join("\n")}
       </pre>
     </details>

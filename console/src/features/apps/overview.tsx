@@ -6,6 +6,7 @@ import { Loading } from "@/design/notice";
 import { Table } from "@/design/table";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { t } from "@/texts/texts";
 import { saysTheSame } from "./headline";
 import { Message } from "./message";
 import { Traffic } from "./traffic";
@@ -15,7 +16,7 @@ import page from "@/design/page.module.css";
 
 /** What runs of an app, its load, and what it uses. */
 export function Overview({ explained, onLog }: { readonly explained: ExplainAppResponse | undefined; readonly onLog: (replica: string) => void }) {
-  if (!explained) return <Loading what="overview" />;
+  if (!explained) return <Loading what={t("overview")} />;
   const { app, serving, wanted, wantedBecause, replicas, traffic, uses } = explained;
   const conditions = app?.status?.conditions ?? [];
   const message = conditions.at(-1)?.message ?? "";
@@ -23,25 +24,25 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
     <>
       <Facts
         facts={[
-          ["Serving", serving > 0n ? `revision ${serving}` : "no revision"],
-          ["Latest revision", String(app?.metadata?.revision ?? 0n)],
-          ["Last message", message !== "" && !saysTheSame(message, explained.summary) && <Message key="message" text={message} />],
-          ["Replicas", [`${wanted} of ${rangeOf(app?.spec?.autoscaling)}`, wantedBecause].filter(Boolean).join(": ")],
-          ["Scales at", scalingWords(app?.spec?.autoscaling)],
-          ["Cluster", app?.status?.assignedCluster],
-          ["Author", whoIs(app?.spec?.creator)],
-          ["Created", app && <When key="created" at={dateOf(app.status?.createdAt)} />],
-          ["Last started", app?.status?.lastStartedAt && <When key="started" at={dateOf(app.status.lastStartedAt)} />],
+          [t("Serving"), serving > 0n ? t("revision {serving}", { serving }) : t("no revision")],
+          [t("Latest revision"), String(app?.metadata?.revision ?? 0n)],
+          [t("Last message"), message !== "" && !saysTheSame(message, explained.summary) && <Message key="message" text={message} />],
+          [t("Replicas"), [t("{wanted} of {rangeOf}", { wanted, rangeOf: rangeOf(app?.spec?.autoscaling) }), wantedBecause].filter(Boolean).join(": ")],
+          [t("Scales at"), scalingWords(app?.spec?.autoscaling)],
+          [t("Cluster"), app?.status?.assignedCluster],
+          [t("Author"), whoIs(app?.spec?.creator)],
+          [t("Created"), app && <When key="created" at={dateOf(app.status?.createdAt)} />],
+          [t("Last started"), app?.status?.lastStartedAt && <When key="started" at={dateOf(app.status.lastStartedAt)} />],
         ]}
       />
       <Traffic traffic={traffic} />
-      <section className={page["section"]} aria-label="Replicas">
-        <h2>Replicas</h2>
+      <section className={page["section"]} aria-label={t("Replicas")}>
+        <h2>{t("Replicas")}</h2>
         <Replicas replicas={replicas} said={[message, explained.summary]} onLog={onLog} />
       </section>
       {uses.length > 0 && (
-        <section className={page["section"]} aria-label="Uses">
-          <h2>Uses</h2>
+        <section className={page["section"]} aria-label={t("Uses")}>
+          <h2>{t("Uses")}</h2>
           <Uses uses={uses} />
         </section>
       )}
@@ -51,9 +52,9 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
 
 /** The state of a replica in one word. The end of a replica matters more than whether it is ready. */
 function stateOf({ ready, draining, gone, phase }: AppReplica): string {
-  if (gone) return "Terminated";
-  if (draining) return "Draining";
-  return ready ? "Ready" : phase || "Starting";
+  if (gone) return t("Terminated");
+  if (draining) return t("Draining");
+  return ready ? t("Ready") : phase || t("Starting");
 }
 
 interface ReplicasProps {
@@ -64,32 +65,32 @@ interface ReplicasProps {
 }
 
 function Replicas({ replicas, said, onLog }: ReplicasProps) {
-  if (replicas.length === 0) return <p className={page["muted"]}>No running replicas</p>;
+  if (replicas.length === 0) return <p className={page["muted"]}>{t("No running replicas")}</p>;
   return (
     <Table
-      label="Replicas"
+      label={t("Replicas")}
       rows={replicas}
       keyOf={({ name }) => name}
       columns={[
-        { label: "Replica", cell: ({ name }) => name },
+        { label: t("Replica"), cell: ({ name }) => name },
         {
-          label: "State",
+          label: t("State"),
           cell: (replica) => (
             <span>
               <Tag>{stateOf(replica)}</Tag> {replica.reason && !said.some((text) => saysTheSame(text, replica.reason)) && <Message text={replica.reason} />}
             </span>
           ),
         },
-        { label: "Revision", cell: ({ revision }) => String(revision) },
-        { label: "Restarts", cell: ({ restarts }) => restarts },
-        { label: "Started", cell: ({ startedAt }) => <When at={dateOf(startedAt)} relative /> },
-        { label: "Node", cell: ({ node }) => node },
+        { label: t("Revision"), cell: ({ revision }) => String(revision) },
+        { label: t("Restarts"), cell: ({ restarts }) => restarts },
+        { label: t("Started"), cell: ({ startedAt }) => <When at={dateOf(startedAt)} relative /> },
+        { label: t("Node"), cell: ({ node }) => node },
         {
-          label: "Log",
+          label: t("Log"),
           hideLabel: true,
           cell: ({ name }) => (
-            <Button small aria-label={`Log of ${name}`} onClick={() => onLog(name)}>
-              Log
+            <Button small aria-label={t("Log of {name}", { name })} onClick={() => onLog(name)}>
+              {t("Log")}
             </Button>
           ),
         },

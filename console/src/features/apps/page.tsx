@@ -12,6 +12,7 @@ import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
 import { UnknownPlace, usePlaceCheck } from "@/entities/project/unknown-place";
+import { t } from "@/texts/texts";
 import { addressOf } from "./address";
 import { AppStatus } from "./app-status";
 import { routeTo } from "./id";
@@ -30,7 +31,7 @@ export function AppsPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const search: AppsSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  useTitle("Apps", `${project} / ${domain}`);
+  useTitle(t("Apps"), `${project} / ${domain}`);
   const { apps, answer, live } = useApps({ project, domain }, useDeferredValue(search));
   const check = usePlaceCheck({ project, domain }, answer.isSuccess && apps.length === 0);
   const set = (patch: { readonly [K in keyof AppsSearch]: string }) => {
@@ -44,36 +45,36 @@ export function AppsPage() {
   };
   return (
     <ListPage
-      title="Apps"
-      what="apps"
-      label="Apps"
+      title={t("Apps")}
+      what={t("apps")}
+      label={t("Apps")}
       head={
         <>
-          <SearchBox what="apps" value={search.q ?? ""} onChange={(text) => set({ q: text })} />
-          <Select className={css["select"]} aria-label="State" value={search.state ?? ""} onChange={(event) => set({ state: event.target.value })}>
-            <option value="">All states</option>
+          <SearchBox what={t("apps")} value={search.q ?? ""} onChange={(text) => set({ q: text })} />
+          <Select className={css["select"]} aria-label={t("State")} value={search.state ?? ""} onChange={(event) => set({ state: event.target.value })}>
+            <option value="">{t("All states")}</option>
             {appStates.map((state) => (
               <option key={state} value={state}>
                 {stateWords(state)}
               </option>
             ))}
           </Select>
-          <Select className={css["select"]} aria-label="Author" value={search.owner ?? ""} onChange={(event) => set({ owner: event.target.value })}>
-            <option value="">All authors</option>
-            <option value="me">Mine</option>
+          <Select className={css["select"]} aria-label={t("Author")} value={search.owner ?? ""} onChange={(event) => set({ owner: event.target.value })}>
+            <option value="">{t("All authors")}</option>
+            <option value="me">{t("Mine")}</option>
             {search.owner !== undefined && search.owner !== "me" && <option value={search.owner}>{search.owner}</option>}
           </Select>
-          {live && !check.checking && check.unknown === undefined && <Tag>Live</Tag>}
+          {live && !check.checking && check.unknown === undefined && <Tag>{t("Live")}</Tag>}
         </>
       }
       empty={
         check.unknown !== undefined ? (
           <UnknownPlace title={check.unknown} />
         ) : Object.keys(search).length > 0 ? (
-          <Empty title="No apps match" />
+          <Empty title={t("No apps match")} />
         ) : (
-          <Empty title="No apps yet" command={firstApp}>
-            Deploy one with two lines of Python:
+          <Empty title={t("No apps yet")} command={firstApp}>
+            {t("Deploy one with two lines of Python:")}
           </Empty>
         )
       }
@@ -88,7 +89,7 @@ export function AppsPage() {
 
 const columns: readonly Column<App>[] = [
   {
-    label: "App",
+    label: t("App"),
     cell: ({ metadata, spec }) => {
       const { project = "", domain = "", name = "" } = metadata?.id ?? {};
       return (
@@ -101,31 +102,31 @@ const columns: readonly Column<App>[] = [
       );
     },
   },
-  { label: "State", cell: (app) => <AppStatus shown={shownOf(app)} /> },
+  { label: t("State"), cell: (app) => <AppStatus shown={shownOf(app)} /> },
   {
-    label: "Replicas",
+    label: t("Replicas"),
     cell: ({ status, spec }) => (
       <span className={own["whole"]}>
-        {status?.currentReplicas ?? 0} <span className={css["muted"]}>of {rangeOf(spec?.autoscaling)}</span>
+        {status?.currentReplicas ?? 0} <span className={css["muted"]}>{t("of {rangeOf}", { rangeOf: rangeOf(spec?.autoscaling) })}</span>
       </span>
     ),
   },
   {
-    label: "Address",
+    label: t("Address"),
     cell: ({ status }) => {
       const address = addressOf(status?.ingress);
       if (address === undefined) return undefined;
       return (
         <a className={own["whole"]} href={address} target="_blank" rel="noreferrer" title={address}>
-          <span className={own["short"]}>{address.replace(/^https?:\/\//, "")}</span> <ExternalLink size={12} aria-label="opens in a new tab" />
+          <span className={own["short"]}>{address.replace(/^https?:\/\//, "")}</span> <ExternalLink size={12} aria-label={t("opens in a new tab")} />
         </a>
       );
     },
   },
-  { label: "Revision", cell: ({ metadata }) => String(metadata?.revision ?? 0n) },
-  { label: "Author", cell: ({ spec }) => whoIs(spec?.creator) },
+  { label: t("Revision"), cell: ({ metadata }) => String(metadata?.revision ?? 0n) },
+  { label: t("Author"), cell: ({ spec }) => whoIs(spec?.creator) },
   {
-    label: "Updated",
+    label: t("Updated"),
     cell: ({ status }) => (
       <span className={own["whole"]}>
         <When at={dateOf(status?.lastUpdatedAt)} relative />

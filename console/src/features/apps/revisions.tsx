@@ -16,6 +16,7 @@ import { useNotify } from "@/design/toast";
 import type { Denial } from "@/design/denial";
 import { useDenied } from "@/entities/access/use-denied";
 import { whoIs } from "@/entities/person/who-is";
+import { t } from "@/texts/texts";
 import type { AppId } from "./id";
 import { Message } from "./message";
 import { changesOf, textsOf } from "./spec-text";
@@ -42,12 +43,12 @@ export function Revisions({ id, current, onChange }: RevisionsProps) {
   );
   const refetch = () => void answer.refetch();
   if (answer.error) return <ProblemNotice error={answer.error} retry={refetch} />;
-  if (!answer.data) return <Loading what="revisions" />;
+  if (!answer.data) return <Loading what={t("revisions")} />;
   const newest = revisions[0];
   const serving = revisions.find(({ state }) => state === AppRevisionState.SERVING)?.revision;
   return (
     <>
-      <ol className={css["revisions"]} aria-label="Revisions">
+      <ol className={css["revisions"]} aria-label={t("Revisions")}>
         {revisions.map((revision, at) => (
           <Revision
             key={String(revision.revision)}
@@ -58,7 +59,7 @@ export function Revisions({ id, current, onChange }: RevisionsProps) {
           />
         ))}
       </ol>
-      <More answer={answer} label="Older revisions" />
+      <More answer={answer} label={t("Older revisions")} />
       {chosen && newest && (
         <RollBack
           id={id}
@@ -93,14 +94,14 @@ function Revision({ revision, before, denied, onRollBack }: RevisionProps) {
   return (
     <li className={css["revision"]} data-testid="app-revision" data-revision={number}>
       <div className={css["line"]}>
-        <strong>Revision {number}</strong>
+        <strong>{t("Revision {number}", { number })}</strong>
         <Tag>{revisionWords(revision.state)}</Tag>
         <When at={dateOf(revision.createdAt)} />
-        {whoIs(revision.createdBy) && <span>by {whoIs(revision.createdBy)}</span>}
-        {revision.restores > 0n && <span>restores revision {String(revision.restores)}</span>}
+        {whoIs(revision.createdBy) && <span>{t("by {whoIs}", { whoIs: whoIs(revision.createdBy) })}</span>}
+        {revision.restores > 0n && <span>{t("restores revision {restores}", { restores: String(revision.restores) })}</span>}
         {onRollBack && (
-          <Button small className={page["actions"] ?? ""} denied={denied} onClick={onRollBack} aria-label={`Roll back to revision ${number}`}>
-            Roll back
+          <Button small className={page["actions"] ?? ""} denied={denied} onClick={onRollBack} aria-label={t("Roll back to revision {number}", { number })}>
+            {t("Roll back")}
           </Button>
         )}
       </div>
@@ -112,11 +113,11 @@ function Revision({ revision, before, denied, onRollBack }: RevisionProps) {
       )}
       {changes && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>{changes.length === 0 ? "No changes" : `Changed: ${changes.join(", ")}`}</summary>
-          {open && <Diff label={`Changes of revision ${number}`} {...textsOf(before.spec, revision.spec)} />}
+          <summary>{changes.length === 0 ? t("No changes") : t("Changed: {changes}", { changes: changes.join(", ") })}</summary>
+          {open && <Diff label={t("Changes of revision {number}", { number })} {...textsOf(before.spec, revision.spec)} />}
         </details>
       )}
-      {!changes && revision.revision === 1n && <p className={page["muted"]}>The first revision</p>}
+      {!changes && revision.revision === 1n && <p className={page["muted"]}>{t("The first revision")}</p>}
     </li>
   );
 }
@@ -143,7 +144,7 @@ function RollBack({
   const roll = useMutation({
     mutationFn: () => client(AppInsightService).rollBack({ appId: id, revision: to.revision, reason }),
     onSuccess: ({ app }) => {
-      notify("good", `Revision ${String(app?.metadata?.revision ?? "")} restores revision ${number}`);
+      notify("good", t("Revision {revision} restores revision {number}", { revision: String(app?.metadata?.revision ?? ""), number }));
       onDone();
     },
   });
@@ -152,12 +153,12 @@ function RollBack({
       open
       wide
       onClose={onClose}
-      title={`Roll back to revision ${number}`}
-      description={`Redeploys this spec as a new revision. ${serving === undefined ? "No revision serves" : `Revision ${serving} keeps serving`} until it is ready.`}
+      title={t("Roll back to revision {number}", { number })}
+      description={t("Redeploys this spec as a new revision. {value} until it is ready.", { value: serving === undefined ? t("No revision serves") : t("Revision {serving} keeps serving", { serving }) })}
     >
       <Diff
-        label={`Changes from revision ${String(from.revision)} to revision ${number}`}
-        equal={`No changes from revision ${String(from.revision)}.`}
+        label={t("Changes from revision {revision} to revision {number}", { revision: String(from.revision), number })}
+        equal={t("No changes from revision {revision}.", { revision: String(from.revision) })}
         {...textsOf(from.spec, to.spec)}
       />
       <form
@@ -167,14 +168,14 @@ function RollBack({
           roll.mutate();
         }}
       >
-        <Field label="Reason" hint="Optional. Shown in the history.">
+        <Field label={t("Reason")} hint={t("Optional. Shown in the history.")}>
           {(control) => <Input {...control} autoComplete="off" maxLength={100} value={reason} onChange={(event) => setReason(event.target.value)} />}
         </Field>
         {roll.error && <ProblemNotice error={roll.error} />}
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button type="submit" kind="primary" disabled={roll.isPending}>
-            Roll back
+            {t("Roll back")}
           </Button>
         </DialogActions>
       </form>

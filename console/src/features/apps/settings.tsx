@@ -4,6 +4,7 @@ import type { TaskTemplate } from "@gen/flyteidl2/core/tasks_pb.js";
 import { Facts } from "@/design/facts";
 import { Container } from "@/features/action/pod/pod";
 import { containersOf, secretWords } from "@/features/action/pod/specification";
+import { t } from "@/texts/texts";
 import { uriOf } from "./artifact-uri";
 import { Used } from "./used";
 import { rangeOf, scalingWords, spanWords } from "./words";
@@ -17,27 +18,27 @@ export function Settings({ app: { metadata, spec }, uses }: { readonly app: App;
   return (
     <>
       <Inputs inputs={spec.inputs?.items ?? []} uses={uses} />
-      <section className={page["section"]} aria-label="Settings">
-        <h2>Settings</h2>
+      <section className={page["section"]} aria-label={t("Settings")}>
+        <h2>{t("Settings")}</h2>
         <Facts
           facts={[
-            ["Secrets", securityContext && lines(securityContext.secrets.map(secretWords))],
-            ["Service account", securityContext?.runAs?.k8sServiceAccount],
-            ["Sign-in", securityContext && (securityContext.allowAnonymous ? "not required" : "required")],
-            ["Reached from", ingress?.private ? "inside the installation only" : "everywhere"],
-            ["Subdomain", ingress?.subdomain],
-            ["Host", ingress?.cname],
-            ["Replicas", rangeOf(autoscaling)],
-            ["Scales at", scalingWords(autoscaling)],
-            ["Scales down after", spanWords(autoscaling?.scaledownPeriod)],
-            ["Request timeout", spanWords(timeouts?.requestTimeout)],
-            ["Accelerator", accelerator?.device],
-            ["Shared memory", extendedResources?.sharedMemory?.sizeLimit],
-            ["Cluster", spec.cluster],
-            ["Cluster pool", spec.clusterPool],
-            ["Labels", lines(Object.entries(metadata?.labels ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key)))],
-            ["Code", metadata?.codeBundleUri && <code className={page["address"]}>{metadata.codeBundleUri}</code>],
-            ["Client", runtimeMetadata && `${runtimeMetadata.flavor} ${runtimeMetadata.version}`.trim()],
+            [t("Secrets"), securityContext && lines(securityContext.secrets.map(secretWords))],
+            [t("Service account"), securityContext?.runAs?.k8sServiceAccount],
+            ["Sign-in", securityContext && (securityContext.allowAnonymous ? t("not required") : "required")],
+            [t("Reached from"), ingress?.private ? t("inside the installation only") : "everywhere"],
+            [t("Subdomain"), ingress?.subdomain],
+            [t("Host"), ingress?.cname],
+            [t("Replicas"), rangeOf(autoscaling)],
+            [t("Scales at"), scalingWords(autoscaling)],
+            [t("Scales down after"), spanWords(autoscaling?.scaledownPeriod)],
+            [t("Request timeout"), spanWords(timeouts?.requestTimeout)],
+            [t("Accelerator"), accelerator?.device],
+            [t("Shared memory"), extendedResources?.sharedMemory?.sizeLimit],
+            [t("Cluster"), spec.cluster],
+            [t("Cluster pool"), spec.clusterPool],
+            [t("Labels"), lines(Object.entries(metadata?.labels ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key)))],
+            [t("Code"), metadata?.codeBundleUri && <code className={page["address"]}>{metadata.codeBundleUri}</code>],
+            [t("Client"), runtimeMetadata && `${runtimeMetadata.flavor} ${runtimeMetadata.version}`.trim()],
           ]}
         />
       </section>
@@ -56,8 +57,8 @@ function templateOf({ appPayload }: Spec): Pick<TaskTemplate, "target"> {
 function Inputs({ inputs, uses }: { readonly inputs: readonly Input[]; readonly uses: readonly AppUse[] }) {
   if (inputs.length === 0) return null;
   return (
-    <section className={page["section"]} aria-label="Inputs">
-      <h2>Inputs</h2>
+    <section className={page["section"]} aria-label={t("Inputs")}>
+      <h2>{t("Inputs")}</h2>
       <Facts
         facts={inputs.map((input) => [input.name, <InputValue key={input.name} input={input} use={uses.find((one) => one.input === input.name)} />] as const)}
       />

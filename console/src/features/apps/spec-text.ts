@@ -1,6 +1,7 @@
 import { toJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { SpecSchema, type Spec } from "@gen/flyteidl2/app/app_definition_pb.js";
 import { variable } from "@/features/action/pod/specification";
+import { t } from "@/texts/texts";
 
 const hidden = "(hidden)";
 
@@ -12,7 +13,7 @@ export function textsOf(before: Spec | undefined, after: Spec | undefined): { re
     for (const { name, value, set } of variablesOf(spec)) if (variable(name, value).hidden) set(marked(name, value));
     return JSON.stringify(spec, undefined, 2);
   };
-  return { before: write(a, () => hidden), after: write(b, (name, value) => (old.has(name) && old.get(name) !== value ? "(hidden, changed)" : hidden)) };
+  return { before: write(a, () => hidden), after: write(b, (name, value) => (old.has(name) && old.get(name) !== value ? t("(hidden, changed)") : hidden)) };
 }
 
 /** The creator is not a part of what is deployed, and the state is shown elsewhere. */
@@ -59,10 +60,10 @@ const groups: readonly (readonly [words: string, of: (spec: JsonObject) => JsonV
   ["pod", (spec) => spec["pod"]],
   ["scaling", (spec) => spec["autoscaling"]],
   ["address", (spec) => spec["ingress"]],
-  ["secrets and identity", (spec) => spec["securityContext"]],
+  [t("secrets and identity"), (spec) => spec["securityContext"]],
   ["inputs", (spec) => spec["inputs"]],
   ["links", (spec) => spec["links"]],
-  ["time limits", (spec) => spec["timeouts"]],
+  [t("time limits"), (spec) => spec["timeouts"]],
   ["cluster", (spec) => [spec["clusterPool"] ?? "", spec["cluster"] ?? ""]],
   ["description", (spec) => spec["profile"]],
 ];
@@ -73,5 +74,5 @@ const container = (spec: JsonObject): JsonObject => (isObject(spec["container"])
 export function changesOf(before: Spec | undefined, after: Spec | undefined): string[] {
   const [a, b] = [jsonOf(before), jsonOf(after)];
   const changed = groups.filter(([, of]) => JSON.stringify(of(a) ?? null) !== JSON.stringify(of(b) ?? null)).map(([words]) => words);
-  return changed.length > 0 || JSON.stringify(a) === JSON.stringify(b) ? changed : ["other settings"];
+  return changed.length > 0 || JSON.stringify(a) === JSON.stringify(b) ? changed : [t("other settings")];
 }

@@ -3,7 +3,8 @@ import type { AppTraffic } from "@gen/flytebinary/insight/v1/apps_pb.js";
 import { usePreferences } from "@/app/preferences";
 import { Chart, Charts, Sign } from "@/design/chart";
 import { roundUp } from "@/design/chart-lines";
-import { count, duration, moment, plural } from "@/design/format";
+import { count, duration, moment } from "@/design/format";
+import { t, tn } from "@/texts/texts";
 import { loadsOf, number, type Load } from "./load";
 import page from "@/design/page.module.css";
 import css from "./apps.module.css";
@@ -14,10 +15,10 @@ export function Traffic({ traffic }: { readonly traffic: readonly AppTraffic[] }
   const requests = loads.reduce((sum, one) => sum + one.requests, 0);
   const errors = loads.reduce((sum, one) => sum + one.errors, 0);
   return (
-    <section className={page["section"]} aria-label="Traffic" data-testid="app-traffic">
-      <h2>Traffic</h2>
+    <section className={page["section"]} aria-label={t("Traffic")} data-testid="app-traffic">
+      <h2>{t("Traffic")}</h2>
       <p className={page["muted"]}>
-        {requests === 0 ? "No requests in the last half hour." : `${plural(requests, "request")} in the last half hour, ${count(errors)} failed.`}
+        {requests === 0 ? t("No requests in the last half hour.") : tn(requests, "{n} request in the last half hour, {errors} failed.", "{n} requests in the last half hour, {errors} failed.", { errors: count(errors) })}
       </p>
       {requests > 0 && <Drawn loads={loads} errors={errors} />}
     </section>
@@ -36,8 +37,8 @@ function Drawn({ loads, errors }: { readonly loads: readonly Load[]; readonly er
       <Charts>
         <Chart
           {...all}
-          title="Requests per second"
-          label={`Requests per second: at most ${number(busiest)}, ${count(errors)} failed`}
+          title={t("Requests per second")}
+          label={t("Requests per second: at most {busiest}, {errors} failed", { busiest: number(busiest), errors: count(errors) })}
           max={roundUp(busiest)}
           write={number}
           stacks={[
@@ -46,14 +47,14 @@ function Drawn({ loads, errors }: { readonly loads: readonly Load[]; readonly er
           ]}
           legend={
             <>
-              <Sign look="succeeded" /> answered <Sign look="failed" /> failed
+              <Sign look="succeeded" /> {t("answered")} <Sign look="failed" /> {t("failed")}
             </>
           }
         />
         <Chart
           {...all}
-          title="Time to first byte"
-          label={`Time to first byte: p99 at most ${duration(slowest)}`}
+          title={t("Time to first byte")}
+          label={t("Time to first byte: p99 at most {slowest}", { slowest: duration(slowest) })}
           max={roundUp(slowest)}
           write={duration}
           lines={[
@@ -62,14 +63,14 @@ function Drawn({ loads, errors }: { readonly loads: readonly Load[]; readonly er
           ]}
           legend={
             <>
-              <Sign look="median" /> median <Sign look="tail" /> p99
+              <Sign look="median" /> {t("median")} <Sign look="tail" /> {t("p99")}
             </>
           }
         />
         <Chart
           {...all}
-          title="Concurrency"
-          label={`Concurrency: at most ${number(most((one) => one.concurrency))} requests and ${most((one) => one.replicas)} replicas at a time`}
+          title={t("Concurrency")}
+          label={t("Concurrency: at most {most} requests and {most2} replicas at a time", { most: number(most((one) => one.concurrency)), most2: most((one) => one.replicas) })}
           max={roundUp(widest)}
           write={number}
           lines={[
@@ -78,16 +79,16 @@ function Drawn({ loads, errors }: { readonly loads: readonly Load[]; readonly er
           ]}
           legend={
             <>
-              <Sign look="median" /> requests <Sign look="tail" /> replicas
+              <Sign look="median" /> {t("requests")} <Sign look="tail" /> {t("replicas")}
             </>
           }
         />
       </Charts>
       <p className={css["about"]}>
-        {shown ? `${moment(new Date(shown.from), zone)}: ${wordsOf(shown)}` : `From ${moment(new Date(loads[0]?.from ?? 0), zone)} to now`}
+        {shown ? `${moment(new Date(shown.from), zone)}: ${wordsOf(shown)}` : t("From {value} to now", { value: moment(new Date(loads[0]?.from ?? 0), zone) })}
       </p>
       <details>
-        <summary>Show as table</summary>
+        <summary>{t("Show as table")}</summary>
         <Table loads={loads} zone={zone} />
       </details>
     </>
@@ -96,12 +97,12 @@ function Drawn({ loads, errors }: { readonly loads: readonly Load[]; readonly er
 
 function wordsOf({ requests, errors, answered, failed, p50, p99, concurrency, replicas }: Load): string {
   return [
-    requests === 0 ? "no requests" : `${plural(requests, "request")} (${number(answered + failed)}/s)`,
-    errors > 0 && `${count(errors)} failed`,
-    p50 !== undefined && `median ${duration(p50)}`,
+    requests === 0 ? t("no requests") : `${tn(requests, "{n} request", "{n} requests")} (${number(answered + failed)}/s)`,
+    errors > 0 && t("{errors} failed", { errors: count(errors) }),
+    p50 !== undefined && t("median {p50}", { p50: duration(p50) }),
     p99 !== undefined && `p99 ${duration(p99)}`,
-    concurrency > 0 && `${number(concurrency)} at a time`,
-    plural(replicas, "replica"),
+    concurrency > 0 && t("{concurrency} at a time", { concurrency: number(concurrency) }),
+    tn(replicas, "{n} replica", "{n} replicas"),
   ]
     .filter(Boolean)
     .join(", ");
@@ -112,8 +113,8 @@ function Table({ loads, zone }: { readonly loads: readonly Load[]; readonly zone
     <table className={css["table"]}>
       <thead>
         <tr>
-          <th scope="col">From</th>
-          <th scope="col">Load</th>
+          <th scope="col">{t("From")}</th>
+          <th scope="col">{t("Load")}</th>
         </tr>
       </thead>
       <tbody>

@@ -6,6 +6,7 @@ import type { WatchResponse } from "@gen/flyteidl2/app/app_payload_pb.js";
 import { AppService } from "@gen/flyteidl2/app/app_service_pb.js";
 import { client } from "@/api/transport";
 import { useWatch } from "@/api/use-watch";
+import { t } from "@/texts/texts";
 import type { AppId } from "./id";
 import { isPassing, shownOf } from "./words";
 
@@ -33,7 +34,7 @@ export function fold(_: Known | undefined, { event }: WatchResponse): Known {
 /** An app as it is now, with what explains it. */
 export function useApp(id: AppId) {
   const { state } = useWatch(
-    `app ${id.project}/${id.domain}/${id.name}`,
+    t("app {project}/{domain}/{name}", { project: id.project, domain: id.domain, name: id.name }),
     (signal) => client(AppService).watch({ target: { case: "appId", value: id } }, { signal }),
     fold,
   );

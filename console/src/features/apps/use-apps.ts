@@ -7,6 +7,7 @@ import { Sort_Direction } from "@gen/flyteidl2/common/list_pb.js";
 import { client } from "@/api/transport";
 import { useWatch } from "@/api/use-watch";
 import type { Place } from "@/app/place";
+import { t } from "@/texts/texts";
 import { filtersOf, matches } from "./filters";
 import { fold, merged } from "./merge";
 import type { AppsSearch } from "./search";
@@ -20,7 +21,7 @@ export function useApps({ project, domain }: Place, search: AppsSearch) {
   const me = useMe(search.owner === "me");
   const wanted = useMemo(() => ({ ...search, ...(search.owner === "me" && { owner: me ?? "" }) }), [search, me]);
   const scope = { organization: "flyte", name: project, domain };
-  const { state, problem } = useWatch(`apps ${project}/${domain}`, (signal) => client(AppService).watch({ target: { case: "project", value: scope } }, { signal }), fold);
+  const { state, problem } = useWatch(t("apps {project}/{domain}", { project, domain }), (signal) => client(AppService).watch({ target: { case: "project", value: scope } }, { signal }), fold);
   const answer = useInfiniteQuery({
     queryKey: ["apps", project, domain, wanted],
     initialPageParam: "",

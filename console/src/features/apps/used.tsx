@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { AppUse } from "@gen/flytebinary/insight/v1/apps_pb.js";
 import { variable } from "@/features/action/pod/specification";
+import { t } from "@/texts/texts";
 import { artifactOf } from "./artifact-uri";
 import { routeTo } from "./id";
 import page from "@/design/page.module.css";
@@ -14,7 +15,7 @@ export function Used({ input, used, actionId }: Pick<AppUse, "input" | "used"> &
       const { project, domain, name, version } = artifact;
       return (
         <Link to="/domain/$domain/project/$project/artifacts/$artifact" params={{ project, domain, artifact: name }} search={version === "" ? {} : { version }}>
-          artifact {name}
+          {t("artifact {name}", { name })}
           {version && `@${version}`}
         </Link>
       );
@@ -22,11 +23,11 @@ export function Used({ input, used, actionId }: Pick<AppUse, "input" | "used"> &
     case "appId":
       return (
         <Link to="/domain/$domain/project/$project/apps/$app" params={routeTo(used.value)}>
-          app {used.value.name}
+          {t("app {name}", { name: used.value.name })}
         </Link>
       );
     default:
-      if (variable(input, used.value ?? "").hidden) return <em className={page["muted"]}>hidden</em>;
+      if (variable(input, used.value ?? "").hidden) return <em className={page["muted"]}>{t("hidden")}</em>;
       return (
         <>
           {actionId?.run && (
@@ -36,7 +37,7 @@ export function Used({ input, used, actionId }: Pick<AppUse, "input" | "used"> &
                 params={{ domain: actionId.run.domain, project: actionId.run.project, run: actionId.run.name }}
                 search={{ action: actionId.name }}
               >
-                run {actionId.run.name}, action {actionId.name}
+                {t("run {name}, action {name2}", { name: actionId.run.name, name2: actionId.name })}
               </Link>
             </div>
           )}

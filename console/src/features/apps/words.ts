@@ -10,6 +10,7 @@ import { AppRevisionState } from "@gen/flytebinary/insight/v1/apps_pb.js";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { duration } from "@/design/format";
 import type { Look } from "@/design/phase";
+import { t } from "@/texts/texts";
 import type { AppState } from "./search";
 
 /** The state of an app, as the console shows it. */
@@ -22,14 +23,14 @@ export interface Shown {
 const look = (key: string, label: string, icon: Look["icon"], colour: string): Look => ({ key, label, icon, colour: `--phase-${colour}` });
 
 const looks: Record<AppState, Look> = {
-  active: look("active", "Active", CircleCheck, "succeeded"),
-  deploying: look("deploying", "Deploying", LoaderCircle, "initializing"),
-  pending: look("pending", "Pending", CircleDashed, "waiting"),
-  stopped: look("stopped", "Stopped", CircleStop, "aborted"),
-  failed: look("failed", "Failed", CircleX, "failed"),
+  active: look("active", t("Active"), CircleCheck, "succeeded"),
+  deploying: look("deploying", t("Deploying"), LoaderCircle, "initializing"),
+  pending: look("pending", t("Pending"), CircleDashed, "waiting"),
+  stopped: look("stopped", t("Stopped"), CircleStop, "aborted"),
+  failed: look("failed", t("Failed"), CircleX, "failed"),
 };
-const asleep = look("asleep", "Scaled to zero", Moon, "queued");
-const unknown = look("unknown", "Unknown", CircleDashed, "queued");
+const asleep = look("asleep", t("Scaled to zero"), Moon, "queued");
+const unknown = look("unknown", t("Unknown"), CircleDashed, "queued");
 
 // Clients of other versions may still send the states that are deprecated.
 /* eslint-disable @typescript-eslint/no-deprecated -- see above */
@@ -51,18 +52,18 @@ export const statusNames = (state: AppState): string[] => states[state].map((sta
 
 const substates: Record<Substate, string> = {
   [Substate.SUBSTATE_UNSPECIFIED]: "",
-  [Substate.PULLING_IMAGE]: "pulling the image",
+  [Substate.PULLING_IMAGE]: t("pulling the image"),
   [Substate.INITIALIZING]: "starting",
-  [Substate.WEBHOOK_ERROR]: "rejected by an admission webhook",
-  [Substate.IMAGE_PULL_ERROR]: "cannot pull the image",
-  [Substate.SECRET_MOUNT_ERROR]: "a secret is missing",
-  [Substate.CRASH_LOOP]: "crashes repeatedly",
-  [Substate.OOM_KILLED]: "out of memory",
+  [Substate.WEBHOOK_ERROR]: t("rejected by an admission webhook"),
+  [Substate.IMAGE_PULL_ERROR]: t("cannot pull the image"),
+  [Substate.SECRET_MOUNT_ERROR]: t("a secret is missing"),
+  [Substate.CRASH_LOOP]: t("crashes repeatedly"),
+  [Substate.OOM_KILLED]: t("out of memory"),
   [Substate.RUNNING]: "",
-  [Substate.SCALED_TO_ZERO]: "starts on the next request",
-  [Substate.SCALING_FROM_ZERO]: "starting a replica for a request",
-  [Substate.SCALING_UP]: "adding replicas",
-  [Substate.SCALING_DOWN]: "removing replicas",
+  [Substate.SCALED_TO_ZERO]: t("starts on the next request"),
+  [Substate.SCALING_FROM_ZERO]: t("starting a replica for a request"),
+  [Substate.SCALING_UP]: t("adding replicas"),
+  [Substate.SCALING_DOWN]: t("removing replicas"),
 };
 
 /** How a status and its substate are shown. */
@@ -85,11 +86,11 @@ export const isPassing = ({ look }: Shown): boolean => look.key === "deploying" 
 export const isWanted = (app: App | undefined): boolean => app?.spec?.desiredState !== Spec_DesiredState.STOPPED;
 
 const revisions: Record<AppRevisionState, string> = {
-  [AppRevisionState.UNSPECIFIED]: "Unknown",
-  [AppRevisionState.STARTING]: "Starting",
-  [AppRevisionState.SERVING]: "Serving",
-  [AppRevisionState.FAILED]: "Failed",
-  [AppRevisionState.REPLACED]: "Replaced",
+  [AppRevisionState.UNSPECIFIED]: t("Unknown"),
+  [AppRevisionState.STARTING]: t("Starting"),
+  [AppRevisionState.SERVING]: t("Serving"),
+  [AppRevisionState.FAILED]: t("Failed"),
+  [AppRevisionState.REPLACED]: t("Replaced"),
 };
 
 export const revisionWords = (state: AppRevisionState): string => revisions[state];
@@ -97,7 +98,7 @@ export const revisionWords = (state: AppRevisionState): string => revisions[stat
 /** The limits of the number of replicas: "1", "0 to 3". */
 export function rangeOf(scaling: AutoscalingConfig | undefined): string {
   const { min = 0, max = 0 } = scaling?.replicas ?? {};
-  return min === max ? String(min) : `${min} to ${Math.max(min, max)}`;
+  return min === max ? String(min) : t("{min} to {max}", { min, max: Math.max(min, max) });
 }
 
 /** By what the number of replicas is chosen, in words. */

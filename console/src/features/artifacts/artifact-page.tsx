@@ -17,6 +17,7 @@ import { StoredFiles } from "@/entities/data/stored-files";
 import { valueOf } from "@/entities/value/value";
 import { ValueView } from "@/entities/value/value-view";
 import { Consumers } from "@/features/apps/consumers";
+import { t } from "@/texts/texts";
 import { Lineage } from "./lineage";
 import type { ArtifactSearch } from "./search";
 import { kindOf, partitionsOf, partitionWords, placeOfValue } from "./words";
@@ -27,7 +28,7 @@ import css from "./artifacts.module.css";
 export function ArtifactPage() {
   const { project = "", domain = "", artifact = "" } = useParams({ strict: false });
   const search: ArtifactSearch = useSearch({ strict: false });
-  useTitle(artifact, "Artifacts");
+  useTitle(artifact, t("Artifacts"));
   const place = { project, domain };
   const answer = useQuery(ArtifactService.method.getArtifact, {
     name: { project, domain, name: artifact },
@@ -39,34 +40,34 @@ export function ArtifactPage() {
     <div className={page["page"]}>
       <div className={page["head"]}>
         <h1>{artifact}</h1>
-        <CopyButton text={artifact} label="Copy artifact name" />
+        <CopyButton text={artifact} label={t("Copy artifact name")} />
       </div>
       {answer.error && (
         <ProblemNotice error={answer.error} retry={() => void answer.refetch()}>
           <Link to="/domain/$domain/project/$project/artifacts" params={place}>
-            Artifacts of {project} / {domain}
+            {t("Artifacts of {project} / {domain}", { project, domain })}
           </Link>
         </ProblemNotice>
       )}
-      {answer.isLoading && <Loading what="artifact" />}
+      {answer.isLoading && <Loading what={t("artifact")} />}
       {found && (
         <>
-          <section className={page["section"]} aria-label="Version">
+          <section className={page["section"]} aria-label={t("Version")}>
             <Details artifact={found} newest={search.version === undefined} />
           </section>
           <section className={page["section"]}>
-            <h2>Lineage</h2>
+            <h2>{t("Lineage")}</h2>
             <Lineage key={version} place={place} name={artifact} version={version} />
           </section>
           <section className={page["section"]}>
-            <h2>Apps</h2>
+            <h2>{t("Apps")}</h2>
             <Consumers place={place} name={artifact} version={version} />
           </section>
         </>
       )}
       {(found || search.version !== undefined) && (
         <section className={page["section"]}>
-          <h2>Versions</h2>
+          <h2>{t("Versions")}</h2>
           <Versions place={place} name={artifact} chosen={version} />
         </section>
       )}
@@ -84,37 +85,37 @@ function Details({ artifact, newest }: { readonly artifact: Artifact; readonly n
     <>
       {partitionSchemaMismatch && (
         <p role="note" className={css["mismatch"]}>
-          The partitions do not match: {partitionSchemaMismatch.message}.
+          {t("The partitions do not match: {message}.", { message: partitionSchemaMismatch.message })}
         </p>
       )}
       <Facts
         facts={[
           [
-            "Version",
+            t("Version"),
             <span key="version" className={css["version"]}>
               {artifactId?.version}
-              {newest && " (latest)"} <CopyButton text={artifactId?.version ?? ""} label="Copy version" />
+              {newest && ` ${t("(latest)")}`} <CopyButton text={artifactId?.version ?? ""} label={t("Copy version")} />
             </span>,
           ],
-          ["Description", spec?.info?.description],
-          ["Kind", kindOf(artifact)],
+          [t("Description"), spec?.info?.description],
+          [t("Kind"), kindOf(artifact)],
           ...partitionsOf(spec),
-          ["Created", <When key="created" at={dateOf(createdAt)} />],
-          ["Created by", whoIs(createdBy)],
+          [t("Created"), <When key="created" at={dateOf(createdAt)} />],
+          [t("Created by"), whoIs(createdBy)],
           [
-            "Created by",
+            t("Created by"),
             action?.run && (
               <Link
                 to="/domain/$domain/project/$project/runs/$run"
                 params={{ domain: action.run.domain, project: action.run.project, run: action.run.name }}
                 search={{ action: action.name }}
               >
-                run {action.run.name}, action {action.name}
+                {t("run {name}, action {name2}", { name: action.run.name, name2: action.name })}
               </Link>
             ),
           ],
-          ["From outside", source?.case === "externalRef" ? source.value : ""],
-          ["Location", uri && !action?.run && <code className={css["version"]}>{uri}</code>],
+          [t("From outside"), source?.case === "externalRef" ? source.value : ""],
+          [t("Location"), uri && !action?.run && <code className={css["version"]}>{uri}</code>],
           ...metadata,
         ]}
       />
@@ -125,7 +126,7 @@ function Details({ artifact, newest }: { readonly artifact: Artifact; readonly n
           values={[valueOf(spec.value)]}
           version={artifactId?.version ?? ""}
         >
-          <div className={css["data"]} role="group" aria-label="Data">
+          <div className={css["data"]} role="group" aria-label={t("Data")}>
             <ValueView value={valueOf(spec.value)} />
           </div>
         </StoredFiles>
@@ -144,15 +145,15 @@ function Versions({ place, name, chosen }: { readonly place: Place; readonly nam
   );
   return (
     <DataTable
-      what="versions"
-      label="Versions"
+      what={t("versions")}
+      label={t("Versions")}
       answer={answer}
       rows={rows}
       keyOf={versionOf}
       attributesOf={(artifact) => (versionOf(artifact) === chosen ? { "aria-current": true } : {})}
       columns={[
         {
-          label: "Version",
+          label: t("Version"),
           cell: (artifact) => (
             <Link
               to="/domain/$domain/project/$project/artifacts/$artifact"
@@ -164,10 +165,10 @@ function Versions({ place, name, chosen }: { readonly place: Place; readonly nam
             </Link>
           ),
         },
-        { label: "Partitions", cell: ({ spec }) => partitionWords(spec) },
-        { label: "Created", cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
+        { label: t("Partitions"), cell: ({ spec }) => partitionWords(spec) },
+        { label: t("Created"), cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
         {
-          label: "Created by",
+          label: t("Created by"),
           cell: ({ spec, createdBy }) => {
             const source = spec?.source?.source;
             const run = source?.case === "taskAction" ? source.value.action?.run : undefined;

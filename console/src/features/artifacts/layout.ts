@@ -1,4 +1,5 @@
 import { LineageEdge_Kind, type GetLineageResponse, type LineageAction, type LineageNode } from "@gen/flytebinary/insight/v1/artifact_pb.js";
+import { t } from "@/texts/texts";
 
 /** A node with its place in the drawing. */
 export interface Box {
@@ -104,6 +105,6 @@ export const usedBy = (actions: readonly LineageAction[]): string =>
 export const edgeWords: Readonly<Record<LineageEdge_Kind, string>> = {
   [LineageEdge_Kind.UNSPECIFIED]: "",
   [LineageEdge_Kind.PRODUCED]: "made",
-  [LineageEdge_Kind.USED]: "was used by",
-  [LineageEdge_Kind.PARENT]: "is a parent of",
+  [LineageEdge_Kind.USED]: t("was used by"),
+  [LineageEdge_Kind.PARENT]: t("is a parent of"),
 };

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { ArtifactInsightService, type LineageAction, type LineageNode } from "@gen/flytebinary/insight/v1/artifact_pb.js";
 import type { Place } from "@/app/place";
 import { Loading, ProblemNotice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { boxHeight, boxWidth, edgeWords, layout } from "./layout";
 import page from "@/design/page.module.css";
 import css from "./artifacts.module.css";
@@ -12,14 +13,14 @@ export function Lineage({ place: { project, domain }, name, version }: { readonl
   const answer = useQuery(ArtifactInsightService.method.getLineage, { artifactId: { name: { project, domain, name }, version } });
   const navigate = useNavigate();
   if (answer.error) return <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />;
-  if (!answer.data) return <Loading what="lineage" />;
+  if (!answer.data) return <Loading what={t("lineage")} />;
   const { boxes, lines, width, height } = layout(answer.data);
-  if (boxes.length < 2) return <p className={page["muted"]}>No lineage recorded for this version.</p>;
+  if (boxes.length < 2) return <p className={page["muted"]}>{t("No lineage recorded for this version.")}</p>;
   const open = (href: string) => void navigate({ href });
   return (
     <>
       <div className={css["graph"]}>
-        <svg width={width + 8} height={height + 8} viewBox={`-4 -4 ${width + 8} ${height + 8}`} role="group" aria-label="Lineage">
+        <svg width={width + 8} height={height + 8} viewBox={`-4 -4 ${width + 8} ${height + 8}`} role="group" aria-label={t("Lineage")}>
           {lines.map(({ path, kind }, at) => (
             <path key={at} d={path} className={css["line"]} data-kind={edgeWords[kind]} />
           ))}
@@ -49,9 +50,9 @@ export function Lineage({ place: { project, domain }, name, version }: { readonl
           ))}
         </svg>
       </div>
-      {answer.data.truncated && <p className={page["muted"]}>Not everything is shown. Open a node to see more.</p>}
+      {answer.data.truncated && <p className={page["muted"]}>{t("Not everything is shown. Open a node to see more.")}</p>}
       <details>
-        <summary>Show as list</summary>
+        <summary>{t("Show as list")}</summary>
         <ul>
           {answer.data.edges.map(({ from, to, kind, actions }, at) => {
             const [a, b] = [boxes[from], boxes[to]];

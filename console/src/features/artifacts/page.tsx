@@ -11,6 +11,7 @@ import { ListPage, SearchBox } from "@/design/list-page";
 import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
+import { t } from "@/texts/texts";
 import type { ArtifactsSearch } from "./search";
 import { kindOf, partitionWords } from "./words";
 import css from "./artifacts.module.css";
@@ -20,7 +21,7 @@ export function ArtifactsPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const search: ArtifactsSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  useTitle("Artifacts", `${project} / ${domain}`);
+  useTitle(t("Artifacts"), `${project} / ${domain}`);
   const q = useDeferredValue(search.q ?? "");
   const { answer, rows } = usePages(
     ["artifacts", project, domain, q],
@@ -44,15 +45,15 @@ export function ArtifactsPage() {
     });
   return (
     <ListPage
-      title="Artifacts"
-      what="artifacts"
-      label="Artifacts"
-      head={<SearchBox what="artifacts" value={search.q ?? ""} onChange={find} />}
+      title={t("Artifacts")}
+      what={t("artifacts")}
+      label={t("Artifacts")}
+      head={<SearchBox what={t("artifacts")} value={search.q ?? ""} onChange={find} />}
       empty={
         q === "" ? (
-          <Empty title="No artifacts yet" command={`flyte create artifact -p ${project} -d ${domain} my-data --from-file data.csv`} />
+          <Empty title={t("No artifacts yet")} command={`flyte create artifact -p ${project} -d ${domain} my-data --from-file data.csv`} />
         ) : (
-          <Empty title={`No artifacts match “${q}”`} />
+          <Empty title={t("No artifacts match “{q}”", { q })} />
         )
       }
       answer={answer}
@@ -68,7 +69,7 @@ const nameOf = ({ latest }: ArtifactGroup): string => latest?.artifactId?.name?.
 
 const columns = (place: Place): readonly Column<ArtifactGroup>[] => [
   {
-    label: "Artifact",
+    label: t("Artifact"),
     cell: (group) => (
       <>
         <Link to="/domain/$domain/project/$project/artifacts/$artifact" params={{ ...place, artifact: nameOf(group) }}>
@@ -78,9 +79,9 @@ const columns = (place: Place): readonly Column<ArtifactGroup>[] => [
       </>
     ),
   },
-  { label: "Kind", cell: ({ latest }) => kindOf(latest) },
-  { label: "Versions", cell: ({ versions }) => versions.toString() },
-  { label: "Latest version", cell: ({ latest }) => <span className={css["version"]}>{latest?.artifactId?.version}</span> },
-  { label: "Partitions", cell: ({ latest }) => partitionWords(latest?.spec) },
-  { label: "Created", cell: ({ latest }) => <When at={dateOf(latest?.createdAt)} relative /> },
+  { label: t("Kind"), cell: ({ latest }) => kindOf(latest) },
+  { label: t("Versions"), cell: ({ versions }) => versions.toString() },
+  { label: t("Latest version"), cell: ({ latest }) => <span className={css["version"]}>{latest?.artifactId?.version}</span> },
+  { label: t("Partitions"), cell: ({ latest }) => partitionWords(latest?.spec) },
+  { label: t("Created"), cell: ({ latest }) => <When at={dateOf(latest?.createdAt)} relative /> },
 ];

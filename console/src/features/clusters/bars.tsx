@@ -1,4 +1,5 @@
 import type { Cluster } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
+import { t } from "@/texts/texts";
 import { amount, capacityOf, resourceName, type Capacity } from "./words";
 import css from "./clusters.module.css";
 
@@ -11,7 +12,7 @@ interface BarsProps {
 /** What the nodes of a cluster have of each resource, what pods ask for of it, and what is free. */
 export function Bars({ cluster, brief }: BarsProps) {
   const capacity = capacityOf(cluster).filter(({ resource }) => !brief || resource !== "ephemeral-storage");
-  if (capacity.length === 0) return <span>Unknown</span>;
+  if (capacity.length === 0) return <span>{t("Unknown")}</span>;
   return (
     <div className={brief ? css["bars"] : css["capacity"]}>
       {capacity.map((one) => (
@@ -28,15 +29,15 @@ function Bar({ of: { resource, total, taken, free, largest }, brief }: { readonl
       <span className={css["line"]}>
         <span>{resourceName(resource)}</span>
         <span>
-          {amount(resource, taken)} of {amount(resource, total)} asked
+          {t("{amount} of {amount2} asked", { amount: amount(resource, taken), amount2: amount(resource, total) })}
         </span>
       </span>
       <span className={css["gauge"]} data-full={share >= 90 || undefined} aria-hidden>
         <span style={{ width: `${share}%` }} />
       </span>
       <span className={css["line"]}>
-        <span>{amount(resource, free)} free</span>
-        {!brief && largest !== undefined && <span>largest node {amount(resource, largest)}</span>}
+        <span>{t("{amount} free", { amount: amount(resource, free) })}</span>
+        {!brief && largest !== undefined && <span>{t("largest node {amount}", { amount: amount(resource, largest) })}</span>}
       </span>
     </div>
   );

@@ -2,6 +2,7 @@ import { ClusterRegistryService, ClusterState, type Cluster } from "@gen/flytebi
 import { Button } from "@/design/button";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import type { ClusterChange } from "./dialogs";
 import css from "@/design/page.module.css";
 
@@ -21,22 +22,22 @@ export function ClusterButtons({ cluster, onChange }: ClusterButtonsProps) {
   return (
     <div className={css["inline"]}>
       {state === ClusterState.READY ? (
-        <Button small denied={noCordon} onClick={() => onChange({ kind: "cordon", name })} aria-label={`Cordon ${name}`}>
-          Cordon
+        <Button small denied={noCordon} onClick={() => onChange({ kind: "cordon", name })} aria-label={t("Cordon {name}", { name })}>
+          {t("Cordon")}
         </Button>
       ) : (
-        <Button small denied={noUncordon} onClick={() => onChange({ kind: "uncordon", name })} aria-label={`Uncordon ${name}`}>
-          Uncordon
+        <Button small denied={noUncordon} onClick={() => onChange({ kind: "uncordon", name })} aria-label={t("Uncordon {name}", { name })}>
+          {t("Uncordon")}
         </Button>
       )}
-      <Button small denied={noDrain} onClick={() => onChange({ kind: "drain", name })} aria-label={`Drain ${name}`}>
-        Drain
+      <Button small denied={noDrain} onClick={() => onChange({ kind: "drain", name })} aria-label={t("Drain {name}", { name })}>
+        {t("Drain")}
       </Button>
-      <Button small denied={noUpdate} onClick={() => onChange({ kind: "settings", cluster })} aria-label={`Settings of ${name}`}>
-        Settings
+      <Button small denied={noUpdate} onClick={() => onChange({ kind: "settings", cluster })} aria-label={t("Settings of {name}", { name })}>
+        {t("Settings")}
       </Button>
-      <Button small denied={noRemove} onClick={() => onChange({ kind: "remove", cluster })} aria-label={`Remove ${name}`}>
-        Remove
+      <Button small denied={noRemove} onClick={() => onChange({ kind: "remove", cluster })} aria-label={t("Remove {name}", { name })}>
+        {t("Remove")}
       </Button>
     </div>
   );

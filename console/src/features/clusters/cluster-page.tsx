@@ -11,6 +11,7 @@ import { DenialNotice, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { Bars } from "./bars";
 import { ClusterButtons } from "./buttons";
 import { Credentials } from "./credentials";
@@ -30,7 +31,7 @@ export function ClusterPage() {
   const [change, setChange] = useState<ClusterChange>();
   const navigate = useNavigate();
   const noView = useDenied(ClusterRegistryService.method.getCluster, everywhere);
-  useTitle(`Cluster ${name}`);
+  useTitle(t("Cluster {name}", { name }));
   const { data, error, refetch } = useQuery({
     queryKey: ["cluster", name],
     queryFn: ({ signal }) => client(ClusterRegistryService).getCluster({ name }, { signal }),
@@ -41,7 +42,7 @@ export function ClusterPage() {
   return (
     <div className={css["page"]}>
       <div className={css["head"]}>
-        <h1>Cluster {name}</h1>
+        <h1>{t("Cluster {name}", { name })}</h1>
         {cluster && (
           <div className={css["actions"]}>
             <ClusterButtons cluster={cluster} onChange={setChange} />
@@ -49,11 +50,11 @@ export function ClusterPage() {
         )}
       </div>
       <p>
-        <Link to="/clusters">All clusters</Link>
+        <Link to="/clusters">{t("All clusters")}</Link>
       </p>
-      {noView && <DenialNotice title="You may not see clusters here" denial={noView} />}
+      {noView && <DenialNotice title={t("You may not see clusters here")} denial={noView} />}
       {error && <ProblemNotice error={error} retry={() => void refetch()} />}
-      {!noView && !error && !cluster && <Loading what="cluster" />}
+      {!noView && !error && !cluster && <Loading what={t("cluster")} />}
       {cluster && <Parts cluster={cluster} onChange={setChange} />}
       <ClusterDialogs
         change={change}
@@ -71,36 +72,36 @@ function Parts({ cluster, onChange }: { readonly cluster: Cluster; readonly onCh
     <>
       <Health cluster={cluster} />
       {cluster.versionNote !== "" && (
-        <Notice tone="warning" title="Versions differ" role="status">
-          <p>The controller has {cluster.versionNote}.</p>
+        <Notice tone="warning" title={t("Versions differ")} role="status">
+          <p>{t("The controller has {versionNote}.", { versionNote: cluster.versionNote })}</p>
         </Notice>
       )}
       <section className={css["section"]} aria-labelledby="capacity">
-        <h2 id="capacity">Capacity</h2>
+        <h2 id="capacity">{t("Capacity")}</h2>
         {Object.keys(cluster.capacity).length > 0 ? (
           <Bars cluster={cluster} />
         ) : (
-          <p className={css["muted"]}>Unknown: {cluster.seenAt ? "its controller may not read nodes." : "no controller has connected yet."}</p>
+          <p className={css["muted"]}>{t("Unknown: {value}", { value: cluster.seenAt ? t("its controller may not read nodes.") : t("no controller has connected yet.") })}</p>
         )}
       </section>
       <section className={css["section"]} aria-labelledby="work">
-        <h2 id="work">Work</h2>
+        <h2 id="work">{t("Work")}</h2>
         <p>
-          {count(running(cluster))} running and {count(waiting(cluster))} waiting actions; {workWords(cluster)} in total.
+          {t("{running} running and {waiting} waiting actions; {workWords} in total.", { running: count(running(cluster)), waiting: count(waiting(cluster)), workWords: workWords(cluster) })}
         </p>
         <Use cluster={name} />
         <Placed cluster={name} />
       </section>
       <Waits cluster={name} />
       <section className={css["section"]} aria-labelledby="details">
-        <h2 id="details">Details</h2>
+        <h2 id="details">{t("Details")}</h2>
         <Details cluster={cluster} />
       </section>
       <section className={css["section"]} aria-labelledby="credentials">
         <div className={css["head"]}>
-          <h2 id="credentials">Credentials</h2>
-          <Button small denied={noIssue} onClick={() => onChange({ kind: "issue", name })} aria-label={`Issue credential for ${name}`}>
-            Issue credential
+          <h2 id="credentials">{t("Credentials")}</h2>
+          <Button small denied={noIssue} onClick={() => onChange({ kind: "issue", name })} aria-label={t("Issue credential for {name}", { name })}>
+            {t("Issue credential")}
           </Button>
         </div>
         <div data-testid="credentials">
@@ -127,29 +128,29 @@ function Details({ cluster }: { readonly cluster: Cluster }) {
   return (
     <Facts
       facts={[
-        ["Version", seenAt && (version || "Unnamed")],
-        ["Controllers connected", seenAt && count(controllers)],
-        ["Connected", connectedAt && <When key="connected" at={dateOf(connectedAt)} />],
-        ["Last seen", seenAt && <When key="seen" at={dateOf(seenAt)} relative />],
-        ["Plugins", tags(plugins)],
-        ["Task types", tags(taskTypes)],
-        ["Accelerators", tags(accelerators)],
+        [t("Version"), seenAt && (version || t("Unnamed"))],
+        [t("Controllers connected"), seenAt && count(controllers)],
+        [t("Connected"), connectedAt && <When key="connected" at={dateOf(connectedAt)} />],
+        [t("Last seen"), seenAt && <When key="seen" at={dateOf(seenAt)} relative />],
+        [t("Plugins"), tags(plugins)],
+        [t("Task types"), tags(taskTypes)],
+        [t("Accelerators"), tags(accelerators)],
         [
-          "Labels",
+          t("Labels"),
           tags(
             Object.entries(labels)
               .sort()
-              .map(([key, value]) => `${key}=${value}${key in givenLabels ? " (set by operators)" : ""}`),
+              .map(([key, value]) => `${key}=${value}${key in givenLabels ? ` ${t("(set by operators)")}` : ""}`),
           ),
         ],
-        ["Parts of the object store", tags(stores)],
-        ["Cluster pools", tags(pools)],
-        ["Weight", weight === 0 ? "0: gets only work that names it or one of its pools" : count(weight)],
-        ["Digest of its pod policy", policy && <code key="policy">{policy}</code>],
+        [t("Parts of the object store"), tags(stores)],
+        [t("Cluster pools"), tags(pools)],
+        [t("Weight"), weight === 0 ? t("0: gets only work that names it or one of its pools") : count(weight)],
+        [t("Digest of its pod policy"), policy && <code key="policy">{policy}</code>],
         [
-          "Added",
+          t("Added"),
           <span key="added">
-            <When at={dateOf(createdAt)} /> {createdBy ? `by ${createdBy}` : "by itself"}
+            <When at={dateOf(createdAt)} /> {createdBy ? t("by {createdBy}", { createdBy }) : t("by itself")}
           </span>,
         ],
       ]}

@@ -6,6 +6,7 @@ import { When } from "@/design/time";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
 import css from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 
 interface CredentialsProps {
   readonly of: readonly Credential[];
@@ -15,22 +16,22 @@ interface CredentialsProps {
 /** The credentials of a cluster, oldest first, with when they were used. */
 export function Credentials({ of, onRevoke }: CredentialsProps) {
   const noRevoke = useDenied(ClusterRegistryService.method.revokeCredential, everywhere);
-  if (of.length === 0) return "None";
+  if (of.length === 0) return t("None");
   return (
     <ul>
       {of.map((credential) => (
         <li key={credential.id} className={css["inline"]}>
           <span>
-            {credential.id}, ends in {credential.hint}, {credential.lastUsedAt ? "used " : "never used"}
+            {t("{id}, ends in {hint}, {value}", { id: credential.id, hint: credential.hint, value: credential.lastUsedAt ? `${t("used")} ` : t("never used") })}
             {credential.lastUsedAt && <When at={dateOf(credential.lastUsedAt)} relative />}
           </span>
           {credential.revokedAt ? (
             <span>
-              <Tag>revoked</Tag> <When at={dateOf(credential.revokedAt)} relative />
+              <Tag>{t("revoked")}</Tag> <When at={dateOf(credential.revokedAt)} relative />
             </span>
           ) : (
-            <Button small denied={noRevoke} onClick={() => onRevoke(credential)} aria-label={`Revoke ${credential.id}`}>
-              Revoke
+            <Button small denied={noRevoke} onClick={() => onRevoke(credential)} aria-label={t("Revoke {id}", { id: credential.id })}>
+              {t("Revoke")}
             </Button>
           )}
         </li>

@@ -7,6 +7,7 @@ import { CopyField } from "@/design/copy-field";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input } from "@/design/field";
 import { Notice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { CordonForm, DrainForm, RemoveForm } from "./forms";
 import { Launch } from "./launch";
 import { SettingsForm } from "./settings";
@@ -55,7 +56,7 @@ export function ClusterDialogs({ change, onClose, onChanged }: ChangeProps & { r
     onClose();
   };
   const [heading, description] = issued
-    ? [`Credential of ${issued.name}`, "Copy the secret now. It cannot be shown again."]
+    ? [t("Credential of {name}", { name: issued.name }), t("Copy the secret now. It cannot be shown again.")]
     : change
       ? title(change)
       : ["", ""];
@@ -84,7 +85,7 @@ function Form({ change, onCancel, onChanged, onIssued }: FormProps) {
     case "issue": {
       const { name } = change;
       const issue = () => registry.issueCredential({ cluster: name }).then(({ secret }) => onIssued({ name, secret }));
-      return <Confirm label="Issue" {...props} stays send={issue} done={`Credential of ${name} issued`} />;
+      return <Confirm label={t("Issue")} {...props} stays send={issue} done={t("Credential of {name} issued", { name })} />;
     }
     case "remove":
       return <RemoveForm {...props} cluster={change.cluster} />;
@@ -94,13 +95,13 @@ function Form({ change, onCancel, onChanged, onIssued }: FormProps) {
       return <CordonForm {...props} name={change.name} />;
     case "uncordon": {
       const { name } = change;
-      return <Confirm label="Uncordon" {...props} send={() => registry.uncordonCluster({ name })} done={`Cluster ${name} uncordoned`} />;
+      return <Confirm label={t("Uncordon")} {...props} send={() => registry.uncordonCluster({ name })} done={t("Cluster {name} uncordoned", { name })} />;
     }
     case "drain":
       return <DrainForm {...props} name={change.name} />;
     case "revoke": {
       const { id } = change.credential;
-      return <Confirm label="Revoke" danger {...props} send={() => registry.revokeCredential({ id })} done={`Credential ${id} revoked`} />;
+      return <Confirm label={t("Revoke")} danger {...props} send={() => registry.revokeCredential({ id })} done={t("Credential {id} revoked", { id })} />;
     }
   }
 }
@@ -126,7 +127,7 @@ function Confirm({ label, danger, stays, onCancel, onChanged, send, done }: Conf
 }
 
 const nameError = (name: string): string =>
-  /^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/.test(name) ? "" : "1 to 32 lower-case letters, digits and dashes, such as east.";
+  /^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/.test(name) ? "" : t("1 to 32 lower-case letters, digits and dashes, such as east.");
 
 function AddForm({ onCancel, onChanged, onIssued }: Omit<FormProps, "change">) {
   const [name, setName] = useState("");
@@ -134,7 +135,7 @@ function AddForm({ onCancel, onChanged, onIssued }: Omit<FormProps, "change">) {
   const { change, ...state } = useChange({ onChanged, onClose: () => undefined });
   return (
     <ChangeForm
-      label="Add"
+      label={t("Add")}
       {...state}
       onClose={onCancel}
       onSubmit={() => {
@@ -144,10 +145,10 @@ function AddForm({ onCancel, onChanged, onIssued }: Omit<FormProps, "change">) {
           client(ClusterRegistryService)
             .addCluster({ name })
             .then(({ secret, installation }) => onIssued({ name, secret, installation }));
-        change(add, `Cluster ${name} added`);
+        change(add, t("Cluster {name} added", { name }));
       }}
     >
-      <Field label="Name" hint="The cluster.id of its controller, and what queues call it." error={tried ? nameError(name) : ""}>
+      <Field label={t("Name")} hint={t("The cluster.id of its controller, and what queues call it.")} error={tried ? nameError(name) : ""}>
         {(control) => <Input {...control} autoComplete="off" autoCapitalize="none" maxLength={32} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
     </ChangeForm>
@@ -157,12 +158,12 @@ function AddForm({ onCancel, onChanged, onIssued }: Omit<FormProps, "change">) {
 function Secret({ name, secret, installation, onClose }: Issued & { readonly onClose: () => void }) {
   return (
     <div className={css["section"]}>
-      <CopyField label="Secret" hint="For controlPlane.credentialFile of its controller, or the Secret that the chart names in controlPlane.credentialSecret." value={secret} />
-      <Notice tone="warning">Anyone with this secret can act as the controller of {name}. Keep it in a secret store.</Notice>
+      <CopyField label={t("Secret")} hint={t("For controlPlane.credentialFile of its controller, or the Secret that the chart names in controlPlane.credentialSecret.")} value={secret} />
+      <Notice tone="warning">{t("Anyone with this secret can act as the controller of {name}. Keep it in a secret store.", { name })}</Notice>
       {installation !== undefined && <Launch name={name} installation={installation} />}
       <DialogActions>
         <Button kind="primary" onClick={onClose}>
-          Done
+          {t("Done")}
         </Button>
       </DialogActions>
     </div>

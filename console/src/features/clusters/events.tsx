@@ -5,6 +5,7 @@ import { dateOf } from "@/design/format";
 import { DataTable } from "@/design/data-table";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
+import { t } from "@/texts/texts";
 import { eventWords, every } from "./words";
 import css from "@/design/page.module.css";
 
@@ -18,11 +19,11 @@ export function Events({ cluster }: { readonly cluster: string }) {
   );
   return (
     <section className={css["section"]} aria-labelledby="events" data-testid="events">
-      <h2 id="events">Events</h2>
+      <h2 id="events">{t("Events")}</h2>
       <DataTable
-        what="events"
-        label="Events"
-        empty={<p className={css["muted"]}>No events yet.</p>}
+        what={t("events")}
+        label={t("Events")}
+        empty={<p className={css["muted"]}>{t("No events yet.")}</p>}
         answer={answer}
         rows={rows}
         columns={columns}
@@ -34,7 +35,7 @@ export function Events({ cluster }: { readonly cluster: string }) {
 
 const columns: readonly Column<ClusterEvent>[] = [
   {
-    label: "Event",
+    label: t("Event"),
     cell: ({ kind, note }) => (
       <>
         {eventWords[kind]}
@@ -43,6 +44,6 @@ const columns: readonly Column<ClusterEvent>[] = [
     ),
     wrap: true,
   },
-  { label: "By", cell: ({ by }) => by || "–", wrap: true },
-  { label: "When", cell: ({ at }) => <When at={dateOf(at)} /> },
+  { label: t("By"), cell: ({ by }) => by || "–", wrap: true },
+  { label: t("When"), cell: ({ at }) => <When at={dateOf(at)} /> },
 ];

@@ -4,6 +4,7 @@ import { client } from "@/api/transport";
 import { ChangeForm, useChange } from "@/design/change-form";
 import { Field, Input } from "@/design/field";
 import { Notice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { secondsOf, workWords } from "./words";
 
 interface FormProps {
@@ -13,7 +14,7 @@ interface FormProps {
 
 function Note({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
   return (
-    <Field label="Note" hint="Optional. Why, for those who see the cluster.">
+    <Field label={t("Note")} hint={t("Optional. Why, for those who see the cluster.")}>
       {(control) => <Input {...control} autoComplete="off" maxLength={500} value={value} onChange={(event) => onChange(event.target.value)} />}
     </Field>
   );
@@ -25,10 +26,10 @@ export function CordonForm({ name, onCancel, onChanged }: FormProps & { readonly
   const { change, ...state } = useChange({ onChanged, onClose: onCancel });
   return (
     <ChangeForm
-      label="Cordon"
+      label={t("Cordon")}
       {...state}
       onClose={onCancel}
-      onSubmit={() => change(() => client(ClusterRegistryService).cordonCluster({ name, note }), `Cluster ${name} cordoned`)}
+      onSubmit={() => change(() => client(ClusterRegistryService).cordonCluster({ name, note }), t("Cluster {name} cordoned", { name }))}
     >
       <Note value={note} onChange={setNote} />
     </ChangeForm>
@@ -36,7 +37,7 @@ export function CordonForm({ name, onCancel, onChanged }: FormProps & { readonly
 }
 
 const deadlineError = (text: string): string =>
-  text.trim() === "" || secondsOf(text) !== undefined ? "" : "A time of at most 30 days, such as 90m, 2h or 1d12h.";
+  text.trim() === "" || secondsOf(text) !== undefined ? "" : t("A time of at most 30 days, such as 90m, 2h or 1d12h.");
 
 /** Empties a cluster, if need be at a time. */
 export function DrainForm({ name, onCancel, onChanged }: FormProps & { readonly name: string }) {
@@ -47,19 +48,19 @@ export function DrainForm({ name, onCancel, onChanged }: FormProps & { readonly 
   const seconds = secondsOf(deadline);
   return (
     <ChangeForm
-      label="Drain"
+      label={t("Drain")}
       {...state}
       onClose={onCancel}
       onSubmit={() => {
         setTried(true);
         if (deadlineError(deadline) !== "") return;
         const request = { name, note, ...(seconds !== undefined && { deadline: { seconds: BigInt(seconds), nanos: 0 } }) };
-        change(() => client(ClusterRegistryService).drainCluster(request), `Cluster ${name} is draining`);
+        change(() => client(ClusterRegistryService).drainCluster(request), t("Cluster {name} is draining", { name }));
       }}
     >
       <Field
-        label="Time limit"
-        hint="Optional, such as 90m or 2h. Attempts that are still there then end as ClusterDrained and run again on other clusters, without using a retry of the task. Without a limit they run until they end."
+        label={t("Time limit")}
+        hint={t("Optional, such as 90m or 2h. Attempts that are still there then end as ClusterDrained and run again on other clusters, without using a retry of the task. Without a limit they run until they end.")}
         error={tried ? deadlineError(deadline) : ""}
       >
         {(control) => <Input {...control} autoComplete="off" maxLength={20} value={deadline} onChange={(event) => setDeadline(event.target.value)} />}
@@ -78,28 +79,27 @@ export function RemoveForm({ cluster, onCancel, onChanged }: FormProps & { reado
   const [tried, setTried] = useState(false);
   const { change, ...state } = useChange({ onChanged, onClose: onCancel });
   const force = !isEmpty(cluster);
-  const wrong = force && typed !== name ? `Type ${name} to confirm.` : "";
+  const wrong = force && typed !== name ? t("Type {name} to confirm.", { name }) : "";
   return (
     <ChangeForm
-      label={force ? "Remove with its work" : "Remove"}
+      label={force ? t("Remove with its work") : t("Remove")}
       kind="danger"
       {...state}
       onClose={onCancel}
       onSubmit={() => {
         setTried(true);
         if (wrong !== "") return;
-        change(() => client(ClusterRegistryService).removeCluster({ name, ...(force && { force }) }), `Cluster ${name} removed`);
+        change(() => client(ClusterRegistryService).removeCluster({ name, ...(force && { force }) }), t("Cluster {name} removed", { name }));
       }}
     >
       {force && (
         <>
-          <Notice tone="warning" title={`It still has ${workWords(cluster)}`}>
+          <Notice tone="warning" title={t("It still has {workWords}", { workWords: workWords(cluster) })}>
             <p>
-              Its attempts end as ClusterLost at once and run again on other clusters. A pod that the cluster cannot be told to end may still run there: what
-              it does to systems outside of Flyte, it does twice. To wait for the work, drain the cluster instead.
+              {t("Its attempts end as ClusterLost at once and run again on other clusters. A pod that the cluster cannot be told to end may still run there: what it does to systems outside of Flyte, it does twice. To wait for the work, drain the cluster instead.")}
             </p>
           </Notice>
-          <Field label="Name of the cluster" hint={`Type ${name} to confirm.`} error={tried ? wrong : ""}>
+          <Field label={t("Name of the cluster")} hint={t("Type {name} to confirm.", { name })} error={tried ? wrong : ""}>
             {(control) => (
               <Input {...control} autoComplete="off" autoCapitalize="none" maxLength={32} value={typed} onChange={(event) => setTyped(event.target.value)} />
             )}

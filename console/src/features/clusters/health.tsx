@@ -3,6 +3,7 @@ import { dateOf } from "@/design/format";
 import { Note } from "@/design/table";
 import { useNow, When } from "@/design/time";
 
+import { t } from "@/texts/texts";
 import { every, healthOf, leftWords, type HealthKind } from "./words";
 import css from "./clusters.module.css";
 
@@ -17,14 +18,14 @@ export function Health({ cluster }: { readonly cluster: Cluster }) {
         <HealthWords kind={kind} cluster={cluster} />
       </span>
       {(kind === "cordoned" || kind === "draining") && (cluster.stateBy !== "" || cluster.stateNote !== "") && (
-        <Note>{[cluster.stateBy && `by ${cluster.stateBy}`, cluster.stateNote].filter(Boolean).join(": ")}</Note>
+        <Note>{[cluster.stateBy && t("by {stateBy}", { stateBy: cluster.stateBy }), cluster.stateNote].filter(Boolean).join(": ")}</Note>
       )}
       {kind === "away" && cluster.lostAt && (
         <Note>
-          What runs there is given up at <When at={dateOf(cluster.lostAt)} />
+          {t("What runs there is given up at {when}", { when: <When at={dateOf(cluster.lostAt)} /> })}
         </Note>
       )}
-      {kind === "lost" && <Note>What ran there is given up as soon as another cluster takes work</Note>}
+      {kind === "lost" && <Note>{t("What ran there is given up as soon as another cluster takes work")}</Note>}
     </span>
   );
 }
@@ -39,26 +40,26 @@ function HealthWords({ kind, cluster }: { readonly kind: HealthKind; readonly cl
     case "lost":
       return (
         <>
-          {kind === "away" ? "Away" : "Lost: away"} since <When at={dateOf(cluster.seenAt)} />
+          {t("{value} since {when}", { value: kind === "away" ? t("Away") : t("Lost: away"), when: <When at={dateOf(cluster.seenAt)} /> })}
         </>
       );
     case "cordoned":
       return (
         <>
-          Cordoned since <When at={dateOf(cluster.stateAt)} />
+          {t("Cordoned since {when}", { when: <When at={dateOf(cluster.stateAt)} /> })}
         </>
       );
     case "draining":
       return (
         <>
-          Draining, {leftWords(cluster)},{" "}
+          {t("Draining, {leftWords},", { leftWords: leftWords(cluster) })}{" "}
           {cluster.drainUntil ? (
             <>
-              until <When at={dateOf(cluster.drainUntil)} />
+              {t("until {when}", { when: <When at={dateOf(cluster.drainUntil)} /> })}
             </>
           ) : (
             <>
-              since <When at={dateOf(cluster.stateAt)} />
+              {t("since {when}", { when: <When at={dateOf(cluster.stateAt)} /> })}
             </>
           )}
         </>

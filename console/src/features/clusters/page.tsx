@@ -13,6 +13,7 @@ import { Note, type Column } from "@/design/table";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
 import { useMe } from "@/entities/access/use-me";
+import { t } from "@/texts/texts";
 import { Bars } from "./bars";
 import { ClusterButtons } from "./buttons";
 import { ClusterDialogs, type ClusterChange } from "./dialogs";
@@ -28,7 +29,7 @@ export function ClustersPage() {
   const navigate = useNavigate();
   const noView = useDenied(ClusterRegistryService.method.listClusters, everywhere);
   const noAdd = useDenied(ClusterRegistryService.method.addCluster, everywhere);
-  useTitle("Clusters");
+  useTitle(t("Clusters"));
   const { answer, rows } = usePages(
     ["clusters"],
     (token, signal) => client(ClusterRegistryService).listClusters({ limit: 100, token }, { signal }),
@@ -37,15 +38,15 @@ export function ClustersPage() {
   );
   return (
     <ListPage
-      title="Clusters"
-      what="clusters"
-      label="Clusters"
+      title={t("Clusters")}
+      what={t("clusters")}
+      label={t("Clusters")}
       head={
         <div className={css["actions"]}>
           {rows.length > 1 && (
             <Select
               className={css["select"] ?? ""}
-              aria-label="Order"
+              aria-label={t("Order")}
               value={sort}
               onChange={(event) => void navigate({ to: "/clusters", search: ClustersSearch({ sort: event.target.value }), replace: true })}
             >
@@ -57,7 +58,7 @@ export function ClustersPage() {
             </Select>
           )}
           <Button kind="primary" denied={noAdd} onClick={() => setChange({ kind: "add" })}>
-            Add cluster
+            {t("Add cluster")}
           </Button>
         </div>
       }
@@ -79,21 +80,21 @@ function NoClusters() {
   const open = useMe()?.open === true;
   const command = `curl -X POST ${location.origin}/flytebinary.clusters.v1.ClusterRegistryService/AddCluster -H 'Content-Type: application/json' -d '{"name": "east"}'`;
   return (
-    <Empty title="No clusters" {...(open && { command })}>
-      <p>No controller has connected yet. Add a cluster to get the credential with which its controller connects.</p>
+    <Empty title={t("No clusters")} {...(open && { command })}>
+      <p>{t("No controller has connected yet. Add a cluster to get the credential with which its controller connects.")}</p>
     </Empty>
   );
 }
 
 const columns = (onChange: (change: ClusterChange) => void): readonly Column<Cluster>[] => [
   {
-    label: "Cluster",
+    label: t("Cluster"),
     cell: ({ name, pools, labels }) => (
       <>
         <Link to="/clusters/$cluster" params={{ cluster: name }}>
           {name}
         </Link>
-        {pools.length > 0 && <Note>pools {pools.join(", ")}</Note>}
+        {pools.length > 0 && <Note>{t("pools {pools}", { pools: pools.join(", ") })}</Note>}
         {Object.keys(labels).length > 0 && (
           <Note>
             {Object.entries(labels)
@@ -106,28 +107,27 @@ const columns = (onChange: (change: ClusterChange) => void): readonly Column<Clu
     ),
     wrap: true,
   },
-  { label: "Health", cell: (cluster) => <Health cluster={cluster} />, wrap: true },
+  { label: t("Health"), cell: (cluster) => <Health cluster={cluster} />, wrap: true },
   {
-    label: "Version",
+    label: t("Version"),
     cell: ({ version, versionNote, plugins, seenAt }) => (
       <>
-        {seenAt ? version || "Unnamed" : "–"}
+        {seenAt ? version || t("Unnamed") : "–"}
         {versionNote !== "" && <Note>{versionNote}</Note>}
         {plugins.length > 0 && <Note>{plugins.join(", ")}</Note>}
       </>
     ),
     wrap: true,
   },
-  { label: "Capacity", cell: (cluster) => <Bars cluster={cluster} brief /> },
+  { label: t("Capacity"), cell: (cluster) => <Bars cluster={cluster} brief /> },
   {
-    label: "Work",
+    label: t("Work"),
     cell: (cluster) => (
       <>
-        {count(running(cluster))} running, {count(waiting(cluster))} waiting
-        <Note>{workWords(cluster)}</Note>
+        {t("{running} running, {waiting} waiting{note}", { running: count(running(cluster)), waiting: count(waiting(cluster)), note: <Note>{workWords(cluster)}</Note> })}
       </>
     ),
     wrap: true,
   },
-  { label: "Actions", hideLabel: true, cell: (cluster) => <ClusterButtons cluster={cluster} onChange={onChange} /> },
+  { label: t("Actions"), hideLabel: true, cell: (cluster) => <ClusterButtons cluster={cluster} onChange={onChange} /> },
 ];

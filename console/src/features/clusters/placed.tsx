@@ -11,6 +11,7 @@ import { AppStatus } from "@/features/apps/app-status";
 import { routeTo } from "@/features/apps/id";
 import { shownOf } from "@/features/apps/words";
 import { workersWords } from "@/features/pools/words";
+import { t } from "@/texts/texts";
 import { every } from "./words";
 import css from "@/design/page.module.css";
 
@@ -20,9 +21,9 @@ const pageSize = 20;
 export function Placed({ cluster }: { readonly cluster: string }) {
   return (
     <>
-      <h3>Apps</h3>
+      <h3>{t("Apps")}</h3>
       <Apps cluster={cluster} />
-      <h3>Worker pools</h3>
+      <h3>{t("Worker pools")}</h3>
       <Pools cluster={cluster} />
     </>
   );
@@ -37,9 +38,9 @@ function Apps({ cluster }: { readonly cluster: string }) {
   );
   return (
     <DataTable
-      what="apps"
-      label="Apps"
-      empty={<p className={css["muted"]}>No apps that you may see are here.</p>}
+      what={t("apps")}
+      label={t("Apps")}
+      empty={<p className={css["muted"]}>{t("No apps that you may see are here.")}</p>}
       answer={answer}
       rows={rows}
       columns={apps}
@@ -50,7 +51,7 @@ function Apps({ cluster }: { readonly cluster: string }) {
 
 const apps: readonly Column<App>[] = [
   {
-    label: "App",
+    label: t("App"),
     cell: ({ metadata }) =>
       metadata?.id && (
         <>
@@ -64,8 +65,8 @@ const apps: readonly Column<App>[] = [
       ),
     wrap: true,
   },
-  { label: "State", cell: (app) => <AppStatus shown={shownOf(app)} />, wrap: true },
-  { label: "Replicas", number: true, cell: ({ status }) => count(status?.currentReplicas ?? 0) },
+  { label: t("State"), cell: (app) => <AppStatus shown={shownOf(app)} />, wrap: true },
+  { label: t("Replicas"), number: true, cell: ({ status }) => count(status?.currentReplicas ?? 0) },
 ];
 
 function Pools({ cluster }: { readonly cluster: string }) {
@@ -77,9 +78,9 @@ function Pools({ cluster }: { readonly cluster: string }) {
   );
   return (
     <DataTable
-      what="worker pools"
-      label="Worker pools"
-      empty={<p className={css["muted"]}>No worker pools that you may see are here.</p>}
+      what={t("worker pools")}
+      label={t("Worker pools")}
+      empty={<p className={css["muted"]}>{t("No worker pools that you may see are here.")}</p>}
       answer={answer}
       rows={rows}
       columns={pools}
@@ -90,7 +91,7 @@ function Pools({ cluster }: { readonly cluster: string }) {
 
 const pools: readonly Column<Pool>[] = [
   {
-    label: "Environment",
+    label: t("Environment"),
     cell: ({ id, projectId, environment }) => (
       <>
         <Link
@@ -107,7 +108,7 @@ const pools: readonly Column<Pool>[] = [
     ),
     wrap: true,
   },
-  { label: "Workers", cell: (pool) => workersWords(pool), wrap: true },
-  { label: "Running", number: true, cell: ({ running }) => count(running) },
-  { label: "Waiting", number: true, cell: ({ waiting }) => count(waiting) },
+  { label: t("Workers"), cell: (pool) => workersWords(pool), wrap: true },
+  { label: t("Running"), number: true, cell: ({ running }) => count(running) },
+  { label: t("Waiting"), number: true, cell: ({ waiting }) => count(waiting) },
 ];

@@ -3,6 +3,7 @@ import { ClusterRegistryService, type Cluster } from "@gen/flytebinary/clusters/
 import { client } from "@/api/transport";
 import { ChangeForm, useChange } from "@/design/change-form";
 import { Field, Input, TextArea } from "@/design/field";
+import { t } from "@/texts/texts";
 import { labelsOf, labelText, namesOf, weightOf } from "./settings-text";
 
 interface SettingsFormProps {
@@ -20,12 +21,12 @@ export function SettingsForm({ cluster: { name, givenLabels, weight, pools }, on
   const labels = labelsOf(now.labels);
   const share = weightOf(now.weight);
   const wrong = {
-    labels: labels === undefined ? "Write each as key=value, on a line of its own, and each key once." : "",
-    weight: share === undefined ? "A whole number from 0 to 1000." : "",
+    labels: labels === undefined ? t("Write each as key=value, on a line of its own, and each key once.") : "",
+    weight: share === undefined ? t("A whole number from 0 to 1000.") : "",
   };
   return (
     <ChangeForm
-      label="Save"
+      label={t("Save")}
       {...state}
       onClose={onCancel}
       onSubmit={() => {
@@ -37,18 +38,18 @@ export function SettingsForm({ cluster: { name, givenLabels, weight, pools }, on
           ...(now.weight !== before.weight && { weight: share }),
           ...(now.pools !== before.pools && { pools: { names: namesOf(now.pools) } }),
         };
-        change(() => client(ClusterRegistryService).updateCluster(request), `Settings of ${name} saved`);
+        change(() => client(ClusterRegistryService).updateCluster(request), t("Settings of {name} saved", { name }));
       }}
     >
-      <Field label="Labels" hint="key=value, one per line. They win over those that the controller reports." error={tried ? wrong.labels : ""}>
+      <Field label={t("Labels")} hint={t("key=value, one per line. They win over those that the controller reports.")} error={tried ? wrong.labels : ""}>
         {(control) => <TextArea {...control} rows={3} value={now.labels} onChange={(event) => setNow({ ...now, labels: event.target.value })} />}
       </Field>
-      <Field label="Weight" hint="Its share of new work, from 0 to 1000. With 0, it gets only work that names it or one of its pools." error={tried ? wrong.weight : ""}>
+      <Field label={t("Weight")} hint={t("Its share of new work, from 0 to 1000. With 0, it gets only work that names it or one of its pools.")} error={tried ? wrong.weight : ""}>
         {(control) => (
           <Input {...control} inputMode="numeric" autoComplete="off" maxLength={4} value={now.weight} onChange={(event) => setNow({ ...now, weight: event.target.value })} />
         )}
       </Field>
-      <Field label="Cluster pools" hint="Names with commas. Runs and placement rules choose clusters by them.">
+      <Field label={t("Cluster pools")} hint={t("Names with commas. Runs and placement rules choose clusters by them.")}>
         {(control) => (
           <Input {...control} autoComplete="off" autoCapitalize="none" value={now.pools} onChange={(event) => setNow({ ...now, pools: event.target.value })} />
         )}

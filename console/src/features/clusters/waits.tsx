@@ -6,6 +6,7 @@ import { dateOf } from "@/design/format";
 import { DataTable } from "@/design/data-table";
 import { Note, type Column } from "@/design/table";
 import { Span } from "@/design/time";
+import { t } from "@/texts/texts";
 import { asked, askedWords, every } from "./words";
 import css from "@/design/page.module.css";
 
@@ -19,11 +20,11 @@ export function Waits({ cluster }: { readonly cluster: string }) {
   );
   return (
     <section className={css["section"]} aria-labelledby="waits" data-testid="waits">
-      <h2 id="waits">Waiting for this cluster</h2>
+      <h2 id="waits">{t("Waiting for this cluster")}</h2>
       <DataTable
-        what="waiting actions"
-        label="Waiting actions"
-        empty={<p className={css["muted"]}>Nothing that you may see waits for this cluster.</p>}
+        what={t("waiting actions")}
+        label={t("Waiting actions")}
+        empty={<p className={css["muted"]}>{t("Nothing that you may see waits for this cluster.")}</p>}
         answer={answer}
         rows={rows}
         columns={columns}
@@ -35,7 +36,7 @@ export function Waits({ cluster }: { readonly cluster: string }) {
 
 const columns: readonly Column<ClusterWait>[] = [
   {
-    label: "Action",
+    label: t("Action"),
     cell: ({ actionId }) => {
       const { project = "", domain = "", name = "" } = actionId?.run ?? {};
       return (
@@ -51,14 +52,14 @@ const columns: readonly Column<ClusterWait>[] = [
     },
     wrap: true,
   },
-  { label: "Asks for", cell: (wait) => askedWords(wait.asked) || "nothing", wrap: true },
-  { label: "Waits for", cell: (wait) => whyWords(wait), wrap: true },
-  { label: "Where", cell: ({ there }) => (there ? "on this cluster" : "for any cluster with room"), wrap: true },
-  { label: "Since", cell: ({ createdAt }) => <Span from={dateOf(createdAt)} to={undefined} /> },
+  { label: t("Asks for"), cell: (wait) => askedWords(wait.asked) || "nothing", wrap: true },
+  { label: t("Waits for"), cell: (wait) => whyWords(wait), wrap: true },
+  { label: t("Where"), cell: ({ there }) => (there ? t("on this cluster") : t("for any cluster with room")), wrap: true },
+  { label: t("Since"), cell: ({ createdAt }) => <Span from={dateOf(createdAt)} to={undefined} /> },
 ];
 
 /** What an action waits for: "4 CPU; 1.5 are free". */
 export function whyWords({ resource, asked: amounts, free, message }: Pick<ClusterWait, "resource" | "asked" | "free" | "message">): string {
   if (message !== "") return message;
-  return `${asked(resource, amounts[resource] ?? 0n)}; free: ${asked(resource, free)}`;
+  return t("{asked}; free: {asked2}", { asked: asked(resource, amounts[resource] ?? 0n), asked2: asked(resource, free) });
 }

@@ -1,11 +1,12 @@
 import { ClusterEventKind, ClusterHealth, ClusterState, type Cluster } from "@gen/flytebinary/clusters/v1/clusters_pb.js";
-import { bytes, count, plural } from "@/design/format";
+import { bytes, count } from "@/design/format";
+import { t, tn } from "@/texts/texts";
 
 /** How often pages of clusters reload, in milliseconds. */
 export const every = 5000;
 
 /** The names of resources that Kubernetes abbreviates. */
-const names: Readonly<Record<string, string>> = { cpu: "CPU", memory: "Memory", "ephemeral-storage": "Disk" };
+const names: Readonly<Record<string, string>> = { cpu: "CPU", memory: t("Memory"), "ephemeral-storage": t("Disk") };
 
 export const resourceName = (resource: string): string => names[resource] ?? resource;
 
@@ -86,21 +87,21 @@ export function healthOf({ state, health, lostAt }: Cluster, now: number): Healt
 /** What a draining cluster still has: "12 left". */
 export function leftWords({ work }: Pick<Cluster, "work">): string {
   const left = (work?.actions ?? 0) + (work?.workers ?? 0) + (work?.apps ?? 0);
-  return left === 0 ? "nothing left" : `${count(left)} left`;
+  return left === 0 ? t("nothing left") : t("{left} left", { left: count(left) });
 }
 
 /** The work of a cluster: "3 actions, 1 app"; "nothing" without any. */
 export function workWords({ work }: Pick<Cluster, "work">): string {
   const parts = [
-    [work?.actions ?? 0, "action"],
-    [work?.workers ?? 0, "worker"],
-    [work?.apps ?? 0, "app"],
+    [work?.actions ?? 0, (n: number) => tn(n, "{n} action", "{n} actions")],
+    [work?.workers ?? 0, (n: number) => tn(n, "{n} worker", "{n} workers")],
+    [work?.apps ?? 0, (n: number) => tn(n, "{n} app", "{n} apps")],
   ] as const;
   return (
     parts
       .filter(([n]) => n > 0)
-      .map(([n, one]) => plural(n, one))
-      .join(", ") || "nothing"
+      .map(([n, words]) => words(n))
+      .join(", ") || t("nothing")
   );
 }
 
@@ -110,11 +111,11 @@ export const running = ({ work }: Pick<Cluster, "work">): number => (work?.actio
 export const waiting = ({ work }: Pick<Cluster, "work">): number => (work?.pending ?? 0) + (work?.queued ?? 0);
 
 export const sorts = [
-  ["name", "Name"],
-  ["fullest", "Fullest first"],
-  ["busiest", "Most actions first"],
-  ["waiting", "Most waiting first"],
-  ["health", "Problems first"],
+  ["name", t("Name")],
+  ["fullest", t("Fullest first")],
+  ["busiest", t("Most actions first")],
+  ["waiting", t("Most waiting first")],
+  ["health", t("Problems first")],
 ] as const;
 export type ClusterSort = (typeof sorts)[number][0];
 
@@ -140,17 +141,17 @@ export function sorted(clusters: readonly Cluster[], sort: ClusterSort, now: num
 }
 
 export const eventWords: Readonly<Record<ClusterEventKind, string>> = {
-  [ClusterEventKind.UNSPECIFIED]: "Something happened",
-  [ClusterEventKind.ADDED]: "Added",
-  [ClusterEventKind.CONNECTED]: "Connected for the first time",
-  [ClusterEventKind.RETURNED]: "Came back",
-  [ClusterEventKind.AWAY]: "Went away",
-  [ClusterEventKind.LOST]: "Lost",
-  [ClusterEventKind.VERSION]: "Changed its version",
-  [ClusterEventKind.CORDONED]: "Cordoned",
-  [ClusterEventKind.DRAINING]: "Began to drain",
-  [ClusterEventKind.READY]: "Takes new work again",
-  [ClusterEventKind.CHANGED]: "Settings changed",
+  [ClusterEventKind.UNSPECIFIED]: t("Something happened"),
+  [ClusterEventKind.ADDED]: t("Added"),
+  [ClusterEventKind.CONNECTED]: t("Connected for the first time"),
+  [ClusterEventKind.RETURNED]: t("Came back"),
+  [ClusterEventKind.AWAY]: t("Went away"),
+  [ClusterEventKind.LOST]: t("Lost"),
+  [ClusterEventKind.VERSION]: t("Changed its version"),
+  [ClusterEventKind.CORDONED]: t("Cordoned"),
+  [ClusterEventKind.DRAINING]: t("Began to drain"),
+  [ClusterEventKind.READY]: t("Takes new work again"),
+  [ClusterEventKind.CHANGED]: t("Settings changed"),
 };
 
 /** Reads a duration such as 90m, 2h or 1d12h, in seconds; undefined if it is none, or longer than 30 days. */

@@ -7,6 +7,7 @@ import { Select } from "@/design/field";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { actionId } from "@/entities/action/name";
 import type { RunName } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 import css from "./compare.module.css";
 
 export interface CodeDiffProps {
@@ -22,9 +23,9 @@ export function CodeDiff(props: CodeDiffProps) {
   return (
     <section className={css["section"]} data-testid="compare-code">
       <div className={css["head"]}>
-        <h2>Code</h2>
+        <h2>{t("Code")}</h2>
         <Button small aria-pressed={open} onClick={() => setOpen(!open)}>
-          {open ? "Hide code" : `Compare the code of ${a} and ${b}`}
+          {open ? t("Hide code") : t("Compare the code of {a} and {b}", { a, b })}
         </Button>
       </div>
       {open && <Files {...props} />}
@@ -40,25 +41,24 @@ function Files({ a, b, marks }: CodeDiffProps) {
   const [first, second] = [left.data, right.data];
   const paths = changedFirst(first, second);
   if (error && path === "") return <ProblemNotice error={error} retry={() => void (left.error ? left.refetch() : right.refetch())} />;
-  if ((!first && !left.error) || (!second && !right.error)) return <Loading what="code" />;
+  if ((!first && !left.error) || (!second && !right.error)) return <Loading what={t("code")} />;
   const missing = [first, second].flatMap((code, at) => (code && code.files.length === 0 ? [`${marks[at] ?? ""}: ${code.missing}`] : []));
   if (missing.length > 0) return <p className={css["muted"]}>{missing.join(". ")}</p>;
   const shown = path || first?.path || second?.path || "";
   return (
     <>
       <label className={css["line"]}>
-        File
-        <Select value={shown} onChange={(event) => setPath(event.target.value)}>
+        {t("File{select}", { select: <Select value={shown} onChange={(event) => setPath(event.target.value)}>
           {paths.map(({ name, note }) => (
             <option key={name} value={name}>
               {name}
               {note}
             </option>
           ))}
-        </Select>
+        </Select> })}
       </label>
-      {(first?.truncated || second?.truncated) && <p className={css["muted"]}>Only the first MiB is compared.</p>}
-      <Diff label={`Code in ${shown}`} before={left.error ? "" : (first?.text ?? "")} after={right.error ? "" : (second?.text ?? "")} equal="This file is the same." />
+      {(first?.truncated || second?.truncated) && <p className={css["muted"]}>{t("Only the first MiB is compared.")}</p>}
+      <Diff label={t("Code in {shown}", { shown })} before={left.error ? "" : (first?.text ?? "")} after={right.error ? "" : (second?.text ?? "")} equal={t("This file is the same.")} />
     </>
   );
 }

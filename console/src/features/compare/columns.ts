@@ -2,6 +2,7 @@ import type { NamedLiteral } from "@gen/flyteidl2/task/common_pb.js";
 import { valueOf } from "@/entities/value/value";
 import type { Value } from "@/entities/value/value-type";
 import { json } from "@/entities/value/write-json";
+import { fixed } from "@/texts/texts";
 
 /** What several runs have of one thing, in their order; empty where a run has none. */
 export interface Row {
@@ -54,7 +55,7 @@ export function changeWords(first: string, other: string): string {
   if (first === "" || other === "" || !Number.isFinite(a) || !Number.isFinite(b) || a === b || a === 0) return "";
   const percent = ((b - a) / Math.abs(a)) * 100;
   const size = Math.abs(percent);
-  return `${percent > 0 ? "+" : "−"}${size < 10 ? size.toFixed(1) : Math.round(size)} %`;
+  return `${percent > 0 ? "+" : "−"}${size < 10 ? fixed(size, 1) : Math.round(size)} %`;
 }
 
 /** The letter of a run by its position. */

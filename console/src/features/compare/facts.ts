@@ -5,6 +5,7 @@ import { isTerminal, lookOf } from "@/design/phases";
 import { containersOf, variable } from "@/features/action/pod/specification";
 import { whoIs } from "@/entities/person/who-is";
 import { optionLines, optionsOf } from "@/features/launch/options";
+import { t } from "@/texts/texts";
 
 /** One property of a run, as text. */
 export type Fact = readonly [name: string, value: string];
@@ -22,29 +23,29 @@ export function factsOf(details: RunDetails, zone: string | undefined): Fact[] {
   const phase = status?.phase ?? ActionPhase.UNSPECIFIED;
   const container = containersOf(template)[0];
   const facts: Fact[] = [
-    ["Phase", lookOf(phase).label],
-    ["Duration", started && ended && isTerminal(phase) ? duration(ended.getTime() - started.getTime()) : ""],
-    ["Started", started ? exactly(started, zone) : ""],
-    ["Started by", whoIs(root?.metadata?.executedBy)],
-    ["Attempts", String(status?.attempts ?? "")],
-    ["Task", id?.name ?? spec?.shortName ?? ""],
-    ["Task version", id?.version ?? ""],
+    [t("Phase"), lookOf(phase).label],
+    [t("Duration"), started && ended && isTerminal(phase) ? duration(ended.getTime() - started.getTime()) : ""],
+    [t("Started"), started ? exactly(started, zone) : ""],
+    [t("Started by"), whoIs(root?.metadata?.executedBy)],
+    [t("Attempts"), String(status?.attempts ?? "")],
+    [t("Task"), id?.name ?? spec?.shortName ?? ""],
+    [t("Task version"), id?.version ?? ""],
     // The name of the bundle contains its digest, so the same code has the same name.
-    ["Code", metadata?.codeBundleUri.split("/").at(-1) ?? ""],
-    ["Environment", spec?.environment?.name ?? ""],
-    ["Image", container?.image ?? ""],
-    ["Command", commandOf(container?.command ?? [])],
+    [t("Code"), metadata?.codeBundleUri.split("/").at(-1) ?? ""],
+    [t("Environment"), spec?.environment?.name ?? ""],
+    [t("Image"), container?.image ?? ""],
+    [t("Command"), commandOf(container?.command ?? [])],
     [
-      "Resources",
-      (container?.resources ?? []).map(([name, asked, limit]) => `${name} ${asked || "–"}${limit && limit !== asked ? ` to ${limit}` : ""}`).join(", "),
+      t("Resources"),
+      (container?.resources ?? []).map(([name, asked, limit]) => `${name} ${asked || "–"}${limit && limit !== asked ? ` ${t("to {limit}", { limit })}` : ""}`).join(", "),
     ],
     // Values that may be secret are hidden already.
-    ["Task variables", (container?.environment ?? []).map(({ name, value, hidden }) => `${name}=${hidden ? "(hidden)" : value}`).join("\n")],
-    ["Retries", metadata?.retries ? String(metadata.retries.retries) : ""],
-    ["Cache", metadata?.discoverable ? `version ${metadata.discoveryVersion}` : "off"],
-    ["Client", metadata?.runtime ? `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim() : ""],
-    ["Options", optionsText(details)],
-    ...Object.entries(details.runSpec?.labels?.values ?? {}).map(([key, value]): Fact => [`Label ${key}`, value || "(empty)"]),
+    [t("Task variables"), (container?.environment ?? []).map(({ name, value, hidden }) => `${name}=${hidden ? "(hidden)" : value}`).join("\n")],
+    [t("Retries"), metadata?.retries ? String(metadata.retries.retries) : ""],
+    [t("Cache"), metadata?.discoverable ? t("version {discoveryVersion}", { discoveryVersion: metadata.discoveryVersion }) : "off"],
+    [t("Client"), metadata?.runtime ? `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim() : ""],
+    [t("Options"), optionsText(details)],
+    ...Object.entries(details.runSpec?.labels?.values ?? {}).map(([key, value]): Fact => [t("Label {key}", { key }), value || "(empty)"]),
   ];
   return facts;
 }

@@ -18,6 +18,7 @@ import { serviceOf, sourceOf } from "@/entities/run/kind";
 import { useRunDetails } from "@/entities/run/use-run";
 import type { RunName } from "@/entities/run/kind";
 import { runOfKey } from "@/entities/run/listed";
+import { t } from "@/texts/texts";
 import { CodeDiff } from "./code-diff";
 import { markOf, metricsOf, rowsOf, textsOf } from "./columns";
 import { factsOf } from "./facts";
@@ -37,28 +38,28 @@ export function ComparePage() {
   const place = useMemo(() => ({ project, domain }), [project, domain]);
   const keys = keysOf(search);
   const enough = search.a !== undefined && search.b !== undefined && keys.length >= 2;
-  useTitle(enough ? keys.map((key) => runOfKey(place, key).name).join(", ") : "", "Compare runs");
+  useTitle(enough ? keys.map((key) => runOfKey(place, key).name).join(", ") : "", t("Compare runs"));
   const go = (next: CompareSearch) => void navigate({ to: "/domain/$domain/project/$project/compare", params: place, search: next });
   const [picking, setPicking] = useState(false);
   return (
     <div className={css["page"]}>
       <div className={css["head"]}>
-        <h1>Compare runs</h1>
+        <h1>{t("Compare runs")}</h1>
         {enough && keys.length === 2 && (
           <Button small onClick={() => go(searchOf([...keys].reverse()))}>
-            <ArrowLeftRight size={14} aria-hidden /> Swap
+            <ArrowLeftRight size={14} aria-hidden /> {t("Swap")}
           </Button>
         )}
         {enough && keys.length < mostRuns && (
           <Button small aria-pressed={picking} onClick={() => setPicking(!picking)}>
-            <Plus size={14} aria-hidden /> Add a run
+            <Plus size={14} aria-hidden /> {t("Add a run")}
           </Button>
         )}
       </div>
       {enough && picking && (
         <RunPicker
           place={place}
-          title="Run to add"
+          title={t("Run to add")}
           task={undefined}
           without={keys[0]}
           onPick={(picked) => {
@@ -100,7 +101,7 @@ function Missing({
           <RunPicker
             key={side}
             place={place}
-            title={other === undefined ? (side === "a" ? "First run" : "Second run") : `Run to compare with ${known.name}`}
+            title={other === undefined ? (side === "a" ? t("First run") : t("Second run")) : t("Run to compare with {name}", { name: known.name })}
             task={name}
             without={other}
             onPick={(picked) => go(side === "a" ? { a: picked, ...(b !== undefined && { b }) } : { ...(a !== undefined && { a }), b: picked })}
@@ -149,8 +150,8 @@ function Compared({ place, keys, onDrop }: ComparedProps) {
       {all.every((one) => one !== undefined) && <Differences details={all} />}
       <Values runs={runs} />
       {runs.length > 2 && (
-        <div className={css["head"]} role="group" aria-label="Run to compare with A">
-          <h2>A and {markOf(chosen)}</h2>
+        <div className={css["head"]} role="group" aria-label={t("Run to compare with A")}>
+          <h2>{t("A and {markOf}", { markOf: markOf(chosen) })}</h2>
           {runs.slice(1).map((run, at) => (
             <Button key={keys[at + 1]} small kind={chosen === at + 1 ? "primary" : "plain"} aria-pressed={chosen === at + 1} onClick={() => setChosen(at + 1)}>
               {markOf(at + 1)} {run.name}
@@ -196,12 +197,12 @@ function Differences({ details }: { readonly details: readonly RunDetails[] }) {
   return (
     <section className={css["section"]} data-testid="compare-facts">
       <div className={css["head"]}>
-        <h2>Differences</h2>
+        <h2>{t("Differences")}</h2>
         <Button small aria-pressed={all} onClick={() => setAll(!all)}>
-          {all ? "Show differences only" : `Show all (${same} unchanged)`}
+          {all ? t("Show differences only") : t("Show all ({same} unchanged)", { same })}
         </Button>
       </div>
-      <Columns label="Differences" what="Property" rows={shown} runs={details.length} mark={all} />
+      <Columns label={t("Differences")} what={t("Property")} rows={shown} runs={details.length} mark={all} />
     </section>
   );
 }
@@ -211,19 +212,19 @@ function Values({ runs }: { readonly runs: readonly RunName[] }) {
   const transport = useTransport();
   const answers = useQueries({ queries: runs.map((run) => createQueryOptions(DataProxyService.method.getActionData, dataOf(run), { transport })) });
   const read = answers.map(({ data }) => data);
-  if (answers.some(({ isPending }) => isPending)) return <Loading what="values" />;
+  if (answers.some(({ isPending }) => isPending)) return <Loading what={t("values")} />;
   const metrics = rowsOf(read.map((data) => metricsOf(data?.outputs?.literals)));
   const unread = answers.flatMap(({ error }, at) => (error ? [markOf(at)] : []));
   return (
     <>
-      {unread.length > 0 && <p className={css["muted"]}>The data of {unread.join(", ")} cannot be read.</p>}
+      {unread.length > 0 && <p className={css["muted"]}>{t("The data of {unread} cannot be read.", { unread: unread.join(", ") })}</p>}
       {runs.length > 2 && (
         <>
-          <Section title="Inputs" what="Input" rows={rowsOf(read.map((data) => textsOf(data?.inputs?.literals)))} runs={runs.length} />
-          <Section title="Outputs" what="Output" rows={rowsOf(read.map((data) => textsOf(data?.outputs?.literals)))} runs={runs.length} />
+          <Section title={t("Inputs")} what={t("Input")} rows={rowsOf(read.map((data) => textsOf(data?.inputs?.literals)))} runs={runs.length} />
+          <Section title={t("Outputs")} what={t("Output")} rows={rowsOf(read.map((data) => textsOf(data?.outputs?.literals)))} runs={runs.length} />
         </>
       )}
-      {metrics.length > 0 && <Section title="Metrics" what="Number" rows={metrics} runs={runs.length} numbers />}
+      {metrics.length > 0 && <Section title={t("Metrics")} what={t("Number")} rows={metrics} runs={runs.length} numbers />}
     </>
   );
 }
@@ -232,7 +233,7 @@ function Section({ title, ...rest }: { readonly title: string } & Pick<ColumnsPr
   return (
     <section className={css["section"]} data-testid={`columns-${title.toLowerCase()}`}>
       <h2>{title}</h2>
-      {rest.rows.length === 0 ? <p className={css["muted"]}>No run has any.</p> : <Columns label={title} mark {...rest} />}
+      {rest.rows.length === 0 ? <p className={css["muted"]}>{t("No run has any.")}</p> : <Columns label={title} mark {...rest} />}
     </section>
   );
 }
@@ -243,23 +244,23 @@ function Data({ a, b, two }: { readonly a: RunName; readonly b: RunName; readonl
   const right = useRootData(b);
   const error = left.error ?? right.error;
   if (error) return <ProblemNotice error={error} retry={() => void (left.error ? left.refetch() : right.refetch())} />;
-  if (!left.data || !right.data) return <Loading what="inputs and outputs" />;
+  if (!left.data || !right.data) return <Loading what={t("inputs and outputs")} />;
   return (
     <>
       <section className={css["section"]} data-testid="compare-inputs">
-        {two ? <h2>Inputs</h2> : <h3>Inputs</h3>}
-        <Diff label="Inputs" before={text(left.data.inputs?.literals)} after={text(right.data.inputs?.literals)} equal="Same inputs." />
-        <Stored label="Inputs" a={a} b={b} before={left.data.inputs?.literals ?? []} after={right.data.inputs?.literals ?? []} />
+        {two ? <h2>{t("Inputs")}</h2> : <h3>{t("Inputs")}</h3>}
+        <Diff label={t("Inputs")} before={text(left.data.inputs?.literals)} after={text(right.data.inputs?.literals)} equal={t("Same inputs.")} />
+        <Stored label={t("Inputs")} a={a} b={b} before={left.data.inputs?.literals ?? []} after={right.data.inputs?.literals ?? []} />
       </section>
       <section className={css["section"]} data-testid="compare-outputs">
-        {two ? <h2>Outputs</h2> : <h3>Outputs</h3>}
+        {two ? <h2>{t("Outputs")}</h2> : <h3>{t("Outputs")}</h3>}
         <Diff
-          label="Outputs"
+          label={t("Outputs")}
           before={text(left.data.outputs?.literals)}
           after={text(right.data.outputs?.literals)}
-          equal={(left.data.outputs?.literals.length ?? 0) === 0 ? "Neither run has outputs." : "Same outputs."}
+          equal={(left.data.outputs?.literals.length ?? 0) === 0 ? t("Neither run has outputs.") : t("Same outputs.")}
         />
-        <Stored label="Outputs" a={a} b={b} before={left.data.outputs?.literals ?? []} after={right.data.outputs?.literals ?? []} />
+        <Stored label={t("Outputs")} a={a} b={b} before={left.data.outputs?.literals ?? []} after={right.data.outputs?.literals ?? []} />
       </section>
     </>
   );

@@ -15,6 +15,7 @@ import { listRequest, runsRequest } from "@/features/runs/request";
 import { isTracked, keyOf, nameOf } from "@/entities/run/listed";
 import { serviceOf } from "@/entities/run/kind";
 import { titleOf } from "@/entities/action/title";
+import { t } from "@/texts/texts";
 import css from "./compare.module.css";
 
 export interface RunPickerProps {
@@ -47,24 +48,24 @@ export function RunPicker({ place, title, task, without, onPick }: RunPickerProp
     <section className={css["picker"]} aria-label={title} data-testid="run-picker">
       <Field label={title}>
         {(control) => (
-          <Input {...control} type="search" autoComplete="off" placeholder="Find by name" value={q} onChange={(event) => setQ(event.target.value)} />
+          <Input {...control} type="search" autoComplete="off" placeholder={t("Find by name")} value={q} onChange={(event) => setQ(event.target.value)} />
         )}
       </Field>
       {task !== undefined && (
         <label className={css["check"]}>
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} />
-          Include runs of other tasks than {task}
+          {t("Include runs of other tasks than {task}", { task })}
         </label>
       )}
       {own.error && <ProblemNotice error={own.error} retry={() => void own.refetch()} />}
-      {(own.isLoading || tracked.isLoading) && <Loading what="runs" />}
-      {own.isSuccess && !tracked.isLoading && runs.length === 0 && <Empty title="No runs found" />}
-      <ul className={css["runs"]} aria-label="Runs">
+      {(own.isLoading || tracked.isLoading) && <Loading what={t("runs")} />}
+      {own.isSuccess && !tracked.isLoading && runs.length === 0 && <Empty title={t("No runs found")} />}
+      <ul className={css["runs"]} aria-label={t("Runs")}>
         {runs.map((run) => (
           <li key={keyOf(run)}>
             <button type="button" onClick={() => onPick(keyOf(run))}>
               <span>
-                {run.action && <strong>{titleOf(run.action)}</strong>} <code>{nameOf(run)}</code> {isTracked(run) && <Tag>Tracked</Tag>}
+                {run.action && <strong>{titleOf(run.action)}</strong>} <code>{nameOf(run)}</code> {isTracked(run) && <Tag>{t("Tracked")}</Tag>}
               </span>
               <span className={css["line"]}>
                 <Phase phase={run.action?.status?.phase ?? ActionPhase.UNSPECIFIED} /> <When at={dateOf(run.action?.status?.startTime)} relative />

@@ -1,3 +1,4 @@
+import { t } from "@/texts/texts";
 import type { Row } from "./columns";
 import { changeWords, markOf } from "./columns";
 import css from "./compare.module.css";
@@ -20,7 +21,7 @@ export function Columns({ label, rows, runs, what, mark, numbers = false }: Colu
   const marks = Array.from({ length: runs }, (_, at) => markOf(at));
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard
-    <div className={css["scroller"]} tabIndex={0} role="region" aria-label={`${label} of the runs`}>
+    <div className={css["scroller"]} tabIndex={0} role="region" aria-label={t("{label} of the runs", { label })}>
       <table className={css["facts"]} aria-label={label} style={{ minWidth: `${11 + runs * 11}rem` }}>
         <thead>
           <tr>

@@ -10,6 +10,7 @@ import { Tag } from "@/design/facts";
 import { Span, When } from "@/design/time";
 import { routeOf } from "@/entities/run/kind";
 import type { RunName } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 import css from "./compare.module.css";
 
 export interface SideProps {
@@ -28,7 +29,7 @@ export function Side({ run, mark, details, onDrop }: SideProps) {
   const started = dateOf(root?.status?.startTime);
   const name = mark.toUpperCase();
   return (
-    <article className={css["side"]} aria-label={`Run ${name}`} data-testid={`side-${mark}`}>
+    <article className={css["side"]} aria-label={t("Run {name}", { name })} data-testid={`side-${mark}`}>
       <span className={css["mark"]} aria-hidden>
         {name}
       </span>
@@ -38,7 +39,7 @@ export function Side({ run, mark, details, onDrop }: SideProps) {
           <Link to={routeOf(run)} params={{ project: run.project, domain: run.domain, run: run.name }}>
             {run.name}
           </Link>
-          {run.tracked && <Tag>Tracked</Tag>}
+          {run.tracked && <Tag>{t("Tracked")}</Tag>}
         </span>
         {root && (
           <span className={css["line"]}>
@@ -46,7 +47,7 @@ export function Side({ run, mark, details, onDrop }: SideProps) {
           </span>
         )}
       </div>
-      <IconButton label={`Change run ${name}`} onClick={onDrop}>
+      <IconButton label={t("Change run {name}", { name })} onClick={onDrop}>
         <X size={14} aria-hidden />
       </IconButton>
     </article>

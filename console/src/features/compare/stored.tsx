@@ -6,6 +6,7 @@ import type { RunName } from "@/entities/run/kind";
 import { valueOf } from "@/entities/value/value";
 import type { Value } from "@/entities/value/value-type";
 import { ValueView } from "@/entities/value/value-view";
+import { inSentence, t } from "@/texts/texts";
 import css from "./compare.module.css";
 
 interface StoredProps {
@@ -33,8 +34,8 @@ export function Stored({ label, a, b, before, after }: StoredProps) {
   return (
     <>
       <div>
-        <Button small aria-pressed={open} aria-label={`Show data of ${label.toLowerCase()}`} onClick={() => setOpen(!open)}>
-          {open ? "Hide data" : "Show data"}
+        <Button small aria-pressed={open} aria-label={t("Show data of {label}", { label: inSentence(label) })} onClick={() => setOpen(!open)}>
+          {open ? t("Hide data") : t("Show data")}
         </Button>
       </div>
       {open && (
@@ -56,14 +57,14 @@ interface ColumnProps {
 
 function Column({ mark, run, names, values }: ColumnProps) {
   return (
-    <div className={css["data"]} role="group" aria-label={`Data of run ${mark}`}>
+    <div className={css["data"]} role="group" aria-label={t("Data of run {mark}", { mark })}>
       <StoredFiles action={{ run, name: "a0" }} values={[...values.values()]} version={[...values.keys()].join()}>
         {names.map((name) => {
           const value = values.get(name);
           return (
             <div key={name} className={css["datum"]}>
               <strong>{name}</strong>
-              {value ? <ValueView value={value} /> : <span className={css["muted"]}>This run has no such file or table.</span>}
+              {value ? <ValueView value={value} /> : <span className={css["muted"]}>{t("This run has no such file or table.")}</span>}
             </div>
           );
         })}

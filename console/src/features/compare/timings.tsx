@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { Fragment, useMemo, useState } from "react";
 import { Button } from "@/design/button";
-import { count, duration, plural } from "@/design/format";
+import { count, duration } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { Phase, PhaseNumbers } from "@/design/phase";
 import { useModelVersion, useRunModel } from "@/entities/run/model/use-run-model";
@@ -10,6 +10,7 @@ import type { RunName } from "@/entities/run/kind";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import { distinctionOf, nameOf } from "@/entities/action/identity";
 import { useWanted } from "@/entities/action/use-wanted";
+import { fixed, t, tn } from "@/texts/texts";
 import { alignTitles, change, pairsOf, durationOf, type Pair, type Share } from "./align";
 import { WhyLonger } from "./why-longer";
 import css from "./compare.module.css";
@@ -27,7 +28,7 @@ export function Timings({ a, b, marks }: { readonly a: RunName; readonly b: RunN
   const [limit, setLimit] = useState(pageSize);
   const problem = left.problem ?? right.problem;
   if (problem) return <ProblemNotice error={problem} />;
-  if (left.model.size === 0 || right.model.size === 0) return <Loading what="actions" />;
+  if (left.model.size === 0 || right.model.size === 0) return <Loading what={t("actions")} />;
   const toggle = (title: string) =>
     setOpen((before) => {
       const next = new Set(before);
@@ -36,21 +37,21 @@ export function Timings({ a, b, marks }: { readonly a: RunName; readonly b: RunN
     });
   return (
     <section className={css["section"]} data-testid="compare-timings">
-      <h2>Actions</h2>
+      <h2>{t("Actions")}</h2>
       <WhyLonger left={left.model} right={right.model} versions={versions} marks={marks} />
       <div className={css["sides"]}>
         <Total mark={marks[0]} model={left.model} />
         <Total mark={marks[1]} model={right.model} />
       </div>
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
-      <div className={css["scroller"]} tabIndex={0} role="region" aria-label="Durations of the actions">
+      <div className={css["scroller"]} tabIndex={0} role="region" aria-label={t("Durations of the actions")}>
         <table className={css["timings"]}>
           <thead>
             <tr>
-              <th scope="col">Task</th>
+              <th scope="col">{t("Task")}</th>
               <th scope="col">{marks[0]}</th>
               <th scope="col">{marks[1]}</th>
-              <th scope="col">Difference</th>
+              <th scope="col">{t("Difference")}</th>
             </tr>
           </thead>
           <tbody>
@@ -82,7 +83,7 @@ export function Timings({ a, b, marks }: { readonly a: RunName; readonly b: RunN
       {rows.length > limit && (
         <div>
           <Button small onClick={() => setLimit(limit + pageSize)}>
-            Show more of {count(rows.length)} tasks
+            {t("Show more of {rows} tasks", { rows: count(rows.length) })}
           </Button>
         </div>
       )}
@@ -93,7 +94,7 @@ export function Timings({ a, b, marks }: { readonly a: RunName; readonly b: RunN
 function Total({ mark, model }: { readonly mark: string; readonly model: RunModel }) {
   return (
     <div className={css["total"]}>
-      <strong>{mark}</strong> {plural(model.size, "action")} <PhaseNumbers counts={model.counts} />
+      <strong>{mark}</strong> {tn(model.size, "{n} action", "{n} actions")} <PhaseNumbers counts={model.counts} />
     </div>
   );
 }
@@ -105,11 +106,11 @@ function Amount({ share }: { readonly share: Share }) {
       {duration(share.total)}
       <span className={css["detail"]}>
         {[
-          share.count > 1 && `${count(share.count)} actions`,
-          share.count > 1 && share.median !== undefined && `median ${duration(share.median)}`,
-          share.count > 1 && `at most ${duration(share.longest)}`,
-          share.failed > 0 && `${count(share.failed)} failed`,
-          share.cached > 0 && `${count(share.cached)} reused`,
+          share.count > 1 && t("{count} actions", { count: count(share.count) }),
+          share.count > 1 && share.median !== undefined && t("median {median}", { median: duration(share.median) }),
+          share.count > 1 && t("at most {longest}", { longest: duration(share.longest) }),
+          share.failed > 0 && t("{failed} failed", { failed: count(share.failed) }),
+          share.cached > 0 && t("{cached} reused", { cached: count(share.cached) }),
         ]
           .filter(Boolean)
           .join(", ")}
@@ -120,17 +121,17 @@ function Amount({ share }: { readonly share: Share }) {
 
 /** With a sign, so that the color does not carry the meaning alone. */
 function Difference({ a, b }: { readonly a: number | undefined; readonly b: number | undefined }) {
-  if (a === undefined || b === undefined) return <span className={css["muted"]}>{a === undefined ? "only in B" : "only in A"}</span>;
+  if (a === undefined || b === undefined) return <span className={css["muted"]}>{a === undefined ? t("only in B") : t("only in A")}</span>;
   const by = b - a;
   const percent = change(a, b);
   // Times have a resolution of a millisecond.
-  if (Math.abs(by) < 1) return <span className={css["muted"]}>same</span>;
+  if (Math.abs(by) < 1) return <span className={css["muted"]}>{t("same")}</span>;
   return (
     <span className={by > 0 ? css["slower"] : css["faster"]}>
       {by > 0 ? "+" : "−"}
       {duration(Math.abs(by))}
       <span className={css["detail"]}>
-        {percent === undefined ? "" : `${by > 0 ? "+" : "−"}${Math.abs(percent) < 10 ? Math.abs(percent).toFixed(1) : Math.round(Math.abs(percent))} %`}
+        {percent === undefined ? "" : `${by > 0 ? "+" : "−"}${Math.abs(percent) < 10 ? fixed(Math.abs(percent), 1) : Math.round(Math.abs(percent))} %`}
       </span>
     </span>
   );
@@ -149,8 +150,8 @@ function Pairs({ title, a, b, left, right }: PairsProps) {
   const pairs = pairsOf(left, right, title);
   const shown = pairs.slice(0, limit);
   const rowsOf = (side: "a" | "b") => shown.flatMap((pair) => pair[side] ?? []);
-  useWanted(left, `pairs ${title}`, rowsOf("a"));
-  useWanted(right, `pairs ${title}`, rowsOf("b"));
+  useWanted(left, t("pairs {title}", { title }), rowsOf("a"));
+  useWanted(right, t("pairs {title}", { title }), rowsOf("b"));
   return (
     <>
       {shown.map((pair) => (
@@ -168,7 +169,7 @@ function Pairs({ title, a, b, left, right }: PairsProps) {
             {pair.a !== undefined && pair.b !== undefined ? (
               <Difference a={durationOf(left, pair.a)} b={durationOf(right, pair.b)} />
             ) : (
-              <span className={css["muted"]}>{pair.a === undefined ? "only in B" : "only in A"}</span>
+              <span className={css["muted"]}>{pair.a === undefined ? t("only in B") : t("only in A")}</span>
             )}
           </td>
         </tr>
@@ -177,7 +178,7 @@ function Pairs({ title, a, b, left, right }: PairsProps) {
         <tr className={css["pair"]}>
           <td colSpan={4}>
             <Button small onClick={() => setLimit(limit + 200)}>
-              Show more of {count(pairs.length)}
+              {t("Show more of {pairs}", { pairs: count(pairs.length) })}
             </Button>
           </td>
         </tr>
@@ -206,9 +207,9 @@ function One({ run, model, row }: { readonly run: RunName; readonly model: RunMo
       params={{ project: run.project, domain: run.domain, run: run.name }}
       search={{ action: model.name(row) }}
       className={css["line"]}
-      aria-label={`${nameOf(model, row)} of ${run.name}, ${time === undefined ? "active" : duration(time)}`}
+      aria-label={t("{name} of {name2}, {time}", { name: nameOf(model, row), name2: run.name, time: time === undefined ? "active" : duration(time) })}
     >
-      <Phase phase={model.phase(row)} compact /> {time === undefined ? "active" : duration(time)}
+      <Phase phase={model.phase(row)} compact /> {time === undefined ? t("active") : duration(time)}
     </Link>
   );
 }

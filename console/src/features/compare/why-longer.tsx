@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { duration } from "@/design/format";
 import type { RunModel } from "@/entities/run/model/run-model";
+import { t } from "@/texts/texts";
 import { reasonsOf, type Cause } from "./why";
 import css from "./compare.module.css";
 
@@ -22,10 +23,9 @@ export function WhyLonger({ left, right, versions, marks: [a, b] }: WhyLongerPro
   return (
     <div data-testid="why-longer" className={css["section"]}>
       <p>
-        {Math.abs(by) < 1 ? `${a} and ${b} took equally long` : `${b} took ${duration(Math.abs(by))} ${by > 0 ? "longer" : "less"} than ${a}`}: {duration(reasons.a)} and{" "}
-        {duration(reasons.b)}. On the critical paths:
+        {t("{value}: {a} and {b}. On the critical paths:", { value: Math.abs(by) < 1 ? t("{a} and {b} took equally long", { a, b }) : t("{b} took {abs} {value} than {a}", { b, abs: duration(Math.abs(by)), value: by > 0 ? "longer" : "less", a }), a: duration(reasons.a), b: duration(reasons.b) })}
       </p>
-      {reasons.causes.length === 0 && <p className={css["muted"]}>No task differs.</p>}
+      {reasons.causes.length === 0 && <p className={css["muted"]}>{t("No task differs.")}</p>}
       <ul className={css["causes"]}>
         {reasons.causes.slice(0, shown).map((cause) => (
           <li key={`${cause.kind} ${cause.title}`}>
@@ -33,7 +33,7 @@ export function WhyLonger({ left, right, versions, marks: [a, b] }: WhyLongerPro
               {cause.by > 0 ? "+" : "−"}
               {duration(Math.abs(cause.by))}
             </span>{" "}
-            {words(cause)} <span className={css["muted"]}>{`${duration(cause.a)} and ${duration(cause.b)}`}</span>
+            {words(cause)} <span className={css["muted"]}>{t("{a} and {b}", { a: duration(cause.a), b: duration(cause.b) })}</span>
           </li>
         ))}
       </ul>
@@ -41,4 +41,4 @@ export function WhyLonger({ left, right, versions, marks: [a, b] }: WhyLongerPro
   );
 }
 
-const words = ({ title, kind }: Cause): string => (kind === "worked" ? title : `waiting for ${title} to start`);
+const words = ({ title, kind }: Cause): string => (kind === "worked" ? title : t("waiting for {title} to start", { title }));

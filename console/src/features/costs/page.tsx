@@ -12,12 +12,13 @@ import { Note, type Column } from "@/design/table";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
 import { changed, costOf, hours, hoursOf } from "@/entities/use/use";
+import { inSentence, t } from "@/texts/texts";
 import { groups } from "./groups";
 import { CostsSearch, spans, type SpanKey } from "./search";
 import page from "@/design/page.module.css";
 import css from "./costs.module.css";
 
-const spanNames: Readonly<Record<SpanKey, string>> = { today: "Today", week: "7 days", month: "30 days" };
+const spanNames: Readonly<Record<SpanKey, string>> = { today: t("Today"), week: "7 days", month: "30 days" };
 
 /** What the runs of a project's domain cost, or of all projects: by task, run, owner and label. */
 export function CostsPage() {
@@ -25,7 +26,7 @@ export function CostsPage() {
   const search: CostsSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const place: Place | undefined = project !== undefined && domain !== undefined ? { project, domain } : undefined;
-  useTitle("Costs", place ? `${place.project} / ${place.domain}` : "all projects");
+  useTitle(t("Costs"), place ? `${place.project} / ${place.domain}` : t("all projects"));
   const span: SpanKey = search.span ?? "week";
   const by = search.by ?? "task";
   const group = groups[by];
@@ -44,9 +45,9 @@ export function CostsPage() {
   const list = (
     <DataTable
       keys
-      what={place ? (group?.what ?? "tasks") : "projects"}
-      label={currency === "" ? "Use" : "Costs"}
-      empty={<Empty title={span === "today" ? "Nothing has ended today" : `Nothing has ended in the last ${spanNames[span]}`} />}
+      what={place ? (group?.what ?? t("tasks")) : t("projects")}
+      label={currency === "" ? t("Use") : t("Costs")}
+      empty={<Empty title={span === "today" ? t("Nothing has ended today") : t("Nothing has ended in the last {spanNames}", { spanNames: spanNames[span] })} />}
       answer={answer}
       rows={answer.data?.parts ?? []}
       keyOf={({ projectId, name }) => `${projectId?.name ?? ""}/${projectId?.domain ?? ""}/${name}`}
@@ -57,26 +58,26 @@ export function CostsPage() {
   return (
     <div className={page["page"]}>
       <div className={page["head"]}>
-        <h1>Costs</h1>
-        <Select className={page["select"]} aria-label="Time range" value={span} onChange={({ target }) => change({ span: target.value })}>
+        <h1>{t("Costs")}</h1>
+        <Select className={page["select"]} aria-label={t("Time range")} value={span} onChange={({ target }) => change({ span: target.value })}>
           {Object.entries(spanNames).map(([key, name]) => (
             <option key={key} value={key}>
               {name}
             </option>
           ))}
         </Select>
-        {place ? <Link to="/costs">All projects</Link> : <span className={page["muted"]}>of all projects</span>}
+        {place ? <Link to="/costs">{t("All projects")}</Link> : <span className={page["muted"]}>{t("of all projects")}</span>}
       </div>
       {answer.data && <Totals costs={answer.data} span={span} />}
       {place ? (
-        <Tabs label="Costs by" value={by} onChange={(next) => change({ by: next })} tabs={Object.entries(groups).map(([key, { label }]) => [key, `By ${label.toLowerCase()}`] as const)}>
+        <Tabs label={t("Costs by")} value={by} onChange={(next) => change({ by: next })} tabs={Object.entries(groups).map(([key, { label }]) => [key, t("By {label}", { label: inSentence(label) })] as const)}>
           <div className={page["tab"]}>{list}</div>
         </Tabs>
       ) : (
         list
       )}
       <p className={page["muted"]}>
-        What actions request, times how long they have it, all attempts together. It counts on the day (UTC) on which an action ends.
+        {t("What actions request, times how long they have it, all attempts together. It counts on the day (UTC) on which an action ends.")}
       </p>
     </div>
   );
@@ -93,13 +94,13 @@ function Totals({ costs, span }: { readonly costs: GetCostsResponse; readonly sp
       <div className={css["totals"]} data-testid="cost-total">
         <strong>{costOf(total, currency)}</strong>
         {by !== undefined && before && (
-          <span title={`${costOf(before, currency)} before`}>
-            {by} against {span === "today" ? "yesterday, the whole day" : `the ${spanNames[span]} before`}
+          <span title={t("{costOf} before", { costOf: costOf(before, currency) })}>
+            {t("{by} against {value}", { by, value: span === "today" ? t("yesterday, the whole day") : t("the {spanNames} before", { spanNames: spanNames[span] }) })}
           </span>
         )}
         <span>{hoursOf(total)}</span>
         {days.length > 1 && (
-          <span className={css["days"]} role="img" aria-label={`By day, the last one today: ${days.map((day) => costOf(day, currency)).join(", ")}`}>
+          <span className={css["days"]} role="img" aria-label={t("By day, the last one today: {days}", { days: days.map((day) => costOf(day, currency)).join(", ") })}>
             {days.map((day, at) => (
               <span key={at} style={{ height: `${2 + (22 * amount(day)) / highest}px` }} title={costOf(day, currency)} />
             ))}
@@ -107,11 +108,9 @@ function Totals({ costs, span }: { readonly costs: GetCostsResponse; readonly sp
         )}
       </div>
       {missingSetting !== "" && (
-        <Notice title={currency === "" ? "No prices are set" : "Some of this has no price"}>
+        <Notice title={currency === "" ? t("No prices are set") : t("Some of this has no price")}>
           <p>
-            Set <code>{missingSetting}</code> in the configuration to see money, for example <code>core=0.04 memory=0.005</code>: the prices of a core and of a
-            GiB
-            for an hour.
+            {t("Set {code} in the configuration to see money, for example {code2}: the prices of a core and of a GiB for an hour.", { code: <code>{missingSetting}</code>, code2: <code>core=0.04 memory=0.005</code> })}
           </p>
         </Notice>
       )}
@@ -124,23 +123,23 @@ function columns(place: Place | undefined, by: string, currency: string, costs: 
   const amount = ({ use }: CostPart): number => (use ? (currency === "" ? use.coreHours : use.cost) : 0);
   return [
     {
-      label: place ? (groups[by]?.label ?? "Name") : "Project",
+      label: place ? (groups[by]?.label ?? t("Name")) : t("Project"),
       wrap: true,
       sortBy: ({ projectId, name }) => name || (projectId?.name ?? ""),
       cell: (part) => <Name place={place} by={by} part={part} />,
     },
-    { label: currency === "" ? "Core-hours" : "Cost", number: true, descending: true, sortBy: amount, cell: ({ use }) => use && costOf(use, currency) },
+    { label: currency === "" ? "Core-hours" : t("Cost"), number: true, descending: true, sortBy: amount, cell: ({ use }) => use && costOf(use, currency) },
     {
-      label: "Share",
+      label: t("Share"),
       number: true,
-      hint: "Of everything in this time. A run with several labels counts under each.",
+      hint: t("Of everything in this time. A run with several labels counts under each."),
       cell: (part) => (total > 0 ? `${Math.round((100 * amount(part)) / total)} %` : "–"),
     },
     currency !== "" && { label: "Core-h", number: true, descending: true, sortBy: ({ use }) => use?.coreHours, cell: ({ use }) => hours(use?.coreHours ?? 0) },
     { label: "GiB-h", number: true, descending: true, sortBy: ({ use }) => use?.gibHours, cell: ({ use }) => hours(use?.gibHours ?? 0) },
     { label: "GPU-h", number: true, descending: true, sortBy: ({ use }) => use?.gpuHours, cell: ({ use }) => hours(use?.gpuHours ?? 0) },
-    by !== "run" && { label: "Actions", number: true, descending: true, sortBy: ({ actions }) => actions, cell: ({ actions }) => count(actions) },
-    by === "run" && place !== undefined && { label: "Created", sortBy: ({ createdAt }) => createdAt?.seconds, cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
+    by !== "run" && { label: t("Actions"), number: true, descending: true, sortBy: ({ actions }) => actions, cell: ({ actions }) => count(actions) },
+    by === "run" && place !== undefined && { label: t("Created"), sortBy: ({ createdAt }) => createdAt?.seconds, cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
   ];
 }
 
@@ -154,7 +153,7 @@ function Name({ place, by, part: { projectId, name, task } }: { readonly place: 
       </Link>
     );
   }
-  if (name === "…") return <>all further ones</>;
+  if (name === "…") return <>{t("all further ones")}</>;
   switch (by) {
     case "task":
       return (

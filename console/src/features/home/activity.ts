@@ -1,5 +1,5 @@
 import type { Activity, ActivityBucket } from "@gen/flytebinary/insight/v1/overview_pb.js";
-import { plural } from "@/design/format";
+import { t, tn } from "@/texts/texts";
 
 /** The layers of a bar from the bottom up, with their colors. */
 export const layers: readonly (readonly [key: "succeeded" | "unfinished" | "aborted" | "failed", colour: string, word: string])[] = [
@@ -14,9 +14,9 @@ export const sizeOf = (bucket: ActivityBucket): number => layers.reduce((sum, [k
 /** The activity as text: "12 runs: 10 succeeded, 2 failed". */
 export function inWords(buckets: readonly ActivityBucket[]): string {
   const total = buckets.reduce((sum, bucket) => sum + sizeOf(bucket), 0);
-  if (total === 0) return "no runs";
+  if (total === 0) return t("no runs");
   const parts = layers.map(([key, , word]) => [buckets.reduce((sum, bucket) => sum + bucket[key], 0), word] as const).filter(([n]) => n > 0);
-  return `${plural(total, "run")}: ${parts.map(([n, word]) => `${n} ${word}`).join(", ")}`;
+  return `${tn(total, "{n} run", "{n} runs")}: ${parts.map(([n, word]) => `${n} ${word}`).join(", ")}`;
 }
 
 /** Looks up the activity of a domain of a project. */

@@ -12,6 +12,7 @@ import { Input } from "@/design/field";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { Attention } from "./attention/attention";
 import { byPlace } from "./activity";
 import { ProjectCard } from "./project-card";
@@ -24,7 +25,7 @@ const activityEvery = 30_000;
 
 /** The projects with their domains and recent activity. */
 export function HomePage() {
-  useTitle("Projects");
+  useTitle(t("Projects"));
   const search: HomeSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const [creating, setCreating] = useState(false);
@@ -32,20 +33,20 @@ export function HomePage() {
   const answer = useProjects(q, search.archived);
   const activity = useQuery(InsightService.method.getActivity, {}, { refetchInterval: (query) => (query.state.error ? false : activityEvery) });
   const noCreate = useDenied(ProjectService.method.createProject, everywhere);
-  useCommands(noCreate ? [] : [{ title: "Create project", also: "new", run: () => setCreating(true) }]);
+  useCommands(noCreate ? [] : [{ title: t("Create project"), also: "new", run: () => setCreating(true) }]);
   const last = lastPlace();
   const change = (next: HomeSearch) => void navigate({ to: "/", search: next, replace: true });
   const activityOf = activity.data && byPlace(activity.data.activities);
   return (
     <div className={css["page"]}>
       <div className={css["bar"]}>
-        <h1>Projects</h1>
+        <h1>{t("Projects")}</h1>
         <Input
           type="search"
           data-filter
           className={css["search"]}
-          aria-label="Find projects"
-          placeholder="Find projects by name or ID"
+          aria-label={t("Find projects")}
+          placeholder={t("Find projects by name or ID")}
           autoComplete="off"
           value={search.q ?? ""}
           onChange={(event) => change({ ...search, q: event.target.value })}
@@ -56,32 +57,32 @@ export function HomePage() {
             checked={search.archived ?? false}
             onChange={(event) => change({ ...(search.q !== undefined && { q: search.q }), ...(event.target.checked && { archived: true }) })}
           />
-          Include archived
+          {t("Include archived")}
         </label>
         <Button kind="primary" denied={noCreate} onClick={() => setCreating(true)}>
           <Plus size={14} aria-hidden />
-          Create project
+          {t("Create project")}
         </Button>
       </div>
       {last && q === "" && (
         <p>
           <Link className={css["last"]} to="/domain/$domain/project/$project/runs" params={last}>
-            Continue in {last.project} / {last.domain} <ArrowRight size={14} aria-hidden />
+            {t("Continue in {project} / {domain}", { project: last.project, domain: last.domain })} <ArrowRight size={14} aria-hidden />
           </Link>
         </p>
       )}
       {q === "" && <Attention />}
       {answer.error && <ProblemNotice error={answer.error} retry={answer.refetch} />}
-      {answer.loading && <Loading what="projects" />}
+      {answer.loading && <Loading what={t("projects")} />}
       {!answer.loading && !answer.error && answer.projects.length === 0 && <Nothing q={q} />}
-      <ul className={css["projects"]} aria-label="Projects">
+      <ul className={css["projects"]} aria-label={t("Projects")}>
         {answer.projects.map((project) => (
           <ProjectCard key={project.id} project={project} activityOf={activityOf} />
         ))}
       </ul>
       {answer.more && (
         <div>
-          <Button onClick={answer.loadMore}>More projects</Button>
+          <Button onClick={answer.loadMore}>{t("More projects")}</Button>
         </div>
       )}
       <ProjectDialog open={creating} onClose={() => setCreating(false)} />
@@ -90,10 +91,10 @@ export function HomePage() {
 }
 
 function Nothing({ q }: { readonly q: string }) {
-  if (q === "") return <Empty title="No projects yet" command="flyte create project --id my-project --name 'My project'" />;
+  if (q === "") return <Empty title={t("No projects yet")} command="flyte create project --id my-project --name 'My project'" />;
   return (
-    <Empty title={`No projects match “${q}”`}>
-      <Link to="/">All projects</Link>
+    <Empty title={t("No projects match “{q}”", { q })}>
+      <Link to="/">{t("All projects")}</Link>
     </Empty>
   );
 }

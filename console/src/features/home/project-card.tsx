@@ -14,6 +14,7 @@ import { Menu, MenuItem } from "@/design/menu";
 import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";
 import { useDenied } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { ActivityBars } from "./activity-bars";
 import { ProjectDialog } from "./project-dialog";
 import { isArchived } from "./use-projects";
@@ -35,9 +36,9 @@ export function ProjectCard({ project, activityOf }: ProjectCardProps) {
   const update = useMutation(ProjectService.method.updateProject, {
     onSuccess: (_, { project: sent }) => {
       void queries.invalidateQueries({ queryKey: ["projects"] });
-      notify("good", sent?.state === ProjectState.ARCHIVED ? `Project ${project.id} archived` : `Project ${project.id} restored`);
+      notify("good", sent?.state === ProjectState.ARCHIVED ? t("Project {id} archived", { id: project.id }) : t("Project {id} restored", { id: project.id }));
     },
-    onError: (error) => notify("danger", `Project ${project.id} not changed`, problemOf(error).message),
+    onError: (error) => notify("danger", t("Project {id} not changed", { id: project.id }), problemOf(error).message),
   });
   // An update replaces the whole project: send the other fields as well.
   const move = (state: ProjectState) => {
@@ -48,30 +49,30 @@ export function ProjectCard({ project, activityOf }: ProjectCardProps) {
     <li className={css["project"]} data-testid="project" data-project={project.id} data-archived={archived}>
       <div className={css["heading"]}>
         <h2>{project.name || project.id}</h2>
-        {archived && <Tag>archived</Tag>}
+        {archived && <Tag>{t("archived")}</Tag>}
         <Menu
           trigger={
-            <IconButton small label={`Actions for ${project.id}`}>
+            <IconButton small label={t("Actions for {id}", { id: project.id })}>
               <EllipsisVertical size={14} aria-hidden />
             </IconButton>
           }
         >
           <MenuItem denied={denied} onSelect={() => setAsked("change")}>
-            Edit name and description …
+            {t("Edit name and description …")}
           </MenuItem>
           {archived ? (
             <MenuItem denied={denied} onSelect={() => move(ProjectState.ACTIVE)}>
-              Restore
+              {t("Restore")}
             </MenuItem>
           ) : (
             <MenuItem denied={denied} onSelect={() => setAsked("archive")}>
-              Archive …
+              {t("Archive …")}
             </MenuItem>
           )}
         </Menu>
       </div>
       {(project.description || project.name !== project.id) && <p className={css["about"]}>{project.description || project.id}</p>}
-      <ul className={css["domains"]} aria-label={`Domains of ${project.id}`}>
+      <ul className={css["domains"]} aria-label={t("Domains of {id}", { id: project.id })}>
         {project.domains.map((domain) => (
           <Domain
             key={domain.id}
@@ -87,13 +88,13 @@ export function ProjectCard({ project, activityOf }: ProjectCardProps) {
       <Dialog
         open={asked === "archive"}
         onClose={() => setAsked(undefined)}
-        title={`Archive ${project.id}`}
-        description="Lists hide it. Its runs and tasks are kept, active runs continue, and it can be restored."
+        title={t("Archive {id}", { id: project.id })}
+        description={t("Lists hide it. Its runs and tasks are kept, active runs continue, and it can be restored.")}
       >
         <DialogActions>
-          <Button onClick={() => setAsked(undefined)}>Cancel</Button>
+          <Button onClick={() => setAsked(undefined)}>{t("Cancel")}</Button>
           <Button kind="danger" onClick={() => move(ProjectState.ARCHIVED)}>
-            Archive
+            {t("Archive")}
           </Button>
         </DialogActions>
       </Dialog>
@@ -116,22 +117,22 @@ function Domain({ project, domain, name, activity, known }: DomainProps) {
       <Link to="/domain/$domain/project/$project/runs" params={params}>
         {name}
       </Link>
-      {known && (activity ? <ActivityBars buckets={activity.buckets} /> : <span className={css["quiet"]}>no runs in the last 24 hours</span>)}
+      {known && (activity ? <ActivityBars buckets={activity.buckets} /> : <span className={css["quiet"]}>{t("no runs in the last 24 hours")}</span>)}
       {activity && (
         <span className={css["numbers"]}>
           {activity.running > 0 && (
             <Link to="/domain/$domain/project/$project/runs" params={params} search={{ query: "is:active" }}>
-              {activity.running} active
+              {t("{running} active", { running: activity.running })}
             </Link>
           )}
           {activity.paused > 0 && (
             <Link to="/domain/$domain/project/$project/runs" params={params} search={{ query: "is:paused" }}>
-              {activity.paused} waiting for approval
+              {t("{paused} waiting for approval", { paused: activity.paused })}
             </Link>
           )}
           {activity.lastRunAt && (
             <span className={css["quiet"]}>
-              last run <When at={dateOf(activity.lastRunAt)} relative />
+              {t("last run {when}", { when: <When at={dateOf(activity.lastRunAt)} relative /> })}
             </span>
           )}
         </span>

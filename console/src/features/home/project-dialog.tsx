@@ -7,13 +7,14 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
+import { t } from "@/texts/texts";
 import { idOf, wrongProjectId } from "./project-id";
 import css from "./home.module.css";
 
 /** Creates a project, or edits its name and description. */
 export function ProjectDialog({ project, open, onClose }: { readonly project?: Project; readonly open: boolean; readonly onClose: () => void }) {
   return (
-    <Dialog open={open} onClose={onClose} title={project ? `Edit ${project.id}` : "Create project"}>
+    <Dialog open={open} onClose={onClose} title={project ? t("Edit {id}", { id: project.id }) : t("Create project")}>
       <Form {...(project && { project })} onClose={onClose} />
     </Dialog>
   );
@@ -30,7 +31,7 @@ function Form({ project, onClose }: { readonly project?: Project; readonly onClo
   const done = {
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ["projects"] });
-      notify("good", project ? `Project ${id} changed` : `Project ${id} created`);
+      notify("good", project ? t("Project {id} changed", { id }) : t("Project {id} created", { id }));
       onClose();
     },
   };
@@ -52,22 +53,22 @@ function Form({ project, onClose }: { readonly project?: Project; readonly onClo
         else create.mutate({ project: { id, name: name.trim(), description: description.trim() } });
       }}
     >
-      <Field label="Name">
+      <Field label={t("Name")}>
         {(control) => <Input {...control} autoComplete="off" maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       {!project && (
-        <Field label="ID" hint="Used in URLs and commands. It cannot be changed later." error={tried || ownId !== undefined ? wrong : ""}>
+        <Field label={t("ID")} hint={t("Used in URLs and commands. It cannot be changed later.")} error={tried || ownId !== undefined ? wrong : ""}>
           {(control) => <Input {...control} autoComplete="off" maxLength={63} value={id} onChange={(event) => setOwnId(event.target.value)} />}
         </Field>
       )}
-      <Field label="Description">
+      <Field label={t("Description")}>
         {(control) => <TextArea {...control} rows={3} maxLength={1000} value={description} onChange={(event) => setDescription(event.target.value)} />}
       </Field>
       {error && <ProblemNotice error={error} />}
       <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{t("Cancel")}</Button>
         <Button kind="primary" type="submit" disabled={pending}>
-          {project ? "Save" : "Create"}
+          {project ? t("Save") : t("Create")}
         </Button>
       </DialogActions>
     </form>

@@ -1,9 +1,11 @@
+import { t } from "@/texts/texts";
+
 /** The error of a project ID; empty if it is valid. */
 export function wrongProjectId(id: string): string {
-  if (id === "") return "Enter an ID.";
-  if (/[^-a-z0-9]/.test(id)) return "Use only lower case letters, digits and dashes.";
-  if (id.startsWith("-") || id.endsWith("-")) return "Start and end with a letter or a digit.";
-  return id.length > 63 ? "Use at most 63 characters." : "";
+  if (id === "") return t("Enter an ID.");
+  if (/[^-a-z0-9]/.test(id)) return t("Use only lower case letters, digits and dashes.");
+  if (id.startsWith("-") || id.endsWith("-")) return t("Start and end with a letter or a digit.");
+  return id.length > 63 ? t("Use at most 63 characters.") : "";
 }
 
 /** Derives a project ID from a name. */

@@ -10,6 +10,7 @@ import { StoredFiles } from "@/entities/data/stored-files";
 import type { RunName } from "@/entities/run/kind";
 import { valueOf } from "@/entities/value/value";
 import { ValueView } from "@/entities/value/value-view";
+import { t } from "@/texts/texts";
 import css from "./inbox.module.css";
 
 /** How many inputs are shown; the others are on the page of the run. */
@@ -21,10 +22,10 @@ export function Evidence({ run, parent }: { readonly run: RunName; readonly pare
   return (
     <div className={css["evidence"]}>
       <Button small aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? "Hide inputs" : "Show inputs"}
+        {open ? t("Hide inputs") : t("Show inputs")}
       </Button>
       <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }} search={{ action: parent, tab: "report" }}>
-        Report
+        {t("Report")}
       </Link>
       {open && <Inputs run={run} parent={parent} />}
     </div>
@@ -37,12 +38,12 @@ function Inputs({ run, parent }: { readonly run: RunName; readonly parent: strin
   const literals = data?.inputs?.literals;
   const values = useMemo(() => (literals ?? []).slice(0, most).map((one) => [one.name, valueOf(one.value)] as const), [literals]);
   if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
-  if (isPending) return <Loading what="inputs" />;
-  if (values.length === 0) return <p className={css["muted"]}>It has no inputs.</p>;
+  if (isPending) return <Loading what={t("inputs")} />;
+  if (values.length === 0) return <p className={css["muted"]}>{t("It has no inputs.")}</p>;
   return (
     <StoredFiles action={action} values={values.map(([, value]) => value)} version={data.inputsUri}>
       <Facts facts={values.map(([name, value]) => [name, <ValueView key={name} value={value} />] as const)} />
-      {(literals?.length ?? 0) > most && <p className={css["muted"]}>The first {most} inputs.</p>}
+      {(literals?.length ?? 0) > most && <p className={css["muted"]}>{t("The first {most} inputs.", { most })}</p>}
     </StoredFiles>
   );
 }

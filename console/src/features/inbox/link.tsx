@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { count } from "@/design/format";
+import { t } from "@/texts/texts";
 import { usePausedCount } from "./use-paused";
 import css from "./inbox.module.css";
 
@@ -8,13 +9,13 @@ export function InboxLink() {
   const waiting = usePausedCount() ?? 0;
   return (
     <Link to="/inbox">
-      Inbox
+      {t("Inbox")}
       {waiting > 0 && (
         <>
           <span className={css["count"]} aria-hidden>
             {waiting > 99 ? "99+" : count(waiting)}
           </span>
-          <span className="visually-hidden">, {waiting} pending</span>
+          <span className="visually-hidden">{t(", {waiting} pending", { waiting })}</span>
         </>
       )}
     </Link>

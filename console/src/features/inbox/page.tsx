@@ -6,8 +6,8 @@ import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { lastPlace } from "@/app/place";
 import { useTitle } from "@/app/title";
 import { Button, buttonClass } from "@/design/button";
-import { plural } from "@/design/format";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
+import { t, tn } from "@/texts/texts";
 import { PausedCard } from "./paused-card";
 import { usePaused } from "./use-paused";
 import css from "./inbox.module.css";
@@ -19,7 +19,7 @@ export function InboxPage() {
   const paused = usePaused(place);
   const client = useQueryClient();
   const heading = useRef<HTMLHeadingElement>(null);
-  useTitle(paused.total > 0 ? `Inbox (${paused.total})` : "Inbox", place ? `${place.project} / ${place.domain}` : "");
+  useTitle(paused.total > 0 ? t("Inbox ({total})", { total: paused.total }) : t("Inbox"), place ? `${place.project} / ${place.domain}` : "");
   const answered = () => {
     // The card that had the focus is removed.
     heading.current?.focus();
@@ -29,22 +29,22 @@ export function InboxPage() {
     <div className={css["page"]}>
       <div className={css["head"]}>
         <h1 ref={heading} tabIndex={-1}>
-          Inbox
+          {t("Inbox")}
         </h1>
         <span role="status" className={css["muted"]}>
-          {paused.served && !paused.loading && !paused.error && (paused.total === 0 ? "No pending approvals" : `${plural(paused.total, "approval")} pending`)}
+          {paused.served && !paused.loading && !paused.error && (paused.total === 0 ? t("No pending approvals") : tn(paused.total, "{n} approval pending", "{n} approvals pending"))}
         </span>
         <Scope here={place !== undefined} />
       </div>
       {!paused.served && <Unserved />}
       {paused.served && paused.error && <ProblemNotice error={paused.error} retry={paused.refetch} />}
-      {paused.loading && <Loading what="approvals" />}
+      {paused.loading && <Loading what={t("approvals")} />}
       {paused.served && !paused.loading && !paused.error && paused.actions.length === 0 && (
-        <Empty title={place ? `Nothing to approve in ${place.project} / ${place.domain}` : "Nothing to approve"}>
-          <p>Runs that wait for an approval appear here automatically.</p>
+        <Empty title={place ? t("Nothing to approve in {project} / {domain}", { project: place.project, domain: place.domain }) : t("Nothing to approve")}>
+          <p>{t("Runs that wait for an approval appear here automatically.")}</p>
         </Empty>
       )}
-      <ul className={css["list"]} aria-label="Pending approvals">
+      <ul className={css["list"]} aria-label={t("Pending approvals")}>
         {paused.actions.map((action) => (
           <li key={`${action.actionId?.run?.project}/${action.actionId?.run?.domain}/${action.actionId?.run?.name}/${action.actionId?.name}`}>
             <PausedCard action={action} withPlace={place === undefined} onAnswered={answered} />
@@ -53,7 +53,7 @@ export function InboxPage() {
       </ul>
       {paused.more && (
         <div>
-          <Button onClick={paused.more}>More</Button>
+          <Button onClick={paused.more}>{t("More")}</Button>
         </div>
       )}
     </div>
@@ -65,9 +65,9 @@ function Scope({ here }: { readonly here: boolean }) {
   const place = lastPlace();
   if (!place) return null;
   return (
-    <nav className={css["scope"]} aria-label="Inbox scope">
+    <nav className={css["scope"]} aria-label={t("Inbox scope")}>
       <Link to="/inbox" className={buttonClass("plain", true)} aria-current={here ? undefined : "page"}>
-        All projects
+        {t("All projects")}
       </Link>
       <Link to="/domain/$domain/project/$project/inbox" params={place} className={buttonClass("plain", true)} aria-current={here ? "page" : undefined}>
         {place.project} / {place.domain}
@@ -80,12 +80,12 @@ function Scope({ here }: { readonly here: boolean }) {
 function Unserved() {
   const place = lastPlace();
   return (
-    <Notice tone="warning" title="This server cannot list pending approvals" role="status">
-      <p>List the runs that wait for approval instead, and answer on the page of the run.</p>
+    <Notice tone="warning" title={t("This server cannot list pending approvals")} role="status">
+      <p>{t("List the runs that wait for approval instead, and answer on the page of the run.")}</p>
       {place && (
         <p>
           <Link to="/domain/$domain/project/$project/runs" params={place} search={{ query: "is:paused" }}>
-            Runs of {place.project} / {place.domain} waiting for approval
+            {t("Runs of {project} / {domain} waiting for approval", { project: place.project, domain: place.domain })}
           </Link>
         </p>
       )}

@@ -6,6 +6,7 @@ import { useNow, When } from "@/design/time";
 import { typeWords } from "@/entities/value/type-words";
 import { Prompt } from "@/features/launch/prompt";
 import { SignalForm } from "@/features/launch/signal";
+import { t } from "@/texts/texts";
 import { Evidence } from "./evidence";
 import css from "./inbox.module.css";
 
@@ -32,10 +33,9 @@ export function PausedCard({ action: { actionId, parent, condition, since, until
       {condition.description && <p className={css["muted"]}>{condition.description}</p>}
       <p className={css["about"]}>
         <span>
-          Run{" "}
-          <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: name }} search={{ action: actionId.name }}>
+          {t("Run {link}", { link: <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: name }} search={{ action: actionId.name }}>
             {name}
-          </Link>
+          </Link> })}
         </span>
         {withPlace && (
           <span>
@@ -43,7 +43,7 @@ export function PausedCard({ action: { actionId, parent, condition, since, until
           </span>
         )}
         <span>
-          requested <When at={dateOf(since)} relative />
+          {t("requested {when}", { when: <When at={dateOf(since)} relative /> })}
         </span>
         {until && <Left until={dateOf(until)} />}
       </p>
@@ -56,5 +56,5 @@ export function PausedCard({ action: { actionId, parent, condition, since, until
 function Left({ until }: { readonly until: Date | undefined }) {
   const now = useNow(1000);
   const left = (until?.getTime() ?? 0) - now;
-  return <span className={left < 3_600_000 ? css["urgent"] : undefined}>{left > 0 ? `expires in ${duration(left)}` : "expires now"}</span>;
+  return <span className={left < 3_600_000 ? css["urgent"] : undefined}>{left > 0 ? t("expires in {left}", { left: duration(left) }) : t("expires now")}</span>;
 }

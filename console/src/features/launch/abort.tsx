@@ -8,6 +8,7 @@ import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
 import { serviceOf } from "@/entities/run/kind";
 import type { RunName } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 
 export interface AbortDialogProps {
   readonly run: RunName;
@@ -24,8 +25,8 @@ export function AbortDialog({ open, ...props }: AbortDialogProps) {
     <Dialog
       open={open}
       onClose={props.onClose}
-      title={part === undefined ? `Abort run ${props.run.name}` : `Abort action ${part}`}
-      description="Actions that already ended keep their phase and outputs."
+      title={part === undefined ? t("Abort run {name}", { name: props.run.name }) : t("Abort action {part}", { part })}
+      description={t("Actions that already ended keep their phase and outputs.")}
     >
       <AbortForm {...props} />
     </Dialog>
@@ -41,7 +42,7 @@ function AbortForm({ run, action, onClose }: Omit<AbortDialogProps, "open">) {
   const runId = { project: run.project, domain: run.domain, name: run.name };
   const done = {
     onSuccess: () => {
-      notify("good", part === undefined ? `Aborting run ${run.name}` : `Aborting action ${part}`);
+      notify("good", part === undefined ? t("Aborting run {name}", { name: run.name }) : t("Aborting action {part}", { part }));
       onClose();
     },
   };
@@ -63,14 +64,14 @@ function AbortForm({ run, action, onClose }: Omit<AbortDialogProps, "open">) {
       style={{ display: "grid", gap: "var(--space-4)" }}
       data-testid="abort-form"
     >
-      <Field label="Reason" hint="Visible to everyone.">
+      <Field label={t("Reason")} hint={t("Visible to everyone.")}>
         {(control) => <TextArea {...control} rows={3} maxLength={1000} value={reason} onChange={(event) => setReason(event.target.value)} />}
       </Field>
       {error && <ProblemNotice error={error} />}
       <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{t("Cancel")}</Button>
         <Button kind="danger" type="submit" disabled={pending}>
-          {pending ? "Aborting …" : "Abort"}
+          {pending ? t("Aborting …") : t("Abort")}
         </Button>
       </DialogActions>
     </form>

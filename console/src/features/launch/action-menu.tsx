@@ -8,6 +8,7 @@ import { Menu, MenuItem } from "@/design/menu";
 import { isLive, isTerminal } from "@/design/phases";
 import { useDenied } from "@/entities/access/use-denied";
 import type { RunName } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 import { AbortDialog } from "./abort";
 import { RecoverDialog } from "./recover";
 import { RerunDialog } from "./rerun";
@@ -34,24 +35,24 @@ export function ActionMenu({ run, action, type, phase }: ActionMenuProps) {
     <>
       <Menu
         trigger={
-          <IconButton label="Action menu">
+          <IconButton label={t("Action menu")}>
             <Ellipsis size={16} aria-hidden />
           </IconButton>
         }
       >
         {task && (
           <MenuItem denied={noStart} onSelect={() => setOpen("alone")}>
-            Rerun this action only …
+            {t("Rerun this action only …")}
           </MenuItem>
         )}
         {task && ended && (
           <MenuItem denied={noStart} onSelect={() => setOpen("from-here")}>
-            Rerun from here …
+            {t("Rerun from here …")}
           </MenuItem>
         )}
         {isLive(phase) && (
           <MenuItem denied={noAbort} onSelect={() => setOpen("abort")}>
-            Abort …
+            {t("Abort …")}
           </MenuItem>
         )}
       </Menu>

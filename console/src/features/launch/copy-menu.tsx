@@ -4,6 +4,7 @@ import { Button } from "@/design/button";
 import { Menu, MenuItem } from "@/design/menu";
 import { useNotify } from "@/design/toast";
 import { valueOf } from "@/entities/value/value";
+import { t } from "@/texts/texts";
 import { asCall, asCommand, asProgram, type Wanted } from "./copy";
 import type { Input } from "./form/inputs";
 import type { Options } from "./options";
@@ -33,22 +34,22 @@ export function CopyMenu({ build, inputs, options, source }: CopyMenuProps) {
         return navigator.clipboard.writeText(write(launch, { place: launch.place, task: launch.task, values, options, source, enums }));
       })
       .then(
-        () => notify("good", `Copied: ${what}`),
-        (error: unknown) => notify("danger", error instanceof Error ? error.message : "Copying failed"),
+        () => notify("good", t("Copied: {what}", { what })),
+        (error: unknown) => notify("danger", error instanceof Error ? error.message : t("Copying failed")),
       );
   return (
     <Menu
       trigger={
         <Button>
-          Copy as
+          {t("Copy as")}
           <ChevronDown size={14} aria-hidden />
         </Button>
       }
     >
-      <MenuItem onSelect={copy("command", (_, wanted) => asCommand(wanted))}>Command</MenuItem>
-      <MenuItem onSelect={copy("Python program", (_, wanted) => asProgram(wanted))}>Python</MenuItem>
+      <MenuItem onSelect={copy("command", (_, wanted) => asCommand(wanted))}>{t("Command")}</MenuItem>
+      <MenuItem onSelect={copy(t("Python program"), (_, wanted) => asProgram(wanted))}>{t("Python")}</MenuItem>
       <MenuItem onSelect={copy("curl command", ({ place, task, inputs: given, runSpec, name }) => asCall(place, task, given, runSpec, name, location.origin))}>
-        curl
+        {t("curl")}
       </MenuItem>
     </Menu>
   );

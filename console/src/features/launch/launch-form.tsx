@@ -12,6 +12,7 @@ import { Notice, ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
 import { useDenied } from "@/entities/access/use-denied";
 import type { RunName } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 import { relatedSpec } from "./related-run";
 import { CopyMenu } from "./copy-menu";
 import { FormContext } from "./form/context";
@@ -90,7 +91,7 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
     setSending(true);
     try {
       const run = await submit(await build(), names);
-      notify("good", `Run ${run.name} started`);
+      notify("good", t("Run {name} started", { name: run.name }));
       onLaunched(run);
     } catch (error) {
       const known = fieldErrors(error, inputs);
@@ -117,7 +118,7 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
         <InputsForm inputs={inputs} drafts={drafts} onChange={setDrafts} source={text} onSource={setText} />
         <details open={submitted && optionErrors.size > 0 ? true : undefined}>
           <summary>
-            <strong>Options</strong> <span className={css["about"]}>name, labels, environment, queue, limits, cache, service account</span>
+            <strong>{t("Options")}</strong> <span className={css["about"]}>{t("name, labels, environment, queue, limits, cache, service account")}</span>
           </summary>
           <div style={{ paddingTop: "var(--space-4)" }}>
             <OptionsForm options={options} errors={submitted ? optionErrors : noErrors} onChange={setOptions} />
@@ -132,7 +133,7 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
           />
         )}
         {wrong && (
-          <Notice tone="danger" title="Fix these fields" role="alert">
+          <Notice tone="danger" title={t("Fix these fields")} role="alert">
             <ul>
               {[...errors, ...optionErrors].slice(0, 5).map(([path, reason]) => (
                 <li key={path}>
@@ -150,7 +151,7 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
           )}
           {cancel}
           <Button kind="primary" type="submit" denied={denied} disabled={sending}>
-            {sending ? "Starting …" : "Launch"}
+            {sending ? t("Starting …") : t("Launch")}
           </Button>
         </DialogActions>
       </form>
@@ -166,14 +167,14 @@ function Changes({ name, before, after, count }: { readonly name: string; readon
   const options = useDeferredValue(after[1]);
   const same = before[0] === inputs && before[1] === options;
   return (
-    <section aria-label={`Changes from ${name}`} className={css["inputs"]} data-testid="changes">
-      <h2>Changes from {name}</h2>
+    <section aria-label={t("Changes from {name}", { name })} className={css["inputs"]} data-testid="changes">
+      <h2>{t("Changes from {name}", { name })}</h2>
       {same ? (
-        <p className={css["about"]}>No changes: same inputs and options.</p>
+        <p className={css["about"]}>{t("No changes: same inputs and options.")}</p>
       ) : (
         <>
-          {before[0] !== inputs && <Diff label={count === 0 ? "Inputs" : `Inputs, ${count} changed`} before={before[0]} after={inputs} />}
-          {before[1] !== options && <Diff label="Options" before={before[1]} after={options} />}
+          {before[0] !== inputs && <Diff label={count === 0 ? t("Inputs") : t("Inputs, {count} changed", { count })} before={before[0]} after={inputs} />}
+          {before[1] !== options && <Diff label={t("Options")} before={before[1]} after={options} />}
         </>
       )}
     </section>

@@ -2,6 +2,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { Field, Input, Select } from "@/design/field";
 import { count } from "@/design/format";
+import { t } from "@/texts/texts";
 import type { Options } from "./options";
 import { Pairs } from "./pairs";
 import css from "./form/form.module.css";
@@ -18,11 +19,11 @@ export function OptionsForm({ options, errors, onChange }: OptionsFormProps) {
   return (
     <div className={css["inputs"]}>
       <div className={css["options"]}>
-        <Field label="Run name" hint="Leave empty to generate one." error={errors.get("name")}>
+        <Field label={t("Run name")} hint={t("Leave empty to generate one.")} error={errors.get("name")}>
           {(control) => <Input {...control} maxLength={30} autoComplete="off" value={options.name} onChange={(event) => set("name", event.target.value)} />}
         </Field>
         <QueueField queue={options.queue} onChange={(queue) => set("queue", queue)} />
-        <Field label="Max parallel actions" hint="Leave empty for no limit." error={errors.get("concurrency")}>
+        <Field label={t("Max parallel actions")} hint={t("Leave empty for no limit.")} error={errors.get("concurrency")}>
           {(control) => (
             <Input
               {...control}
@@ -33,34 +34,34 @@ export function OptionsForm({ options, errors, onChange }: OptionsFormProps) {
             />
           )}
         </Field>
-        <Field label="Cache scope" hint="Which cached results may be used.">
+        <Field label={t("Cache scope")} hint={t("Which cached results may be used.")}>
           {(control) => (
             <Select {...control} value={options.cacheScope} onChange={(event) => set("cacheScope", event.target.value === "place" ? "place" : "global")}>
-              <option value="global">All projects and domains</option>
-              <option value="place">This project and domain</option>
+              <option value="global">{t("All projects and domains")}</option>
+              <option value="place">{t("This project and domain")}</option>
             </Select>
           )}
         </Field>
-        <Field label="Interruptible nodes" hint="Spot/preemptible nodes.">
+        <Field label={t("Interruptible nodes")} hint={t("Spot/preemptible nodes.")}>
           {(control) => (
             <Select {...control} value={options.interruptible} onChange={(event) => set("interruptible", event.target.value as Options["interruptible"])}>
-              <option value="task">Task setting</option>
-              <option value="yes">Allowed</option>
-              <option value="no">Not allowed</option>
+              <option value="task">{t("Task setting")}</option>
+              <option value="yes">{t("Allowed")}</option>
+              <option value="no">{t("Not allowed")}</option>
             </Select>
           )}
         </Field>
-        <Field label="Service account" hint="Kubernetes service account. Leave empty for the default.">
+        <Field label={t("Service account")} hint={t("Kubernetes service account. Leave empty for the default.")}>
           {(control) => (
             <Input {...control} autoComplete="off" value={options.serviceAccount} onChange={(event) => set("serviceAccount", event.target.value)} />
           )}
         </Field>
-        <Field label="Raw data path" hint="Where tasks store files and tables. Leave empty for the default.">
+        <Field label={t("Raw data path")} hint={t("Where tasks store files and tables. Leave empty for the default.")}>
           {(control) => (
             <Input
               {...control}
               autoComplete="off"
-              placeholder="s3://bucket/path"
+              placeholder={t("s3://bucket/path")}
               value={options.rawData}
               onChange={(event) => set("rawData", event.target.value)}
             />
@@ -69,19 +70,19 @@ export function OptionsForm({ options, errors, onChange }: OptionsFormProps) {
       </div>
       <label className={css["check"]}>
         <input type="checkbox" checked={options.overwriteCache} onChange={(event) => set("overwriteCache", event.target.checked)} />
-        Ignore the cache and overwrite it
+        {t("Ignore the cache and overwrite it")}
       </label>
-      <Pairs label="Labels" hint="Used to find runs." pairs={options.labels} error={errors.get("labels")} onChange={(pairs) => set("labels", pairs)} />
+      <Pairs label={t("Labels")} hint={t("Used to find runs.")} pairs={options.labels} error={errors.get("labels")} onChange={(pairs) => set("labels", pairs)} />
       <Pairs
-        label="Environment variables"
-        hint="Set in every task of the run. Do not use them for secrets."
+        label={t("Environment variables")}
+        hint={t("Set in every task of the run. Do not use them for secrets.")}
         pairs={options.env}
         error={errors.get("env")}
         onChange={(pairs) => set("env", pairs)}
       />
       <Pairs
-        label="Annotations"
-        hint="Added to pods."
+        label={t("Annotations")}
+        hint={t("Added to pods.")}
         pairs={options.annotations}
         error={errors.get("annotations")}
         onChange={(pairs) => set("annotations", pairs)}
@@ -94,26 +95,26 @@ export function OptionsForm({ options, errors, onChange }: OptionsFormProps) {
 function QueueField({ queue, onChange }: { readonly queue: string; readonly onChange: (queue: string) => void }) {
   const { data } = useQuery(InsightService.method.listQueues, {});
   const queues = data?.queues ?? [];
-  const hint = "Leave empty for the queue of the task or project.";
+  const hint = t("Leave empty for the queue of the task or project.");
   if (!data) {
     return (
-      <Field label="Queue" hint={hint}>
+      <Field label={t("Queue")} hint={hint}>
         {(control) => <Input {...control} autoComplete="off" value={queue} onChange={(event) => onChange(event.target.value)} />}
       </Field>
     );
   }
   const known = queue === "" || queues.some(({ name }) => name === queue);
   return (
-    <Field label="Queue" hint={hint}>
+    <Field label={t("Queue")} hint={hint}>
       {(control) => (
         <Select {...control} value={queue} onChange={(event) => onChange(event.target.value)}>
-          <option value="">Default</option>
-          {!known && <option value={queue}>{queue} (not found)</option>}
+          <option value="">{t("Default")}</option>
+          {!known && <option value={queue}>{t("{queue} (not found)", { queue })}</option>}
           {queues
             .filter(({ name }) => name !== "")
             .map(({ name, actions, depth }) => (
               <option key={name} value={name}>
-                {name}: {count(actions)} active, {count(depth)} waiting
+                {t("{name}: {actions} active, {depth} waiting", { name, actions: count(actions), depth: count(depth) })}
               </option>
             ))}
         </Select>

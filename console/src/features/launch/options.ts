@@ -10,6 +10,7 @@ import {
   RunSpecSchema,
   type RunSpec,
 } from "@gen/flyteidl2/task/run_pb.js";
+import { t } from "@/texts/texts";
 import { wrongRunName } from "./run-name";
 
 export type Pair = readonly [key: string, value: string];
@@ -115,15 +116,15 @@ export function optionLines(options: Options): string {
   const lines: string[] = [];
   const say = (name: string, value: string) => value !== "" && lines.push(`${name}: ${value}`);
   say("name", options.name.trim());
-  for (const [key, value] of options.labels) say(`label ${key}`, JSON.stringify(value));
-  for (const [key, value] of options.annotations) say(`annotation ${key}`, JSON.stringify(value));
-  for (const [key, value] of options.env) say(`env ${key}`, JSON.stringify(value));
+  for (const [key, value] of options.labels) say(t("label {key}", { key }), JSON.stringify(value));
+  for (const [key, value] of options.annotations) say(t("annotation {key}", { key }), JSON.stringify(value));
+  for (const [key, value] of options.env) say(t("env {key}", { key }), JSON.stringify(value));
   say("queue", options.queue.trim());
-  say("max parallel actions", options.concurrency.trim());
+  say(t("max parallel actions"), options.concurrency.trim());
   say("cache", options.overwriteCache ? "overwrite" : "");
-  say("cache scope", options.cacheScope === "global" ? "all projects" : "project and domain");
+  say(t("cache scope"), options.cacheScope === "global" ? t("all projects") : t("project and domain"));
   say("interruptible", options.interruptible === "task" ? "" : options.interruptible);
-  say("service account", options.serviceAccount.trim());
-  say("raw data", options.rawData.trim());
+  say(t("service account"), options.serviceAccount.trim());
+  say(t("raw data"), options.rawData.trim());
   return `${lines.join("\n")}\n`;
 }

@@ -2,6 +2,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { LaunchForm } from "./launch-form";
 import { useSource, useTaskInputs } from "./use-inputs";
 import css from "./page.module.css";
@@ -25,26 +26,26 @@ export function LaunchPage() {
   const error = latest.error ?? details.error ?? source.error ?? inputs.error;
   if (task === undefined) {
     return (
-      <Empty title="No task selected">
+      <Empty title={t("No task selected")}>
         <Link to="/domain/$domain/project/$project/tasks" params={{ project, domain }}>
-          Tasks of {project} / {domain}
+          {t("Tasks of {project} / {domain}", { project, domain })}
         </Link>
       </Empty>
     );
   }
   return (
     <div className={css["page"]}>
-      <h1>Launch {task}</h1>
-      {chosen !== undefined && <p className={css["version"]}>Version {chosen}</p>}
+      <h1>{t("Launch {task}", { task })}</h1>
+      {chosen !== undefined && <p className={css["version"]}>{t("Version {chosen}", { chosen })}</p>}
       {error && <ProblemNotice error={error} />}
       {latest.data?.versions.length === 0 && (
-        <Empty title={`There is no deployed task ${task}`}>
+        <Empty title={t("There is no deployed task {task}", { task })}>
           <Link to="/domain/$domain/project/$project/tasks" params={{ project, domain }}>
-            Tasks of {project} / {domain}
+            {t("Tasks of {project} / {domain}", { project, domain })}
           </Link>
         </Empty>
       )}
-      {!error && !inputs.data && latest.data?.versions.length !== 0 && <Loading what="inputs" />}
+      {!error && !inputs.data && latest.data?.versions.length !== 0 && <Loading what={t("inputs")} />}
       {inputs.data && (
         <LaunchForm
           key={`${id.name}/${id.version}/${from ?? ""}`}

@@ -2,6 +2,7 @@ import { Plus, X } from "lucide-react";
 import { useId } from "react";
 import { Button, IconButton } from "@/design/button";
 import { Input } from "@/design/field";
+import { t } from "@/texts/texts";
 import type { Pair } from "./options";
 import css from "./form/form.module.css";
 
@@ -25,20 +26,20 @@ export function Pairs({ label, hint, pairs, error, onChange }: PairsProps) {
       {pairs.map(([key, value], at) => (
         <div key={at} className={css["pair"]}>
           <Input
-            aria-label={`${label}: name ${at + 1}`}
-            placeholder="Name"
+            aria-label={t("{label}: name {at}", { label, at: at + 1 })}
+            placeholder={t("Name")}
             autoComplete="off"
             value={key}
             onChange={(event) => onChange(pairs.with(at, [event.target.value, value]))}
           />
           <Input
-            aria-label={`${label}: value ${at + 1}`}
-            placeholder="Value"
+            aria-label={t("{label}: value {at}", { label, at: at + 1 })}
+            placeholder={t("Value")}
             autoComplete="off"
             value={value}
             onChange={(event) => onChange(pairs.with(at, [key, event.target.value]))}
           />
-          <IconButton small label={`Remove ${key || `row ${at + 1}`}`} onClick={() => onChange(pairs.filter((_, one) => one !== at))}>
+          <IconButton small label={t("Remove {key}", { key: key || t("row {at}", { at: at + 1 }) })} onClick={() => onChange(pairs.filter((_, one) => one !== at))}>
             <X size={14} aria-hidden />
           </IconButton>
         </div>
@@ -50,7 +51,7 @@ export function Pairs({ label, hint, pairs, error, onChange }: PairsProps) {
       )}
       <div>
         <Button small onClick={() => onChange([...pairs, ["", ""]])}>
-          <Plus size={14} aria-hidden /> Add
+          <Plus size={14} aria-hidden /> {t("Add")}
         </Button>
       </div>
     </fieldset>

@@ -5,7 +5,6 @@ import { InsightService, type PlannedAction } from "@gen/flytebinary/insight/v1/
 import { client } from "@/api/transport";
 import { Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
-import { plural } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { Phase } from "@/design/phase";
 import { useNotify } from "@/design/toast";
@@ -14,6 +13,7 @@ import { useWanted } from "@/entities/action/use-wanted";
 import { none, RunModel } from "@/entities/run/model/run-model";
 import { useModelVersion } from "@/entities/run/model/use-run-model";
 import type { RunName } from "@/entities/run/kind";
+import { t, tn } from "@/texts/texts";
 import { recoverRun } from "./related-run";
 import { Names } from "./submit";
 import css from "./recover.module.css";
@@ -35,8 +35,8 @@ export function RecoverDialog({ run, model, forced, open, onClose }: RecoverDial
       open={open}
       onClose={onClose}
       wide
-      title={forced ? `Rerun ${run.name} from ${forced.join(", ")}` : `Recover ${run.name}`}
-      description="Reuses succeeded actions and reruns the rest, with the same code and inputs."
+      title={forced ? t("Rerun {name} from {forced}", { name: run.name, forced: forced.join(", ") }) : t("Recover {name}", { name: run.name })}
+      description={t("Reuses succeeded actions and reruns the rest, with the same code and inputs.")}
     >
       <Plan run={run} model={model} forced={forced} onClose={onClose} />
     </Dialog>
@@ -62,7 +62,7 @@ function Plan({ run, model, forced = [], onClose }: Omit<RecoverDialogProps, "op
   const recover = useMutation({
     mutationFn: () => recoverRun(run, force, names),
     onSuccess: (next) => {
-      notify("good", `Run ${next.name} started`);
+      notify("good", t("Run {name} started", { name: next.name }));
       onClose();
       void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { project: next.project, domain: next.domain, run: next.name } });
     },
@@ -70,29 +70,29 @@ function Plan({ run, model, forced = [], onClose }: Omit<RecoverDialogProps, "op
   const actions = preview.data?.pages.flatMap((page) => page.actions) ?? [];
   const titleOf = useTitles(model, actions);
   if (preview.error) return <ProblemNotice error={preview.error} retry={() => void preview.refetch()} />;
-  if (!preview.data) return <Loading what="preview" />;
+  if (!preview.data) return <Loading what={t("preview")} />;
   const first = preview.data.pages[0];
   const toggle = (name: string) => setForce((before) => (before.includes(name) ? before.filter((one) => one !== name) : [...before, name]));
   return (
     <div className={css["plan"]} data-testid="recover-plan">
       <div className={css["totals"]} role="status" aria-busy={preview.isPlaceholderData}>
         <span>
-          <strong>{plural(Number(first?.reused ?? 0n), "action")}</strong> reused
+          {t("{strong} reused", { strong: <strong>{tn(Number(first?.reused ?? 0n), "{n} action", "{n} actions")}</strong> })}
         </span>{" "}
         <span>
-          <strong>{plural(Number(first?.rerun ?? 0n), "action")}</strong> to rerun
+          {t("{strong} to rerun", { strong: <strong>{tn(Number(first?.rerun ?? 0n), "{n} action", "{n} actions")}</strong> })}
         </span>
       </div>
-      {first?.reused === 0n && <Notice tone="warning">Nothing can be reused: this is the same as a rerun.</Notice>}
+      {first?.reused === 0n && <Notice tone="warning">{t("Nothing can be reused: this is the same as a rerun.")}</Notice>}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
-      <div className={css["frame"]} tabIndex={0} role="region" aria-label="Actions of the run">
+      <div className={css["frame"]} tabIndex={0} role="region" aria-label={t("Actions of the run")}>
         <table className={css["table"]}>
           <thead>
             <tr>
-              <th scope="col">Action</th>
-              <th scope="col">Phase</th>
-              <th scope="col">Result</th>
-              <th scope="col">Rerun</th>
+              <th scope="col">{t("Action")}</th>
+              <th scope="col">{t("Phase")}</th>
+              <th scope="col">{t("Result")}</th>
+              <th scope="col">{t("Rerun")}</th>
             </tr>
           </thead>
           <tbody>
@@ -105,15 +105,15 @@ function Plan({ run, model, forced = [], onClose }: Omit<RecoverDialogProps, "op
       {preview.hasNextPage && (
         <div>
           <Button small disabled={preview.isFetchingNextPage} onClick={() => void preview.fetchNextPage()}>
-            {preview.isFetchingNextPage ? "Loading …" : "Show more actions"}
+            {preview.isFetchingNextPage ? t("Loading …") : t("Show more actions")}
           </Button>
         </div>
       )}
       {recover.error && <ProblemNotice error={recover.error} />}
       <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{t("Cancel")}</Button>
         <Button kind="primary" disabled={recover.isPending || preview.isPlaceholderData} onClick={() => recover.mutate()}>
-          {recover.isPending ? "Starting …" : "Recover"}
+          {recover.isPending ? t("Starting …") : t("Recover")}
         </Button>
       </DialogActions>
     </div>
@@ -149,13 +149,13 @@ function Row({
       <th scope="row">
         {title}
         <span className={css["name"]}>{action.name}</span>
-        {action.name === "a0" && <span className={css["reason"]}>root action</span>}
+        {action.name === "a0" && <span className={css["reason"]}>{t("root action")}</span>}
       </th>
       <td>
         <Phase phase={action.phase} />
       </td>
       <td>
-        {action.reused ? "Reused" : "Reruns"}
+        {action.reused ? t("Reused") : t("Reruns")}
         {action.reason && <span className={css["reason"]}>{action.reason}</span>}
       </td>
       <td data-label="Rerun">
@@ -163,7 +163,7 @@ function Row({
         {(action.reused || forced) && action.name !== "a0" && (
           <input
             type="checkbox"
-            aria-label={`Rerun ${title === undefined ? "" : `${title} `}${action.name}`}
+            aria-label={t("Rerun {value}{name}", { value: title === undefined ? "" : `${title} `, name: action.name })}
             checked={forced}
             onChange={() => onToggle(action.name)}
           />

@@ -5,6 +5,7 @@ import { Button } from "@/design/button";
 import { Dialog } from "@/design/dialog";
 import { Loading, ProblemNotice } from "@/design/notice";
 import type { RunName } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 import { useSource } from "./use-inputs";
 
 const LaunchForm = lazy(() => chunk(() => import("./launch-form")).then((m) => ({ default: m.LaunchForm })));
@@ -25,8 +26,8 @@ export function RerunDialog({ run, action, open, onClose }: RerunDialogProps) {
       open={open}
       onClose={onClose}
       wide
-      title={part === undefined ? `Rerun ${run.name}` : `Rerun ${part} of ${run.name} only`}
-      description="Creates a new run of the same code. Cached results are used where available."
+      title={part === undefined ? t("Rerun {name}", { name: run.name }) : t("Rerun {part} of {name} only", { part, name: run.name })}
+      description={t("Creates a new run of the same code. Cached results are used where available.")}
     >
       <Content run={run} action={part} onClose={onClose} />
     </Dialog>
@@ -37,16 +38,16 @@ function Content({ run, action, onClose }: Omit<RerunDialogProps, "open">) {
   const navigate = useNavigate();
   const { data, error, refetch } = useSource(run, action);
   if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
-  if (!data) return <Loading what="inputs" />;
+  if (!data) return <Loading what={t("inputs")} />;
   return (
-    <Suspense fallback={<Loading what="form" />}>
+    <Suspense fallback={<Loading what={t("form")} />}>
       <LaunchForm
         place={{ project: run.project, domain: run.domain }}
         task={{ case: "taskSpec", value: data.source.spec }}
         inputs={data.inputs}
         source={data.source}
         related
-        cancel={<Button onClick={onClose}>Cancel</Button>}
+        cancel={<Button onClick={onClose}>{t("Cancel")}</Button>}
         onLaunched={(next) => {
           onClose();
           void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { project: next.project, domain: next.domain, run: next.name } });

@@ -12,6 +12,7 @@ import { useDenied } from "@/entities/access/use-denied";
 import { asCliRerun, asPythonRerun, shellWord } from "@/entities/action/copy-as";
 import type { RunModel } from "@/entities/run/model/run-model";
 import { serviceOf, type RunName } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 import { AbortDialog } from "./abort";
 import { RecoverDialog } from "./recover";
 import { RerunDialog } from "./rerun";
@@ -33,25 +34,25 @@ export function RunActions({ run, phase, model }: RunActionsProps) {
   const noStart = useDenied(RunService.method.createRun, run);
   const noAbort = useDenied(serviceOf(run).method.abortRun, run);
   useCommands([
-    ...(recoverable && !noStart ? [{ title: "Recover this run …", run: () => setOpen("recover") }] : []),
-    ...(phase === ActionPhase.UNSPECIFIED || noStart ? [] : [{ title: "Rerun this run …", also: "again restart", run: () => setOpen("rerun") }]),
-    ...(isLive(phase) && !noAbort ? [{ title: "Abort this run …", also: "stop cancel terminate", run: () => setOpen("abort") }] : []),
+    ...(recoverable && !noStart ? [{ title: t("Recover this run …"), run: () => setOpen("recover") }] : []),
+    ...(phase === ActionPhase.UNSPECIFIED || noStart ? [] : [{ title: t("Rerun this run …"), also: t("again restart"), run: () => setOpen("rerun") }]),
+    ...(isLive(phase) && !noAbort ? [{ title: t("Abort this run …"), also: t("stop cancel terminate"), run: () => setOpen("abort") }] : []),
   ]);
   return (
     <>
       {recoverable && (
         <Button denied={noStart} onClick={() => setOpen("recover")}>
-          Recover …
+          {t("Recover …")}
         </Button>
       )}
       {phase !== ActionPhase.UNSPECIFIED && (
         <Button denied={noStart} onClick={() => setOpen("rerun")}>
-          Rerun …
+          {t("Rerun …")}
         </Button>
       )}
       {isLive(phase) && (
         <Button kind="danger" denied={noAbort} onClick={() => setOpen("abort")}>
-          Abort …
+          {t("Abort …")}
         </Button>
       )}
       {phase !== ActionPhase.UNSPECIFIED && <More run={run} recoverable={recoverable} live={isLive(phase)} />}
@@ -74,14 +75,14 @@ function More({ run, recoverable, live }: { readonly run: RunName; readonly reco
   const place = `--project ${shellWord(run.project)} --domain ${shellWord(run.domain)}`;
   const copy = (text: string, what: string) => () =>
     void navigator.clipboard.writeText(text).then(
-      () => notify("good", `Copied: ${what}`),
-      () => notify("danger", "The browser blocked copying"),
+      () => notify("good", t("Copied: {what}", { what })),
+      () => notify("danger", t("The browser blocked copying")),
     );
   return (
     <Menu
       trigger={
         <Button>
-          More
+          {t("More")}
           <ChevronDown size={14} aria-hidden />
         </Button>
       }
@@ -91,12 +92,12 @@ function More({ run, recoverable, live }: { readonly run: RunName; readonly reco
           void navigate({ to: "/domain/$domain/project/$project/compare", params: { project: run.project, domain: run.domain }, search: { a: run.name } })
         }
       >
-        Compare with another run …
+        {t("Compare with another run …")}
       </MenuItem>
-      <MenuItem onSelect={copy(asCliRerun(root, []), "command to rerun")}>Copy command: rerun</MenuItem>
-      <MenuItem onSelect={copy(asPythonRerun(root, []), "Python program to rerun")}>Copy Python: rerun</MenuItem>
-      {recoverable && <MenuItem onSelect={copy(`flyte rerun ${place} ${shellWord(run.name)} --recover`, "command to recover")}>Copy command: recover</MenuItem>}
-      {live && <MenuItem onSelect={copy(`flyte abort run ${place} ${shellWord(run.name)}`, "command to abort")}>Copy command: abort</MenuItem>}
+      <MenuItem onSelect={copy(asCliRerun(root, []), t("command to rerun"))}>{t("Copy command: rerun")}</MenuItem>
+      <MenuItem onSelect={copy(asPythonRerun(root, []), t("Python program to rerun"))}>{t("Copy Python: rerun")}</MenuItem>
+      {recoverable && <MenuItem onSelect={copy(`flyte rerun ${place} ${shellWord(run.name)} --recover`, t("command to recover"))}>{t("Copy command: recover")}</MenuItem>}
+      {live && <MenuItem onSelect={copy(`flyte abort run ${place} ${shellWord(run.name)}`, t("command to abort"))}>{t("Copy command: abort")}</MenuItem>}
     </Menu>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from "@/texts/texts";
+
 // Without vowels and ambiguous characters, so that no words appear.
 const letters = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -15,7 +17,7 @@ export function newRunName(): string {
 
 /** The error of a run name; empty if it is valid. */
 export function wrongRunName(name: string): string {
-  if (name.length > 30) return "Use at most 30 characters.";
-  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) return "Use lower case letters, digits and dashes. Start with a letter, and do not end with a dash.";
+  if (name.length > 30) return t("Use at most 30 characters.");
+  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) return t("Use lower case letters, digits and dashes. Start with a letter, and do not end with a dash.");
   return "";
 }

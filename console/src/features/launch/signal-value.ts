@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { SimpleType, type LiteralType } from "@gen/flyteidl2/core/types_pb.js";
 import type { EventPayloadSchema } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { t } from "@/texts/texts";
 import { parseFloating, parseInteger } from "./form/text";
 
 /** The types of answers that the form supports. */
@@ -33,11 +34,11 @@ export function payloadOf(kind: AnswerKind, text: string): { readonly payload: P
       return { payload: { value: { case: "boolValue", value: text === "true" } } };
     case "integer": {
       const digits = parseInteger(text);
-      return digits === undefined ? { error: "Enter a whole number." } : { payload: { value: { case: "intValue", value: BigInt(digits) } } };
+      return digits === undefined ? { error: t("Enter a whole number.") } : { payload: { value: { case: "intValue", value: BigInt(digits) } } };
     }
     case "float": {
       const value = parseFloating(text);
-      return value === undefined ? { error: "Enter a number." } : { payload: { value: { case: "floatValue", value } } };
+      return value === undefined ? { error: t("Enter a number.") } : { payload: { value: { case: "floatValue", value } } };
     }
     case "text":
       return { payload: { value: { case: "stringValue", value: text } } };

@@ -10,6 +10,7 @@ import type { Denial } from "@/design/denial";
 import { useDenied } from "@/entities/access/use-denied";
 import type { RunName } from "@/entities/run/kind";
 import { useNow } from "@/design/time";
+import { t } from "@/texts/texts";
 import { answerKind, payloadOf, type AnswerKind } from "./signal-value";
 import { useDecision } from "./use-decision";
 import css from "./signal.module.css";
@@ -30,7 +31,7 @@ export interface SignalFormProps {
 /** The form to answer a paused condition. */
 export function SignalForm({ condition, ...rest }: SignalFormProps) {
   const kind = answerKind(condition.type);
-  if (kind === undefined) return <p>The console cannot answer conditions of this type. Use the CLI or SDK.</p>;
+  if (kind === undefined) return <p>{t("The console cannot answer conditions of this type. Use the CLI or SDK.")}</p>;
   return <Answer {...rest} condition={condition} kind={kind} />;
 }
 
@@ -41,7 +42,7 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
   const denied = useDenied(RunService.method.signalEvent, run);
   const signal = useMutation(RunService.method.signalEvent, {
     onSuccess: () => {
-      notify("good", `Answered ${condition.name}`);
+      notify("good", t("Answered {name}", { name: condition.name }));
       onDone?.();
     },
   });
@@ -59,12 +60,12 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
       return;
     }
     setWrong("");
-    decision.hold({ payload: result.payload, words: kind === "boolean" ? (given === "true" ? "Approve" : "Deny") : `Answer “${given.trim().slice(0, 60)}”` });
+    decision.hold({ payload: result.payload, words: kind === "boolean" ? (given === "true" ? t("Approve") : t("Deny")) : t("Answer “{given}”", { given: given.trim().slice(0, 60) }) });
   };
   return (
     <form
       className={css["form"]}
-      aria-label={`Answer ${condition.name}`}
+      aria-label={t("Answer {name}", { name: condition.name })}
       data-testid="signal-form"
       onSubmit={(event) => {
         event.preventDefault();
@@ -77,7 +78,7 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
         <YesNo denied={denied} disabled={signal.isPending} onAnswer={answer} />
       ) : (
         <>
-          <Field label="Answer" hint={hints[kind]} error={wrong}>
+          <Field label={t("Answer")} hint={hints[kind]} error={wrong}>
             {(control) =>
               kind === "text" ? (
                 <TextArea {...control} rows={2} value={text} onChange={(event) => setText(event.target.value)} />
@@ -93,7 +94,7 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
             }
           </Field>
           <Button kind="primary" type="submit" denied={denied} disabled={signal.isPending}>
-            {signal.isPending ? "Sending …" : "Send"}
+            {signal.isPending ? t("Sending …") : t("Send")}
           </Button>
         </>
       )}
@@ -108,17 +109,17 @@ function Held({ words, at, onUndo, onNow }: { readonly words: string; readonly a
   return (
     <div className={css["held"]} data-testid="held-decision">
       <span>
-        <strong>{words}</strong>: sent in {left} s. Leaving this page drops it.
+        {t("{strong}: sent in {left} s. Leaving this page drops it.", { strong: <strong>{words}</strong>, left })}
       </span>
-      <Button onClick={onUndo}>Undo</Button>
+      <Button onClick={onUndo}>{t("Undo")}</Button>
       <Button kind="primary" onClick={onNow}>
-        Now
+        {t("Now")}
       </Button>
     </div>
   );
 }
 
-const hints = { integer: "A whole number.", float: "A number.", text: undefined, boolean: undefined } as const;
+const hints = { integer: t("A whole number."), float: t("A number."), text: undefined, boolean: undefined } as const;
 
 interface YesNoProps {
   readonly denied: Denial | undefined;
@@ -131,13 +132,13 @@ function YesNo({ denied, disabled, onAnswer }: YesNoProps) {
   return (
     <div role="group" aria-labelledby={id} className={css["choice"]}>
       <span id={id} className="visually-hidden">
-        Answer
+        {t("Answer")}
       </span>
       <Button kind="primary" denied={denied} disabled={disabled} onClick={() => onAnswer("true")}>
-        Approve
+        {t("Approve")}
       </Button>
       <Button kind="danger" denied={denied} disabled={disabled} onClick={() => onAnswer("false")}>
-        Deny
+        {t("Deny")}
       </Button>
     </div>
   );

@@ -6,6 +6,7 @@ import { Button } from "@/design/button";
 import { isLive } from "@/design/phases";
 import type { RunName } from "@/entities/run/kind";
 import { keyOfName } from "@/entities/run/listed";
+import { t } from "@/texts/texts";
 import { AbortDialog } from "./abort";
 
 /** The buttons of a tracked run. Its process is elsewhere: the server can only close its record. */
@@ -15,15 +16,15 @@ export function TrackedActions({ run, phase }: { readonly run: RunName; readonly
   const compare = () =>
     void navigate({ to: "/domain/$domain/project/$project/compare", params: { project: run.project, domain: run.domain }, search: { a: keyOfName(run) } });
   useCommands([
-    { title: "Compare with another run …", run: compare },
-    ...(isLive(phase) ? [{ title: "Abort this run …", also: "stop cancel terminate", run: () => setOpen(true) }] : []),
+    { title: t("Compare with another run …"), run: compare },
+    ...(isLive(phase) ? [{ title: t("Abort this run …"), also: t("stop cancel terminate"), run: () => setOpen(true) }] : []),
   ]);
   return (
     <>
-      <Button onClick={compare}>Compare …</Button>
+      <Button onClick={compare}>{t("Compare …")}</Button>
       {isLive(phase) && (
         <Button kind="danger" onClick={() => setOpen(true)}>
-          Abort …
+          {t("Abort …")}
         </Button>
       )}
       <AbortDialog run={run} open={open} onClose={() => setOpen(false)} />

@@ -1,11 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import { DeliveryState, NotificationService, type Delivery } from "@gen/flytebinary/insight/v1/notifications_pb.js";
 import { Button } from "@/design/button";
-import { dateOf, plural } from "@/design/format";
+import { dateOf } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { Note, type TableProps } from "@/design/table";
 import { When } from "@/design/time";
 import { useDenied } from "@/entities/access/use-denied";
+import { t, tn } from "@/texts/texts";
 import type { useSendAgain } from "./use-deliveries";
 import { canSend, receiverOf, stateLabel } from "./words";
 import page from "@/design/page.module.css";
@@ -14,14 +15,14 @@ import css from "./notifications.module.css";
 /** The table of notifications with the outcome of each; with their runs if they are of several. */
 export function deliveryTable(send: ReturnType<typeof useSendAgain>, withRun: boolean): Omit<TableProps<Delivery>, "rows"> {
   return {
-    label: "Notifications",
+    label: t("Notifications"),
     scroll: "region",
     keyOf: ({ id }) => id,
     attributesOf: ({ id }) => ({ "data-testid": "delivery", "data-id": id }),
     columns: [
-      withRun && { label: "Run", cell: ({ runId }) => runId && <RunCell {...runId} /> },
+      withRun && { label: t("Run"), cell: ({ runId }) => runId && <RunCell {...runId} /> },
       {
-        label: "Phase",
+        label: t("Phase"),
         cell: ({ phase, action }) => (
           <>
             <Phase phase={phase} />
@@ -30,19 +31,19 @@ export function deliveryTable(send: ReturnType<typeof useSendAgain>, withRun: bo
         ),
       },
       {
-        label: "Receiver",
+        label: t("Receiver"),
         wrap: true,
         cell: (delivery) => (
           <>
             {receiverOf(delivery)}
-            {delivery.rule && <Note>rule {delivery.rule}</Note>}
+            {delivery.rule && <Note>{t("rule {rule}", { rule: delivery.rule })}</Note>}
           </>
         ),
       },
-      { label: "State", wrap: true, cell: (delivery) => <State {...delivery} /> },
-      { label: "Created", cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
+      { label: t("State"), wrap: true, cell: (delivery) => <State {...delivery} /> },
+      { label: t("Created"), cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
       {
-        label: "Action",
+        label: t("Action"),
         hideLabel: true,
         cell: (delivery) => canSend(delivery) && <Send delivery={delivery} send={send} />,
       },
@@ -59,7 +60,7 @@ function Send({ delivery, send }: { readonly delivery: Delivery; readonly send: 
       disabled={send.isPending && send.variables.deliveryId === delivery.id}
       onClick={() => send.mutate({ runId: delivery.runId, deliveryId: delivery.id })}
     >
-      {delivery.state === DeliveryState.DEAD ? "Send again" : "Send now"}
+      {delivery.state === DeliveryState.DEAD ? t("Send again") : t("Send now")}
     </Button>
   );
 }
@@ -83,11 +84,11 @@ function State({ state, tries, lastError, nextAt }: Delivery) {
       <span className={css["state"]} data-state={DeliveryState[state]}>
         {stateLabel(state)}
       </span>{" "}
-      {tries > 0 && <small className={page["muted"]}>after {plural(tries, "try", "tries")}</small>}
+      {tries > 0 && <small className={page["muted"]}>{tn(tries, "after {n} try", "after {n} tries")}</small>}
       {lastError && <Note>{lastError}</Note>}
       {nextAt && tries > 0 && (
         <Note>
-          next try <When at={dateOf(nextAt)} />
+          {t("next try {when}", { when: <When at={dateOf(nextAt)} /> })}
         </Note>
       )}
     </>

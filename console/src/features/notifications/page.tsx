@@ -3,6 +3,7 @@ import { useTitle } from "@/app/title";
 import { buttonClass } from "@/design/button";
 import { ListPage } from "@/design/list-page";
 import { Empty, Notice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { deliveryTable } from "./delivery-table";
 import type { NotificationsSearch } from "./search";
 import { useDeliveries, useSendAgain } from "./use-deliveries";
@@ -15,14 +16,14 @@ export function NotificationsPage() {
   const state = search.state ?? "dead";
   const found = useDeliveries(undefined, stateOf(state));
   const send = useSendAgain();
-  useTitle("Notifications", "");
+  useTitle(t("Notifications"), "");
   return (
     <ListPage
-      title="Notifications"
-      what="notifications"
-      more="More"
+      title={t("Notifications")}
+      what={t("notifications")}
+      more={t("More")}
       head={
-        <nav className={css["filter"]} aria-label="State">
+        <nav className={css["filter"]} aria-label={t("State")}>
           {stateLooks.map(({ key, label }) => (
             <Link
               key={key}
@@ -37,15 +38,15 @@ export function NotificationsPage() {
         </nav>
       }
       empty={
-        <Empty title={state === "dead" ? "All notifications delivered" : "No notifications"}>
-          <p>Failed deliveries appear here, and you can resend them.</p>
+        <Empty title={state === "dead" ? t("All notifications delivered") : t("No notifications")}>
+          <p>{t("Failed deliveries appear here, and you can resend them.")}</p>
         </Empty>
       }
       answer={found.answer}
       rows={found.deliveries}
       {...deliveryTable(send, true)}
     >
-      {!found.served && <Notice tone="warning" title="This server sends no notifications" role="status" />}
+      {!found.served && <Notice tone="warning" title={t("This server sends no notifications")} role="status" />}
     </ListPage>
   );
 }

@@ -1,6 +1,7 @@
 import { DeliveryState } from "@gen/flytebinary/insight/v1/notifications_pb.js";
 import { DataTable } from "@/design/data-table";
 import { Empty } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { deliveryTable } from "./delivery-table";
 import { useDeliveries, useSendAgain, type Run } from "./use-deliveries";
 
@@ -8,5 +9,5 @@ import { useDeliveries, useSendAgain, type Run } from "./use-deliveries";
 export function RunNotifications({ run }: { readonly run: Run }) {
   const { deliveries, answer } = useDeliveries(run, DeliveryState.UNSPECIFIED);
   const send = useSendAgain();
-  return <DataTable what="notifications" more="More" empty={<Empty title="No notifications" />} answer={answer} rows={deliveries} {...deliveryTable(send, false)} />;
+  return <DataTable what={t("notifications")} more={t("More")} empty={<Empty title={t("No notifications")} />} answer={answer} rows={deliveries} {...deliveryTable(send, false)} />;
 }

@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { NotificationService, type DeliveryState } from "@gen/flytebinary/insight/v1/notifications_pb.js";
 import { problemOf } from "@/api/problem";
 import { useNotify } from "@/design/toast";
+import { t } from "@/texts/texts";
 
 /** Poll interval in milliseconds. */
 const every = 10_000;
@@ -45,9 +46,9 @@ export function useSendAgain() {
   const notify = useNotify();
   return useMutation(NotificationService.method.retryDelivery, {
     onSuccess: () => {
-      notify("good", "The notification is sent again");
+      notify("good", t("The notification is sent again"));
       void queries.invalidateQueries({ queryKey: createConnectQueryKey({ schema: NotificationService.method.listDeliveries, cardinality: undefined }) });
     },
-    onError: (error) => notify("danger", "The notification was not sent", problemOf(error).message),
+    onError: (error) => notify("danger", t("The notification was not sent"), problemOf(error).message),
   });
 }

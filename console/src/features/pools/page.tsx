@@ -10,6 +10,7 @@ import { ListPage } from "@/design/list-page";
 import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
+import { t } from "@/texts/texts";
 import type { PoolsSearch } from "./search";
 import { every, policyWords, warmWords, workersWords } from "./words";
 import { Workers } from "./workers";
@@ -20,7 +21,7 @@ export function PoolsPage() {
   const search: PoolsSearch = useSearch({ strict: false });
   const { environment } = search;
   const place = { project, domain };
-  useTitle("Worker pools", `${project} / ${domain}`);
+  useTitle(t("Worker pools"), `${project} / ${domain}`);
   const { answer, rows } = usePages(
     ["pools", project, domain, environment],
     (token, signal) =>
@@ -34,24 +35,23 @@ export function PoolsPage() {
   const chosen = rows.find((pool) => pool.id === BigInt(search.pool ?? 0)) ?? (rows.length === 1 ? rows[0] : undefined);
   return (
     <ListPage
-      title="Worker pools"
-      what="worker pools"
-      label="Worker pools"
-      more="More pools"
+      title={t("Worker pools")}
+      what={t("worker pools")}
+      label={t("Worker pools")}
+      more={t("More pools")}
       head={
         environment !== undefined && (
           <span>
-            of environment <code>{environment}</code>{" "}
-            <Link to="/domain/$domain/project/$project/pools" params={place} className={buttonClass("plain", true)}>
-              All environments
-            </Link>
+            {t("of environment {code} {link}", { code: <code>{environment}</code>, link: <Link to="/domain/$domain/project/$project/pools" params={place} className={buttonClass("plain", true)}>
+              {t("All environments")}
+            </Link> })}
           </span>
         )
       }
       empty={
-        <Empty title={environment === undefined ? "No worker pools" : "No worker pools of this environment"}>
+        <Empty title={environment === undefined ? t("No worker pools") : t("No worker pools of this environment")}>
           <p>
-            Tasks of environments with <code>reusable=flyte.ReusePolicy(…)</code> share workers. Pools stay listed for 10 minutes after their last action.
+            {t("Tasks of environments with {code} share workers. Pools stay listed for 10 minutes after their last action.", { code: <code>reusable=flyte.ReusePolicy(…)</code> })}
           </p>
         </Empty>
       }
@@ -68,28 +68,27 @@ export function PoolsPage() {
 
 const columns = (place: Place, search: PoolsSearch): readonly Column<Pool>[] => [
   {
-    label: "Environment",
+    label: t("Environment"),
     cell: ({ id, environment, version, run }) => (
       <>
         <Link to="/domain/$domain/project/$project/pools" params={place} search={{ ...search, pool: Number(id) }}>
           {environment}
         </Link>
         <Note>
-          version <code>{version}</code>
+          {t("version {code}", { code: <code>{version}</code> })}
         </Note>
         {run && (
           <Note>
-            only of run{" "}
-            <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run }}>
+            {t("only of run {link}", { link: <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run }}>
               {run}
-            </Link>
+            </Link> })}
           </Note>
         )}
       </>
     ),
   },
   {
-    label: "Workers",
+    label: t("Workers"),
     cell: (pool) => (
       <>
         {workersWords(pool)}
@@ -98,9 +97,9 @@ const columns = (place: Place, search: PoolsSearch): readonly Column<Pool>[] => 
       </>
     ),
   },
-  { label: "Running", cell: ({ running }) => count(running) },
-  { label: "Waiting", cell: ({ waiting }) => count(waiting) },
-  { label: "Warm starts", cell: (pool) => warmWords(pool) ?? "–" },
-  { label: "Workers started", cell: ({ starts, losses }) => `${count(starts)}${losses > 0n ? `, ${count(losses)} lost` : ""}` },
-  { label: "Last work", cell: ({ workedAt }) => <When at={dateOf(workedAt)} relative /> },
+  { label: t("Running"), cell: ({ running }) => count(running) },
+  { label: t("Waiting"), cell: ({ waiting }) => count(waiting) },
+  { label: t("Warm starts"), cell: (pool) => warmWords(pool) ?? "–" },
+  { label: t("Workers started"), cell: ({ starts, losses }) => `${count(starts)}${losses > 0n ? t(", {losses} lost", { losses: count(losses) }) : ""}` },
+  { label: t("Last work"), cell: ({ workedAt }) => <When at={dateOf(workedAt)} relative /> },
 ];

@@ -1,16 +1,17 @@
 import { WorkerState, type Pool } from "@gen/flytebinary/insight/v1/pools_pb.js";
 import type { ClusterEvent } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import { count, plural } from "@/design/format";
+import { count } from "@/design/format";
+import { t, tn } from "@/texts/texts";
 
 /** The poll interval in milliseconds. */
 export const every = 5000;
 
 export const stateWords: Record<WorkerState, string> = {
-  [WorkerState.UNSPECIFIED]: "Unknown",
-  [WorkerState.STARTING]: "Starting",
-  [WorkerState.LIVE]: "Ready",
-  [WorkerState.DRAINING]: "Draining",
-  [WorkerState.GONE]: "Terminated",
+  [WorkerState.UNSPECIFIED]: t("Unknown"),
+  [WorkerState.STARTING]: t("Starting"),
+  [WorkerState.LIVE]: t("Ready"),
+  [WorkerState.DRAINING]: t("Draining"),
+  [WorkerState.GONE]: t("Terminated"),
 };
 
 /** The workers of a pool by state, such as "1 ready, 2 starting". */
@@ -21,12 +22,12 @@ export function workersWords({ workers }: Pick<Pool, "workers">): string {
     [workers?.draining ?? 0, "draining"],
   ] as const;
   const words = states.filter(([n]) => n > 0).map(([n, state]) => `${count(n)} ${state}`);
-  return words.length > 0 ? words.join(", ") : "None";
+  return words.length > 0 ? words.join(", ") : t("None");
 }
 
 /** What the policy allows, such as "1 to 2 workers with 3 slots each". */
 export function policyWords({ minReplicas: least, maxReplicas: most, concurrency }: Pick<Pool, "minReplicas" | "maxReplicas" | "concurrency">): string {
-  return `${least === most ? "" : `${count(least)} to `}${plural(most, "worker")} with ${plural(concurrency, "slot")} each`;
+  return t("{value}{workers} with {slots} each", { value: least === most ? "" : `${t("{least} to", { least: count(least) })} `, workers: tn(most, "{n} worker", "{n} workers"), slots: tn(concurrency, "{n} slot", "{n} slots") });
 }
 
 /** The share of attempts that began in a worker which was up already; undefined without attempts. */

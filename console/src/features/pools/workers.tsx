@@ -10,6 +10,7 @@ import { Notice } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { Span, When } from "@/design/time";
 import css from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 import { every, stateWords } from "./words";
 
 /** The workers of a pool, and what each of them runs. */
@@ -26,21 +27,21 @@ export function Workers({ pool, place }: { readonly pool: Pool; readonly place: 
   );
   return (
     <section className={css["section"]} aria-labelledby="workers">
-      <h2 id="workers">Workers of {pool.environment}</h2>
+      <h2 id="workers">{t("Workers of {environment}", { environment: pool.environment })}</h2>
       {pool.problem && (
-        <Notice tone="warning" title="Workers of this pool cannot start" role="status">
+        <Notice tone="warning" title={t("Workers of this pool cannot start")} role="status">
           <p>{pool.problem}</p>
           {pool.retryAt && (
             <p>
-              The next try is at <When at={dateOf(pool.retryAt)} />.
+              {t("The next try is at {when}.", { when: <When at={dateOf(pool.retryAt)} /> })}
             </p>
           )}
         </Notice>
       )}
       <DataTable
-        what="workers"
-        label="Workers"
-        empty={<p className={css["muted"]}>The pool has no workers. One is started for the next action.</p>}
+        what={t("workers")}
+        label={t("Workers")}
+        empty={<p className={css["muted"]}>{t("The pool has no workers. One is started for the next action.")}</p>}
         answer={answer}
         rows={rows}
         columns={columns}
@@ -52,19 +53,19 @@ export function Workers({ pool, place }: { readonly pool: Pool; readonly place: 
 }
 
 const columns: readonly Column<Worker>[] = [
-  { label: "Worker", cell: ({ id }) => <code>{id}</code> },
+  { label: t("Worker"), cell: ({ id }) => <code>{id}</code> },
   {
-    label: "State",
+    label: t("State"),
     cell: ({ state, reserve, reason }) => (
       <>
         <Tag>{stateWords[state]}</Tag>
-        {reserve && <Note>in reserve for nested actions</Note>}
+        {reserve && <Note>{t("in reserve for nested actions")}</Note>}
         {reason && <Note>{reason}</Note>}
       </>
     ),
   },
   {
-    label: "Current action",
+    label: t("Current action"),
     cell: ({ state, attempts, slots }) => (
       <>
         {attempts.length === 0 && "–"}
@@ -73,15 +74,15 @@ const columns: readonly Column<Worker>[] = [
         ))}
         {state === WorkerState.LIVE && slots > 1 && (
           <Note>
-            {count(attempts.length)} of {count(slots)} slots
+            {t("{attempts} of {slots} slots", { attempts: count(attempts.length), slots: count(slots) })}
           </Note>
         )}
       </>
     ),
   },
-  { label: "Attempts", cell: ({ given }) => count(given) },
-  { label: "Started", cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
-  { label: "Uptime", cell: ({ connectedAt, goneAt }) => (connectedAt ? <Span from={dateOf(connectedAt)} to={dateOf(goneAt)} /> : "–") },
+  { label: t("Attempts"), cell: ({ given }) => count(given) },
+  { label: t("Started"), cell: ({ createdAt }) => <When at={dateOf(createdAt)} relative /> },
+  { label: t("Uptime"), cell: ({ connectedAt, goneAt }) => (connectedAt ? <Span from={dateOf(connectedAt)} to={dateOf(goneAt)} /> : "–") },
 ];
 
 function Attempt({ attempt: { actionId, attempt } }: { readonly attempt: WorkerAttempt }) {
@@ -94,9 +95,9 @@ function Attempt({ attempt: { actionId, attempt } }: { readonly attempt: WorkerA
         params={{ domain: run.domain, project: run.project, run: run.name }}
         search={{ action: actionId.name }}
       >
-        {actionId.name} of {run.name}
+        {t("{name} of {name2}", { name: actionId.name, name2: run.name })}
       </Link>
-      {attempt > 1 && <span className={css["muted"]}>, attempt {attempt}</span>}
+      {attempt > 1 && <span className={css["muted"]}>{t(", attempt {attempt}", { attempt })}</span>}
     </div>
   );
 }

@@ -12,6 +12,7 @@ import { ListPage } from "@/design/list-page";
 import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
+import { t } from "@/texts/texts";
 import { ProblemsSearch, spans, type Order } from "./search";
 import page from "@/design/page.module.css";
 
@@ -24,7 +25,7 @@ export function ProblemsPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const search: ProblemsSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  useTitle("Problems", `${project} / ${domain}`);
+  useTitle(t("Problems"), `${project} / ${domain}`);
   const task = useDeferredValue(search.task ?? "");
   const { seen, order } = search;
   const { answer, rows } = usePages(
@@ -54,45 +55,45 @@ export function ProblemsPage() {
   const filtered = task !== "" || seen !== undefined;
   return (
     <ListPage
-      title="Problems"
-      what="problems"
-      label="Problems"
+      title={t("Problems")}
+      what={t("problems")}
+      label={t("Problems")}
       head={
         <>
           <Input
             type="search"
             data-filter
             className={page["search"]}
-            aria-label="Task"
-            placeholder="Full name of a task"
+            aria-label={t("Task")}
+            placeholder={t("Full name of a task")}
             autoComplete="off"
             value={search.task ?? ""}
             onChange={({ target }) => change({ task: target.value })}
           />
           <Select
             className={page["select"]}
-            aria-label="Seen"
+            aria-label={t("Seen")}
             value={seen ?? ""}
             onChange={({ target }) => change({ seen: target.value })}
           >
-            <option value="">Seen at any time</option>
-            <option value="day">Seen in the last 24 hours</option>
-            <option value="week">Seen in the last 7 days</option>
-            <option value="month">Seen in the last 30 days</option>
+            <option value="">{t("Seen at any time")}</option>
+            <option value="day">{t("Seen in the last 24 hours")}</option>
+            <option value="week">{t("Seen in the last 7 days")}</option>
+            <option value="month">{t("Seen in the last 30 days")}</option>
           </Select>
           <Select
             className={page["select"]}
-            aria-label="Order"
+            aria-label={t("Order")}
             value={order ?? ""}
             onChange={({ target }) => change({ order: target.value })}
           >
-            <option value="">Last seen first</option>
-            <option value="new">Newest first</option>
-            <option value="failures">Most failures first</option>
+            <option value="">{t("Last seen first")}</option>
+            <option value="new">{t("Newest first")}</option>
+            <option value="failures">{t("Most failures first")}</option>
           </Select>
         </>
       }
-      empty={<Empty title={filtered ? "No problems match these filters" : "No problems: no task has failed"} />}
+      empty={<Empty title={filtered ? t("No problems match these filters") : t("No problems: no task has failed")} />}
       answer={answer}
       rows={rows}
       columns={columns({ project, domain })}
@@ -104,7 +105,7 @@ export function ProblemsPage() {
 
 const columns = (place: Place): readonly Column<Problem>[] => [
   {
-    label: "Problem",
+    label: t("Problem"),
     wrap: true,
     cell: (problem) => (
       <>
@@ -116,7 +117,7 @@ const columns = (place: Place): readonly Column<Problem>[] => [
     ),
   },
   {
-    label: "Where",
+    label: t("Where"),
     wrap: true,
     cell: ({ file, function: name, tasks }) => (
       <>
@@ -125,8 +126,8 @@ const columns = (place: Place): readonly Column<Problem>[] => [
       </>
     ),
   },
-  { label: "Failures", number: true, cell: ({ failures }) => count(failures) },
-  { label: "Runs", number: true, cell: ({ runs }) => count(runs) },
-  { label: "First seen", cell: ({ firstSeen }) => <When at={dateOf(firstSeen)} /> },
-  { label: "Last seen", cell: ({ lastSeen }) => <When at={dateOf(lastSeen)} relative /> },
+  { label: t("Failures"), number: true, cell: ({ failures }) => count(failures) },
+  { label: t("Runs"), number: true, cell: ({ runs }) => count(runs) },
+  { label: t("First seen"), cell: ({ firstSeen }) => <When at={dateOf(firstSeen)} /> },
+  { label: t("Last seen"), cell: ({ lastSeen }) => <When at={dateOf(lastSeen)} relative /> },
 ];

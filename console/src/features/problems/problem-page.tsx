@@ -11,6 +11,7 @@ import { When } from "@/design/time";
 import { FailingInputs } from "@/features/action/summary/inputs";
 import { Traceback } from "@/features/action/summary/traceback";
 import page from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 
 /** A problem: its latest traceback with the inputs, and the failures. */
 export function ProblemPage() {
@@ -22,17 +23,17 @@ export function ProblemPage() {
     { projectId: { name: project, domain }, id: number ? BigInt(problem) : 0n },
     { refetchInterval: 10_000 },
   );
-  useTitle(data?.problem?.code ?? "Problem", `${project} / ${domain}`);
+  useTitle(data?.problem?.code ?? t("Problem"), `${project} / ${domain}`);
   return (
     <div className={page["page"]}>
       {error && (
         <ProblemNotice error={error} retry={() => void refetch()}>
           <Link to="/domain/$domain/project/$project/problems" params={place}>
-            All problems
+            {t("All problems")}
           </Link>
         </ProblemNotice>
       )}
-      {isLoading && <Loading what="problem" />}
+      {isLoading && <Loading what={t("problem")} />}
       {data?.problem && <Found place={place} answer={data} problem={data.problem} />}
     </div>
   );
@@ -51,7 +52,7 @@ function Found({ place, answer, problem }: { readonly place: Place; readonly ans
       <Facts facts={facts(place, answer, problem)} />
       {action && (
         <section className={page["section"]}>
-          <h2>Latest failure</h2>
+          <h2>{t("Latest failure")}</h2>
           <FailingInputs action={action} />
           <Traceback
             action={action}
@@ -67,19 +68,19 @@ function Found({ place, answer, problem }: { readonly place: Place; readonly ans
         </section>
       )}
       <section className={page["section"]}>
-        <h2>Failures</h2>
+        <h2>{t("Failures")}</h2>
         {answer.latest.length === 0 ? (
-          <Empty title="Retention has deleted the failures" />
+          <Empty title={t("Retention has deleted the failures")} />
         ) : (
           <Table
-            label="Failures"
+            label={t("Failures")}
             columns={columns(place)}
             rows={answer.latest}
             keyOf={({ actionId: id }) => `${id?.run?.name ?? ""}/${id?.name ?? ""}`}
             attributesOf={({ actionId: id }) => ({ "data-testid": "failure-row", "data-run": id?.run?.name })}
           />
         )}
-        {problem.failures > answer.latest.length && <p>The latest {answer.latest.length} failures are shown.</p>}
+        {problem.failures > answer.latest.length && <p>{t("The latest {latest} failures are shown.", { latest: answer.latest.length })}</p>}
       </section>
     </>
   );
@@ -88,15 +89,15 @@ function Found({ place, answer, problem }: { readonly place: Place; readonly ans
 function facts(place: Place, { lastSuccess }: GetProblemResponse, problem: Problem) {
   const success = lastSuccess?.runId?.name;
   return [
-    ["Failures", `${count(problem.failures)} in ${count(problem.runs)} ${problem.runs === 1n ? "run" : "runs"}`],
-    ["First seen", <When key="first" at={dateOf(problem.firstSeen)} />],
-    ["Last seen", <When key="last" at={dateOf(problem.lastSeen)} />],
-    ["Where", problem.file === "" ? "No traceback in the log" : <code key="where">{`${problem.file}:${problem.function}`}</code>],
-    ["Tasks", problem.tasks.join(", ")],
+    [t("Failures"), t("{failures} in {runs} {value}", { failures: count(problem.failures), runs: count(problem.runs), value: problem.runs === 1n ? "run" : "runs" })],
+    [t("First seen"), <When key="first" at={dateOf(problem.firstSeen)} />],
+    [t("Last seen"), <When key="last" at={dateOf(problem.lastSeen)} />],
+    [t("Where"), problem.file === "" ? t("No traceback in the log") : <code key="where">{`${problem.file}:${problem.function}`}</code>],
+    [t("Tasks"), problem.tasks.join(", ")],
     [
-      "Last success",
+      t("Last success"),
       success === undefined ? (
-        "No run of this task has succeeded"
+        t("No run of this task has succeeded")
       ) : (
         <span key="success">
           <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run: success }}>
@@ -105,7 +106,7 @@ function facts(place: Place, { lastSuccess }: GetProblemResponse, problem: Probl
           <When at={dateOf(lastSuccess?.endedAt)} relative />
           {" · "}
           <Link to="/domain/$domain/project/$project/compare" params={place} search={{ a: success, b: problem.latest?.run?.name ?? "" }}>
-            Compare with the latest failure
+            {t("Compare with the latest failure")}
           </Link>
         </span>
       ),
@@ -115,7 +116,7 @@ function facts(place: Place, { lastSuccess }: GetProblemResponse, problem: Probl
 
 const columns = (place: Place): readonly Column<ProblemFailure>[] => [
   {
-    label: "Action",
+    label: t("Action"),
     cell: ({ actionId: id, task }) => (
       <Link
         to="/domain/$domain/project/$project/runs/$run"
@@ -126,6 +127,6 @@ const columns = (place: Place): readonly Column<ProblemFailure>[] => [
       </Link>
     ),
   },
-  { label: "Run", cell: ({ actionId: id }) => id?.run?.name },
-  { label: "Failed", cell: ({ failedAt }) => <When at={dateOf(failedAt)} /> },
+  { label: t("Run"), cell: ({ actionId: id }) => id?.run?.name },
+  { label: t("Failed"), cell: ({ failedAt }) => <When at={dateOf(failedAt)} /> },
 ];

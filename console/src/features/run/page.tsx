@@ -14,6 +14,7 @@ import { useAppsOfRun } from "@/features/apps/use-apps-of-run";
 import { RunActions } from "@/features/launch/run-actions";
 import { useDeliveries } from "@/features/notifications/use-deliveries";
 import { TrackedActions } from "@/features/launch/tracked-actions";
+import { t } from "@/texts/texts";
 import { filterOf, find, firstFailure } from "./find";
 import { useActionFinder } from "./use-action-finder";
 import { useInputSearch } from "./use-input-search";
@@ -84,11 +85,11 @@ function Run({ run }: { readonly run: RunName }) {
       {failed && (
         <ProblemNotice error={failed}>
           <Link to="/domain/$domain/project/$project/runs" params={{ domain: run.domain, project: run.project }}>
-            All runs of {run.project} / {run.domain}
+            {t("All runs of {project} / {domain}", { project: run.project, domain: run.domain })}
           </Link>
         </ProblemNotice>
       )}
-      {!failed && model.size === 0 && <Loading what="run" />}
+      {!failed && model.size === 0 && <Loading what={t("run")} />}
       {model.size > 0 && <Actions run={run} model={model} version={version} search={search} change={change} onSelect={select} />}
     </div>
   );
@@ -117,12 +118,12 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const used = useAppsOfRun(run, !run.tracked).apps.length > 0;
   const view = search.view ?? "tree";
   const tabs: (readonly [RunView, ReactNode])[] = [
-    ["tree", "Actions"],
-    ["timeline", "Timeline"],
-    ["graph", "Graph"],
-    ...(failures > 0 ? ([["errors", `Failures (${count(failures)})`]] as const) : []),
-    ...(notified > 0 ? ([["notifications", `Notifications (${count(notified)})`]] as const) : []),
-    ...(used ? ([["apps", "Used by apps"]] as const) : []),
+    ["tree", t("Actions")],
+    ["timeline", t("Timeline")],
+    ["graph", t("Graph")],
+    ...(failures > 0 ? ([["errors", t("Failures ({failures})", { failures: count(failures) })]] as const) : []),
+    ...(notified > 0 ? ([["notifications", t("Notifications ({notified})", { notified: count(notified) })]] as const) : []),
+    ...(used ? ([["apps", t("Used by apps")]] as const) : []),
   ];
   const views: Record<RunView, () => ReactNode> = {
     tree: () => <TreeView model={model} view={lines} found={found} selected={selected} onSelect={onSelect} />,
@@ -137,7 +138,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const shown = tabs.some(([known]) => known === view) ? view : "tree";
   // On narrow screens the panel covers the tree, so it is open only for a selected action; see Split.
   const panel = (
-    <Suspense fallback={<Loading what="action" />}>
+    <Suspense fallback={<Loading what={t("action")} />}>
       <ActionPanel
         run={run}
         model={model}
@@ -155,16 +156,16 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   return (
     <Split
       name="run"
-      label="Actions and selected action"
+      label={t("Actions and selected action")}
       share={45}
       first={
         <div className={css["views"]}>
           {!model.complete && (
-            <progress className={css["progress"]} value={model.size} max={model.total} aria-label="Loading actions">
-              {model.size} of {model.total}
+            <progress className={css["progress"]} value={model.size} max={model.total} aria-label={t("Loading actions")}>
+              {t("{size} of {total}", { size: model.size, total: model.total })}
             </progress>
           )}
-          <Tabs label="Run views" value={shown} onChange={(next) => change({ view: next === "tree" ? undefined : next })} tabs={tabs}>
+          <Tabs label={t("Run views")} value={shown} onChange={(next) => change({ view: next === "tree" ? undefined : next })} tabs={tabs}>
             <div className={css["view"]}>
               {shown !== "errors" && shown !== "notifications" && shown !== "apps" && (
                 <Toolbar
@@ -181,7 +182,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
                 />
               )}
               <div className={css["drawing"]}>
-                <Suspense fallback={<Loading what="view" />}>{views[shown]()}</Suspense>
+                <Suspense fallback={<Loading what={t("view")} />}>{views[shown]()}</Suspense>
               </div>
             </div>
           </Tabs>

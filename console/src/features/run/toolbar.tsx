@@ -3,9 +3,10 @@ import { useEffect, useRef, useState } from "react";
 import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { IconButton } from "@/design/button";
 import { Input } from "@/design/field";
-import { count, plural } from "@/design/format";
+import { count } from "@/design/format";
 import { Phase, type PhaseCounts } from "@/design/phase";
 import { isFailure, lookOf, phaseOfKey, phases } from "@/design/phases";
+import { inSentence, t, tn } from "@/texts/texts";
 import type { Found } from "./find";
 import type { ActionSearch } from "./search";
 import css from "./page.module.css";
@@ -32,9 +33,9 @@ export function Toolbar({ search, counts, found, note, onChange, onFirstFailure,
   };
   const failed = phases.some((look) => isFailure(look.phase) && (counts.get(look.phase) ?? 0) > 0);
   return (
-    <div className={css["toolbar"]} role="search" aria-label="Actions">
+    <div className={css["toolbar"]} role="search" aria-label={t("Actions")}>
       <Find text={search.q ?? ""} onChange={(q) => onChange({ q: q || undefined })} />
-      <div className={css["phases"]} role="group" aria-label="Filter by phase">
+      <div className={css["phases"]} role="group" aria-label={t("Filter by phase")}>
         {phases
           .filter((look) => (counts.get(look.phase) ?? 0) > 0 || chosen.has(look.key))
           .map((look) => (
@@ -45,22 +46,22 @@ export function Toolbar({ search, counts, found, note, onChange, onFirstFailure,
       </div>
       {found && (
         <span role="status" className={css["found"]}>
-          {plural(found.count, "match", "matches")}
+          {tn(found.count, "{n} match", "{n} matches")}
           {note !== "" && `, ${note}`}
         </span>
       )}
       <span className={css["tools"]}>
         {failed && (
-          <IconButton small label="Go to first failure" onClick={onFirstFailure}>
+          <IconButton small label={t("Go to first failure")} onClick={onFirstFailure}>
             <CircleX size={15} aria-hidden />
           </IconButton>
         )}
         {onOpenAll && (
           <>
-            <IconButton small label="Expand all" onClick={() => onOpenAll(true)}>
+            <IconButton small label={t("Expand all")} onClick={() => onOpenAll(true)}>
               <ChevronsUpDown size={15} aria-hidden />
             </IconButton>
-            <IconButton small label="Collapse all" onClick={() => onOpenAll(false)}>
+            <IconButton small label={t("Collapse all")} onClick={() => onOpenAll(false)}>
               <ChevronsDownUp size={15} aria-hidden />
             </IconButton>
           </>
@@ -70,7 +71,7 @@ export function Toolbar({ search, counts, found, note, onChange, onFirstFailure,
   );
 }
 
-const labelOf = (phase: ActionPhase, counts: PhaseCounts): string => `${count(counts.get(phase) ?? 0)} ${lookOf(phase).label.toLowerCase()}`;
+const labelOf = (phase: ActionPhase, counts: PhaseCounts): string => `${count(counts.get(phase) ?? 0)} ${inSentence(lookOf(phase).label)}`;
 
 /** Writes the text to the URL after a pause in typing. */
 function Find({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
@@ -98,8 +99,8 @@ function Find({ text, onChange }: { readonly text: string; readonly onChange: (t
       data-filter
       type="search"
       className={css["find"] ?? ""}
-      placeholder="Find actions or shard:7"
-      aria-label="Find actions by task, name, group or input"
+      placeholder={t("Find actions or shard:7")}
+      aria-label={t("Find actions by task, name, group or input")}
       value={typed}
       onChange={(event) => setTyped(event.target.value)}
     />

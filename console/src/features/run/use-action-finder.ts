@@ -3,6 +3,7 @@ import { useFinder, type Command } from "@/app/commands";
 import { nameOf } from "@/entities/action/identity";
 import { matchesTerm, termsOf } from "@/entities/action/terms";
 import type { RunModel } from "@/entities/run/model/run-model";
+import { t } from "@/texts/texts";
 
 const maxFound = 8;
 
@@ -17,7 +18,7 @@ export function useActionFinder(model: RunModel, version: number, onSelect: (act
       for (let row = 0; row < model.size && found.length < maxFound; row++) {
         if (!terms.every((term) => matchesTerm(model, row, term))) continue;
         const name = model.name(row);
-        found.push({ title: `Action ${nameOf(model, row)}`, key: `action ${name}`, run: () => onSelect(name) });
+        found.push({ title: t("Action {name}", { name: nameOf(model, row) }), key: `action ${name}`, run: () => onSelect(name) });
       }
       return found;
     },

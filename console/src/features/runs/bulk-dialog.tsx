@@ -7,9 +7,10 @@ import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, TextArea } from "@/design/field";
-import { count, plural } from "@/design/format";
+import { count } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import type { RunName } from "@/entities/run/kind";
+import { t, tn } from "@/texts/texts";
 import { runBulk, summarize, type Group, type Outcome } from "./bulk";
 import type { BulkKind } from "./bulk-kinds";
 import { collectRuns, maxRuns } from "./collect";
@@ -93,7 +94,7 @@ export function BulkDialog({ order, onClose }: { readonly order: BulkOrder; read
           (stage.problem ? (
             <ProblemNotice error={stage.problem} retry={() => setAttempt(attempt + 1)} />
           ) : (
-            <Loading what={`matching runs: ${plural(stage.found, "run")} so far`} />
+            <Loading what={tn(stage.found, "matching runs: {n} run so far", "matching runs: {n} runs so far")} />
           ))}
         {stage.at === "ask" && <Ask kind={kind} runs={stage.runs} onWork={work} onClose={onClose} />}
         {stage.at === "work" && <Work done={stage.outcomes.length} total={stage.total} stopping={stage.stopping} onStop={stop} />}
@@ -130,17 +131,17 @@ function Ask({
         {others > 0 && <> {kind.others(others)}</>}
       </p>
       {runs.length >= maxRuns && (
-        <Notice tone="warning" title={`Only the first ${count(maxRuns)} runs are included`}>
-          <p>More runs match. Run this again for the rest.</p>
+        <Notice tone="warning" title={t("Only the first {maxRuns} runs are included", { maxRuns: count(maxRuns) })}>
+          <p>{t("More runs match. Run this again for the rest.")}</p>
         </Notice>
       )}
       {kind.reason && possible > 0 && (
-        <Field label="Reason" hint="Visible to everyone.">
+        <Field label={t("Reason")} hint={t("Visible to everyone.")}>
           {(control) => <TextArea {...control} rows={3} maxLength={1000} value={reason} onChange={(event) => setReason(event.target.value)} />}
         </Field>
       )}
       <DialogActions>
-        <Button onClick={onClose}>{possible > 0 ? "Cancel" : "Close"}</Button>
+        <Button onClick={onClose}>{possible > 0 ? t("Cancel") : t("Close")}</Button>
         {possible > 0 && (
           <Button kind={kind.danger ? "danger" : "primary"} type="submit">
             {kind.button(possible)}
@@ -154,14 +155,14 @@ function Ask({
 function Work({ done, total, stopping, onStop }: { readonly done: number; readonly total: number; readonly stopping: boolean; readonly onStop: () => void }) {
   return (
     <>
-      <progress className={css["progress"]} max={total} value={done} aria-label="Progress" />
+      <progress className={css["progress"]} max={total} value={done} aria-label={t("Progress")} />
       <p role="status">
-        {count(done)} of {plural(total, "run")}
-        {stopping && ", stopping …"}
+        {tn(total, "{done} of {n} run", "{done} of {n} runs", { done: count(done) })}
+        {stopping && t(", stopping …")}
       </p>
       <DialogActions>
         <Button disabled={stopping} onClick={onStop}>
-          Stop
+          {t("Stop")}
         </Button>
       </DialogActions>
     </>
@@ -187,26 +188,25 @@ function End({
       <div role="status" className={css["content"]}>
         <p>
           <strong>{kind.outcome(done.length)}</strong>
-          {left > 0 && ` Stopped with ${plural(left, "run")} left.`}
+          {left > 0 && ` ${tn(left, "Stopped with {n} run left.", "Stopped with {n} runs left.")}`}
         </p>
-        <Groups tone="danger" word="refused" groups={refused} />
-        <Groups tone="plain" word="skipped" groups={skipped} />
+        <Groups tone="danger" word={t("refused")} groups={refused} />
+        <Groups tone="plain" word={t("skipped")} groups={skipped} />
       </div>
       {created.length > 0 && (
-        <ul className={css["created"]} aria-label="New runs">
+        <ul className={css["created"]} aria-label={t("New runs")}>
           {created.map(({ run, created: { project, domain, name } }) => (
             <li key={run.name}>
-              <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: name }} onClick={onClose}>
+              {t("{link} from {name}", { link: <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: name }} onClick={onClose}>
                 {name}
-              </Link>{" "}
-              from {run.name}
+              </Link>, name: run.name })}
             </li>
           ))}
         </ul>
       )}
       <DialogActions>
         <Button kind="primary" onClick={onClose}>
-          Close
+          {t("Close")}
         </Button>
       </DialogActions>
     </>
@@ -218,7 +218,7 @@ function Groups({ tone, word, groups }: { readonly tone: "danger" | "plain"; rea
     <Notice key={why} tone={tone} title={`${count(runs.length)} ${word}: ${why}`}>
       <details>
         <summary>
-          Show runs <CopyButton label="Copy run names" text={runs.map(({ name }) => name).join("\n")} />
+          {t("Show runs")} <CopyButton label={t("Copy run names")} text={runs.map(({ name }) => name).join("\n")} />
         </summary>
         <p className={css["names"]}>{runs.map(({ name }) => name).join(", ")}</p>
       </details>

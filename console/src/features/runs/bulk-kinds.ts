@@ -1,10 +1,10 @@
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { client } from "@/api/transport";
-import { plural } from "@/design/format";
 import { isTerminal } from "@/design/phases";
 import type { Names } from "@/features/launch/submit";
 import type { RunName } from "@/entities/run/kind";
+import { t, tn } from "@/texts/texts";
 import type { Bulk } from "./bulk";
 import { phaseOf } from "@/entities/run/listed";
 import { also } from "@/entities/run/query/edit";
@@ -34,20 +34,20 @@ export interface BulkKind {
   readonly act: (reason: string, known: (run: RunName) => Run | undefined) => Bulk["act"];
 }
 
-const ended = "already ended";
+const ended = t("already ended");
 
 export const abortKind: BulkKind = {
   key: "abort",
-  verb: "Abort",
-  title: "Abort runs",
-  description: "Aborts the runs with all their actions. Actions that already ended keep their phase and outputs.",
+  verb: t("Abort"),
+  title: t("Abort runs"),
+  description: t("Aborts the runs with all their actions. Actions that already ended keep their phase and outputs."),
   danger: true,
   reason: true,
-  question: (runs) => `Abort ${plural(runs, "run")}?`,
-  others: (runs) => `${plural(runs, "run")} already ended and will be skipped.`,
-  nothing: "None of these runs is active.",
-  button: (runs) => `Abort ${plural(runs, "run")}`,
-  outcome: (runs) => `Aborting ${plural(runs, "run")}.`,
+  question: (runs) => tn(runs, "Abort {n} run?", "Abort {n} runs?"),
+  others: (runs) => tn(runs, "{n} run already ended and will be skipped.", "{n} runs already ended and will be skipped."),
+  nothing: t("None of these runs is active."),
+  button: (runs) => tn(runs, "Abort {n} run", "Abort {n} runs"),
+  outcome: (runs) => tn(runs, "Aborting {n} run.", "Aborting {n} runs."),
   skips: (run) => (isTerminal(phaseOf(run)) ? ended : undefined),
   narrowed: (search) => ({ query: also(search.query ?? "", "is:active") }),
   act: (reason, known) => async (run, signal) => {
@@ -61,16 +61,16 @@ export const abortKind: BulkKind = {
 
 export const rerunKind: BulkKind = {
   key: "rerun",
-  verb: "Rerun",
-  title: "Rerun",
-  description: "Reruns each run with the same task version, inputs and options.",
+  verb: t("Rerun"),
+  title: t("Rerun"),
+  description: t("Reruns each run with the same task version, inputs and options."),
   danger: false,
   reason: false,
-  question: (runs) => `Create ${plural(runs, "new run")}?`,
+  question: (runs) => tn(runs, "Create {n} new run?", "Create {n} new runs?"),
   others: () => "",
-  nothing: "There are no runs to rerun.",
-  button: (runs) => `Rerun ${plural(runs, "run")}`,
-  outcome: (runs) => `${plural(runs, "new run")} created.`,
+  nothing: t("There are no runs to rerun."),
+  button: (runs) => tn(runs, "Rerun {n} run", "Rerun {n} runs"),
+  outcome: (runs) => tn(runs, "{n} new run created.", "{n} new runs created."),
   skips: () => undefined,
   narrowed: (search) => search,
   act: () => {

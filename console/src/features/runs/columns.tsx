@@ -14,6 +14,7 @@ import { routeOf } from "@/entities/run/kind";
 import { RunProgress } from "@/entities/run/progress-view";
 import { quoted } from "@/entities/run/query/quoted";
 import { RunState } from "@/entities/run/run-state";
+import { t } from "@/texts/texts";
 import type { Sort } from "./search";
 import { sources } from "./sources";
 import type { RunClusters } from "./use-clusters";
@@ -50,19 +51,19 @@ const task = (run: Run) => {
 function Filter({ condition, text, onCondition }: { readonly condition: string; readonly text: string; readonly onCondition: (condition: string) => void }) {
   if (text === "") return null;
   return (
-    <button type="button" className={css["value"]} title={`Show only ${condition}`} onClick={() => onCondition(condition)}>
+    <button type="button" className={css["value"]} title={t("Show only {condition}", { condition })} onClick={() => onCondition(condition)}>
       {text}
     </button>
   );
 }
 
-const relations: Readonly<Partial<Record<RelationType, string>>> = { [RelationType.RERUN]: "Rerun of", [RelationType.RECOVER]: "Recovery of" };
+const relations: Readonly<Partial<Record<RelationType, string>>> = { [RelationType.RERUN]: t("Rerun of"), [RelationType.RECOVER]: t("Recovery of") };
 
 /** All columns in order. The run column is always shown. */
 export const columns: readonly Column[] = [
   {
     key: "run",
-    label: "Run",
+    label: t("Run"),
     width: [15, 3],
     cell: (run, { errors }) => {
       const id = run.action?.id?.run;
@@ -79,7 +80,7 @@ export const columns: readonly Column[] = [
             {run.action && titleOf(run.action)}
           </Link>
           <span className={css["name"]}>{id?.name}</span>
-          {tracked && <Tag>Tracked</Tag>}
+          {tracked && <Tag>{t("Tracked")}</Tag>}
           {error !== undefined && (
             <span className={css["error"]} title={error} data-testid="run-error">
               {error}
@@ -89,36 +90,36 @@ export const columns: readonly Column[] = [
       );
     },
   },
-  { key: "phase", label: "Phase", width: [9, 1], cell: (run, { summaries }) => <RunState phase={phaseOf(run)} summary={isTracked(run) ? undefined : summaries[nameOf(run)]} /> },
+  { key: "phase", label: t("Phase"), width: [9, 1], cell: (run, { summaries }) => <RunState phase={phaseOf(run)} summary={isTracked(run) ? undefined : summaries[nameOf(run)]} /> },
   {
     key: "progress",
-    label: "Progress",
+    label: t("Progress"),
     width: [9, 0.8],
     cell: (run, { summaries }) => !isTracked(run) && <RunProgress summary={summaries[nameOf(run)]} phase={phaseOf(run)} />,
   },
-  { key: "started", label: "Started", width: [9.5, 0.6], sorts: ["newest", "oldest"], cell: (run) => <When at={dateOf(run.action?.status?.startTime)} /> },
-  { key: "ended", label: "Ended", width: [9.5, 0.6], cell: (run) => (isLive(phaseOf(run)) ? "" : <When at={dateOf(run.action?.status?.endTime)} />) },
+  { key: "started", label: t("Started"), width: [9.5, 0.6], sorts: ["newest", "oldest"], cell: (run) => <When at={dateOf(run.action?.status?.startTime)} /> },
+  { key: "ended", label: t("Ended"), width: [9.5, 0.6], cell: (run) => (isLive(phaseOf(run)) ? "" : <When at={dateOf(run.action?.status?.endTime)} />) },
   {
     key: "duration",
-    label: "Duration",
+    label: t("Duration"),
     width: [6.5, 0.5],
     sorts: ["longest", "shortest"],
     cell: (run) => <Span from={dateOf(run.action?.status?.startTime)} to={isLive(phaseOf(run)) ? undefined : dateOf(run.action?.status?.endTime)} />,
   },
-  { key: "owner", label: "Owner", width: [7, 0.8], cell: (run, { onCondition }) => <Filter condition={`owner:${quoted(ownerOf(run))}`} text={ownerOf(run)} onCondition={onCondition} /> },
+  { key: "owner", label: t("Owner"), width: [7, 0.8], cell: (run, { onCondition }) => <Filter condition={`owner:${quoted(ownerOf(run))}`} text={ownerOf(run)} onCondition={onCondition} /> },
   {
     key: "cluster",
-    label: "Cluster",
+    label: t("Cluster"),
     width: [7, 0.6],
     cell: (run, { of }) => {
       const cluster = isTracked(run) ? undefined : of[nameOf(run)];
       return cluster !== undefined && <ClusterLink name={cluster} />;
     },
   },
-  { key: "source", label: "Source", width: [7, 0.6], cell: (run) => sources.find(([, source]) => source === run.action?.metadata?.source)?.[2] ?? "" },
+  { key: "source", label: t("Source"), width: [7, 0.6], cell: (run) => sources.find(([, source]) => source === run.action?.metadata?.source)?.[2] ?? "" },
   {
     key: "labels",
-    label: "Labels",
+    label: t("Labels"),
     width: [10, 1.5],
     cell: (run, { onCondition }) =>
       Object.entries(run.labels)
@@ -129,13 +130,13 @@ export const columns: readonly Column[] = [
           </Tag>
         )),
   },
-  { key: "task", label: "Full task name", width: [12, 1.5], cell: (run) => task(run)?.id?.name },
-  { key: "version", label: "Version", width: [8, 0.8], cell: (run) => <span className={css["name"]}>{task(run)?.id?.version}</span> },
-  { key: "environment", label: "Environment", width: [8, 0.8], cell: (run) => run.action?.metadata?.environmentName },
-  { key: "trigger", label: "Trigger", width: [8, 0.8], cell: triggerOf },
+  { key: "task", label: t("Full task name"), width: [12, 1.5], cell: (run) => task(run)?.id?.name },
+  { key: "version", label: t("Version"), width: [8, 0.8], cell: (run) => <span className={css["name"]}>{task(run)?.id?.version}</span> },
+  { key: "environment", label: t("Environment"), width: [8, 0.8], cell: (run) => run.action?.metadata?.environmentName },
+  { key: "trigger", label: t("Trigger"), width: [8, 0.8], cell: triggerOf },
   {
     key: "relation",
-    label: "Source run",
+    label: t("Source run"),
     width: [12, 0.8],
     cell: (run) => {
       const relation = run.action?.metadata?.relation;

@@ -10,6 +10,7 @@ import { phases } from "@/design/phases";
 import { partsOf, type Term } from "@/entities/run/query/node";
 import { replaced, toggled, valuesOf } from "@/entities/run/query/edit";
 import { parseQuery, tryQuery } from "@/entities/run/query/parse";
+import { t } from "@/texts/texts";
 import { columns, type useColumns } from "./columns";
 import { FilterDialog } from "./filter-dialog";
 import { QueryInput } from "./query-input";
@@ -27,7 +28,7 @@ export interface FilterBarProps {
 }
 
 const spans: readonly (readonly [value: string, label: string])[] = [
-  ["1h", "last hour"],
+  ["1h", t("last hour")],
   ["24h", "last 24 hours"],
   ["7d", "last 7 days"],
   ["30d", "last 30 days"],
@@ -48,7 +49,7 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
   const choices = spans.some(([span]) => span === since) || since === "" ? spans : [...spans, [since, sinceText(since, zone)] as const];
   return (
     <>
-      <div className={css["bar"]} role="search" aria-label="Runs">
+      <div className={css["bar"]} role="search" aria-label={t("Runs")}>
         <ViewsMenu place={place} search={search} onChoose={onSearch} />
         <QueryInput place={place} query={query} onQuery={onQuery} />
         <Menu
@@ -56,7 +57,7 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
           trigger={
             <Button>
               <ListFilter size={14} aria-hidden />
-              Phase
+              {t("Phase")}
             </Button>
           }
         >
@@ -71,26 +72,26 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
           trigger={
             <Button>
               <Timer size={14} aria-hidden />
-              Time
+              {t("Time")}
             </Button>
           }
         >
           <MenuChoice
             value={since}
-            options={[["", "any time"], ...choices]}
+            options={[["", t("any time")], ...choices]}
             onChange={(span) => onQuery(replaced(query, isCreated, span === "" ? [] : [`since:${span}`]))}
           />
-          <MenuItem onSelect={() => setOpen(true)}>Custom range …</MenuItem>
+          <MenuItem onSelect={() => setOpen(true)}>{t("Custom range …")}</MenuItem>
         </Menu>
-        <Button onClick={() => setOpen(true)}>All filters …</Button>
+        <Button onClick={() => setOpen(true)}>{t("All filters …")}</Button>
         {query !== "" && (
           <Button kind="quiet" onClick={() => onQuery("")}>
-            Clear filters
+            {t("Clear filters")}
           </Button>
         )}
         <Menu
           trigger={
-            <IconButton label="Columns">
+            <IconButton label={t("Columns")}>
               <Columns3 size={16} aria-hidden />
             </IconButton>
           }
@@ -102,7 +103,7 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
                 {label}
               </MenuCheck>
             ))}
-          {!chosen.isDefault && <MenuItem onSelect={chosen.reset}>Reset</MenuItem>}
+          {!chosen.isDefault && <MenuItem onSelect={chosen.reset}>{t("Reset")}</MenuItem>}
         </Menu>
       </div>
       <FilterDialog key={String(open)} place={place} open={open} onClose={() => setOpen(false)} search={search} onSearch={onSearch} />
@@ -112,5 +113,5 @@ export function FilterBar({ place, search, onSearch, columns: chosen, without }:
 
 function sinceText(since: string, zone: string | undefined): string {
   const at = Date.parse(since);
-  return Number.isNaN(at) ? `last ${since}` : `since ${moment(new Date(at), zone)}`;
+  return Number.isNaN(at) ? t("last {since}", { since }) : t("since {value}", { value: moment(new Date(at), zone) });
 }

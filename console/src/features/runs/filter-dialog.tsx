@@ -10,6 +10,7 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input, Select, TextArea } from "@/design/field";
 import { Phase } from "@/design/phase";
 import { phases } from "@/design/phases";
+import { t } from "@/texts/texts";
 import { localText, momentOf } from "./moment";
 import { lengthOf } from "@/entities/run/query/moment";
 import { fieldsOf, withFields, type Fields } from "./fields";
@@ -26,17 +27,17 @@ export interface FilterDialogProps {
 }
 
 const orders: readonly (readonly [Sort, string])[] = [
-  ["newest", "Newest first"],
-  ["oldest", "Oldest first"],
-  ["updated", "Recently updated first"],
-  ["longest", "Longest first"],
-  ["shortest", "Shortest first"],
+  ["newest", t("Newest first")],
+  ["oldest", t("Oldest first")],
+  ["updated", t("Recently updated first")],
+  ["longest", t("Longest first")],
+  ["shortest", t("Shortest first")],
 ];
 
 /** A form with all filters. */
 export function FilterDialog({ open, onClose, ...rest }: FilterDialogProps) {
   return (
-    <Dialog open={open} onClose={onClose} title="Filter runs" description="Shows runs that match all filters.">
+    <Dialog open={open} onClose={onClose} title={t("Filter runs")} description={t("Shows runs that match all filters.")}>
       <Form {...rest} onClose={onClose} />
     </Dialog>
   );
@@ -56,7 +57,7 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
     onChange: (event: ChangeEvent<HTMLInputElement>) => change({ [field]: event.target.value }),
   });
   const isSpan = lengthOf(draft.since) !== undefined;
-  const wrong = draft.longer.trim() !== "" && lengthOf(draft.longer.trim()) === undefined ? "Write 90s, 5m, 1h30m or 2d." : undefined;
+  const wrong = draft.longer.trim() !== "" && lengthOf(draft.longer.trim()) === undefined ? t("Write 90s, 5m, 1h30m or 2d.") : undefined;
   return (
     <form
       className={css["form"]}
@@ -70,7 +71,7 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
         onClose();
       }}
     >
-      <Field label="Task" hint="Contains; prefix with = for an exact match.">
+      <Field label={t("Task")} hint={t("Contains; prefix with = for an exact match.")}>
         {(control) => (
           <>
             <Input {...control} list={list} {...text("task")} />
@@ -78,11 +79,11 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
           </>
         )}
       </Field>
-      <Field label="Run name" hint="Contains; prefix with = for an exact match.">
+      <Field label={t("Run name")} hint={t("Contains; prefix with = for an exact match.")}>
         {(control) => <Input {...control} {...text("name")} />}
       </Field>
       <fieldset className={css["choices"]}>
-        <legend>Phase</legend>
+        <legend>{t("Phase")}</legend>
         {phases.map((look) => (
           <label key={look.key}>
             <input type="checkbox" checked={draft.phases.includes(look.key)} onChange={() => change({ phases: flipped(draft.phases, look.key) })} />
@@ -91,7 +92,7 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
         ))}
       </fieldset>
       <fieldset className={css["choices"]}>
-        <legend>Source</legend>
+        <legend>{t("Source")}</legend>
         {sources.map(([key, , label]) => (
           <label key={key}>
             <input type="checkbox" checked={draft.sources.includes(key)} onChange={() => change({ sources: flipped(draft.sources, key) })} />
@@ -99,22 +100,22 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
           </label>
         ))}
       </fieldset>
-      <Field label="Error" hint="Contains, in the error of the run.">
+      <Field label={t("Error")} hint={t("Contains, in the error of the run.")}>
         {(control) => <Input {...control} {...text("error")} />}
       </Field>
-      <Field label="Longer than" hint="Such as 5m or 1h30m." error={wrong}>
+      <Field label={t("Longer than")} hint={t("Such as 5m or 1h30m.")} error={wrong}>
         {(control) => <Input {...control} autoComplete="off" value={draft.longer} onChange={(event) => change({ longer: event.target.value })} />}
       </Field>
-      <Field label="Owner" hint="User ID of the person who started the run, or me.">
+      <Field label={t("Owner")} hint={t("User ID of the person who started the run, or me.")}>
         {(control) => <Input {...control} {...text("owner")} />}
       </Field>
-      <Field label="Cluster" hint="The cluster that runs the first action.">
+      <Field label={t("Cluster")} hint={t("The cluster that runs the first action.")}>
         {(control) => <Input {...control} autoCapitalize="none" {...text("cluster")} />}
       </Field>
-      <Field label="Labels" hint="key=value, or key for any value. One per line.">
+      <Field label={t("Labels")} hint={t("key=value, or key for any value. One per line.")}>
         {(control) => <TextArea {...control} rows={2} value={labels} onChange={(event) => setLabels(event.target.value)} />}
       </Field>
-      <Field label="Created after" hint={isSpan ? `Currently the last ${draft.since}.` : undefined}>
+      <Field label={t("Created after")} hint={isSpan ? t("Currently the last {since}.", { since: draft.since }) : undefined}>
         {(control) => (
           <Input
             {...control}
@@ -124,7 +125,7 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
           />
         )}
       </Field>
-      <Field label="Created before">
+      <Field label={t("Created before")}>
         {(control) => (
           <Input
             {...control}
@@ -134,7 +135,7 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
           />
         )}
       </Field>
-      <Field label="Order">
+      <Field label={t("Order")}>
         {(control) => (
           <Select {...control} value={sort} onChange={(event) => setSort(orders.find(([key]) => key === event.target.value)?.[0] ?? "newest")}>
             {orders.map(([key, label]) => (
@@ -147,13 +148,13 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
       </Field>
       <label className={css["check"]}>
         <input type="checkbox" checked={draft.paused} onChange={(event) => change({ paused: event.target.checked })} />
-        Only runs waiting for approval
+        {t("Only runs waiting for approval")}
       </label>
       <div className={css["wide"]}>
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="primary" type="submit">
-            Apply
+            {t("Apply")}
           </Button>
         </DialogActions>
       </div>

@@ -4,6 +4,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import type { RunFold } from "@gen/flytebinary/insight/v1/runs_pb.js";
 import { count } from "@/design/format";
 import { isFailure } from "@/design/phases";
+import { t } from "@/texts/texts";
 import type { Column, RunFacts } from "./columns";
 import { outcomeOf, sizeOf, titleOfFold, type Line } from "./folds";
 import { shownOfFold } from "./use-folds";
@@ -42,9 +43,9 @@ export function FoldRow({ line, item, measure, columns, facts, onFocus, onToggle
       {line.kind === "rest" ? (
         <span role="cell" className={`${css["cell"] ?? ""} ${css["rest"] ?? ""}`}>
           <button type="button" className={css["fold"]} data-run={key} onClick={() => onAll(fold)}>
-            All runs of {fold.trigger?.name}
+            {t("All runs of {name}", { name: fold.trigger?.name })}
           </button>
-          The latest {count(Math.min(shownOfFold, sizeOf(fold)))} are shown.
+          {t("The latest {min} are shown.", { min: count(Math.min(shownOfFold, sizeOf(fold))) })}
         </span>
       ) : (
         columns.map((column) => (
@@ -82,10 +83,9 @@ function Title({ fold, open, id, onToggle }: TitleProps) {
       <span className={bad ? css["bad"] : css["good"]}>{outcomeOf(fold)}</span>
       {run !== undefined && (
         <span className={css["name"]}>
-          last:{" "}
-          <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }}>
+          {t("last: {link}", { link: <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }}>
             {run}
-          </Link>
+          </Link> })}
         </span>
       )}
     </>

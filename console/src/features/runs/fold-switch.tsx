@@ -1,3 +1,4 @@
+import { t } from "@/texts/texts";
 import type { Folds } from "./use-folds";
 import { without, type RunsSearch } from "./search";
 import css from "./list.module.css";
@@ -10,12 +11,12 @@ export interface FoldSwitchProps {
 
 /** Folds the runs of each trigger into one line, or lists them one by one. It is there where a trigger has runs. */
 export function FoldSwitch({ search, folds, onSearch }: FoldSwitchProps) {
-  if (folds.tooMany) return <span className={css["live"]}>Too many triggers to fold their runs</span>;
+  if (folds.tooMany) return <span className={css["live"]}>{t("Too many triggers to fold their runs")}</span>;
   if (search.unfold !== true && folds.folds.length === 0) return null;
   return (
     <label className={css["fold-switch"]}>
       <input type="checkbox" checked={search.unfold !== true} onChange={(event) => onSearch(event.target.checked ? folded(search) : { ...search, unfold: true })} />
-      One line per trigger
+      {t("One line per trigger")}
     </label>
   );
 }

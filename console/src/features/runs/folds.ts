@@ -4,6 +4,7 @@ import { count, msOf } from "@/design/format";
 import { isLive, phases } from "@/design/phases";
 import { keyOf } from "@/entities/run/listed";
 import { countsOf } from "@/entities/run/progress";
+import { inSentence, t } from "@/texts/texts";
 import type { Loaded } from "./merge";
 import { quoted } from "@/entities/run/query/quoted";
 import type { RunsSearch } from "./search";
@@ -24,11 +25,11 @@ export function outcomeOf({ counts }: Pick<RunFold, "counts">): string {
   const byPhase = countsOf(counts);
   const good = ["succeeded", "recovered"];
   const others = phases.filter(({ phase, key }) => !good.includes(key) && (byPhase.get(phase) ?? 0) > 0);
-  const words = others.filter(({ phase }) => !isLive(phase)).map(({ phase, label }) => `${byPhase.get(phase) ?? 0} ${label.toLowerCase()}`);
+  const words = others.filter(({ phase }) => !isLive(phase)).map(({ phase, label }) => `${byPhase.get(phase) ?? 0} ${inSentence(label)}`);
   const live = others.filter(({ phase }) => isLive(phase)).reduce((sum, { phase }) => sum + (byPhase.get(phase) ?? 0), 0);
   const all = counts.reduce((sum, each) => sum + each.count, 0);
-  if (words.length === 0 && live < all) words.push("all good");
-  if (live > 0) words.push(`${count(live)} unfinished`);
+  if (words.length === 0 && live < all) words.push(t("all good"));
+  if (live > 0) words.push(t("{live} unfinished", { live: count(live) }));
   return words.join(", ");
 }
 

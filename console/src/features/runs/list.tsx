@@ -5,6 +5,7 @@ import type { RunFold } from "@gen/flytebinary/insight/v1/runs_pb.js";
 import { useShortcut } from "@/app/shortcuts";
 import { Loading } from "@/design/notice";
 import { useMedia } from "@/design/use-media";
+import { t } from "@/texts/texts";
 import { rowTitle, type Column, type RunFacts } from "./columns";
 import { isTracked, phaseOf } from "@/entities/run/listed";
 import { lookOf } from "@/design/phases";
@@ -73,12 +74,12 @@ export function RunList({ lines, onToggle, onAll, columns, facts, sort, onSort, 
     );
   };
   const choices = selectable(lines);
-  useShortcut("j", () => move(1), "Next run (Enter opens it)");
-  useShortcut("k", () => move(-1), "Previous run");
+  useShortcut("j", () => move(1), t("Next run (Enter opens it)"));
+  useShortcut("k", () => move(-1), t("Previous run"));
   const mark = () => {
     if (active !== undefined && choices.includes(active)) onSelect([active], !selected.has(active));
   };
-  useShortcut("x", mark, "Select or deselect the run");
+  useShortcut("x", mark, t("Select or deselect the run"));
   const arrows = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     event.preventDefault();
@@ -99,13 +100,13 @@ export function RunList({ lines, onToggle, onAll, columns, facts, sort, onSort, 
   return (
     <div ref={scroller} className={css["scroller"]} style={style} data-testid="runs-scroller">
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the arrow keys go from link to link */}
-      <div role="table" aria-label="Runs" aria-rowcount={more ? -1 : lines.length + 1} className={css["table"]} onKeyDown={arrows}>
+      <div role="table" aria-label={t("Runs")} aria-rowcount={more ? -1 : lines.length + 1} className={css["table"]} onKeyDown={arrows}>
         <div role="rowgroup" className={css["head"]}>
           <div role="row" aria-rowindex={1} className={css["row"]}>
             <span role="columnheader" className={css["check"]}>
               <input
                 type="checkbox"
-                aria-label="Select all listed runs"
+                aria-label={t("Select all listed runs")}
                 checked={all}
                 ref={(box) => {
                   if (box) box.indeterminate = some;
@@ -158,7 +159,7 @@ export function RunList({ lines, onToggle, onAll, columns, facts, sort, onSort, 
                 <span role="cell" className={css["check"]}>
                   <input
                     type="checkbox"
-                    aria-label={`Select ${rowTitle(run)}`}
+                    aria-label={t("Select {rowTitle}", { rowTitle: rowTitle(run) })}
                     disabled={isTracked(run)}
                     checked={on}
                     onChange={(event) => select(name, event.target.checked, event.nativeEvent instanceof MouseEvent && event.nativeEvent.shiftKey)}
@@ -176,7 +177,7 @@ export function RunList({ lines, onToggle, onAll, columns, facts, sort, onSort, 
       </div>
       {loadingMore && (
         <div className={css["more"]}>
-          <Loading what="older runs" />
+          <Loading what={t("older runs")} />
         </div>
       )}
     </div>

@@ -10,6 +10,7 @@ import { isLive } from "@/design/phases";
 import { usePlaceCheck, type PlaceCheck } from "@/entities/project/unknown-place";
 import { isTracked, nameOf, phaseOf } from "@/entities/run/listed";
 import { useSummaries } from "@/entities/run/use-summaries";
+import { t } from "@/texts/texts";
 import { useColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
@@ -34,7 +35,7 @@ import css from "./list.module.css";
 /** The runs of a project's domain. The URL holds the filters; the newest runs are live. */
 export function RunsPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
-  useTitle("Runs", `${project} / ${domain}`);
+  useTitle(t("Runs"), `${project} / ${domain}`);
   const search: RunsSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const place = { project, domain };
@@ -58,14 +59,14 @@ export function RunsPage() {
   useCommands([
     ...givenViews
       .filter((view) => !sameSearch(view.search, search))
-      .map((view) => ({ title: `Show: ${view.name}`, also: "view filter runs", run: () => onSearch(view.search) })),
-    { title: "Refresh", also: "reload runs", run: runs.refetch },
+      .map((view) => ({ title: t("Show: {name}", { name: view.name }), also: t("view filter runs"), run: () => onSearch(view.search) })),
+    { title: t("Refresh"), also: t("reload runs"), run: runs.refetch },
   ]);
   return (
     <div className={css["page"]}>
       <div className={css["top"]}>
         <div className={css["title"]}>
-          <h1>Runs</h1>
+          <h1>{t("Runs")}</h1>
           {!check.checking && check.unknown === undefined && <Currency runs={runs} search={search} />}
           <FoldSwitch search={search} folds={folds} onSearch={onSearch} />
         </div>
@@ -74,19 +75,19 @@ export function RunsPage() {
         <SelectionBar place={place} search={search} runs={own} more={runs.more || folds.folds.length > 0} selection={selection} />
         {runs.problem && <ProblemNotice error={runs.problem} retry={runs.refetch} />}
         {wrong && (
-          <Notice tone="danger" title="The filter is wrong">
+          <Notice tone="danger" title={t("The filter is wrong")}>
             <p>
-              At {wrong.at}, <code>{wrong.word}</code>: {wrong.message}
+              {t("At {at}, {code}: {message}", { at: wrong.at, code: <code>{wrong.word}</code>, message: wrong.message })}
             </p>
           </Notice>
         )}
-        {runs.ofNewest && <p className={css["bound"]}>Sorted: the newest 4,000 runs only.</p>}
-        {loading && <Loading what="runs" />}
+        {runs.ofNewest && <p className={css["bound"]}>{t("Sorted: the newest 4,000 runs only.")}</p>}
+        {loading && <Loading what={t("runs")} />}
         {runs.lookedUntil && (
           <p className={css["bound"]} data-testid="looked-until">
-            Looked at runs back to <When at={runs.lookedUntil} />.{" "}
+            {t("Looked at runs back to {when}.", { when: <When at={runs.lookedUntil} /> })}{" "}
             <Button small onClick={runs.loadMore} disabled={runs.loadingMore}>
-              Look further
+              {t("Look further")}
             </Button>
           </p>
         )}
@@ -119,17 +120,17 @@ function Currency({ runs, search }: { readonly runs: Runs; readonly search: Runs
   if (runs.loading || runs.problem) return null;
   if (runs.live && !lost) {
     return (
-      <span className={css["live"]} data-testid="live" title="Changes appear immediately.">
-        Live
+      <span className={css["live"]} data-testid="live" title={t("Changes appear immediately.")}>
+        {t("Live")}
       </span>
     );
   }
-  const why = lost ? "connection lost" : search.sort ? "refreshed every 5 s in this order" : "refreshed every 5 s";
+  const why = lost ? t("connection lost") : search.sort ? t("refreshed every 5 s in this order") : t("refreshed every 5 s");
   return (
     <span className={`${css["live"] ?? ""} ${css["still"] ?? ""}`} data-testid="not-live">
-      Not live: {why}
+      {t("Not live: {why}", { why })}
       <Button small kind="quiet" onClick={runs.refetch}>
-        Refresh
+        {t("Refresh")}
       </Button>
     </span>
   );
@@ -148,8 +149,8 @@ function Nothing({
 }) {
   if (check.unknown !== undefined || search.query === undefined) return <NoRuns place={{ project, domain }} check={check} />;
   return (
-    <Empty title="No runs match these filters">
-      <Button onClick={() => onSearch({})}>Clear filters</Button>
+    <Empty title={t("No runs match these filters")}>
+      <Button onClick={() => onSearch({})}>{t("Clear filters")}</Button>
     </Empty>
   );
 }

@@ -4,9 +4,10 @@ import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import type { Place } from "@/app/place";
 import { useDestinations } from "@/app/places";
 import { Button } from "@/design/button";
-import { dateOf, plural } from "@/design/format";
+import { dateOf } from "@/design/format";
 import { Notice } from "@/design/notice";
 import { When } from "@/design/time";
+import { t, tn } from "@/texts/texts";
 import css from "./list.module.css";
 
 const every = 10_000;
@@ -25,20 +26,20 @@ export function PausedBanner({ place }: { readonly place: Place }) {
   return (
     <Notice tone="warning" role="status">
       <div className={css["bar"]} data-testid="paused-banner">
-        <strong>{plural(total, "approval")} pending</strong>
+        <strong>{tn(total, "{n} approval pending", "{n} approvals pending")}</strong>
         {since && (
           <span>
-            {total > 1 ? "oldest: " : ""}
+            {total > 1 ? `${t("oldest:")} ` : ""}
             <When at={since} relative />
           </span>
         )}
         {inbox && (
           <Button small onClick={inbox.go}>
-            Review
+            {t("Review")}
           </Button>
         )}
         <Link to="/domain/$domain/project/$project/runs" params={place} search={{ query: "is:paused" }}>
-          Show runs
+          {t("Show runs")}
         </Link>
       </div>
     </Notice>

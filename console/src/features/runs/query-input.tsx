@@ -8,6 +8,7 @@ import { count } from "@/design/format";
 import { kindsOf } from "@/entities/run/query/match";
 import type { QueryProblem } from "@/entities/run/query/node";
 import { maxLength, tryQuery } from "@/entities/run/query/parse";
+import { t } from "@/texts/texts";
 import { typingAt, useSuggestions, type Suggestion } from "./suggestions";
 import css from "./query-input.module.css";
 
@@ -85,15 +86,15 @@ export function QueryInput({ place, query, onQuery }: QueryInputProps) {
         type="search"
         role="combobox"
         data-filter
-        aria-label="Filter runs"
+        aria-label={t("Filter runs")}
         aria-expanded={open}
         aria-controls={`${id}-list`}
         aria-autocomplete="list"
         {...(open && chosen >= 0 && { "aria-activedescendant": `${id}-${chosen}` })}
         aria-invalid={problem !== undefined}
         {...(problem && { "aria-describedby": `${id}-problem` })}
-        placeholder="train phase:failed error:KeyError duration>5m -label:team=ml or owner:me"
-        title="Press / to focus. A word is a part of the name of a run or of its task."
+        placeholder={t("train phase:failed error:KeyError duration>5m -label:team=ml or owner:me")}
+        title={t("Press / to focus. A word is a part of the name of a run or of its task.")}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
@@ -109,7 +110,7 @@ export function QueryInput({ place, query, onQuery }: QueryInputProps) {
       />
       <Count place={place} text={text} query={query} />
       {open && (
-        <ul id={`${id}-list`} role="listbox" aria-label="Suggestions" className={css["suggestions"]}>
+        <ul id={`${id}-list`} role="listbox" aria-label={t("Suggestions")} className={css["suggestions"]}>
           {suggestions.map((suggestion, at) => (
             // eslint-disable-next-line jsx-a11y/click-events-have-key-events -- the keys are those of the text
             <li
@@ -155,7 +156,7 @@ function Wrong({ id, problem, text, onFix }: WrongProps) {
   };
   return (
     <p id={id} role="alert" className={css["wrong"]}>
-      At {at}
+      {t("At {at}", { at })}
       {word && (
         <>
           , <code>{word}</code>
@@ -164,7 +165,7 @@ function Wrong({ id, problem, text, onFix }: WrongProps) {
       : {message}{" "}
       {nearest && (
         <>
-          Did you mean{" "}
+          {t("Did you mean")}{" "}
           <button type="button" className={css["fix"]} onClick={fix}>
             {nearest}
           </button>
@@ -200,7 +201,7 @@ function Count({ place, text, query }: { readonly place: Place; readonly text: s
   return (
     <span role="status" className={css["count"]} data-testid="query-count">
       {count(data.runs)}
-      {data.more ? "+" : ""} {data.runs === 1 && !data.more ? "run" : "runs"} <kbd>↵</kbd>
+      {data.more ? "+" : ""} {data.runs === 1 && !data.more ? t("run") : t("runs")} <kbd>↵</kbd>
     </span>
   );
 }

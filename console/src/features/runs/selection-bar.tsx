@@ -4,7 +4,7 @@ import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { Place } from "@/app/place";
 import { Button } from "@/design/button";
-import { plural } from "@/design/format";
+import { t, tn } from "@/texts/texts";
 import { BulkDialog, type BulkOrder } from "./bulk-dialog";
 import { bulkKinds, type BulkKind } from "./bulk-kinds";
 import { useDenied } from "@/entities/access/use-denied";
@@ -35,8 +35,8 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
   return (
     <>
       {(chosen.length > 0 || all) && (
-        <div role="region" aria-label="Selected runs" className={css["selection"]} data-testid="selection-bar">
-          <strong role="status">{all ? "All matching runs selected" : `${plural(chosen.length, "run")} selected`}</strong>
+        <div role="region" aria-label={t("Selected runs")} className={css["selection"]} data-testid="selection-bar">
+          <strong role="status">{all ? t("All matching runs selected") : tn(chosen.length, "{n} run selected", "{n} runs selected")}</strong>
           {bulkKinds.map((kind) => (
             <Button key={kind.key} small kind={kind.danger ? "danger" : "plain"} denied={kind.key === "abort" ? noAbort : noStart} onClick={() => start(kind)}>
               {kind.verb} …
@@ -44,16 +44,16 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
           ))}
           {!all && chosen.length >= 2 && chosen.length <= mostRuns && compare && (
             <Button small onClick={() => compare(chosen)}>
-              Compare
+              {t("Compare")}
             </Button>
           )}
           {!all && more && (
             <Button small kind="quiet" onClick={selectAll}>
-              Select all matching runs
+              {t("Select all matching runs")}
             </Button>
           )}
           <Button small kind="quiet" onClick={clear}>
-            Clear selection
+            {t("Clear selection")}
           </Button>
         </div>
       )}

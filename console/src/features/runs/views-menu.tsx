@@ -10,6 +10,7 @@ import { Menu, MenuItem } from "@/design/menu";
 import { useNotify } from "@/design/toast";
 import { useDenied } from "@/entities/access/use-denied";
 import { asCurlQuery, asGetRun } from "@/entities/run/query/command";
+import { t } from "@/texts/texts";
 import type { RunsSearch } from "./search";
 import { givenViews, sameSearch, useViews, type View } from "./views";
 
@@ -35,7 +36,7 @@ export function ViewsMenu({ place, search, onChoose }: ViewsMenuProps) {
   const copy = (text: string, title: string, more: string) =>
     void navigator.clipboard.writeText(text).then(
       () => notify("good", title, more),
-      () => notify("warning", "The browser blocked copying", "Copy the URL from the address bar."),
+      () => notify("warning", t("The browser blocked copying"), t("Copy the URL from the address bar.")),
     );
   const change = (work: Promise<void>, done: string) =>
     void work.then(
@@ -51,7 +52,7 @@ export function ViewsMenu({ place, search, onChoose }: ViewsMenuProps) {
     <MenuItem key={`${String(view.shared)}/${view.name}`} onSelect={() => onChoose(view.search)}>
       <span aria-hidden>{view === present ? "●" : "○"}</span>
       {view.name}
-      {view.pinned && <Pin size={12} aria-label="pinned" />}
+      {view.pinned && <Pin size={12} aria-label={t("pinned")} />}
     </MenuItem>
   );
   return (
@@ -59,9 +60,9 @@ export function ViewsMenu({ place, search, onChoose }: ViewsMenuProps) {
       <Menu
         align="start"
         trigger={
-          <Button aria-label={`Views: ${present?.name ?? "unsaved view"}`}>
+          <Button aria-label={t("Views: {name}", { name: present?.name ?? t("unsaved view") })}>
             <Bookmark size={14} aria-hidden />
-            {present?.name ?? "Views"}
+            {present?.name ?? t("Views")}
           </Button>
         }
       >
@@ -71,37 +72,37 @@ export function ViewsMenu({ place, search, onChoose }: ViewsMenuProps) {
         {shared.length > 0 && <hr />}
         {shared.map(entry)}
         <hr />
-        {!present && <MenuItem onSelect={() => setNaming(true)}>Save this view …</MenuItem>}
+        {!present && <MenuItem onSelect={() => setNaming(true)}>{t("Save this view …")}</MenuItem>}
         {kept && (
           <MenuItem
             denied={kept.shared ? noShare : noSave}
-            onSelect={() => change(save({ ...kept, pinned: !kept.pinned }), kept.pinned ? "Removed from the navigation" : "Pinned to the navigation")}
+            onSelect={() => change(save({ ...kept, pinned: !kept.pinned }), kept.pinned ? t("Removed from the navigation") : t("Pinned to the navigation"))}
           >
-            {kept.pinned ? "Unpin" : "Pin"} “{kept.name}”
+            {kept.pinned ? t("Unpin") : t("Pin")} “{kept.name}”
           </MenuItem>
         )}
         {kept && !kept.shared && (
-          <MenuItem denied={noShare} onSelect={() => change(save({ ...kept, shared: true }), `Everyone in ${place.project} has “${kept.name}”`)}>
-            Share “{kept.name}” with the project
+          <MenuItem denied={noShare} onSelect={() => change(save({ ...kept, shared: true }), t("Everyone in {project} has “{name}”", { project: place.project, name: kept.name }))}>
+            {t("Share “{name}” with the project", { name: kept.name })}
           </MenuItem>
         )}
         {kept && (
-          <MenuItem denied={kept.shared ? noUnshare : noRemove} onSelect={() => change(remove(kept), `Deleted “${kept.name}”`)}>
-            Delete “{kept.name}”
+          <MenuItem denied={kept.shared ? noUnshare : noRemove} onSelect={() => change(remove(kept), t("Deleted “{name}”", { name: kept.name }))}>
+            {t("Delete “{name}”", { name: kept.name })}
           </MenuItem>
         )}
-        <MenuItem onSelect={() => copy(location.href, "Link copied", "Everyone who opens it sees the same filters.")}>Copy link to this view</MenuItem>
-        {command !== undefined && <MenuItem onSelect={() => copy(command, "Command copied", command)}>Copy as CLI command</MenuItem>}
-        <MenuItem onSelect={() => copy(asCurlQuery(place, query, location.origin), "Command copied", "It calls the API.")}>Copy as curl</MenuItem>
+        <MenuItem onSelect={() => copy(location.href, t("Link copied"), t("Everyone who opens it sees the same filters."))}>{t("Copy link to this view")}</MenuItem>
+        {command !== undefined && <MenuItem onSelect={() => copy(command, t("Command copied"), command)}>{t("Copy as CLI command")}</MenuItem>}
+        <MenuItem onSelect={() => copy(asCurlQuery(place, query, location.origin), t("Command copied"), t("It calls the API."))}>{t("Copy as curl")}</MenuItem>
       </Menu>
-      <Dialog open={naming} onClose={() => setNaming(false)} title="Save this view" description="Yours in every project, or shared with everyone in this one.">
+      <Dialog open={naming} onClose={() => setNaming(false)} title={t("Save this view")} description={t("Yours in every project, or shared with everyone in this one.")}>
         <NameForm
           taken={givenViews.map((view) => view.name)}
           noShare={noShare}
           noSave={noSave}
           project={place.project}
           onSave={(view) => {
-            change(save({ ...view, search }), `Saved “${view.name}”`);
+            change(save({ ...view, search }), t("Saved “{name}”", { name: view.name }));
             setNaming(false);
           }}
           onCancel={() => setNaming(false)}
@@ -125,7 +126,7 @@ function NameForm({ taken, project, noShare, noSave, onSave, onCancel }: NameFor
   const [shared, setShared] = useState(false);
   const [pinned, setPinned] = useState(false);
   const given = name.trim();
-  const wrong = taken.includes(given) ? `“${given}” is a built-in view. Choose another name.` : "";
+  const wrong = taken.includes(given) ? t("“{given}” is a built-in view. Choose another name.", { given }) : "";
   return (
     <form
       style={{ display: "grid", gap: "var(--space-4)" }}
@@ -134,20 +135,19 @@ function NameForm({ taken, project, noShare, noSave, onSave, onCancel }: NameFor
         if (given !== "" && wrong === "") onSave({ name: given, shared, pinned });
       }}
     >
-      <Field label="Name" error={wrong}>
+      <Field label={t("Name")} error={wrong}>
         {(control) => <Input {...control} maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <label>
-        <input type="checkbox" checked={shared} disabled={noShare !== undefined} onChange={(event) => setShared(event.target.checked)} /> Share with everyone in{" "}
-        {project}
+        <input type="checkbox" checked={shared} disabled={noShare !== undefined} onChange={(event) => setShared(event.target.checked)} /> {t("Share with everyone in {project}", { project })}
       </label>
       <label>
-        <input type="checkbox" checked={pinned} onChange={(event) => setPinned(event.target.checked)} /> Pin to the navigation
+        <input type="checkbox" checked={pinned} onChange={(event) => setPinned(event.target.checked)} /> {t("Pin to the navigation")}
       </label>
       <DialogActions>
-        <Button onClick={onCancel}>Cancel</Button>
+        <Button onClick={onCancel}>{t("Cancel")}</Button>
         <Button kind="primary" type="submit" denied={shared ? noShare : noSave} disabled={given === "" || wrong !== ""}>
-          Save
+          {t("Save")}
         </Button>
       </DialogActions>
     </form>

@@ -5,6 +5,7 @@ import { ViewService, type View as Stored } from "@gen/flytebinary/insight/v1/vi
 import { client } from "@/api/transport";
 import type { Place } from "@/app/place";
 import { read, write } from "@/app/storage";
+import { t } from "@/texts/texts";
 import { orderOfSort, sortOfOrder } from "./request";
 import { RunsSearch } from "./search";
 
@@ -21,11 +22,11 @@ const given = (name: string, query: string): View => ({ name, search: RunsSearch
 
 /** The built-in views. */
 export const givenViews: readonly View[] = [
-  given("All runs", ""),
-  given("Active", "is:active"),
-  given("Failed in the last 24 hours", "phase:failed,timed-out since:24h"),
-  given("My runs", "owner:me"),
-  given("Waiting for approval", "is:paused"),
+  given(t("All runs"), ""),
+  given(t("Active"), "is:active"),
+  given(t("Failed in the last 24 hours"), t("phase:failed,timed-out since:24h")),
+  given(t("My runs"), "owner:me"),
+  given(t("Waiting for approval"), "is:paused"),
 ];
 
 /** Whether two searches are equal. */

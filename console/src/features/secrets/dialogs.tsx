@@ -6,6 +6,7 @@ import type { Place } from "@/app/place";
 import { ChangeForm as Form, useChange } from "@/design/change-form";
 import { Dialog } from "@/design/dialog";
 import { Field, Input, Select, TextArea } from "@/design/field";
+import { t } from "@/texts/texts";
 import { scopes, type Scope } from "./search";
 import { dockerConfig, placeOf, scopeWords, variableOf, wrongName } from "./secret";
 
@@ -23,13 +24,13 @@ interface Props {
 /** The open dialog of the secrets page, if there is one. */
 export function SecretDialog({ asked, ...props }: Props & { readonly asked: Asked | undefined }) {
   const name = asked && "secret" in asked ? (asked.secret.id?.name ?? "") : "";
-  const titles = { create: "Create secret", update: `Replace the value of ${name}`, delete: `Delete ${name}` };
+  const titles = { create: t("Create secret"), update: t("Replace the value of {name}", { name }), delete: t("Delete {name}", { name }) };
   return (
     <Dialog
       open={asked !== undefined}
       onClose={props.onClose}
       title={asked ? titles[asked.what] : ""}
-      {...(asked?.what === "update" && { description: "Takes effect for new attempts." })}
+      {...(asked?.what === "update" && { description: t("Takes effect for new attempts.") })}
     >
       {asked?.what === "create" && <CreateForm {...props} />}
       {asked?.what === "update" && <UpdateForm secret={asked.secret} {...props} />}
@@ -43,7 +44,7 @@ function ValueFields({ type, onValue, error }: { readonly type: SecretType; read
   const [login, setLogin] = useState({ registry: "", user: "", password: "" });
   if (type !== SecretType.IMAGE_PULL_SECRET) {
     return (
-      <Field label="Value" hint="You won’t be able to view it later." error={error}>
+      <Field label={t("Value")} hint={t("You won’t be able to view it later.")} error={error}>
         {(control) => <TextArea {...control} rows={4} autoComplete="off" onChange={(event) => onValue(event.target.value)} />}
       </Field>
     );
@@ -55,13 +56,13 @@ function ValueFields({ type, onValue, error }: { readonly type: SecretType; read
   };
   return (
     <>
-      <Field label="Registry" hint="Such as ghcr.io" error={error}>
+      <Field label={t("Registry")} hint={t("Such as ghcr.io")} error={error}>
         {(control) => <Input {...control} autoComplete="off" onChange={(event) => change({ registry: event.target.value.trim() })} />}
       </Field>
-      <Field label="User">
+      <Field label={t("User")}>
         {(control) => <Input {...control} autoComplete="off" onChange={(event) => change({ user: event.target.value })} />}
       </Field>
-      <Field label="Password" hint="You won’t be able to view it later.">
+      <Field label={t("Password")} hint={t("You won’t be able to view it later.")}>
         {(control) => <Input {...control} type="password" autoComplete="new-password" onChange={(event) => change({ password: event.target.value })} />}
       </Field>
     </>
@@ -80,20 +81,20 @@ function CreateForm(props: Props) {
   const wrong = wrongName(name);
   return (
     <Form
-      label="Create"
+      label={t("Create")}
       {...state}
       onClose={props.onClose}
       onSubmit={() => {
         setTried(true);
         if (wrong !== "" || value === "") return;
         const id = { name, ...placeOf(scope, props.place) };
-        change(() => client(SecretService).createSecret({ id, secretSpec: specOf(type, value) }), `Secret ${name} created`);
+        change(() => client(SecretService).createSecret({ id, secretSpec: specOf(type, value) }), t("Secret {name} created", { name }));
       }}
     >
-      <Field label="Name" hint={wrong === "" ? `Tasks get it as ${variableOf(name)} by default.` : "Letters, digits, dashes and underscores"} error={tried ? wrong : ""}>
+      <Field label={t("Name")} hint={wrong === "" ? t("Tasks get it as {variableOf} by default.", { variableOf: variableOf(name) }) : t("Letters, digits, dashes and underscores")} error={tried ? wrong : ""}>
         {(control) => <Input {...control} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
-      <Field label="Scope" hint="If a name exists in several scopes, the most specific one wins.">
+      <Field label={t("Scope")} hint={t("If a name exists in several scopes, the most specific one wins.")}>
         {(control) => (
           <Select {...control} value={scope} onChange={(event) => setScope(scopes.find((known) => known === event.target.value) ?? "project")}>
             {scopes.map((one) => (
@@ -104,7 +105,7 @@ function CreateForm(props: Props) {
           </Select>
         )}
       </Field>
-      <Field label="Type">
+      <Field label={t("Type")}>
         {(control) => (
           <Select
             {...control}
@@ -114,12 +115,12 @@ function CreateForm(props: Props) {
               setValue("");
             }}
           >
-            <option value={SecretType.GENERIC}>Generic</option>
-            <option value={SecretType.IMAGE_PULL_SECRET}>Image pull secret</option>
+            <option value={SecretType.GENERIC}>{t("Generic")}</option>
+            <option value={SecretType.IMAGE_PULL_SECRET}>{t("Image pull secret")}</option>
           </Select>
         )}
       </Field>
-      <ValueFields key={type} type={type} onValue={setValue} error={tried && value === "" ? "A value is required." : ""} />
+      <ValueFields key={type} type={type} onValue={setValue} error={tried && value === "" ? t("A value is required.") : ""} />
     </Form>
   );
 }
@@ -131,16 +132,16 @@ function UpdateForm({ secret: { id, secretMetadata }, ...props }: Props & { read
   const { change, ...state } = useChange(props);
   return (
     <Form
-      label="Replace"
+      label={t("Replace")}
       {...state}
       onClose={props.onClose}
       onSubmit={() => {
         setTried(true);
         if (!id || value === "") return;
-        change(() => client(SecretService).updateSecret({ id, secretSpec: specOf(type, value) }), `The value of ${id.name} was replaced`);
+        change(() => client(SecretService).updateSecret({ id, secretSpec: specOf(type, value) }), t("The value of {name} was replaced", { name: id.name }));
       }}
     >
-      <ValueFields type={type} onValue={setValue} error={tried && value === "" ? "A value is required." : ""} />
+      <ValueFields type={type} onValue={setValue} error={tried && value === "" ? t("A value is required.") : ""} />
     </Form>
   );
 }
@@ -150,15 +151,14 @@ function DeleteForm({ secret: { id }, ...props }: Props & { readonly secret: Sec
   if (!id) return null;
   return (
     <Form
-      label="Delete"
+      label={t("Delete")}
       kind="danger"
       {...state}
       onClose={props.onClose}
-      onSubmit={() => change(() => client(SecretService).deleteSecret({ id }), `Secret ${id.name} deleted`)}
+      onSubmit={() => change(() => client(SecretService).deleteSecret({ id }), t("Secret {name} deleted", { name: id.name }))}
     >
       <p>
-        The secret <strong>{id.name}</strong> of {scopeWords(id)} is deleted. Tasks that ask for it get that of a wider scope,
-        or fail before they start if there is none. Running attempts keep their value.
+        {t("The secret {strong} of {scopeWords} is deleted. Tasks that ask for it get that of a wider scope, or fail before they start if there is none. Running attempts keep their value.", { strong: <strong>{id.name}</strong>, scopeWords: scopeWords(id) })}
       </p>
     </Form>
   );

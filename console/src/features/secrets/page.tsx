@@ -14,6 +14,7 @@ import type { Column } from "@/design/table";
 import { When } from "@/design/time";
 import css from "@/design/page.module.css";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { SecretDialog, type Asked } from "./dialogs";
 import { scopes, SecretsSearch, type Scope } from "./search";
 import { placeOf, scopeWords } from "./secret";
@@ -26,7 +27,7 @@ export function SecretsPage() {
   const navigate = useNavigate();
   const [asked, setAsked] = useState<Asked>();
   const place = { project, domain };
-  useTitle("Secrets", `${project} / ${domain}`);
+  useTitle(t("Secrets"), `${project} / ${domain}`);
   const noView = useDenied(SecretService.method.listSecrets, placeOf(scope, place));
   const { answer, rows } = usePages(
     ["secrets", scope, project, domain],
@@ -36,26 +37,26 @@ export function SecretsPage() {
   );
   const noCreate = useDenied(SecretService.method.createSecret, placeOf(scope, place));
   const columns: readonly Column<Secret>[] = [
-    { label: "Name", cell: nameOf },
-    { label: "Scope", cell: ({ id }) => id && scopeWords(id) },
-    { label: "Type", cell: ({ secretMetadata }) => (secretMetadata?.type === SecretType.IMAGE_PULL_SECRET ? "Image pull secret" : "Generic") },
-    { label: "Created", cell: ({ secretMetadata }) => <When at={dateOf(secretMetadata?.createdTime)} relative /> },
+    { label: t("Name"), cell: nameOf },
+    { label: t("Scope"), cell: ({ id }) => id && scopeWords(id) },
+    { label: t("Type"), cell: ({ secretMetadata }) => (secretMetadata?.type === SecretType.IMAGE_PULL_SECRET ? t("Image pull secret") : t("Generic")) },
+    { label: t("Created"), cell: ({ secretMetadata }) => <When at={dateOf(secretMetadata?.createdTime)} relative /> },
     {
-      label: "Actions",
+      label: t("Actions"),
       hideLabel: true,
       cell: (secret) => <Actions secret={secret} onAsk={setAsked} />,
     },
   ];
   return (
     <ListPage
-      title="Secrets"
-      what="secrets"
-      label="Secrets"
+      title={t("Secrets")}
+      what={t("secrets")}
+      label={t("Secrets")}
       head={
         <>
           <Select
             className={css["select"]}
-            aria-label="Scope"
+            aria-label={t("Scope")}
             value={scope}
             onChange={(event) =>
               void navigate({
@@ -69,20 +70,20 @@ export function SecretsPage() {
             {scopes.map((one) => (
               <option key={one} value={one}>
                 {scopeWords(placeOf(one, place))}
-                {one === "project" ? "" : ", and below"}
+                {one === "project" ? "" : t(", and below")}
               </option>
             ))}
           </Select>
           <div className={css["actions"]}>
             <Button kind="primary" denied={noCreate} onClick={() => setAsked({ what: "create" })}>
-              Create secret
+              {t("Create secret")}
             </Button>
           </div>
         </>
       }
       empty={
         <Empty
-          title={`No secrets in ${scopeWords(placeOf(scope, place))}`}
+          title={t("No secrets in {scopeWords}", { scopeWords: scopeWords(placeOf(scope, place)) })}
           command={`flyte create secret my-key${scope === "project" ? ` -p ${project}` : ""}${scope === "organization" ? "" : ` -d ${domain}`}`}
         />
       }
@@ -107,11 +108,11 @@ function Actions({ secret, onAsk }: { readonly secret: Secret; readonly onAsk: (
   const noDelete = useDenied(SecretService.method.deleteSecret, at);
   return (
     <span className={css["inline"]}>
-      <Button small denied={noUpdate} onClick={() => onAsk({ what: "update", secret })} aria-label={`Replace value of ${nameOf(secret)}`}>
-        Replace value
+      <Button small denied={noUpdate} onClick={() => onAsk({ what: "update", secret })} aria-label={t("Replace value of {name}", { name: nameOf(secret) })}>
+        {t("Replace value")}
       </Button>
-      <Button small denied={noDelete} onClick={() => onAsk({ what: "delete", secret })} aria-label={`Delete ${nameOf(secret)}`}>
-        Delete
+      <Button small denied={noDelete} onClick={() => onAsk({ what: "delete", secret })} aria-label={t("Delete {name}", { name: nameOf(secret) })}>
+        {t("Delete")}
       </Button>
     </span>
   );

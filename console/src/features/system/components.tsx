@@ -1,8 +1,9 @@
 import { CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
 import type { Component, Repair } from "@gen/flytebinary/insight/v1/system_pb.js";
-import { count, plural } from "@/design/format";
+import { count } from "@/design/format";
 import { Notice } from "@/design/notice";
 import { Note, Table } from "@/design/table";
+import { t, tn } from "@/texts/texts";
 import { repairWords, msOfDuration, shortly } from "./words";
 import css from "./system.module.css";
 
@@ -12,24 +13,24 @@ export function Components({ components }: { readonly components: readonly Compo
   const degraded = components.filter((one) => one.healthy && one.degraded);
   return (
     <section className={css["section"]} aria-labelledby="components" data-testid="components">
-      <h2 id="components">Components</h2>
+      <h2 id="components">{t("Components")}</h2>
       {unhealthy.length + degraded.length === 0 && (
         <p className={css["good"]}>
-          <CircleCheck size={16} aria-hidden /> All {plural(components.length, "component")} healthy.
+          <CircleCheck size={16} aria-hidden /> {tn(components.length, "All {n} component healthy.", "All {n} components healthy.")}
         </p>
       )}
-      {unhealthy.length > 0 && <Notice tone="danger" role="alert" title={`${unhealthy.length} of ${plural(components.length, "component")} unhealthy`} />}
-      {degraded.length > 0 && <Notice tone="warning" role="alert" title={`${degraded.length} of ${plural(components.length, "component")} degraded`} />}
+      {unhealthy.length > 0 && <Notice tone="danger" role="alert" title={tn(components.length, "{unhealthy} of {n} component unhealthy", "{unhealthy} of {n} components unhealthy", { unhealthy: unhealthy.length })} />}
+      {degraded.length > 0 && <Notice tone="warning" role="alert" title={tn(components.length, "{degraded} of {n} component degraded", "{degraded} of {n} components degraded", { degraded: degraded.length })} />}
       <Table
-        label="Components"
+        label={t("Components")}
         scroll="group"
         rows={[...unhealthy, ...degraded, ...components.filter((one) => one.healthy && !one.degraded)]}
         keyOf={({ name }) => name}
         attributesOf={({ name }) => ({ "data-component": name })}
         columns={[
-          { label: "Component", cell: ({ name }) => name },
+          { label: t("Component"), cell: ({ name }) => name },
           {
-            label: "Status",
+            label: t("Status"),
             wrap: true,
             cell: (component) => (
               <>
@@ -38,7 +39,7 @@ export function Components({ components }: { readonly components: readonly Compo
               </>
             ),
           },
-          { label: "Latency", number: true, cell: ({ latency }) => latency && shortly(msOfDuration(latency)) },
+          { label: t("Latency"), number: true, cell: ({ latency }) => latency && shortly(msOfDuration(latency)) },
         ]}
       />
     </section>
@@ -49,20 +50,20 @@ function Status({ component }: { readonly component: Component }) {
   if (!component.healthy) {
     return (
       <span className={css["bad"]}>
-        <CircleAlert size={14} aria-hidden /> Unhealthy
+        <CircleAlert size={14} aria-hidden /> {t("Unhealthy")}
       </span>
     );
   }
   if (component.degraded) {
     return (
       <span className={css["fair"]}>
-        <TriangleAlert size={14} aria-hidden /> Degraded
+        <TriangleAlert size={14} aria-hidden /> {t("Degraded")}
       </span>
     );
   }
   return (
     <span className={css["good"]}>
-      <CircleCheck size={14} aria-hidden /> Healthy
+      <CircleCheck size={14} aria-hidden /> {t("Healthy")}
     </span>
   );
 }
@@ -72,9 +73,9 @@ export function Repairs({ repairs }: { readonly repairs: readonly Repair[] }) {
   const made = repairs.filter((one) => one.total > 0n);
   return (
     <section className={css["section"]} aria-labelledby="repairs" data-testid="repairs">
-      <h2 id="repairs">Repairs since start</h2>
+      <h2 id="repairs">{t("Repairs since start")}</h2>
       {made.length === 0 ? (
-        <p className={css["muted"]}>No drift between database, TaskActions and pods.</p>
+        <p className={css["muted"]}>{t("No drift between database, TaskActions and pods.")}</p>
       ) : (
         <ul className={css["list"]}>
           {made.map((one) => (

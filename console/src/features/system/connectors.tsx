@@ -7,6 +7,7 @@ import { Button } from "@/design/button";
 import { count, dateOf } from "@/design/format";
 import { Note, Table } from "@/design/table";
 import { When } from "@/design/time";
+import { t } from "@/texts/texts";
 import { every } from "./use-system";
 import css from "./system.module.css";
 
@@ -21,36 +22,36 @@ export function Connectors() {
   if (rows.length === 0) return null;
   return (
     <section className={css["section"]} aria-labelledby="connectors" data-testid="connectors">
-      <h2 id="connectors">Connectors</h2>
+      <h2 id="connectors">{t("Connectors")}</h2>
       <Table
-        label="Connectors"
+        label={t("Connectors")}
         scroll="group"
         rows={rows}
         keyOf={({ name }) => name}
         columns={[
           {
-            label: "Connector",
+            label: t("Connector"),
             cell: (one) => <Name of={one} />,
           },
-          { label: "Task types", cell: (one) => <TaskTypes of={one} /> },
-          { label: "Health", cell: (one) => <Health of={one} /> },
+          { label: t("Task types"), cell: (one) => <TaskTypes of={one} /> },
+          { label: t("Health"), cell: (one) => <Health of={one} /> },
           {
-            label: "Jobs",
+            label: t("Jobs"),
             cell: ({ jobs, maxJobs, deleting }) => (
               <>
                 {count(jobs)}
-                {maxJobs > 0n && ` of ${count(maxJobs)}`}
-                {deleting > 0n && <Note>{count(deleting)} to be deleted</Note>}
+                {maxJobs > 0n && ` ${t("of {maxJobs}", { maxJobs: count(maxJobs) })}`}
+                {deleting > 0n && <Note>{t("{deleting} to be deleted", { deleting: count(deleting) })}</Note>}
               </>
             ),
           },
-          { label: "Waiting", cell: ({ waiting }) => count(waiting) },
-          { label: "Last error", cell: ({ lastError }) => lastError || "–" },
+          { label: t("Waiting"), cell: ({ waiting }) => count(waiting) },
+          { label: t("Last error"), cell: ({ lastError }) => lastError || "–" },
         ]}
       />
       {answer.hasNextPage && (
         <Button small onClick={() => void answer.fetchNextPage()}>
-          More connectors
+          {t("More connectors")}
         </Button>
       )}
     </section>
@@ -75,9 +76,9 @@ function Name({ of: { name, url, app, project, domain } }: { readonly of: Connec
         {appName}
       </Link>
       <Note>
-        app of {ownProject}, {ownDomain}
+        {t("app of {ownProject}, {ownDomain}", { ownProject, ownDomain })}
       </Note>
-      {project === "" && domain === "" && <Note>for all projects</Note>}
+      {project === "" && domain === "" && <Note>{t("for all projects")}</Note>}
     </>
   );
 }
@@ -93,7 +94,7 @@ function TaskTypes({ of: { taskTypes, types } }: { readonly of: Connector }) {
           <code>{name}</code>
         </span>
       ))}
-      {rest > 0 && ` and ${count(rest)} more`}
+      {rest > 0 && ` ${t("and {rest} more", { rest: count(rest) })}`}
     </>
   );
 }
@@ -102,30 +103,29 @@ function Health({ of: { answeredAt, problem, asleep } }: { readonly of: Connecto
   if (problem === "" && answeredAt && asleep) {
     return (
       <>
-        Asleep
-        <Note>a task wakes it</Note>
+        {t("Asleep{note}", { note: <Note>{t("a task wakes it")}</Note> })}
       </>
     );
   }
   if (problem === "" && answeredAt) {
     return (
       <span className={css["good"]}>
-        <CircleCheck size={14} aria-hidden /> Answers
+        <CircleCheck size={14} aria-hidden /> {t("Answers")}
       </span>
     );
   }
   return (
     <>
       <span className={css["bad"]}>
-        <CircleX size={14} aria-hidden /> Does not answer
+        <CircleX size={14} aria-hidden /> {t("Does not answer")}
       </span>
       {problem && <Note>{problem}</Note>}
       {answeredAt ? (
         <Note>
-          last answer <When at={dateOf(answeredAt)} relative />
+          {t("last answer {when}", { when: <When at={dateOf(answeredAt)} relative /> })}
         </Note>
       ) : (
-        <Note>it never answered</Note>
+        <Note>{t("it never answered")}</Note>
       )}
     </>
   );

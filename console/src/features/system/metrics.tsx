@@ -1,4 +1,5 @@
 import type { Figure } from "@gen/flytebinary/insight/v1/system_pb.js";
+import { t } from "@/texts/texts";
 import { amount, groupsOf, historyKey, points, type History } from "./words";
 import css from "./system.module.css";
 
@@ -6,7 +7,7 @@ import css from "./system.module.css";
 export function Metrics({ figures, history }: { readonly figures: readonly Figure[]; readonly history: History }) {
   return (
     <section className={css["section"]} aria-labelledby="metrics" data-testid="metrics">
-      <h2 id="metrics">Metrics</h2>
+      <h2 id="metrics">{t("Metrics")}</h2>
       <div className={css["groups"]}>
         {groupsOf(figures)
           .filter(([group]) => group !== "Queues") // queues have their own table

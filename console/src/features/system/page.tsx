@@ -9,6 +9,7 @@ import { DenialNotice, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { everywhere } from "@/entities/access/rights";
 import { useDenied, useMayRead } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import { Metrics } from "./metrics";
 import { Components, Repairs } from "./components";
 import { Connectors } from "./connectors";
@@ -24,39 +25,39 @@ export function SystemPage() {
   const navigate = useNavigate();
   const denied = useDenied(SystemService.method.getSystem, everywhere);
   const { system, queues, history, at, stale, error, refetch } = useSystem(useMayRead(denied));
-  useTitle("System");
+  useTitle(t("System"));
   return (
     <div className={css["page"]} data-stale={stale || undefined}>
       <header className={css["top"]}>
-        <h1>System</h1>
+        <h1>{t("System")}</h1>
         {at && (
           <span className={css["muted"]}>
-            updated <When at={at} relative />
+            {t("updated {when}", { when: <When at={at} relative /> })}
           </span>
         )}
-        <IconButton small label="Refresh" onClick={refetch}>
+        <IconButton small label={t("Refresh")} onClick={refetch}>
           <RefreshCw size={14} aria-hidden />
         </IconButton>
       </header>
       {system && stale && at && (
-        <Notice tone="warning" role="alert" title="This is out of date">
+        <Notice tone="warning" role="alert" title={t("This is out of date")}>
           <p>
-            The server has not answered since <When at={at} />. The console retries every few seconds.
+            {t("The server has not answered since {when}. The console retries every few seconds.", { when: <When at={at} /> })}
           </p>
         </Notice>
       )}
-      {denied !== undefined && <DenialNotice title="You may not see the system here" denial={denied} />}
+      {denied !== undefined && <DenialNotice title={t("You may not see the system here")} denial={denied} />}
       {error && denied === undefined && <ProblemNotice error={error} retry={refetch} />}
-      {!system && !error && denied === undefined && <Loading what="system status" />}
+      {!system && !error && denied === undefined && <Loading what={t("system status")} />}
       {system && (
         <>
           <Facts
             facts={[
-              ["Version", system.version],
-              ["Host", system.host],
-              ["Started", system.startedAt && <When key="started" at={dateOf(system.startedAt)} relative />],
-              ["Memory", bytes(Number(system.memoryBytes))],
-              ["Built with", system.goVersion],
+              [t("Version"), system.version],
+              [t("Host"), system.host],
+              [t("Started"), system.startedAt && <When key="started" at={dateOf(system.startedAt)} relative />],
+              [t("Memory"), bytes(Number(system.memoryBytes))],
+              [t("Built with"), system.goVersion],
             ]}
           />
           <Components components={system.components} />

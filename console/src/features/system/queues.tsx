@@ -10,6 +10,7 @@ import { Table } from "@/design/table";
 import { Span } from "@/design/time";
 import { listRequest } from "@/features/runs/request";
 import { titleOf } from "@/entities/action/title";
+import { t } from "@/texts/texts";
 import { every } from "./use-system";
 import css from "./system.module.css";
 
@@ -18,20 +19,20 @@ export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
   const clusters = new Set(queues.map((queue) => queue.cluster)).size;
   return (
     <section className={css["section"]} aria-labelledby="queues" data-testid="queues">
-      <h2 id="queues">Queues</h2>
+      <h2 id="queues">{t("Queues")}</h2>
       <Table
-        label="Queues"
+        label={t("Queues")}
         scroll="group"
         rows={queues}
         keyOf={({ name }) => name}
         columns={[
-          { label: "Queue", cell: ({ name }) => name },
-          clusters > 1 && { label: "Cluster", cell: ({ cluster }) => cluster },
-          { label: "Active actions", cell: ({ actions, maxActions }) => <Fill used={actions} limit={maxActions} /> },
-          { label: "Active runs", cell: ({ runs, maxRuns }) => <Fill used={runs} limit={maxRuns} /> },
-          { label: "Waiting", cell: ({ depth, maxDepth }) => <Fill used={depth} limit={maxDepth} /> },
-          { label: "Longest wait", cell: ({ oldestWaiting }) => (oldestWaiting ? <Span from={dateOf(oldestWaiting)} to={undefined} /> : "–") },
-          { label: "Priority", number: true, cell: ({ priority }) => priority },
+          { label: t("Queue"), cell: ({ name }) => name },
+          clusters > 1 && { label: t("Cluster"), cell: ({ cluster }) => cluster },
+          { label: t("Active actions"), cell: ({ actions, maxActions }) => <Fill used={actions} limit={maxActions} /> },
+          { label: t("Active runs"), cell: ({ runs, maxRuns }) => <Fill used={runs} limit={maxRuns} /> },
+          { label: t("Waiting"), cell: ({ depth, maxDepth }) => <Fill used={depth} limit={maxDepth} /> },
+          { label: t("Longest wait"), cell: ({ oldestWaiting }) => (oldestWaiting ? <Span from={dateOf(oldestWaiting)} to={undefined} /> : "–") },
+          { label: t("Priority"), number: true, cell: ({ priority }) => priority },
         ]}
       />
       <Waiting />
@@ -41,14 +42,13 @@ export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
 
 /** The usage of a limit; 0 means no limit. */
 function Fill({ used, limit }: { readonly used: bigint; readonly limit: bigint }) {
-  if (limit === 0n) return <span title="no limit">{count(used)}</span>;
+  if (limit === 0n) return <span title={t("no limit")}>{count(used)}</span>;
   const share = Math.min(100, (Number(used) / Number(limit)) * 100);
   return (
     <span className={css["fill"]}>
-      {count(used)} of {count(limit)}
-      <span className={css["gauge"]} data-full={share >= 100 || undefined} aria-hidden>
+      {t("{used} of {limit}{span}", { used: count(used), limit: count(limit), span: <span className={css["gauge"]} data-full={share >= 100 || undefined} aria-hidden>
         <span style={{ width: `${share}%` }} />
-      </span>
+      </span> })}
     </span>
   );
 }
@@ -62,10 +62,10 @@ function Waiting() {
   ]);
   const { data } = useQuery(RunService.method.listRuns, { request, scopeBy: { case: "org", value: "flyte" } }, { refetchInterval: every, retry: false });
   if (!data) return null;
-  if (data.runs.length === 0) return <p className={css["muted"]}>No runs waiting to start.</p>;
+  if (data.runs.length === 0) return <p className={css["muted"]}>{t("No runs waiting to start.")}</p>;
   return (
     <>
-      <h3>Runs waiting to start, oldest first</h3>
+      <h3>{t("Runs waiting to start, oldest first")}</h3>
       <ul className={css["list"]} data-testid="waiting-runs">
         {data.runs.slice(0, maxRuns).map(({ action }) => {
           const run = action?.id?.run;
@@ -84,7 +84,7 @@ function Waiting() {
           );
         })}
       </ul>
-      {data.runs.length > maxRuns && <p className={css["muted"]}>More runs are waiting.</p>}
+      {data.runs.length > maxRuns && <p className={css["muted"]}>{t("More runs are waiting.")}</p>}
     </>
   );
 }

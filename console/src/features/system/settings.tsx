@@ -1,8 +1,8 @@
 import type { Setting } from "@gen/flytebinary/insight/v1/system_pb.js";
 import { Tag } from "@/design/facts";
 import { Input } from "@/design/field";
-import { plural } from "@/design/format";
 import { Table } from "@/design/table";
+import { t, tn } from "@/texts/texts";
 import type { SystemSearch } from "./search";
 import { filterSettings } from "./words";
 import css from "./system.module.css";
@@ -19,14 +19,14 @@ export function Settings({ settings, search, onSearch }: SettingsProps) {
   const changed = settings.filter((one) => !one.isDefault).length;
   return (
     <section className={css["section"]} aria-labelledby="settings" data-testid="settings">
-      <h2 id="settings">Configuration</h2>
+      <h2 id="settings">{t("Configuration")}</h2>
       <div className={css["bar"]}>
         <Input
           type="search"
           className={css["search"] ?? ""}
           data-filter
-          aria-label="Search configuration"
-          placeholder="Search keys and values"
+          aria-label={t("Search configuration")}
+          placeholder={t("Search keys and values")}
           value={search.q ?? ""}
           onChange={(event) => onSearch({ ...(search.changed && { changed: true }), ...(event.target.value !== "" && { q: event.target.value }) })}
         />
@@ -36,25 +36,25 @@ export function Settings({ settings, search, onSearch }: SettingsProps) {
             checked={search.changed === true}
             onChange={(event) => onSearch({ ...(search.q !== undefined && { q: search.q }), ...(event.target.checked && { changed: true }) })}
           />
-          Only changed values ({changed})
+          {t("Only changed values ({changed})", { changed })}
         </label>
         <span className={css["muted"]} role="status">
-          {found.length} of {plural(settings.length, "key")}
+          {tn(settings.length, "{found} of {n} key", "{found} of {n} keys", { found: found.length })}
         </span>
       </div>
       {found.length === 0 ? (
-        <p className={css["muted"]}>No results</p>
+        <p className={css["muted"]}>{t("No results")}</p>
       ) : (
         <Table
-          label="Configuration"
+          label={t("Configuration")}
           scroll="group"
           rows={found}
           keyOf={({ key }) => key}
           attributesOf={({ isDefault }) => ({ "data-changed": isDefault ? undefined : true })}
           columns={[
-            { label: "Key", cell: ({ key }) => <code>{key}</code> },
-            { label: "Value", wrap: true, cell: ({ value }) => (value === "" ? <span className={css["muted"]}>(empty)</span> : <code>{value}</code>) },
-            { label: "Changed", hideLabel: true, cell: ({ isDefault }) => !isDefault && <Tag>changed</Tag> },
+            { label: t("Key"), cell: ({ key }) => <code>{key}</code> },
+            { label: t("Value"), wrap: true, cell: ({ value }) => (value === "" ? <span className={css["muted"]}>{t("(empty)")}</span> : <code>{value}</code>) },
+            { label: t("Changed"), hideLabel: true, cell: ({ isDefault }) => !isDefault && <Tag>{t("changed")}</Tag> },
           ]}
         />
       )}

@@ -1,9 +1,10 @@
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { Figure, Setting } from "@gen/flytebinary/insight/v1/system_pb.js";
 import { bytes, count, duration } from "@/design/format";
+import { fixed, t } from "@/texts/texts";
 
 /** A duration in milliseconds, with fractions if it is short. */
-export const shortly = (ms: number): string => (ms > 0 && ms < 10 ? `${ms < 0.1 ? "< 0.1" : ms.toFixed(1)} ms` : duration(ms));
+export const shortly = (ms: number): string => (ms > 0 && ms < 10 ? `${ms < 0.1 ? `< ${fixed(0.1, 1)}` : fixed(ms, 1)} ms` : duration(ms));
 
 export const msOfDuration = (span: Duration): number => Number(span.seconds) * 1000 + span.nanos / 1e6;
 
@@ -15,9 +16,9 @@ export function amount(value: number, unit: string): string {
     case "bytes":
       return bytes(value);
     case "1/s":
-      return `${value < 10 ? value.toFixed(1) : count(Math.round(value))} /s`;
+      return `${value < 10 ? fixed(value, 1) : count(Math.round(value))} /s`;
     default:
-      return Number.isInteger(value) ? count(value) : value.toFixed(2);
+      return Number.isInteger(value) ? count(value) : fixed(value, 2);
   }
 }
 
@@ -33,14 +34,14 @@ export function groupsOf(figures: readonly Figure[]): readonly (readonly [group:
 }
 
 const repairs: Readonly<Record<string, string>> = {
-  task_action_missing: "Recreated the missing TaskAction of a live action",
-  task_action_deleted: "Recreated the TaskAction of a live action after something deleted it",
-  task_action_finished: "Deleted leftover TaskAction of a finished action",
-  task_action_unknown: "Deleted a TaskAction without an action",
-  task_action_unmarked: "Labeled a TaskAction that had no ownership label",
-  task_action_over: "Terminated the TaskAction of an action that is no longer live",
-  pod_orphaned: "Deleted a pod without a TaskAction",
-  pod_deleted: "Reported an attempt as lost after something deleted its pod",
+  task_action_missing: t("Recreated the missing TaskAction of a live action"),
+  task_action_deleted: t("Recreated the TaskAction of a live action after something deleted it"),
+  task_action_finished: t("Deleted leftover TaskAction of a finished action"),
+  task_action_unknown: t("Deleted a TaskAction without an action"),
+  task_action_unmarked: t("Labeled a TaskAction that had no ownership label"),
+  task_action_over: t("Terminated the TaskAction of an action that is no longer live"),
+  pod_orphaned: t("Deleted a pod without a TaskAction"),
+  pod_deleted: t("Reported an attempt as lost after something deleted its pod"),
 };
 
 /** A kind of repair as text; unknown kinds are shown by name. */

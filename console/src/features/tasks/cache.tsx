@@ -7,7 +7,7 @@ import type { Place } from "@/app/place";
 import { Button } from "@/design/button";
 import { DataTable } from "@/design/data-table";
 import { Dialog, DialogActions } from "@/design/dialog";
-import { count, dateOf, plural } from "@/design/format";
+import { count, dateOf } from "@/design/format";
 import { Empty, ProblemNotice } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
@@ -15,6 +15,7 @@ import { useNotify } from "@/design/toast";
 import { useDenied } from "@/entities/access/use-denied";
 import { percent } from "@/entities/use/use";
 import css from "@/design/page.module.css";
+import { t, tn } from "@/texts/texts";
 
 interface CacheUseProps {
   readonly place: Place;
@@ -26,16 +27,16 @@ interface CacheUseProps {
 
 const words: Readonly<Record<CacheMissReason, string>> = {
   [CacheMissReason.UNSPECIFIED]: "other",
-  [CacheMissReason.NEW_KEY]: "new key",
+  [CacheMissReason.NEW_KEY]: t("new key"),
   [CacheMissReason.EXPIRED]: "expired",
-  [CacheMissReason.OUTPUTS_GONE]: "outputs deleted",
-  [CacheMissReason.OUTPUTS_FAR]: "outputs out of reach",
-  [CacheMissReason.OVERWRITTEN]: "overwritten by request",
-  [CacheMissReason.OFF]: "cache off",
-  [CacheMissReason.LOOKUP_FAILED]: "lookup failed",
-  [CacheMissReason.INPUTS]: "new inputs",
-  [CacheMissReason.VERSION]: "new cache version",
-  [CacheMissReason.INTERFACE]: "new interface",
+  [CacheMissReason.OUTPUTS_GONE]: t("outputs deleted"),
+  [CacheMissReason.OUTPUTS_FAR]: t("outputs out of reach"),
+  [CacheMissReason.OVERWRITTEN]: t("overwritten by request"),
+  [CacheMissReason.OFF]: t("cache off"),
+  [CacheMissReason.LOOKUP_FAILED]: t("lookup failed"),
+  [CacheMissReason.INPUTS]: t("new inputs"),
+  [CacheMissReason.VERSION]: t("new cache version"),
+  [CacheMissReason.INTERFACE]: t("new interface"),
 };
 
 const missesOf = ({ misses }: Use): number => misses.reduce((sum, one) => sum + Number(one.count), 0);
@@ -50,12 +51,12 @@ export function CacheUse({ place, text, task, onTask }: CacheUseProps) {
   const rows = (answer.data?.tasks ?? []).filter((one) => one.task.toLowerCase().includes(text.toLowerCase()));
   return (
     <>
-      <p className={css["muted"]}>The last seven days (UTC). Tasks that do not use the cache are not listed.</p>
+      <p className={css["muted"]}>{t("The last seven days (UTC). Tasks that do not use the cache are not listed.")}</p>
       <DataTable
         keys
-        what="tasks"
-        label="Cache by task"
-        empty={<Empty title={text === "" ? "No task has used the cache" : `No tasks that use the cache match “${text}”`} />}
+        what={t("tasks")}
+        label={t("Cache by task")}
+        empty={<Empty title={text === "" ? t("No task has used the cache") : t("No tasks that use the cache match “{text}”", { text })} />}
         answer={answer}
         rows={rows}
         keyOf={(one) => one.task}
@@ -69,7 +70,7 @@ export function CacheUse({ place, text, task, onTask }: CacheUseProps) {
 
 const columns = (place: Place, onTask: (task: string) => void): readonly Column<Use>[] => [
   {
-    label: "Task",
+    label: t("Task"),
     sortBy: ({ task }) => task,
     cell: ({ task }) => (
       <Link to="/domain/$domain/project/$project/tasks/$task" params={{ ...place, task }}>
@@ -78,7 +79,7 @@ const columns = (place: Place, onTask: (task: string) => void): readonly Column<
     ),
   },
   {
-    label: "Hit rate",
+    label: t("Hit rate"),
     number: true,
     sortBy: rateOf,
     cell: (use) => {
@@ -86,10 +87,10 @@ const columns = (place: Place, onTask: (task: string) => void): readonly Column<
       return rate === undefined ? "–" : percent(rate);
     },
   },
-  { label: "Hits", number: true, descending: true, sortBy: ({ hits }) => hits, cell: ({ hits }) => count(hits) },
-  { label: "Misses", number: true, descending: true, sortBy: missesOf, cell: (use) => count(missesOf(use)) },
+  { label: t("Hits"), number: true, descending: true, sortBy: ({ hits }) => hits, cell: ({ hits }) => count(hits) },
+  { label: t("Misses"), number: true, descending: true, sortBy: missesOf, cell: (use) => count(missesOf(use)) },
   {
-    label: "Why missed",
+    label: t("Why missed"),
     wrap: true,
     cell: ({ misses }) =>
       [...misses]
@@ -98,11 +99,11 @@ const columns = (place: Place, onTask: (task: string) => void): readonly Column<
         .join(", "),
   },
   {
-    label: "Show misses",
+    label: t("Show misses"),
     hideLabel: true,
     cell: ({ task }) => (
-      <Button small aria-label={`Latest misses of ${task}`} onClick={() => onTask(task)}>
-        Latest misses
+      <Button small aria-label={t("Latest misses of {task}", { task })} onClick={() => onTask(task)}>
+        {t("Latest misses")}
       </Button>
     ),
   },
@@ -115,33 +116,33 @@ function Misses({ place, task }: { readonly place: Place; readonly task: string 
   const denied = useDenied(CacheInsightService.method.evictCacheEntries, place);
   const [wanted, setWanted] = useState<"all" | CacheMiss>();
   return (
-    <section className={css["section"]} aria-label={`Misses of ${task}`} data-testid="cache-misses">
+    <section className={css["section"]} aria-label={t("Misses of {task}", { task })} data-testid="cache-misses">
       <div className={css["head"]}>
-        <h2>Latest misses of {task}</h2>
+        <h2>{t("Latest misses of {task}", { task })}</h2>
         <div className={css["actions"]}>
           <Button denied={denied} onClick={() => setWanted("all")}>
-            Evict entries …
+            {t("Evict entries …")}
           </Button>
         </div>
       </div>
       <DataTable
-        what="misses"
-        label={`Misses of ${task}`}
-        empty={<Empty title="No misses among the last 1,000 actions that ended" />}
+        what={t("misses")}
+        label={t("Misses of {task}", { task })}
+        empty={<Empty title={t("No misses among the last 1,000 actions that ended")} />}
         answer={answer}
         rows={answer.data?.misses ?? []}
         keyOf={({ actionId }) => `${actionId?.run?.name ?? ""}/${actionId?.name ?? ""}`}
         attributesOf={() => ({ "data-testid": "cache-miss" })}
         columns={[
-          { label: "Action", cell: ({ actionId }) => <ActionLink id={actionId} /> },
-          { label: "Ended", cell: ({ endedAt }) => <When at={dateOf(endedAt)} relative /> },
-          { label: "Why", wrap: true, cell: (miss) => <Why miss={miss} /> },
+          { label: t("Action"), cell: ({ actionId }) => <ActionLink id={actionId} /> },
+          { label: t("Ended"), cell: ({ endedAt }) => <When at={dateOf(endedAt)} relative /> },
+          { label: t("Why"), wrap: true, cell: (miss) => <Why miss={miss} /> },
           {
-            label: "Evict",
+            label: t("Evict"),
             hideLabel: true,
             cell: (miss) => (
-              <Button small denied={denied} aria-label={`Evict the entry of ${miss.actionId?.name ?? ""}`} onClick={() => setWanted(miss)}>
-                Evict
+              <Button small denied={denied} aria-label={t("Evict the entry of {name}", { name: miss.actionId?.name ?? "" })} onClick={() => setWanted(miss)}>
+                {t("Evict")}
               </Button>
             ),
           },
@@ -170,7 +171,7 @@ function Why({ miss: { reason, inputs, message, comparedWith } }: { readonly mis
         {message}
         {comparedWith && (
           <>
-            {"; compared with "}
+            {`${t("; compared with")} `}
             <ActionLink id={comparedWith} />
           </>
         )}
@@ -207,7 +208,7 @@ function Evict({ place, task, wanted, onClose }: EvictProps) {
           token = part.token;
         }
       }
-      notify("good", `Evicted ${plural(evicted, "entry", "entries")}`);
+      notify("good", tn(evicted, "Evicted {n} entry", "Evicted {n} entries"));
       onClose();
     } catch (failed) {
       setError(failed);
@@ -215,15 +216,15 @@ function Evict({ place, task, wanted, onClose }: EvictProps) {
       setBusy(false);
     }
   };
-  const what = wanted === "all" ? `all entries of ${task}` : "the entry of this action";
+  const what = wanted === "all" ? t("all entries of {task}", { task }) : t("the entry of this action");
   return (
-    <Dialog open={wanted !== undefined} onClose={onClose} title={`Evict ${what}?`}>
-      <p>The next action with the same key runs, and its outputs are cached again. The outputs of earlier runs stay.</p>
+    <Dialog open={wanted !== undefined} onClose={onClose} title={t("Evict {what}?", { what })}>
+      <p>{t("The next action with the same key runs, and its outputs are cached again. The outputs of earlier runs stay.")}</p>
       {error !== undefined && <ProblemNotice error={error} />}
       <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{t("Cancel")}</Button>
         <Button kind="danger" disabled={busy} onClick={() => void evict()}>
-          {busy ? "Evicting …" : "Evict"}
+          {busy ? t("Evicting …") : t("Evict")}
         </Button>
       </DialogActions>
     </Dialog>

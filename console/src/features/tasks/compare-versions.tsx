@@ -11,6 +11,7 @@ import { Loading, ProblemNotice } from "@/design/notice";
 import { typeWords } from "@/entities/value/type-words";
 import { containersOf } from "@/features/action/pod/specification";
 import css from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 
 interface CompareProps {
   readonly place: Place;
@@ -25,11 +26,11 @@ export function CompareVersions({ place, task, versions }: CompareProps) {
   const after = chosen.after ?? versions[0] ?? "";
   const before = chosen.before ?? versions[1] ?? "";
   return (
-    <section className={css["section"]} aria-label="Compare versions" data-testid="compare-versions">
+    <section className={css["section"]} aria-label={t("Compare versions")} data-testid="compare-versions">
       <div className={css["head"]}>
-        <h2>Compare versions</h2>
-        <VersionSelect label="Earlier version" versions={versions} value={before} onChange={(version) => choose({ ...chosen, before: version })} />
-        <VersionSelect label="Later version" versions={versions} value={after} onChange={(version) => choose({ ...chosen, after: version })} />
+        <h2>{t("Compare versions")}</h2>
+        <VersionSelect label={t("Earlier version")} versions={versions} value={before} onChange={(version) => choose({ ...chosen, before: version })} />
+        <VersionSelect label={t("Later version")} versions={versions} value={after} onChange={(version) => choose({ ...chosen, after: version })} />
       </div>
       <Environments place={place} task={task} before={before} after={after} />
       <Codes key={`${before} ${after}`} place={place} task={task} before={before} after={after} />
@@ -76,11 +77,11 @@ function Environments(props: PairProps) {
   const error = before.error ?? after.error;
   if (error) return <ProblemNotice error={error} />;
   const specs = [before.data?.details?.spec, after.data?.details?.spec] as const;
-  if (!specs[0] || !specs[1]) return <Loading what="versions" />;
+  if (!specs[0] || !specs[1]) return <Loading what={t("versions")} />;
   return (
     <>
-      <h3>Environment and interface</h3>
-      <Diff label="Environment and interface" before={textOf(specs[0])} after={textOf(specs[1])} equal="The environment and the interface are the same." />
+      <h3>{t("Environment and interface")}</h3>
+      <Diff label={t("Environment and interface")} before={textOf(specs[0])} after={textOf(specs[1])} equal={t("The environment and the interface are the same.")} />
     </>
   );
 }
@@ -90,17 +91,17 @@ export function textOf(spec: TaskSpec): string {
   const template = spec.taskTemplate;
   const metadata = template?.metadata;
   const lines = [
-    `environment: ${spec.environment?.name ?? ""}`,
+    t("environment: {name}", { name: spec.environment?.name ?? "" }),
     ...containersOf(template).flatMap((container) => [
-      `image: ${container.image}`,
-      ...container.resources.map(([name, requested, limit]) => `${name}: ${requested || "–"}${limit ? ` to ${limit}` : ""}`),
-      ...container.environment.map(({ name, value, hidden }) => `variable ${name}: ${hidden ? "(hidden)" : value}`),
+      t("image: {image}", { image: container.image }),
+      ...container.resources.map(([name, requested, limit]) => `${name}: ${requested || "–"}${limit ? ` ${t("to {limit}", { limit })}` : ""}`),
+      ...container.environment.map(({ name, value, hidden }) => t("variable {name}: {value}", { name, value: hidden ? "(hidden)" : value })),
     ]),
-    `retries: ${metadata?.retries?.retries ?? 0}`,
-    `cache: ${metadata?.discoverable ? `version ${metadata.discoveryVersion}` : "off"}`,
-    ...(template?.interface?.inputs?.variables ?? []).map(({ key, value }) => `input ${key}: ${typeWords(value?.type)}`),
-    ...(template?.interface?.outputs?.variables ?? []).map(({ key, value }) => `output ${key}: ${typeWords(value?.type)}`),
-    `code: ${metadata?.codeBundleUri.split("/").at(-1) ?? ""}`,
+    t("retries: {retries}", { retries: metadata?.retries?.retries ?? 0 }),
+    t("cache: {value}", { value: metadata?.discoverable ? t("version {discoveryVersion}", { discoveryVersion: metadata.discoveryVersion }) : "off" }),
+    ...(template?.interface?.inputs?.variables ?? []).map(({ key, value }) => t("input {key}: {typeWords}", { key, typeWords: typeWords(value?.type) })),
+    ...(template?.interface?.outputs?.variables ?? []).map(({ key, value }) => t("output {key}: {typeWords}", { key, typeWords: typeWords(value?.type) })),
+    t("code: {at}", { at: metadata?.codeBundleUri.split("/").at(-1) ?? "" }),
   ];
   return lines.join("\n") + "\n";
 }
@@ -119,20 +120,20 @@ function Codes(props: PairProps) {
   const before = useCode(props, props.before, path);
   const after = useCode(props, props.after, path);
   const missing = [!before.ran && props.before, !after.ran && props.after].filter((version) => version !== false);
-  if (missing.length > 0) return <p className={css["muted"]}>The code can be compared once both versions have run. Not yet run: {missing.join(", ")}.</p>;
+  if (missing.length > 0) return <p className={css["muted"]}>{t("The code can be compared once both versions have run. Not yet run: {missing}.", { missing: missing.join(", ") })}</p>;
   // A file that only one of the versions has is compared with nothing.
   const texts = [before, after].map(({ code, error }) => (code ? code.text : error && path !== "" ? "" : undefined));
   const error = before.error ?? after.error;
   if (error && path === "") return <ProblemNotice error={error} />;
-  if (texts[0] === undefined || texts[1] === undefined) return <Loading what="code" />;
+  if (texts[0] === undefined || texts[1] === undefined) return <Loading what={t("code")} />;
   const files = [...new Set([...(before.code?.files ?? []), ...(after.code?.files ?? [])].map((file) => file.path))].sort();
   const shown = path || after.code?.path || before.code?.path || "";
-  if (files.length === 0) return <p className={css["muted"]}>{after.code?.missing || before.code?.missing || "No code available"}</p>;
+  if (files.length === 0) return <p className={css["muted"]}>{after.code?.missing || before.code?.missing || t("No code available")}</p>;
   return (
     <>
       <div className={css["head"]}>
-        <h3>Code</h3>
-        <Select aria-label="File" className={css["select"]} value={shown} onChange={({ target }) => setPath(target.value)}>
+        <h3>{t("Code")}</h3>
+        <Select aria-label={t("File")} className={css["select"]} value={shown} onChange={({ target }) => setPath(target.value)}>
           {files.map((file) => (
             <option key={file} value={file}>
               {file}
@@ -140,7 +141,7 @@ function Codes(props: PairProps) {
           ))}
         </Select>
       </div>
-      <Diff label={`Code of ${shown}`} before={texts[0]} after={texts[1]} equal="This file is the same in both versions." />
+      <Diff label={t("Code of {shown}", { shown })} before={texts[0]} after={texts[1]} equal={t("This file is the same in both versions.")} />
     </>
   );
 }

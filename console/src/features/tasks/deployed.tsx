@@ -8,12 +8,13 @@ import { usePages } from "@/api/use-pages";
 import type { Place } from "@/app/place";
 import { buttonClass } from "@/design/button";
 import { DataTable } from "@/design/data-table";
-import { dateOf, plural } from "@/design/format";
+import { dateOf } from "@/design/format";
 import { Empty } from "@/design/notice";
 import { Phase } from "@/design/phase";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import css from "@/design/page.module.css";
+import { t, tn } from "@/texts/texts";
 
 /** The deployed tasks of a project's domain, latest deployment first. */
 export function DeployedTasks({ place, text }: { readonly place: Place; readonly text: string }) {
@@ -36,17 +37,17 @@ export function DeployedTasks({ place, text }: { readonly place: Place; readonly
   return (
     <>
       <p role="status" className={css["muted"]}>
-        {counts && (q === "" ? plural(counts.total, "task") : `${counts.filteredTotal} of ${plural(counts.total, "task")}`)}
+        {counts && (q === "" ? tn(counts.total, "{n} task", "{n} tasks") : tn(counts.total, "{filteredTotal} of {n} task", "{filteredTotal} of {n} tasks", { filteredTotal: counts.filteredTotal }))}
       </p>
       <DataTable
         keys
-        what="tasks"
-        label="Deployed tasks"
+        what={t("tasks")}
+        label={t("Deployed tasks")}
         empty={
           q === "" ? (
-            <Empty title="No tasks deployed yet" command={`flyte deploy -p ${project} -d ${domain} hello.py env`} />
+            <Empty title={t("No tasks deployed yet")} command={`flyte deploy -p ${project} -d ${domain} hello.py env`} />
           ) : (
-            <Empty title={`No tasks match “${q}”`} />
+            <Empty title={t("No tasks match “{q}”", { q })} />
           )
         }
         answer={answer}
@@ -63,7 +64,7 @@ const nameOf = ({ taskId }: Task): string => taskId?.name ?? "";
 
 const columns = (place: Place): readonly Column<Task>[] => [
   {
-    label: "Task",
+    label: t("Task"),
     cell: ({ taskId, metadata }) => (
       <>
         <Link to="/domain/$domain/project/$project/tasks/$task" params={{ ...place, task: taskId?.name ?? "" }}>
@@ -73,9 +74,9 @@ const columns = (place: Place): readonly Column<Task>[] => [
       </>
     ),
   },
-  { label: "Environment", cell: ({ metadata }) => metadata?.environmentName },
+  { label: t("Environment"), cell: ({ metadata }) => metadata?.environmentName },
   {
-    label: "Latest version",
+    label: t("Latest version"),
     cell: ({ taskId }) => (
       <Link
         to="/domain/$domain/project/$project/tasks/$task/$version"
@@ -87,9 +88,9 @@ const columns = (place: Place): readonly Column<Task>[] => [
       </Link>
     ),
   },
-  { label: "Deployed", cell: ({ metadata }) => <When at={dateOf(metadata?.deployedAt)} relative /> },
+  { label: t("Deployed"), cell: ({ metadata }) => <When at={dateOf(metadata?.deployedAt)} relative /> },
   {
-    label: "Last run",
+    label: t("Last run"),
     cell: ({ taskSummary }) => {
       const last = taskSummary?.latestRun;
       if (!last?.runId) return <span className={css["muted"]}>–</span>;
@@ -102,7 +103,7 @@ const columns = (place: Place): readonly Column<Task>[] => [
     },
   },
   {
-    label: "Launch",
+    label: t("Launch"),
     hideLabel: true,
     cell: (task) => (
       <Link
@@ -110,9 +111,9 @@ const columns = (place: Place): readonly Column<Task>[] => [
         params={place}
         search={{ task: nameOf(task) }}
         className={buttonClass("plain", true)}
-        aria-label={`Launch ${nameOf(task)}`}
+        aria-label={t("Launch {name}", { name: nameOf(task) })}
       >
-        Launch
+        {t("Launch")}
       </Link>
     ),
   },

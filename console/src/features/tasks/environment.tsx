@@ -6,6 +6,7 @@ import { Container, TaskSettings } from "@/features/action/pod/pod";
 import { Suggestion } from "@/features/action/resources/resources";
 import { containersOf } from "@/features/action/pod/specification";
 import css from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 
 /** The environment of a task: image, resources, variables, retries, timeouts and cache. */
 export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
@@ -14,27 +15,27 @@ export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
   return (
     <>
       <section className={css["section"]}>
-        <h2>Environment</h2>
+        <h2>{t("Environment")}</h2>
         <Facts
           facts={[
-            ["Name", spec.environment?.name],
-            ["Workers", template?.reusePolicy && template.id && <PoolsLink place={template.id} environment={spec.environment?.name} />],
-            ["Description", spec.environment?.description],
-            ["Code", metadata?.codeBundleUri && <code className={css["address"]}>{metadata.codeBundleUri}</code>],
+            [t("Name"), spec.environment?.name],
+            [t("Workers"), template?.reusePolicy && template.id && <PoolsLink place={template.id} environment={spec.environment?.name} />],
+            [t("Description"), spec.environment?.description],
+            [t("Code"), metadata?.codeBundleUri && <code className={css["address"]}>{metadata.codeBundleUri}</code>],
             [
-              "Cache",
+              t("Cache"),
               metadata &&
                 (metadata.discoverable
                   ? [
-                      `on, version ${metadata.discoveryVersion || "–"}`,
+                      t("on, version {discoveryVersion}", { discoveryVersion: metadata.discoveryVersion || "–" }),
                       metadata.cacheSerializable && "serialized",
-                      metadata.cacheIgnoreInputVars.length > 0 && `ignores ${metadata.cacheIgnoreInputVars.join(", ")}`,
+                      metadata.cacheIgnoreInputVars.length > 0 && t("ignores {cacheIgnoreInputVars}", { cacheIgnoreInputVars: metadata.cacheIgnoreInputVars.join(", ") }),
                     ]
                       .filter(Boolean)
                       .join(", ")
                   : "off"),
             ],
-            ["Source", spec.documentation?.sourceCode?.link && <code className={css["address"]}>{spec.documentation.sourceCode.link}</code>],
+            [t("Source"), spec.documentation?.sourceCode?.link && <code className={css["address"]}>{spec.documentation.sourceCode.link}</code>],
           ]}
         />
       </section>
@@ -51,7 +52,7 @@ export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
 function PoolsLink({ place: { project, domain }, environment }: { readonly place: Identifier; readonly environment: string | undefined }) {
   return (
     <Link to="/domain/$domain/project/$project/pools" params={{ project, domain }} search={environment ? { environment } : {}}>
-      reused, in worker pools
+      {t("reused, in worker pools")}
     </Link>
   );
 }

@@ -12,6 +12,7 @@ import { Sparkline } from "@/design/sparkline";
 import { Note, type Column } from "@/design/table";
 import { When } from "@/design/time";
 import { change, costOf, hoursOf, percent } from "@/entities/use/use";
+import { t } from "@/texts/texts";
 import { serverOrders } from "./orders";
 import type { TasksSearch } from "./search";
 import css from "./health.module.css";
@@ -41,13 +42,13 @@ export function HealthOfTasks({ place, search, onChange }: HealthProps) {
   const currency = answer.data?.pages[0]?.currency ?? "";
   return (
     <>
-      <p className={css["about"]}>The last seven days (UTC), compared with the seven days before.</p>
+      <p className={css["about"]}>{t("The last seven days (UTC), compared with the seven days before.")}</p>
       <DataTable
         keys
-        what="tasks"
-        label="Health of tasks"
+        what={t("tasks")}
+        label={t("Health of tasks")}
         scroll="region"
-        empty={<Empty title={text === "" ? "No task has run yet" : `No tasks that ran match “${text}”`} />}
+        empty={<Empty title={text === "" ? t("No task has run yet") : t("No tasks that ran match “{text}”", { text })} />}
         answer={answer}
         rows={rows}
         columns={columns(place, currency)}
@@ -80,7 +81,7 @@ const msOf = (value: TaskHealth["p50"]): number | undefined => value && duration
 
 const columns = (place: Place, currency: string): readonly Column<TaskHealth>[] => [
   {
-    label: "Task",
+    label: t("Task"),
     order: "name",
     wrap: true,
     cell: ({ name, lastAt }) => (
@@ -89,26 +90,26 @@ const columns = (place: Place, currency: string): readonly Column<TaskHealth>[] 
           {name}
         </Link>
         <Note>
-          last ended <When at={dateOf(lastAt)} relative />
+          {t("last ended {when}", { when: <When at={dateOf(lastAt)} relative /> })}
         </Note>
       </>
     ),
   },
   {
-    label: "Last 30",
+    label: t("Last 30"),
     order: "last",
     descending: true,
-    hint: "The last actions, the latest on the right: color by outcome, height by run time. Sorts by the last end.",
+    hint: t("The last actions, the latest on the right: color by outcome, height by run time. Sorts by the last end."),
     cell: ({ outcomes }) => <Sparkline outcomes={outcomes.map(({ phase, cached, ran }) => ({ phase, cached, ran: ran && durationMs(ran) }))} />,
   },
-  { label: "Ended", number: true, hint: "Actions that ended", cell: ({ succeeded, failed, aborted }) => count(succeeded + failed + aborted) },
-  { label: "Median", order: "p50", descending: true, number: true, cell: ({ p50 }) => <Duration ms={msOf(p50)} by={undefined} /> },
+  { label: t("Ended"), number: true, hint: t("Actions that ended"), cell: ({ succeeded, failed, aborted }) => count(succeeded + failed + aborted) },
+  { label: t("Median"), order: "p50", descending: true, number: true, cell: ({ p50 }) => <Duration ms={msOf(p50)} by={undefined} /> },
   {
-    label: "Got slower",
+    label: t("Got slower"),
     order: "slower",
     descending: true,
     number: true,
-    hint: "By how much the median run time is longer than in the week before",
+    hint: t("By how much the median run time is longer than in the week before"),
     cell: ({ changeP50 }) => (changeP50 === undefined ? <span className={css["none"]}>–</span> : <Changed by={changeP50} />),
   },
   { label: "p90", order: "p90", descending: true, number: true, cell: ({ p90 }) => <Duration ms={msOf(p90)} by={undefined} /> },
@@ -117,23 +118,23 @@ const columns = (place: Place, currency: string): readonly Column<TaskHealth>[] 
     order: "slower-p90",
     descending: true,
     number: true,
-    hint: "By how much the 90th percentile is longer than in the week before",
+    hint: t("By how much the 90th percentile is longer than in the week before"),
     cell: ({ changeP90 }) => (changeP90 === undefined ? <span className={css["none"]}>–</span> : <Changed by={changeP90} />),
   },
   {
-    label: "Failed",
+    label: t("Failed"),
     order: "failures",
     descending: true,
     number: true,
     cell: ({ failureRate, failed }) => (
-      <span title={`${count(failed)} failed`} className={failureRate !== undefined && failureRate >= 0.1 ? css["worse"] : undefined}>
+      <span title={t("{failed} failed", { failed: count(failed) })} className={failureRate !== undefined && failureRate >= 0.1 ? css["worse"] : undefined}>
         {share(failureRate)}
       </span>
     ),
   },
-  { label: "Cache hits", order: "hits", descending: true, number: true, cell: ({ hitRate }) => share(hitRate) },
+  { label: t("Cache hits"), order: "hits", descending: true, number: true, cell: ({ hitRate }) => share(hitRate) },
   {
-    label: currency === "" ? "Use" : "Cost",
+    label: currency === "" ? t("Use") : t("Cost"),
     order: "cost",
     descending: true,
     number: true,

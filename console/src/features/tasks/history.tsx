@@ -9,9 +9,10 @@ import type { Place } from "@/app/place";
 import { Chart, Charts, Sign } from "@/design/chart";
 import { roundUp } from "@/design/chart-lines";
 import { Select } from "@/design/field";
-import { count, duration, moment, plural } from "@/design/format";
+import { count, duration, moment } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { useNow } from "@/design/time";
+import { fixed, t, tn } from "@/texts/texts";
 import { bucketsOf, ended, failureRate, totalsOf, type Bucket } from "./buckets";
 import { ranges, type Range } from "./search";
 import css from "./history.module.css";
@@ -28,7 +29,7 @@ export interface HistoryProps {
 
 const names: Record<Range, string> = { "1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days" };
 /** One decimal below 10 %: there the difference between 0.4 and 1.4 matters. */
-const percent = (share: number): string => `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
+const percent = (share: number): string => `${share > 0 && share < 0.1 ? fixed(share * 100, 1) : Math.round(share * 100)} %`;
 
 /** The outcomes and durations of a task over time, including its actions within other runs. */
 export function History({ place, task, version, range, onRange, deployed }: HistoryProps) {
@@ -39,12 +40,12 @@ export function History({ place, task, version, range, onRange, deployed }: Hist
     { placeholderData: keepPreviousData },
   );
   const buckets = useMemo(() => bucketsOf(answer.data?.buckets ?? [], minute), [answer.data, minute]);
-  if (answer.error?.code === Code.Unimplemented) return <Notice title="This server has no task history">The runs of the task are listed below.</Notice>;
+  if (answer.error?.code === Code.Unimplemented) return <Notice title={t("This server has no task history")}>{t("The runs of the task are listed below.")}</Notice>;
   return (
-    <section className={css["history"]} aria-label="History" data-testid="task-history" aria-busy={answer.isPlaceholderData}>
+    <section className={css["history"]} aria-label={t("History")} data-testid="task-history" aria-busy={answer.isPlaceholderData}>
       <div className={css["head"]}>
-        <h2>History</h2>
-        <Select aria-label="Time range" className={css["range"]} value={range} onChange={(event) => onRange(event.target.value as Range)}>
+        <h2>{t("History")}</h2>
+        <Select aria-label={t("Time range")} className={css["range"]} value={range} onChange={(event) => onRange(event.target.value as Range)}>
           {(Object.keys(ranges) as Range[]).map((one) => (
             <option key={one} value={one}>
               {names[one]}
@@ -54,7 +55,7 @@ export function History({ place, task, version, range, onRange, deployed }: Hist
         {answer.data && <Summary buckets={buckets} />}
       </div>
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="history" />}
+      {answer.isLoading && <Loading what={t("history")} />}
       {answer.data && buckets.some((one) => ended(one) > 0) && (
         <Drawn buckets={buckets} marks={marksOf(deployed, minute - ranges[range] * 3_600_000, minute)} />
       )}
@@ -69,12 +70,12 @@ function Summary({ buckets }: { readonly buckets: readonly Bucket[] }) {
   return (
     <p className={css["muted"]}>
       {ended(totals) === 0
-        ? "No actions ended in this period."
+        ? t("No actions ended in this period.")
         : [
-            plural(ended(totals), "action ended", "actions ended"),
-            rate !== undefined && `${percent(rate)} failed`,
-            totals.aborted > 0 && `${count(totals.aborted)} aborted`,
-            totals.cached > 0 && `${count(totals.cached)} cached`,
+            tn(ended(totals), "{n} action ended", "{n} actions ended"),
+            rate !== undefined && t("{rate} failed", { rate: percent(rate) }),
+            totals.aborted > 0 && t("{aborted} aborted", { aborted: count(totals.aborted) }),
+            totals.cached > 0 && t("{cached} cached", { cached: count(totals.cached) }),
           ]
             .filter(Boolean)
             .join(", ")}
@@ -86,7 +87,7 @@ type Mark = readonly [at: number, words: string];
 
 /** The deployments between two moments, as shares of the time between them. */
 export const marksOf = (deployed: readonly (readonly [version: string, at: number])[], from: number, to: number): Mark[] =>
-  deployed.filter(([, at]) => at >= from && at <= to).map(([version, at]) => [(at - from) / (to - from), `version ${version}`]);
+  deployed.filter(([, at]) => at >= from && at <= to).map(([version, at]) => [(at - from) / (to - from), t("version {version}", { version })]);
 
 /** Three charts over the same intervals: pointing at one shows the interval in all. */
 function Drawn({ buckets, marks }: { readonly buckets: readonly Bucket[]; readonly marks: readonly Mark[] }) {
@@ -101,8 +102,8 @@ function Drawn({ buckets, marks }: { readonly buckets: readonly Bucket[]; readon
       <Charts>
         <Chart
           {...all}
-          title="Duration"
-          label={`Duration: p90 at most ${duration(longest)}`}
+          title={t("Duration")}
+          label={t("Duration: p90 at most {longest}", { longest: duration(longest) })}
           max={roundUp(longest)}
           write={duration}
           lines={[
@@ -111,27 +112,27 @@ function Drawn({ buckets, marks }: { readonly buckets: readonly Bucket[]; readon
           ]}
           legend={
             <>
-              <Sign look="median" /> median <Sign look="tail" /> p90
+              <Sign look="median" /> {t("median")} <Sign look="tail" /> {t("p90")}
             </>
           }
         />
         <Chart
           {...all}
-          title="Failure rate"
-          label={`Failure rate: at most ${percent(worst)}`}
+          title={t("Failure rate")}
+          label={t("Failure rate: at most {worst}", { worst: percent(worst) })}
           max={1}
           write={percent}
           lines={[{ values: buckets.map(failureRate), look: "failed" }]}
           legend={
             <>
-              <Sign look="failed" /> failed / ended
+              <Sign look="failed" /> {t("failed / ended")}
             </>
           }
         />
         <Chart
           {...all}
-          title="Ended"
-          label={`${totals.succeeded} succeeded, ${totals.failed} failed, ${totals.aborted} aborted`}
+          title={t("Ended")}
+          label={t("{succeeded} succeeded, {failed} failed, {aborted} aborted", { succeeded: totals.succeeded, failed: totals.failed, aborted: totals.aborted })}
           max={roundUp(Math.max(...buckets.map(ended)))}
           write={count}
           stacks={[
@@ -141,7 +142,7 @@ function Drawn({ buckets, marks }: { readonly buckets: readonly Bucket[]; readon
           ]}
           legend={
             <>
-              <Sign look="succeeded" /> succeeded <Sign look="failed" /> failed <Sign look="aborted" /> aborted
+              <Sign look="succeeded" /> {t("succeeded")} <Sign look="failed" /> {t("failed")} <Sign look="aborted" /> {t("aborted")}
             </>
           }
         />
@@ -149,12 +150,12 @@ function Drawn({ buckets, marks }: { readonly buckets: readonly Bucket[]; readon
       <Axis buckets={buckets} shown={shown} />
       {marks.length > 0 && (
         <p className={css["about"]}>
-          Dashed lines are deployments: {marks.map(([, words]) => words.slice("version ".length)).slice(0, 5).map((name) => (name.length > 12 ? `${name.slice(0, 12)}…` : name)).join(", ")}
-          {marks.length > 5 && ` and ${marks.length - 5} more`}
+          {t("Dashed lines are deployments: {marks}", { marks: marks.map(([, words]) => words.slice("version ".length)).slice(0, 5).map((name) => (name.length > 12 ? `${name.slice(0, 12)}…` : name)).join(", ") })}
+          {marks.length > 5 && ` ${t("and {marks} more", { marks: marks.length - 5 })}`}
         </p>
       )}
       <details>
-        <summary>Show as table</summary>
+        <summary>{t("Show as table")}</summary>
         <Table buckets={buckets} />
       </details>
     </>
@@ -168,22 +169,22 @@ function Axis({ buckets, shown }: { readonly buckets: readonly Bucket[]; readonl
   return (
     <p className={css["about"]}>
       {shown
-        ? `${moment(new Date(shown.from), zone)} to ${moment(new Date(shown.to), zone)}: ${wordsOf(shown)}`
-        : `From ${moment(from, zone)} to now`}
+        ? t("{value} to {value2}: {words}", { value: moment(new Date(shown.from), zone), value2: moment(new Date(shown.to), zone), words: wordsOf(shown) })
+        : t("From {from} to now", { from: moment(from, zone) })}
     </p>
   );
 }
 
 /** An interval as text, for the axis and for the table, which screen readers read. */
 function wordsOf(bucket: Bucket): string {
-  if (ended(bucket) === 0) return "no actions ended";
+  if (ended(bucket) === 0) return t("no actions ended");
   const rate = failureRate(bucket);
   return [
-    `${bucket.succeeded} succeeded`,
-    `${bucket.failed} failed${rate !== undefined && bucket.failed > 0 ? ` (${percent(rate)})` : ""}`,
-    bucket.aborted > 0 && `${bucket.aborted} aborted`,
-    bucket.cached > 0 && `${bucket.cached} cached`,
-    bucket.p50 !== undefined && `median ${duration(bucket.p50)}`,
+    t("{succeeded} succeeded", { succeeded: bucket.succeeded }),
+    t("{failed} failed{value}", { failed: bucket.failed, value: rate !== undefined && bucket.failed > 0 ? ` (${percent(rate)})` : "" }),
+    bucket.aborted > 0 && t("{aborted} aborted", { aborted: bucket.aborted }),
+    bucket.cached > 0 && t("{cached} cached", { cached: bucket.cached }),
+    bucket.p50 !== undefined && t("median {p50}", { p50: duration(bucket.p50) }),
     bucket.p90 !== undefined && `p90 ${duration(bucket.p90)}`,
   ]
     .filter(Boolean)
@@ -197,8 +198,8 @@ function Table({ buckets }: { readonly buckets: readonly Bucket[] }) {
     <table className={css["table"]}>
       <thead>
         <tr>
-          <th scope="col">From</th>
-          <th scope="col">Ended actions</th>
+          <th scope="col">{t("From")}</th>
+          <th scope="col">{t("Ended actions")}</th>
         </tr>
       </thead>
       <tbody>

@@ -7,6 +7,7 @@ import { typeWords } from "@/entities/value/type-words";
 import { valueOf } from "@/entities/value/value";
 import { ValueView } from "@/entities/value/value-view";
 import css from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 
 /** The inputs and outputs of a task, with types, defaults and descriptions. */
 export function InterfaceTab({ spec }: { readonly spec: TaskSpec }) {
@@ -20,8 +21,8 @@ export function InterfaceTab({ spec }: { readonly spec: TaskSpec }) {
           <p className={css["doc"]}>{spec.documentation.longDescription}</p>
         </Notice>
       )}
-      <Variables title="Inputs" variables={inputs} defaults={defaults} empty="No inputs." />
-      <Variables title="Outputs" variables={outputs} empty="No outputs." />
+      <Variables title={t("Inputs")} variables={inputs} defaults={defaults} empty={t("No inputs.")} />
+      <Variables title={t("Outputs")} variables={outputs} empty={t("No outputs.")} />
     </>
   );
 }
@@ -47,17 +48,17 @@ function Variables({ title, variables, defaults, empty }: VariablesProps) {
           rows={all}
           keyOf={({ key }) => key}
           columns={[
-            { label: "Name", cell: ({ key }) => key },
-            { label: "Type", cell: ({ value }) => <code>{typeWords(value?.type)}</code> },
+            { label: t("Name"), cell: ({ key }) => key },
+            { label: t("Type"), cell: ({ value }) => <code>{typeWords(value?.type)}</code> },
             defaults !== undefined && {
-              label: "Default",
+              label: t("Default"),
               cell: ({ key }) => {
                 const initial = defaults.get(key);
-                return initial ? <ValueView value={valueOf(initial)} /> : <span className={css["muted"]}>required</span>;
+                return initial ? <ValueView value={valueOf(initial)} /> : <span className={css["muted"]}>{t("required")}</span>;
               },
             },
             {
-              label: "Description",
+              label: t("Description"),
               cell: ({ key, value }) => value?.description && value.description !== key && <span className={css["doc"]}>{value.description}</span>,
             },
           ]}

@@ -3,6 +3,7 @@ import { useTitle } from "@/app/title";
 import { SearchBox } from "@/design/list-page";
 import { Tabs } from "@/design/tabs";
 import css from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 import { CacheUse } from "./cache";
 import { DeployedTasks } from "./deployed";
 import { HealthOfTasks } from "./health";
@@ -13,7 +14,7 @@ export function TasksPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const search: TasksSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  useTitle("Tasks", `${project} / ${domain}`);
+  useTitle(t("Tasks"), `${project} / ${domain}`);
   const place = { project, domain };
   const view: TasksView = search.view ?? "health";
   const change = (next: Readonly<Record<string, unknown>>) =>
@@ -21,17 +22,17 @@ export function TasksPage() {
   return (
     <div className={css["page"]}>
       <div className={css["head"]}>
-        <h1>Tasks</h1>
-        <SearchBox what="tasks" value={search.q ?? ""} onChange={(q) => change({ q })} />
+        <h1>{t("Tasks")}</h1>
+        <SearchBox what={t("tasks")} value={search.q ?? ""} onChange={(q) => change({ q })} />
       </div>
       <Tabs
-        label="Tasks"
+        label={t("Tasks")}
         value={view}
         onChange={(next) => change({ view: next, task: "" })}
         tabs={[
-          ["health", "Health"],
-          ["deployed", "Deployed"],
-          ["cache", "Cache"],
+          ["health", t("Health")],
+          ["deployed", t("Deployed")],
+          ["cache", t("Cache")],
         ]}
       >
         <div className={css["tab"]}>

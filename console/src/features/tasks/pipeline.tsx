@@ -9,6 +9,7 @@ import { dateOf, duration, moment } from "@/design/format";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { lookOf } from "@/design/phases";
 import page from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 import css from "./pipeline.module.css";
 
 /** The tasks of a pipeline in its latest runs: a column for each run, a row for each task. */
@@ -18,32 +19,32 @@ export function Pipeline({ place, task }: { readonly place: Place; readonly task
   const answer = useQuery(TaskHealthService.method.getPipelineGrid, { projectId, task }, { refetchInterval: 5_000 });
   const { runs = [], tasks = [], moreTasks = false } = answer.data ?? {};
   return (
-    <section className={page["section"]} aria-label="Pipeline">
+    <section className={page["section"]} aria-label={t("Pipeline")}>
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="runs" />}
+      {answer.isLoading && <Loading what={t("runs")} />}
       {answer.isSuccess && runs.length === 0 && (
-        <Empty title="No runs start with this task">
-          <p>It may run inside the runs of other tasks: see its actions.</p>
+        <Empty title={t("No runs start with this task")}>
+          <p>{t("It may run inside the runs of other tasks: see its actions.")}</p>
         </Empty>
       )}
       {runs.length > 0 && (
         <>
           <p className={page["muted"]}>
-            The latest {runs.length === 1 ? "run" : `${String(runs.length)} runs`}, the newest on the right. A number is how many of several actions succeeded.
+            {t("The latest {value}, the newest on the right. A number is how many of several actions succeeded.", { value: runs.length === 1 ? t("run") : t("{runs} runs", { runs: String(runs.length) }) })}
           </p>
           {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
-          <div className={css["scroll"]} role="region" aria-label="Tasks by run" tabIndex={0}>
+          <div className={css["scroll"]} role="region" aria-label={t("Tasks by run")} tabIndex={0}>
             <table className={css["grid"]} data-testid="pipeline">
               <thead>
                 <tr>
-                  <th scope="col">Task</th>
+                  <th scope="col">{t("Task")}</th>
                   {runs.map((run) => (
                     <th key={run.name} scope="col">
                       <Link
                         to="/domain/$domain/project/$project/runs/$run"
                         params={{ ...place, run: run.name }}
                         title={`${run.name}\n${wordsOfRun(run)}\n${moment(dateOf(run.createdAt) ?? new Date(0), zone)}`}
-                        aria-label={`Run ${run.name}`}
+                        aria-label={t("Run {name}", { name: run.name })}
                         className={css["run"]}
                         style={{ background: `var(${lookOf(run.phase).colour})` }}
                       />
@@ -67,7 +68,7 @@ export function Pipeline({ place, task }: { readonly place: Place; readonly task
               </tbody>
             </table>
           </div>
-          {moreTasks && <Notice title="These runs have more tasks">The first 200 are shown.</Notice>}
+          {moreTasks && <Notice title={t("These runs have more tasks")}>{t("The first 200 are shown.")}</Notice>}
         </>
       )}
     </section>
@@ -84,15 +85,15 @@ function phaseOf({ failed, aborted, unfinished }: GridCell): ActionPhase {
 }
 
 function Cell({ place, run, cell }: { readonly place: Place; readonly run: GridRun; readonly cell: GridCell }) {
-  if (cell.actions === 0) return <span className={css["none"]} title={`${run.name}: not in this run`} />;
+  if (cell.actions === 0) return <span className={css["none"]} title={t("{name}: not in this run", { name: run.name })} />;
   const look = lookOf(phaseOf(cell));
   const words = [
-    `${String(cell.succeeded)} of ${String(cell.actions)} succeeded`,
-    cell.failed > 0 && `${String(cell.failed)} failed`,
-    cell.aborted > 0 && `${String(cell.aborted)} aborted`,
-    cell.unfinished > 0 && `${String(cell.unfinished)} not ended`,
-    cell.cached > 0 && `${String(cell.cached)} cached`,
-    cell.average && `${duration(durationMs(cell.average))} on average`,
+    t("{succeeded} of {actions} succeeded", { succeeded: String(cell.succeeded), actions: String(cell.actions) }),
+    cell.failed > 0 && t("{failed} failed", { failed: String(cell.failed) }),
+    cell.aborted > 0 && t("{aborted} aborted", { aborted: String(cell.aborted) }),
+    cell.unfinished > 0 && t("{unfinished} not ended", { unfinished: String(cell.unfinished) }),
+    cell.cached > 0 && t("{cached} cached", { cached: String(cell.cached) }),
+    cell.average && t("{durationMs} on average", { durationMs: duration(durationMs(cell.average)) }),
   ]
     .filter(Boolean)
     .join(", ");
@@ -106,7 +107,7 @@ function Cell({ place, run, cell }: { readonly place: Place; readonly run: GridR
       className={css["cell"]}
       style={{ ["--colour" as string]: `var(${look.colour})` }}
       title={`${run.name}: ${words}`}
-      aria-label={`${fraction} in ${run.name}: ${words}`}
+      aria-label={t("{fraction} in {name}: {words}", { fraction, name: run.name, words })}
     >
       {cell.actions === 1 ? <Icon size={14} aria-hidden /> : fraction}
     </Link>

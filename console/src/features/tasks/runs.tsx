@@ -15,6 +15,7 @@ import { Span, When } from "@/design/time";
 import css from "@/design/page.module.css";
 import { whoIs } from "@/entities/person/who-is";
 import { nameOf, phaseOf } from "@/entities/run/listed";
+import { t } from "@/texts/texts";
 import { History } from "./history";
 import type { Range } from "./search";
 
@@ -49,16 +50,16 @@ export function TaskRuns({ place, task, version, range, onRange, deployed }: Tas
       <History place={place} task={task} version={version} range={range} onRange={onRange} deployed={deployed} />
       <section className={css["section"]}>
         <div className={css["head"]}>
-          <h2>Recent runs</h2>
+          <h2>{t("Recent runs")}</h2>
           <Link to="/domain/$domain/project/$project/runs" params={place} search={{ query: `task=${quoted(task)}` }}>
-            All runs of this task
+            {t("All runs of this task")}
           </Link>
         </div>
         <DataTable
-          what="runs"
-          label="Recent runs"
-          more="Older runs"
-          empty={<Empty title={version === undefined ? "No direct runs yet" : "No direct runs of this version yet"} />}
+          what={t("runs")}
+          label={t("Recent runs")}
+          more={t("Older runs")}
+          empty={<Empty title={version === undefined ? t("No direct runs yet") : t("No direct runs of this version yet")} />}
           answer={answer}
           rows={rows}
           columns={columns(place)}
@@ -72,28 +73,28 @@ export function TaskRuns({ place, task, version, range, onRange, deployed }: Tas
 
 const columns = (place: Place): readonly Column<Run>[] => [
   {
-    label: "Run",
+    label: t("Run"),
     cell: (run) => (
       <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run: nameOf(run) }}>
         {nameOf(run)}
       </Link>
     ),
   },
-  { label: "Phase", cell: (run) => <Phase phase={phaseOf(run)} /> },
-  { label: "Started", cell: ({ action }) => <When at={dateOf(action?.status?.startTime)} /> },
+  { label: t("Phase"), cell: (run) => <Phase phase={phaseOf(run)} /> },
+  { label: t("Started"), cell: ({ action }) => <When at={dateOf(action?.status?.startTime)} /> },
   {
-    label: "Duration",
+    label: t("Duration"),
     cell: (run) => {
       const status = run.action?.status;
       return <Span from={dateOf(status?.startTime)} to={isLive(phaseOf(run)) ? undefined : dateOf(status?.endTime)} />;
     },
   },
   {
-    label: "Version",
+    label: t("Version"),
     cell: ({ action }) => {
       const spec = action?.metadata?.spec;
       return <span className={css["id"]}>{spec?.case === "task" ? spec.value.id?.version : ""}</span>;
     },
   },
-  { label: "Owner", cell: ({ action }) => whoIs(action?.metadata?.executedBy) },
+  { label: t("Owner"), cell: ({ action }) => whoIs(action?.metadata?.executedBy) },
 ];

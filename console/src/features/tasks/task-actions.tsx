@@ -13,6 +13,7 @@ import { Phase } from "@/design/phase";
 import { Note, type Column } from "@/design/table";
 import { Span, When } from "@/design/time";
 import css from "@/design/page.module.css";
+import { t } from "@/texts/texts";
 
 interface TaskActionsProps {
   readonly place: Place;
@@ -22,10 +23,10 @@ interface TaskActionsProps {
 }
 
 const filters = {
-  all: ["All outcomes", []],
-  failed: ["Failed and timed out", [ActionPhase.FAILED, ActionPhase.TIMED_OUT]],
-  aborted: ["Aborted", [ActionPhase.ABORTED]],
-  succeeded: ["Succeeded", [ActionPhase.SUCCEEDED, ActionPhase.RECOVERED]],
+  all: [t("All outcomes"), []],
+  failed: [t("Failed and timed out"), [ActionPhase.FAILED, ActionPhase.TIMED_OUT]],
+  aborted: [t("Aborted"), [ActionPhase.ABORTED]],
+  succeeded: [t("Succeeded"), [ActionPhase.SUCCEEDED, ActionPhase.RECOVERED]],
 } as const;
 
 /** The ended actions of a task, also those inside runs of other tasks. */
@@ -44,8 +45,8 @@ export function TaskActions({ place, task, version }: TaskActionsProps) {
   return (
     <section className={css["section"]}>
       <div className={css["head"]}>
-        <h2>Ended actions</h2>
-        <Select aria-label="Outcome" className={css["select"]} value={filter} onChange={({ target }) => setFilter(target.value as keyof typeof filters)}>
+        <h2>{t("Ended actions")}</h2>
+        <Select aria-label={t("Outcome")} className={css["select"]} value={filter} onChange={({ target }) => setFilter(target.value as keyof typeof filters)}>
           {Object.entries(filters).map(([key, [label]]) => (
             <option key={key} value={key}>
               {label}
@@ -55,10 +56,10 @@ export function TaskActions({ place, task, version }: TaskActionsProps) {
       </div>
       <DataTable
         keys
-        what="actions"
-        label="Actions"
-        more="Earlier actions"
-        empty={<Empty title={filter === "all" ? "No action of this task has ended" : "No actions match this filter"} />}
+        what={t("actions")}
+        label={t("Actions")}
+        more={t("Earlier actions")}
+        empty={<Empty title={filter === "all" ? t("No action of this task has ended") : t("No actions match this filter")} />}
         answer={answer}
         rows={rows}
         keyOf={({ actionId }) => `${actionId?.run?.name ?? ""}/${actionId?.name ?? ""}`}
@@ -71,7 +72,7 @@ export function TaskActions({ place, task, version }: TaskActionsProps) {
 
 const columns: readonly Column<TaskAction>[] = [
   {
-    label: "Action",
+    label: t("Action"),
     cell: ({ actionId, rootTask }) =>
       actionId?.run && (
         <>
@@ -83,23 +84,23 @@ const columns: readonly Column<TaskAction>[] = [
             {actionId.run.name}
             {actionId.name !== "a0" && ` · ${actionId.name}`}
           </Link>
-          {actionId.name !== "a0" && <Note>in a run of {rootTask}</Note>}
+          {actionId.name !== "a0" && <Note>{t("in a run of {rootTask}", { rootTask })}</Note>}
         </>
       ),
   },
   {
-    label: "Outcome",
+    label: t("Outcome"),
     cell: ({ phase, cached, attempts }) => (
       <>
         <Phase phase={phase} />
-        {(cached || attempts > 1) && <Note>{[cached && "cached", attempts > 1 && `${String(attempts)} attempts`].filter(Boolean).join(", ")}</Note>}
+        {(cached || attempts > 1) && <Note>{[cached && "cached", attempts > 1 && t("{attempts} attempts", { attempts: String(attempts) })].filter(Boolean).join(", ")}</Note>}
       </>
     ),
   },
-  { label: "Ran", number: true, cell: ({ startedAt, endedAt, cached }) => (cached || !startedAt ? "–" : <Span from={dateOf(startedAt)} to={dateOf(endedAt)} />) },
-  { label: "Ended", cell: ({ endedAt }) => <When at={dateOf(endedAt)} /> },
+  { label: t("Ran"), number: true, cell: ({ startedAt, endedAt, cached }) => (cached || !startedAt ? "–" : <Span from={dateOf(startedAt)} to={dateOf(endedAt)} />) },
+  { label: t("Ended"), cell: ({ endedAt }) => <When at={dateOf(endedAt)} /> },
   {
-    label: "Version",
+    label: t("Version"),
     cell: ({ version }) => (
       <span className={css["id"]} title={version}>
         {version}

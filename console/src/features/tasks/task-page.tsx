@@ -12,6 +12,7 @@ import { Loading, ProblemNotice } from "@/design/notice";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { t } from "@/texts/texts";
 import { EnvironmentTab } from "./environment";
 import { InterfaceTab } from "./interface";
 import { Pipeline } from "./pipeline";
@@ -24,12 +25,12 @@ import { VersionsTab } from "./versions";
 import css from "@/design/page.module.css";
 
 const tabNames: readonly (readonly [TaskTab, string])[] = [
-  ["runs", "Runs and history"],
-  ["actions", "Actions"],
-  ["pipeline", "Pipeline"],
-  ["interface", "Interface"],
-  ["environment", "Environment"],
-  ["versions", "Versions"],
+  ["runs", t("Runs and history")],
+  ["actions", t("Actions")],
+  ["pipeline", t("Pipeline")],
+  ["interface", t("Interface")],
+  ["environment", t("Environment")],
+  ["versions", t("Versions")],
 ];
 
 /** A task: its runs, interface, environment and versions. */
@@ -37,7 +38,7 @@ export function TaskPage() {
   const { project = "", domain = "", task = "", version } = useParams({ strict: false });
   const search: TaskSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  useTitle(task, "Tasks");
+  useTitle(task, t("Tasks"));
   const answer = useQuery(TaskService.method.listVersions, { request: { limit: 200 }, taskName: { org: "flyte", project, domain, name: task } });
   const versions = answer.data?.versions ?? [];
   const chosen = version ?? versions[0]?.version;
@@ -85,7 +86,7 @@ export function TaskPage() {
     <div className={css["page"]}>
       <div className={css["head"]}>
         <h1>{task}</h1>
-        <CopyButton text={task} label="Copy task name" />
+        <CopyButton text={task} label={t("Copy task name")} />
         <div className={css["actions"]}>
           {versions.length > 0 && <VersionSelect versions={versions} version={version} onChange={(next) => go({ version: next })} />}
           {metadata && (
@@ -95,7 +96,7 @@ export function TaskPage() {
               search={{ task, ...(version !== undefined && { version }) }}
               className={buttonClass("primary")}
             >
-              Launch
+              {t("Launch")}
             </Link>
           )}
         </div>
@@ -104,29 +105,29 @@ export function TaskPage() {
       {metadata && (
         <p className={css["facts"]}>
           <span>
-            Version <code title={chosen}>{chosen}</code>
-            {version === undefined && " (latest)"}
+            {t("Version {code}", { code: <code title={chosen}>{chosen}</code> })}
+            {version === undefined && ` ${t("(latest)")}`}
           </span>
-          {metadata.environmentName && <span>Environment {metadata.environmentName}</span>}
+          {metadata.environmentName && <span>{t("Environment {environmentName}", { environmentName: metadata.environmentName })}</span>}
           <span>
-            Deployed <When at={dateOf(metadata.deployedAt)} />
-            {whoIs(metadata.deployedBy) && ` by ${whoIs(metadata.deployedBy)}`}
+            {t("Deployed {when}", { when: <When at={dateOf(metadata.deployedAt)} /> })}
+            {whoIs(metadata.deployedBy) && ` ${t("by {whoIs}", { whoIs: whoIs(metadata.deployedBy) })}`}
           </span>
         </p>
       )}
       {error && <ProblemNotice error={error} retry={() => void (answer.error ? answer.refetch() : details.refetch())} />}
-      {(answer.isLoading || ofRuns.isLoading) && <Loading what="task" />}
+      {(answer.isLoading || ofRuns.isLoading) && <Loading what={t("task")} />}
       {missing && ofRuns.isSuccess && (
         <Undeployed place={place} task={task} version={version} run={ofRuns.data?.run} others={version !== undefined && versions.length > 0} />
       )}
       {(missing ? ofRuns.data : !answer.isLoading) && (
         <Tabs
-          label="Task"
+          label={t("Task")}
           value={tab}
           onChange={(next) => go({ search: { ...without(search, "tab"), ...(next !== "runs" && { tab: next }) } })}
           tabs={tabs}
         >
-          <div className={css["tab"]}>{!spec && (tab === "interface" || tab === "environment") && !error ? <Loading what="task" /> : contents[tab]()}</div>
+          <div className={css["tab"]}>{!spec && (tab === "interface" || tab === "environment") && !error ? <Loading what={t("task")} /> : contents[tab]()}</div>
         </Tabs>
       )}
     </div>
@@ -150,8 +151,8 @@ function VersionSelect({
 }) {
   const known = version === undefined || versions.some((one) => one.version === version);
   return (
-    <Select aria-label="Version" className={css["select"]} value={version ?? ""} onChange={(event) => onChange(event.target.value)}>
-      <option value="">All versions</option>
+    <Select aria-label={t("Version")} className={css["select"]} value={version ?? ""} onChange={(event) => onChange(event.target.value)}>
+      <option value="">{t("All versions")}</option>
       {!known && <option value={version}>{version}</option>}
       {versions.map((one) => (
         <option key={one.version} value={one.version}>

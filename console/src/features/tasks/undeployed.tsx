@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { Place } from "@/app/place";
 import { Empty, Notice } from "@/design/notice";
 import { shellWord } from "@/entities/action/copy-as";
+import { t } from "@/texts/texts";
 
 interface UndeployedProps {
   readonly place: Place;
@@ -17,31 +18,29 @@ interface UndeployedProps {
 /** Says that a task, or a version of it, is not deployed, and where it came from. */
 export function Undeployed({ place, task, version, run, others }: UndeployedProps) {
   const { project, domain } = place;
-  const what = version === undefined ? "This task" : "This version";
+  const what = version === undefined ? t("This task") : t("This version");
   if (run === undefined) {
     return (
       <Empty
-        title={version === undefined ? `There is no task ${task}` : `Task ${task} has no version ${version}`}
+        title={version === undefined ? t("There is no task {task}", { task }) : t("Task {task} has no version {version}", { task, version })}
         {...(!others && { command: `flyte deploy -p ${shellWord(project)} -d ${shellWord(domain)} hello.py env` })}
       >
-        <p>{what} is not deployed, and no run started with it. Other actions may have called it: look at the run that you came from.</p>
+        <p>{t("{what} is not deployed, and no run started with it. Other actions may have called it: look at the run that you came from.", { what })}</p>
         {others && <AllVersions place={place} task={task} />}
         <p>
           <Link to="/domain/$domain/project/$project/tasks" params={{ project, domain }}>
-            Tasks of {project} / {domain}
+            {t("Tasks of {project} / {domain}", { project, domain })}
           </Link>
         </p>
       </Empty>
     );
   }
   return (
-    <Notice title={`${what} is not deployed`} role="status">
+    <Notice title={t("{what} is not deployed", { what })} role="status">
       <p>
-        It came with the run{" "}
-        <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }}>
+        {t("It came with the run {link}, as {code} sends it. What you see here is what that run knows. To start it again, rerun that run; to launch it from here, deploy it.", { link: <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }}>
           {run}
-        </Link>
-        , as <code>flyte run</code> sends it. What you see here is what that run knows. To start it again, rerun that run; to launch it from here, deploy it.
+        </Link>, code: <code>flyte run</code> })}
       </p>
       {others && <AllVersions place={place} task={task} />}
     </Notice>
@@ -52,7 +51,7 @@ function AllVersions({ place: { project, domain }, task }: { readonly place: Pla
   return (
     <p>
       <Link to="/domain/$domain/project/$project/tasks/$task" params={{ project, domain, task }}>
-        Deployed versions of this task
+        {t("Deployed versions of this task")}
       </Link>
     </p>
   );

@@ -10,6 +10,7 @@ import { Phase } from "@/design/phase";
 import { When } from "@/design/time";
 import css from "@/design/page.module.css";
 import { whoIs } from "@/entities/person/who-is";
+import { t } from "@/texts/texts";
 import { CompareVersions } from "./compare-versions";
 
 interface VersionsTabProps {
@@ -30,15 +31,15 @@ export function VersionsTab({ place, task, chosen }: VersionsTabProps) {
   return (
     <>
     <DataTable
-      what="versions"
-      label="Versions"
+      what={t("versions")}
+      label={t("Versions")}
       answer={answer}
       rows={rows}
       keyOf={({ version }) => version}
       attributesOf={({ version }) => (version === chosen ? { "aria-current": true } : {})}
       columns={[
         {
-          label: "Version",
+          label: t("Version"),
           cell: ({ version }) => (
             <Link
               to="/domain/$domain/project/$project/tasks/$task/$version"
@@ -50,10 +51,10 @@ export function VersionsTab({ place, task, chosen }: VersionsTabProps) {
             </Link>
           ),
         },
-        { label: "Deployed", cell: ({ deployedAt }) => <When at={dateOf(deployedAt)} /> },
-        { label: "Deployed by", cell: ({ deployedBy }) => whoIs(deployedBy) },
+        { label: t("Deployed"), cell: ({ deployedAt }) => <When at={dateOf(deployedAt)} /> },
+        { label: t("Deployed by"), cell: ({ deployedBy }) => whoIs(deployedBy) },
         withRuns && {
-          label: "Last run",
+          label: t("Last run"),
           cell: ({ latestRun }) =>
             latestRun?.runId && (
               <Link to="/domain/$domain/project/$project/runs/$run" params={{ ...place, run: latestRun.runId.name }} className={css["inline"]}>
@@ -62,7 +63,7 @@ export function VersionsTab({ place, task, chosen }: VersionsTabProps) {
             ),
         },
         {
-          label: "Launch",
+          label: t("Launch"),
           hideLabel: true,
           cell: ({ version }) => (
             <Link
@@ -70,9 +71,9 @@ export function VersionsTab({ place, task, chosen }: VersionsTabProps) {
               params={place}
               search={{ task, version }}
               className={buttonClass("plain", true)}
-              aria-label={`Launch version ${version}`}
+              aria-label={t("Launch version {version}", { version })}
             >
-              Launch
+              {t("Launch")}
             </Link>
           ),
         },

@@ -9,6 +9,7 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
 import { useDenied } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import type { TriggerId } from "./id";
 
 /** Enables and disables a trigger, runs it now, and deletes it. */
@@ -26,7 +27,7 @@ export function TriggerActions({ id, active, onChange }: { readonly id: TriggerI
   });
   const remove = useMutation(TriggerService.method.deleteTriggers, {
     onSuccess: () => {
-      notify("good", `Deleted trigger ${id.name}`);
+      notify("good", t("Deleted trigger {name}", { name: id.name }));
       void navigate({ to: "/domain/$domain/project/$project/triggers", params: { domain, project } });
     },
   });
@@ -38,7 +39,7 @@ export function TriggerActions({ id, active, onChange }: { readonly id: TriggerI
     <>
       {error && <ProblemNotice error={error} />}
       <Button denied={noUpdate} disabled={update.isPending} onClick={() => update.mutate({ names: [id], active: !active })}>
-        {active ? "Disable" : "Enable"}
+        {active ? t("Disable") : t("Enable")}
       </Button>
       <Button
         kind="primary"
@@ -52,22 +53,22 @@ export function TriggerActions({ id, active, onChange }: { readonly id: TriggerI
           })
         }
       >
-        Run now
+        {t("Run now")}
       </Button>
       <Button kind="danger" denied={noDelete} onClick={() => setDeleting(true)}>
-        Delete
+        {t("Delete")}
       </Button>
       <Dialog
         open={deleting}
         onClose={() => setDeleting(false)}
-        title={`Delete trigger ${id.name}`}
-        description="History is kept. The next deploy recreates the trigger if it is still in the code."
+        title={t("Delete trigger {name}", { name: id.name })}
+        description={t("History is kept. The next deploy recreates the trigger if it is still in the code.")}
       >
         {remove.error && <ProblemNotice error={remove.error} />}
         <DialogActions>
-          <Button onClick={() => setDeleting(false)}>Cancel</Button>
+          <Button onClick={() => setDeleting(false)}>{t("Cancel")}</Button>
           <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate({ names: [id] })}>
-            Delete
+            {t("Delete")}
           </Button>
         </DialogActions>
       </Dialog>

@@ -9,6 +9,7 @@ import { DataTable } from "@/design/data-table";
 import { ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { useDenied } from "@/entities/access/use-denied";
+import { t } from "@/texts/texts";
 import type { TriggerId } from "./id";
 import { utcOf } from "./words";
 import css from "@/design/page.module.css";
@@ -24,24 +25,24 @@ export function Backfills({ id }: { readonly id: TriggerId }) {
       <BackfillForm id={id} onDone={refresh} />
       {cancel.error && <ProblemNotice error={cancel.error} />}
       <DataTable
-        what="backfills"
-        label="Backfills"
+        what={t("backfills")}
+        label={t("Backfills")}
         answer={answer}
         rows={answer.data?.backfills ?? []}
         keyOf={(backfill) => String(backfill.id)}
         columns={[
-          { label: "Backfill", cell: (backfill) => String(backfill.id) },
-          { label: "From", cell: ({ from }) => <When at={dateOf(from)} /> },
-          { label: "Until", cell: ({ until }) => <When at={dateOf(until)} /> },
-          { label: "State", cell: ({ canceled, endedAt }) => (canceled ? "Canceled" : endedAt ? "Done" : "Working") },
-          { label: "Slots", cell: countsOf },
+          { label: t("Backfill"), cell: (backfill) => String(backfill.id) },
+          { label: t("From"), cell: ({ from }) => <When at={dateOf(from)} /> },
+          { label: t("Until"), cell: ({ until }) => <When at={dateOf(until)} /> },
+          { label: t("State"), cell: ({ canceled, endedAt }) => (canceled ? t("Canceled") : endedAt ? t("Done") : t("Working")) },
+          { label: t("Slots"), cell: countsOf },
           {
-            label: "Cancel",
+            label: t("Cancel"),
             hideLabel: true,
             cell: (backfill) =>
               !backfill.endedAt && (
                 <Button small denied={noCancel} disabled={cancel.isPending} onClick={() => cancel.mutate({ name: id, id: backfill.id })}>
-                  Cancel
+                  {t("Cancel")}
                 </Button>
               ),
           },
@@ -54,10 +55,10 @@ export function Backfills({ id }: { readonly id: TriggerId }) {
 /** The progress of a backfill. Counts of zero are left out, except that of started runs. */
 function countsOf({ started, failed, present, unfinished }: BackfillStatus): string {
   return [
-    `${started} started`,
-    ...(unfinished > 0 ? [`${unfinished} unfinished`] : []),
-    ...(failed > 0 ? [`${failed} not started`] : []),
-    ...(present > 0 ? [`${present} had fired before`] : []),
+    t("{started} started", { started }),
+    ...(unfinished > 0 ? [t("{unfinished} unfinished", { unfinished })] : []),
+    ...(failed > 0 ? [t("{failed} not started", { failed })] : []),
+    ...(present > 0 ? [t("{present} had fired before", { present })] : []),
   ].join(", ");
 }
 
@@ -73,7 +74,7 @@ function BackfillForm({ id, onDone }: { readonly id: TriggerId; readonly onDone:
   return (
     <form
       className={css["section"]}
-      aria-label="Backfill"
+      aria-label={t("Backfill")}
       onSubmit={(event) => {
         event.preventDefault();
         if (first && end && !begin.isPending && !denied) {
@@ -82,19 +83,19 @@ function BackfillForm({ id, onDone }: { readonly id: TriggerId; readonly onDone:
       }}
     >
       <div className={css["head"]}>
-        <Field label="From (UTC)">
+        <Field label={t("From (UTC)")}>
           {(control) => <Input {...control} type="datetime-local" value={from} onChange={(event) => setFrom(event.target.value)} required />}
         </Field>
-        <Field label="Until (UTC, not included)">
+        <Field label={t("Until (UTC, not included)")}>
           {(control) => <Input {...control} type="datetime-local" value={until} onChange={(event) => setUntil(event.target.value)} required />}
         </Field>
-        <Field label="Unfinished runs at once">
+        <Field label={t("Unfinished runs at once")}>
           {(control) => (
             <Input {...control} type="number" min={1} max={100} value={parallel} onChange={(event) => setParallel(event.target.value)} required />
           )}
         </Field>
         <Button type="submit" denied={denied} disabled={!first || !end || begin.isPending}>
-          Backfill
+          {t("Backfill")}
         </Button>
       </div>
       {begin.error && <ProblemNotice error={begin.error} />}

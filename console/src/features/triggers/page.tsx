@@ -15,6 +15,7 @@ import { ListPage, SearchBox } from "@/design/list-page";
 import { Empty } from "@/design/notice";
 import type { Column } from "@/design/table";
 import { When } from "@/design/time";
+import { t } from "@/texts/texts";
 import { Outcomes } from "./outcomes";
 import { triggerKinds, type TriggersSearch } from "./search";
 import { keyOf, useSummaries } from "./use-summaries";
@@ -26,7 +27,7 @@ export function TriggersPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const search: TriggersSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  useTitle("Triggers", `${project} / ${domain}`);
+  useTitle(t("Triggers"), `${project} / ${domain}`);
   // The list follows the typing with a delay, so that not every key sends a request.
   const wanted = useDeferredValue(search);
   const { answer, rows } = usePages(
@@ -53,24 +54,24 @@ export function TriggersPage() {
   };
   return (
     <ListPage
-      title="Triggers"
-      what="triggers"
-      label="Triggers"
+      title={t("Triggers")}
+      what={t("triggers")}
+      label={t("Triggers")}
       head={
         <>
-          <SearchBox what="triggers" value={q ?? ""} onChange={(text) => set("q", text)} />
+          <SearchBox what={t("triggers")} value={q ?? ""} onChange={(text) => set("q", text)} />
           <Select
             className={css["select"]}
-            aria-label="State"
+            aria-label={t("State")}
             value={active === undefined ? "" : String(active)}
             onChange={(event) => set("active", event.target.value === "" ? undefined : event.target.value === "true")}
           >
-            <option value="">All states</option>
-            <option value="true">Enabled</option>
-            <option value="false">Disabled</option>
+            <option value="">{t("All states")}</option>
+            <option value="true">{t("Enabled")}</option>
+            <option value="false">{t("Disabled")}</option>
           </Select>
-          <Select className={css["select"]} aria-label="Kind" value={kind ?? ""} onChange={(event) => set("kind", event.target.value)}>
-            <option value="">All kinds</option>
+          <Select className={css["select"]} aria-label={t("Kind")} value={kind ?? ""} onChange={(event) => set("kind", event.target.value)}>
+            <option value="">{t("All kinds")}</option>
             {triggerKinds.map((known) => (
               <option key={known} value={known}>
                 {kindWords[known]}
@@ -79,9 +80,9 @@ export function TriggersPage() {
           </Select>
           {search.task !== undefined && (
             <span>
-              of task <code>{search.task}</code>{" "}
+              {t("of task {code}", { code: <code>{search.task}</code> })}{" "}
               <Button small onClick={() => go(Object.fromEntries(Object.entries(search).filter(([key]) => key !== "task")))}>
-                All tasks
+                {t("All tasks")}
               </Button>
             </span>
           )}
@@ -89,9 +90,9 @@ export function TriggersPage() {
       }
       empty={
         Object.keys(search).length > 0 ? (
-          <Empty title="No triggers match" />
+          <Empty title={t("No triggers match")} />
         ) : (
-          <Empty title="No triggers deployed yet" command={`flyte create trigger -p ${project} -d ${domain} TASK NAME --schedule '0 9 * * *'`} />
+          <Empty title={t("No triggers deployed yet")} command={`flyte create trigger -p ${project} -d ${domain} TASK NAME --schedule '0 9 * * *'`} />
         )
       }
       answer={answer}
@@ -105,7 +106,7 @@ export function TriggersPage() {
 
 const columns = (place: Place, summaries: ReadonlyMap<string, TriggerSummary>): readonly Column<Trigger>[] => [
   {
-    label: "Trigger",
+    label: t("Trigger"),
     cell: ({ id }) => (
       <Link to="/domain/$domain/project/$project/triggers/$task/$name" params={{ ...place, task: id?.name?.taskName ?? "", name: id?.name?.name ?? "" }}>
         {id?.name?.name}
@@ -113,28 +114,28 @@ const columns = (place: Place, summaries: ReadonlyMap<string, TriggerSummary>): 
     ),
   },
   {
-    label: "Task",
+    label: t("Task"),
     cell: ({ id }) => (
       <Link to="/domain/$domain/project/$project/tasks/$task" params={{ ...place, task: id?.name?.taskName ?? "" }}>
         {id?.name?.taskName}
       </Link>
     ),
   },
-  { label: "Schedule", cell: ({ automationSpec }) => automationWords(automationSpec) },
-  { label: "State", cell: ({ active }) => <Tag>{active ? "Enabled" : "Disabled"}</Tag> },
+  { label: t("Schedule"), cell: ({ automationSpec }) => automationWords(automationSpec) },
+  { label: t("State"), cell: ({ active }) => <Tag>{active ? t("Enabled") : t("Disabled")}</Tag> },
   {
-    label: "Next run",
+    label: t("Next run"),
     cell: (trigger) => {
       const next = dateOf(summaries.get(keyOf(trigger))?.next);
       return next ? <When at={next} /> : "–";
     },
   },
   {
-    label: "Latest runs",
+    label: t("Latest runs"),
     cell: (trigger) => {
       const summary = summaries.get(keyOf(trigger));
       return summary ? <Outcomes latest={summary.latest} /> : "–";
     },
   },
-  { label: "Deployed", cell: ({ status }) => <When at={dateOf(status?.deployedAt)} relative /> },
+  { label: t("Deployed"), cell: ({ status }) => <When at={dateOf(status?.deployedAt)} relative /> },
 ];

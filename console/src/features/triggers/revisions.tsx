@@ -5,6 +5,7 @@ import { dateOf } from "@/design/format";
 import { DataTable } from "@/design/data-table";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { t } from "@/texts/texts";
 import type { TriggerId } from "./id";
 import { actionWords } from "./words";
 
@@ -17,17 +18,17 @@ export function Revisions({ id }: { readonly id: TriggerId }) {
   );
   return (
     <DataTable
-      what="revisions"
-      label="Revisions"
-      more="Older revisions"
+      what={t("revisions")}
+      label={t("Revisions")}
+      more={t("Older revisions")}
       answer={answer}
       rows={rows}
       keyOf={(revision) => String(revision.id?.revision)}
       columns={[
-        { label: "Revision", cell: (revision) => String(revision.id?.revision) },
-        { label: "What", cell: ({ action }) => actionWords(action) },
-        { label: "When", cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
-        { label: "Who", cell: ({ metadata }) => whoIs(metadata?.updatedBy) },
+        { label: t("Revision"), cell: (revision) => String(revision.id?.revision) },
+        { label: t("What"), cell: ({ action }) => actionWords(action) },
+        { label: t("When"), cell: ({ createdAt }) => <When at={dateOf(createdAt)} /> },
+        { label: t("Who"), cell: ({ metadata }) => whoIs(metadata?.updatedBy) },
       ]}
     />
   );

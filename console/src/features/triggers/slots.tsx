@@ -9,6 +9,7 @@ import { DataTable } from "@/design/data-table";
 import { Empty } from "@/design/notice";
 import type { Column } from "@/design/table";
 import { When } from "@/design/time";
+import { t } from "@/texts/texts";
 import type { TriggerId } from "./id";
 import { VersionLink } from "./version-link";
 import { stateWords } from "./words";
@@ -26,14 +27,14 @@ export function Slots({ id, next }: { readonly id: TriggerId; readonly next: Tim
   });
   return (
     <DataTable
-      what="runs"
-      label="Runs"
-      more="Older runs"
+      what={t("runs")}
+      label={t("Runs")}
+      more={t("Older runs")}
       empty={
-        <Empty title="No runs yet">
+        <Empty title={t("No runs yet")}>
           {next && (
             <p>
-              Next run: <When at={dateOf(next)} />
+              {t("Next run: {when}", { when: <When at={dateOf(next)} /> })}
             </p>
           )}
         </Empty>
@@ -48,7 +49,7 @@ export function Slots({ id, next }: { readonly id: TriggerId; readonly next: Tim
 
 const columns: readonly Column<Slot>[] = [
   {
-    label: "Scheduled for",
+    label: t("Scheduled for"),
     cell: ({ time, artifact }) => (
       <>
         <When at={dateOf(time)} />
@@ -61,9 +62,9 @@ const columns: readonly Column<Slot>[] = [
       </>
     ),
   },
-  { label: "State", cell: ({ state }) => <Tag>{stateWords(state)}</Tag> },
+  { label: t("State"), cell: ({ state }) => <Tag>{stateWords(state)}</Tag> },
   {
-    label: "Run",
+    label: t("Run"),
     cell: ({ runId }) =>
       runId ? (
         <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain: runId.domain, project: runId.project, run: runId.name }}>
@@ -73,6 +74,6 @@ const columns: readonly Column<Slot>[] = [
         "–"
       ),
   },
-  { label: "Revision", cell: ({ revision }) => String(revision) },
-  { label: "Reason", cell: ({ reason, backfill }) => `${reason}${backfill > 0n ? ` Backfill ${backfill}.` : ""}` },
+  { label: t("Revision"), cell: ({ revision }) => String(revision) },
+  { label: t("Reason"), cell: ({ reason, backfill }) => `${reason}${backfill > 0n ? ` ${t("Backfill {backfill}.", { backfill })}` : ""}` },
 ];

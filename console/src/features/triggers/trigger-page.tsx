@@ -11,6 +11,7 @@ import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
 import { whoIs } from "@/entities/person/who-is";
+import { t } from "@/texts/texts";
 import { TriggerActions } from "./actions";
 import { Backfills } from "./backfills";
 import { Revisions } from "./revisions";
@@ -25,7 +26,7 @@ export function TriggerPage() {
   const { project = "", domain = "", task = "", name = "" } = useParams({ strict: false });
   const search: TriggerSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  useTitle(name, "Triggers");
+  useTitle(name, t("Triggers"));
   const id = { org: "flyte", project, domain, taskName: task, name };
   // Two requests: the trigger as it was deployed, and what the scheduler makes of it. Either is shown without the
   // other.
@@ -41,33 +42,33 @@ export function TriggerPage() {
     <div className={css["page"]}>
       <div className={css["head"]}>
         <h1>{name}</h1>
-        <CopyButton text={name} label="Copy trigger name" />
-        {trigger && <Tag>{trigger.spec?.active ? "Enabled" : "Disabled"}</Tag>}
+        <CopyButton text={name} label={t("Copy trigger name")} />
+        {trigger && <Tag>{trigger.spec?.active ? t("Enabled") : t("Disabled")}</Tag>}
         <div className={css["actions"]}>{trigger && <TriggerActions id={id} active={trigger.spec?.active ?? false} onChange={refresh} />}</div>
       </div>
       {trigger?.description && <p>{trigger.description}</p>}
       {explained.error && (
         <ProblemNotice error={explained.error} retry={refresh}>
           <Link to="/domain/$domain/project/$project/triggers" params={{ project, domain }}>
-            Triggers of {project} / {domain}
+            {t("Triggers of {project} / {domain}", { project, domain })}
           </Link>
         </ProblemNotice>
       )}
-      {explained.isLoading && <Loading what="trigger" />}
-      {why?.reason && <Notice title="No upcoming runs">{why.reason}</Notice>}
+      {explained.isLoading && <Loading what={t("trigger")} />}
+      {why?.reason && <Notice title={t("No upcoming runs")}>{why.reason}</Notice>}
       {why?.notes.map((note) => (
-        <Notice key={note} title="About its runs">
+        <Notice key={note} title={t("About its runs")}>
           {note}
         </Notice>
       ))}
       {why && (
         <Facts
           facts={[
-            ["Schedule", why.schedule || automationWords(trigger?.automationSpec)],
+            [t("Schedule"), why.schedule || automationWords(trigger?.automationSpec)],
             [
-              "Next runs",
+              t("Next runs"),
               why.next.length > 0 && (
-                <ul aria-label="Next runs">
+                <ul aria-label={t("Next runs")}>
                   {why.next.map((at) => (
                     <li key={String(at.seconds)}>
                       <When at={dateOf(at)} />
@@ -77,9 +78,9 @@ export function TriggerPage() {
               ),
             ],
             [
-              "Skipped for",
+              t("Skipped for"),
               why.ignored.length > 0 && (
-                <ul aria-label="Skipped versions">
+                <ul aria-label={t("Skipped versions")}>
                   {why.ignored.map(({ artifact, reason }) => (
                     <li key={artifact?.version}>
                       <p>
@@ -91,24 +92,24 @@ export function TriggerPage() {
               ),
             ],
             [
-              "Task",
+              t("Task"),
               <Link key="task" to="/domain/$domain/project/$project/tasks/$task" params={{ domain, project, task }}>
                 {task}
               </Link>,
             ],
-            ["Version", trigger?.spec?.taskVersion],
-            ["Revision", String(why.revision)],
-            ["Catch up", !waits && catchUpWords(why.catchUp, why.catchUpLimit)],
-            ["Concurrency", why.concurrency],
-            ["Jitter", jitter > 0 && `up to ${duration(jitter)}`],
-            ["Deployed", trigger && <When key="deployed" at={dateOf(trigger.status?.deployedAt)} />],
-            ["Deployed by", whoIs(trigger?.metadata?.deployedBy)],
+            [t("Version"), trigger?.spec?.taskVersion],
+            [t("Revision"), String(why.revision)],
+            [t("Catch up"), !waits && catchUpWords(why.catchUp, why.catchUpLimit)],
+            [t("Concurrency"), why.concurrency],
+            [t("Jitter"), jitter > 0 && t("up to {jitter}", { jitter: duration(jitter) })],
+            [t("Deployed"), trigger && <When key="deployed" at={dateOf(trigger.status?.deployedAt)} />],
+            [t("Deployed by"), whoIs(trigger?.metadata?.deployedBy)],
           ]}
         />
       )}
       {!explained.error && (
       <Tabs
-        label="Trigger"
+        label={t("Trigger")}
         value={tab}
         onChange={(next) =>
           void navigate({
@@ -118,9 +119,9 @@ export function TriggerPage() {
           })
         }
         tabs={[
-          ["slots", "Runs"],
-          ["revisions", "Revisions"],
-          ["backfills", "Backfills"],
+          ["slots", t("Runs")],
+          ["revisions", t("Revisions")],
+          ["backfills", t("Backfills")],
         ]}
       >
         <div className={css["tab"]}>

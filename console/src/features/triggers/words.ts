@@ -4,12 +4,13 @@ import { Filter_Function, type Filter } from "@gen/flyteidl2/common/list_pb.js";
 import { TriggerRevisionAction } from "@gen/flyteidl2/trigger/trigger_definition_pb.js";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { FilterSchema } from "@gen/flyteidl2/common/list_pb.js";
+import { t, tn } from "@/texts/texts";
 import type { TriggerKind, TriggersSearch } from "./search";
 
-const units: Partial<Record<FixedRateUnit, string>> = {
-  [FixedRateUnit.MINUTE]: "minute",
-  [FixedRateUnit.HOUR]: "hour",
-  [FixedRateUnit.DAY]: "day",
+const units: Partial<Record<FixedRateUnit, (n: number) => string>> = {
+  [FixedRateUnit.MINUTE]: (n) => tn(n, "every minute", "every {n} minutes"),
+  [FixedRateUnit.HOUR]: (n) => tn(n, "every hour", "every {n} hours"),
+  [FixedRateUnit.DAY]: (n) => tn(n, "every day", "every {n} days"),
 };
 
 /** What starts the runs of a trigger, in words. */
@@ -23,44 +24,42 @@ export function automationWords(spec: TriggerAutomationSpec | undefined): string
         case "cronExpression":
           // eslint-disable-next-line @typescript-eslint/no-deprecated -- older clients send it
           return `${expression.value} (UTC)`;
-        case "rate": {
-          const unit = units[expression.value.unit] ?? "?";
-          return expression.value.value === 1 ? `every ${unit}` : `every ${expression.value.value} ${unit}s`;
-        }
+        case "rate":
+          return units[expression.value.unit]?.(expression.value.value) ?? "?";
         default:
-          return "no schedule";
+          return t("no schedule");
       }
     }
     case "artifact": {
       const { artifactName, version, partitions } = spec.automation.value;
       const pairs = Object.entries(partitions).map(([key, value]) => `${key}=${value}`);
-      return `on artifact: ${artifactName}${version && `@${version}`}${pairs.length > 0 ? ` (${pairs.sort().join(", ")})` : ""}`;
+      return t("on artifact: {artifactName}{version}{value}", { artifactName, version: version && `@${version}`, value: pairs.length > 0 ? ` (${pairs.sort().join(", ")})` : "" });
     }
     default:
-      return spec?.type === TriggerAutomationSpecType.TYPE_NONE ? "manual" : "unknown";
+      return spec?.type === TriggerAutomationSpecType.TYPE_NONE ? t("manual") : t("unknown");
   }
 }
 
 /** The kinds of triggers, for a filter. */
-export const kindWords: Record<TriggerKind, string> = { schedule: "Scheduled", artifact: "On artifact", none: "Manual" };
+export const kindWords: Record<TriggerKind, string> = { schedule: t("Scheduled"), artifact: t("On artifact"), none: t("Manual") };
 
 const states: Record<SlotState, string> = {
-  [SlotState.UNSPECIFIED]: "Unknown",
-  [SlotState.PENDING]: "Pending",
-  [SlotState.STARTED]: "Started",
-  [SlotState.FAILED]: "Not started",
-  [SlotState.SKIPPED]: "Skipped",
+  [SlotState.UNSPECIFIED]: t("Unknown"),
+  [SlotState.PENDING]: t("Pending"),
+  [SlotState.STARTED]: t("Started"),
+  [SlotState.FAILED]: t("Not started"),
+  [SlotState.SKIPPED]: t("Skipped"),
 };
 
 /** The state of a slot as text. FAILED means that no run was created; a run that failed counts as started. */
 export const stateWords = (state: SlotState): string => states[state];
 
 const actions: Record<TriggerRevisionAction, string> = {
-  [TriggerRevisionAction.UNSPECIFIED]: "Changed",
-  [TriggerRevisionAction.DEPLOY]: "Deployed",
-  [TriggerRevisionAction.ACTIVATE]: "Enabled",
-  [TriggerRevisionAction.DEACTIVATE]: "Disabled",
-  [TriggerRevisionAction.DELETE]: "Deleted",
+  [TriggerRevisionAction.UNSPECIFIED]: t("Changed"),
+  [TriggerRevisionAction.DEPLOY]: t("Deployed"),
+  [TriggerRevisionAction.ACTIVATE]: t("Enabled"),
+  [TriggerRevisionAction.DEACTIVATE]: t("Disabled"),
+  [TriggerRevisionAction.DELETE]: t("Deleted"),
 };
 
 /** What a revision changed, as text. */

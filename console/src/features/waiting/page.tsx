@@ -14,6 +14,7 @@ import { Span } from "@/design/time";
 import { useMe, useRoles } from "@/entities/access/use-me";
 import { whoIs } from "@/entities/person/who-is";
 import { kindOfWait, sentenceOf, waitWords } from "@/entities/run/waits";
+import { t } from "@/texts/texts";
 import { changesOf, type Deciders } from "./changers";
 import { kinds, type WaitingSearch } from "./search";
 import css from "@/design/page.module.css";
@@ -28,7 +29,7 @@ interface Row {
 
 /** Who waits for what over all projects, who is in front, and who can change it. */
 export function WaitingPage() {
-  useTitle("Waiting");
+  useTitle(t("Waiting"));
   const { kind }: WaitingSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const me = useMe();
@@ -46,10 +47,10 @@ export function WaitingPage() {
   return (
     <div className={css["page"]}>
       <div className={css["head"]}>
-        <h1>Waiting</h1>
-        <div className={css["actions"]} role="group" aria-label="Kinds of waits">
+        <h1>{t("Waiting")}</h1>
+        <div className={css["actions"]} role="group" aria-label={t("Kinds of waits")}>
           <Button small aria-pressed={kind === undefined} onClick={() => go({})}>
-            All {count(rows.length)}
+            {t("All {rows}", { rows: count(rows.length) })}
           </Button>
           {kinds
             .filter(([one]) => one === kind || of(one).length > 0)
@@ -61,16 +62,16 @@ export function WaitingPage() {
         </div>
       </div>
       <DataTable
-        what="waits"
-        label="Waits"
+        what={t("waits")}
+        label={t("Waits")}
         keys
         answer={answer}
         rows={shown}
         keyOf={({ run, wait }) => `${run.runId?.project}/${run.runId?.domain}/${run.runId?.name}/${wait.actionId?.name}`}
         attributesOf={({ run }) => ({ "data-name": run.runId?.name ?? "" })}
         empty={
-          <Empty title={kind === undefined ? "No run waits" : "No run waits for this"}>
-            <p>Runs that wait for a person, a queue, capacity, an image or a limit appear here automatically.</p>
+          <Empty title={kind === undefined ? t("No run waits") : t("No run waits for this")}>
+            <p>{t("Runs that wait for a person, a queue, capacity, an image or a limit appear here automatically.")}</p>
           </Empty>
         }
         columns={columnsOf(deciders)}
@@ -81,7 +82,7 @@ export function WaitingPage() {
 
 const columnsOf = (deciders: Deciders): readonly Column<Row>[] => [
   {
-    label: "Run",
+    label: t("Run"),
     cell: ({ run: { runId, title, createdBy } }) => (
       <>
         <RunLink id={runId}>{runId?.name}</RunLink>
@@ -95,24 +96,24 @@ const columnsOf = (deciders: Deciders): readonly Column<Row>[] => [
     wrap: true,
   },
   {
-    label: "Waits for",
+    label: t("Waits for"),
     cell: ({ run, wait }) => (
       <>
         <RunLink id={run.runId} action={wait.actionId?.name ?? ""}>
           {waitWords(wait)}
         </RunLink>
         <Note>
-          {wait.wait && sentenceOf(wait.wait)} {!run.waiting && "The rest of the run works."}
+          {wait.wait && sentenceOf(wait.wait)} {!run.waiting && t("The rest of the run works.")}
         </Note>
       </>
     ),
     sortBy: ({ wait }) => waitWords(wait),
     wrap: true,
   },
-  { label: "Actions", number: true, cell: ({ wait }) => (wait.actions > 0 ? count(wait.actions) : "–"), sortBy: ({ wait }) => wait.actions, descending: true },
-  { label: "Since", cell: ({ wait }) => <Span from={dateOf(wait.wait?.since)} to={undefined} />, sortBy: ({ wait }) => msOf(wait.wait?.since) },
+  { label: t("Actions"), number: true, cell: ({ wait }) => (wait.actions > 0 ? count(wait.actions) : "–"), sortBy: ({ wait }) => wait.actions, descending: true },
+  { label: t("Since"), cell: ({ wait }) => <Span from={dateOf(wait.wait?.since)} to={undefined} />, sortBy: ({ wait }) => msOf(wait.wait?.since) },
   {
-    label: "Places are taken by",
+    label: t("Places are taken by"),
     cell: ({ wait: { holders } }) =>
       holders.length === 0
         ? "–"
@@ -124,7 +125,7 @@ const columnsOf = (deciders: Deciders): readonly Column<Row>[] => [
     wrap: true,
   },
   {
-    label: "Who can change it",
+    label: t("Who can change it"),
     cell: ({ wait }) =>
       changesOf(wait, deciders).map(({ what, who }) => (
         <div key={what}>

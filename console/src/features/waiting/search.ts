@@ -1,13 +1,14 @@
 import type { WaitKind } from "@/entities/run/waits";
+import { t } from "@/texts/texts";
 
 /** The kinds in their order, with the words of their filters. */
 export const kinds: readonly (readonly [WaitKind, string])[] = [
-  ["person", "People"],
-  ["queue", "Queues"],
-  ["capacity", "Capacity"],
-  ["image", "Images"],
-  ["limit", "Limits"],
-  ["other", "Other"],
+  ["person", t("People")],
+  ["queue", t("Queues")],
+  ["capacity", t("Capacity")],
+  ["image", t("Images")],
+  ["limit", t("Limits")],
+  ["other", t("Other")],
 ];
 
 /** The URL parameters: only one kind of waits. */

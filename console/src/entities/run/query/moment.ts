@@ -1,3 +1,4 @@
+import { t } from "@/texts/texts";
 import { QueryProblem, type Node, type Term } from "./node";
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
@@ -29,9 +30,9 @@ export function timeOf(term: Term): Node {
   const ago = lengthOf(term.text.toLowerCase());
   if (ago !== undefined) return { kind: "term", term: { ...term, op: has ? ">=" : term.op, moment: { ago } } };
   const date = dateOf(term.text);
-  if (!date) throw new QueryProblem(term.at, term.word, `"${term.text}" is not a time. Write 24h for 24 hours ago, or 2026-01-31, or 2026-01-31T10:00Z.`);
+  if (!date) throw new QueryProblem(term.at, term.word, t('"{text}" is not a time. Write 24h for 24 hours ago, or 2026-01-31, or 2026-01-31T10:00Z.', { text: term.text }));
   if (!has) return { kind: "term", term: { ...term, moment: { at: date.at } } };
-  if (!date.isDay) throw new QueryProblem(term.at, term.word, `A time is compared by > or <, such as ${term.key}>${term.text}.`);
+  if (!date.isDay) throw new QueryProblem(term.at, term.word, t("A time is compared by > or <, such as {key}>{text}.", { key: term.key, text: term.text }));
   const next = new Date(date.at.getTime() + 86_400_000);
   return {
     kind: "and",

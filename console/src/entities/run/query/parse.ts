@@ -1,3 +1,4 @@
+import { t } from "@/texts/texts";
 import { partsOf, QueryProblem, type Node, type Term } from "./node";
 import { isJoint, scan, type Word } from "./scan";
 import { termOf } from "./term";
@@ -13,14 +14,14 @@ const maxDepth = 8;
  */
 export function parseQuery(query: string): Node {
   const length = Array.from(query).length;
-  if (query.includes("\0")) throw new QueryProblem(1, "", "A query must be UTF-8 text without NUL.");
-  if (length > maxLength) throw new QueryProblem(maxLength, "", `A query may have ${maxLength} characters; this has ${length}.`);
+  if (query.includes("\0")) throw new QueryProblem(1, "", t("A query must be UTF-8 text without NUL."));
+  if (length > maxLength) throw new QueryProblem(maxLength, "", t("A query may have {maxLength} characters; this has {length}.", { maxLength, length }));
   const words = scan(query);
   if (words.length === 0) return { kind: "and", nodes: [] };
   const parser = new Parser(words, length + 1);
   const node = parser.alternatives(0);
   const rest = parser.peek();
-  if (rest) throw new QueryProblem(rest.start + 1, rest.raw, "There is no ( that this closes.");
+  if (rest) throw new QueryProblem(rest.start + 1, rest.raw, t("There is no ( that this closes."));
   checkInputs(node);
   return node;
 }
@@ -70,22 +71,22 @@ class Parser {
 
   private negation(depth: number): Node {
     const word = this.peek();
-    if (!word) throw new QueryProblem(this.end, "", "Something is missing at the end.");
+    if (!word) throw new QueryProblem(this.end, "", t("Something is missing at the end."));
     const at = word.start + 1;
     const negates = word.mark === "-" || isJoint(word, "not");
     if (negates || word.mark === "(") {
-      if (depth === maxDepth) throw new QueryProblem(at, word.raw, `At most ${maxDepth} levels are allowed.`);
+      if (depth === maxDepth) throw new QueryProblem(at, word.raw, t("At most {maxDepth} levels are allowed.", { maxDepth }));
       this.at++;
       if (negates) return { kind: "not", nodes: [this.negation(depth + 1)] };
       const node = this.alternatives(depth + 1);
-      if (!this.peek()) throw new QueryProblem(at, word.raw, "The ) that closes this is missing.");
+      if (!this.peek()) throw new QueryProblem(at, word.raw, t("The ) that closes this is missing."));
       this.at++;
       return node;
     }
     if (word.mark === ")" || isJoint(word, "and") || isJoint(word, "or"))
-      throw new QueryProblem(at, word.raw, "Something is missing before this. Put quotation marks around a word that is meant itself.");
+      throw new QueryProblem(at, word.raw, t("Something is missing before this. Put quotation marks around a word that is meant itself."));
     this.at++;
-    if (++this.terms > maxTerms) throw new QueryProblem(at, word.raw, `A query may have ${maxTerms} conditions.`);
+    if (++this.terms > maxTerms) throw new QueryProblem(at, word.raw, t("A query may have {maxTerms} conditions.", { maxTerms }));
     return termOf(word);
   }
 }
@@ -100,7 +101,7 @@ function checkInputs(node: Node): void {
   for (const part of partsOf(node)) {
     if (part.kind === "term" || (part.kind === "not" && part.nodes[0]?.kind === "term")) continue;
     const term = inputOf(part);
-    if (term) throw new QueryProblem(term.at, term.word, "A condition on an input cannot be within or or parentheses.");
+    if (term) throw new QueryProblem(term.at, term.word, t("A condition on an input cannot be within or or parentheses."));
   }
 }
 

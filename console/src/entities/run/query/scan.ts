@@ -1,3 +1,4 @@
+import { t } from "@/texts/texts";
 import { QueryProblem } from "./node";
 
 /** A character, and whether it was within quotes. */
@@ -56,6 +57,6 @@ function read(runes: readonly string[], start: number): Word {
     chars.push({ r, quoted });
   }
   const raw = runes.slice(start, i).join("");
-  if (quoted) throw new QueryProblem(start + 1, raw, "A quotation mark is missing.");
+  if (quoted) throw new QueryProblem(start + 1, raw, t("A quotation mark is missing."));
   return { start, end: i, raw, chars, mark: "" };
 }

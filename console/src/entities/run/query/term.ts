@@ -1,3 +1,4 @@
+import { t } from "@/texts/texts";
 import { lengthOf, timeOf } from "./moment";
 import { nearest } from "./nearest";
 import { QueryProblem, type Node, type Op, type Term } from "./node";
@@ -23,18 +24,18 @@ export function termOf(word: Word): Node {
   const lower = key.toLowerCase();
   const term: Draft = { key: lower, op, text: textOf(value), at, word: word.raw };
   if (lower === "since" || lower === "until") {
-    if (op !== ":" && op !== "=") refuse(term, `Write ${lower}:24h or ${lower}:2026-01-31.`);
+    if (op !== ":" && op !== "=") refuse(term, t("Write {lower}:24h or {lower}:2026-01-31.", { lower }));
     term.key = "created";
     term.op = lower === "since" ? ">=" : "<";
   } else if (synonyms.has(lower)) {
     term.key = synonyms.get(lower) ?? lower;
   } else if (!keyNames.includes(lower)) {
     const near = nearest(lower, keyNames);
-    if (near !== "") refuse(term, `There is no key "${key}". For an input of that name, write input:${textOf(word.chars)}.`, near);
+    if (near !== "") refuse(term, t('There is no key "{key}". For an input of that name, write input:{textOf}.', { key, textOf: textOf(word.chars) }), near);
     term.key = "input";
     term.name = key;
   }
-  if (term.text === "") refuse(term, `A value is missing after ${textOf(word.chars.slice(0, cut + size))}.`);
+  if (term.text === "") refuse(term, t("A value is missing after {textOf}.", { textOf: textOf(word.chars.slice(0, cut + size)) }));
   return finish(term, value);
 }
 
@@ -86,7 +87,7 @@ function finish(term: Draft, value: readonly Char[]): Node {
 }
 
 function checked(term: Term, ops: readonly Op[]): Node {
-  if (!ops.includes(term.op)) refuse(term, `${term.key} cannot be compared with ${term.op}. Write ${term.key}:value.`);
+  if (!ops.includes(term.op)) refuse(term, t("{key} cannot be compared with {op}. Write {key}:value.", { key: term.key, op: term.op }));
   return leaf(term);
 }
 
@@ -94,21 +95,21 @@ const split = (text: string): string[] => [...new Set(text.split(",").filter(Boo
 
 function several(term: Term, values: readonly string[]): Node {
   checked(term, [":", "="]);
-  if (values.length === 0) refuse(term, `A value is missing after ${term.key}${term.op}.`);
+  if (values.length === 0) refuse(term, t("A value is missing after {key}{op}.", { key: term.key, op: term.op }));
   return leaf({ ...term, op: "=", values });
 }
 
 function oneOf(term: Term, what: string, known: readonly string[]): Node {
   const values = split(term.text.toLowerCase()).map((value) => value.replaceAll("_", "-"));
   const wrong = values.find((value) => !known.includes(value));
-  if (wrong !== undefined) refuse(term, `There is no ${what} "${wrong}". There are ${known.join(", ")}.`, nearest(wrong, known));
+  if (wrong !== undefined) refuse(term, t('There is no {what} "{wrong}". There are {known}.', { what, wrong, known: known.join(", ") }), nearest(wrong, known));
   return several(term, values);
 }
 
 function labelTerm(term: Term, value: readonly Char[]): Node {
   checked(term, [":"]);
   const at = value.findIndex(({ r }) => r === "=");
-  if (at === 0) refuse(term, "The key of the label is missing. Write label:team=ml.");
+  if (at === 0) refuse(term, t("The key of the label is missing. Write label:team=ml."));
   if (at < 0) return leaf({ ...term, name: term.text, op: "?", text: "" });
   return leaf({ ...term, name: textOf(value.slice(0, at)), op: "=", text: textOf(value.slice(at + 1)) });
 }
@@ -116,14 +117,14 @@ function labelTerm(term: Term, value: readonly Char[]): Node {
 function inputTerm(term: Term, value: readonly Char[]): Node {
   if (term.name !== undefined) return leaf({ ...term, op: term.op === ":" ? "=" : term.op });
   const found = operator(value);
-  if (term.op !== ":" || !found || found[0] + found[1] === value.length) return refuse(term, "Write input:name=value.");
+  if (term.op !== ":" || !found || found[0] + found[1] === value.length) return refuse(term, t("Write input:name=value."));
   const [cut, size, op] = found;
   return leaf({ ...term, name: textOf(value.slice(0, cut)), op: op === ":" ? "=" : op, text: textOf(value.slice(cut + size)) });
 }
 
 function durationTerm(term: Term): Node {
-  if (term.op === ":" || term.op === "=") refuse(term, "A duration is compared by > or <, such as duration>5m.");
+  if (term.op === ":" || term.op === "=") refuse(term, t("A duration is compared by > or <, such as duration>5m."));
   const length = lengthOf(term.text.toLowerCase());
-  if (length === undefined) return refuse(term, `"${term.text}" is not a duration. Write 90s, 5m, 1h30m or 2d.`);
+  if (length === undefined) return refuse(term, t('"{text}" is not a duration. Write 90s, 5m, 1h30m or 2d.', { text: term.text }));
   return leaf({ ...term, length });
 }

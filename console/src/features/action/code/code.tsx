@@ -6,13 +6,14 @@ import { ArtifactType, DataProxyService } from "@gen/flyteidl2/dataproxy/datapro
 import { chunk } from "@/api/chunk";
 import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
-import { bytes, plural } from "@/design/format";
+import { bytes } from "@/design/format";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
 import { problemOf } from "@/api/problem";
 import type { RunName } from "@/entities/run/kind";
 import { saveFrom } from "@/design/save";
 import { actionId } from "@/entities/action/name";
+import { t, tn } from "@/texts/texts";
 import { FileTree } from "./file-tree";
 import css from "./code.module.css";
 
@@ -44,15 +45,15 @@ export function CodeView({ run, action, file, onFile }: CodeViewProps) {
         <ProblemNotice error={error} retry={() => void refetch()} />
         {wanted !== undefined && (
           <div>
-            <Button onClick={() => show(undefined)}>Show the task function</Button>
+            <Button onClick={() => show(undefined)}>{t("Show the task function")}</Button>
           </div>
         )}
       </>
     );
-  if (!data) return <Loading what="code" />;
+  if (!data) return <Loading what={t("code")} />;
   if (data.files.length === 0)
     return (
-      <Empty title="No code available">
+      <Empty title={t("No code available")}>
         <p>{data.missing}</p>
       </Empty>
     );
@@ -63,27 +64,27 @@ export function CodeView({ run, action, file, onFile }: CodeViewProps) {
         {data.path !== "" && (
           <h3 className={css["path"]}>
             <span>{data.path}</span>
-            <CopyButton text={data.path} label="Copy path" />
+            <CopyButton text={data.path} label={t("Copy path")} />
           </h3>
         )}
         {data.line > 0 ? (
           <Button small onClick={() => setReveals(reveals + 1)}>
-            <LocateFixed size={14} aria-hidden /> {data.function}, line {data.line}
+            <LocateFixed size={14} aria-hidden /> {t("{function}, line {line}", { function: data.function, line: data.line })}
           </Button>
         ) : (
           wanted !== undefined && (
             <Button small onClick={() => show(undefined)}>
-              <LocateFixed size={14} aria-hidden /> {data.function || "Task function"}
+              <LocateFixed size={14} aria-hidden /> {data.function || t("Task function")}
             </Button>
           )
         )}
-        {data.text !== "" && <CopyButton text={data.text} label="Copy file" />}
+        {data.text !== "" && <CopyButton text={data.text} label={t("Copy file")} />}
         <DownloadBundle id={id} />
       </div>
       {data.missing && <Notice>{data.missing}</Notice>}
       {data.partial && (
         <Notice tone="warning">
-          The bundle is too large to list completely: {plural(data.files.length, "file")} shown. Download the bundle to get all files.
+          {tn(data.files.length, "The bundle is too large to list completely: {n} file shown. Download the bundle to get all files.", "The bundle is too large to list completely: {n} files shown. Download the bundle to get all files.")}
         </Notice>
       )}
       <div className={css["split"]} data-single={data.files.length === 1 || undefined}>
@@ -91,15 +92,15 @@ export function CodeView({ run, action, file, onFile }: CodeViewProps) {
         <div className={css["file"]}>
           {data.truncated && data.text !== "" && (
             <Notice tone="warning">
-              Showing the first {bytes(data.text.length)}
-              {size === undefined ? "" : ` of ${bytes(Number(size))}`}.
+              {t("Showing the first {text}", { text: bytes(data.text.length) })}
+              {size === undefined ? "" : ` ${t("of {size}", { size: bytes(Number(size)) })}`}.
             </Notice>
           )}
-          {data.truncated && data.text === "" && <p className={css["muted"]}>Not a text file{size === undefined ? "" : ` (${bytes(Number(size))})`}.</p>}
-          {data.path === "" && <p className={css["muted"]}>Select a file.</p>}
-          {data.path !== "" && !data.truncated && data.text === "" && <p className={css["muted"]}>This file is empty.</p>}
+          {data.truncated && data.text === "" && <p className={css["muted"]}>{t("Not a text file")}{size === undefined ? "" : ` (${bytes(Number(size))})`}.</p>}
+          {data.path === "" && <p className={css["muted"]}>{t("Select a file.")}</p>}
+          {data.path !== "" && !data.truncated && data.text === "" && <p className={css["muted"]}>{t("This file is empty.")}</p>}
           {data.text !== "" && (
-            <Suspense fallback={<Loading what="file" />}>
+            <Suspense fallback={<Loading what={t("file")} />}>
               <Editor path={data.path} text={data.text} line={data.line} reveals={reveals} />
             </Suspense>
           )}
@@ -117,12 +118,12 @@ function DownloadBundle({ id }: { readonly id: ReturnType<typeof actionId> }) {
       { artifactType: ArtifactType.CODE_BUNDLE, source: { case: "actionAttemptId", value: { actionId: id, attempt: 1 } } },
       {
         onSuccess: (answer) => saveFrom(answer.preSignedUrls?.signedUrl[0] ?? "", "code.tar.gz"),
-        onError: (error) => notify("danger", "Bundle download failed", problemOf(error).message),
+        onError: (error) => notify("danger", t("Bundle download failed"), problemOf(error).message),
       },
     );
   return (
     <Button small className={css["download"]} disabled={link.isPending} onClick={download}>
-      <Download size={14} aria-hidden /> Download bundle
+      <Download size={14} aria-hidden /> {t("Download bundle")}
     </Button>
   );
 }

@@ -3,6 +3,7 @@ import { ChevronDown, ChevronRight, File } from "lucide-react";
 import { useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { Input } from "@/design/field";
 import { bytes } from "@/design/format";
+import { t } from "@/texts/texts";
 import { below, rowsOf, type TreeFile, type TreeRow } from "./tree";
 import css from "./code.module.css";
 
@@ -72,13 +73,13 @@ export function FileTree({ files, shown, onShow }: FileTreeProps) {
   return (
     <div className={css["files"]}>
       {many && (
-        <Input aria-label="Filter files" placeholder={`Filter ${files.length} files`} value={query} onChange={(event) => setQuery(event.target.value)} />
+        <Input aria-label={t("Filter files")} placeholder={t("Filter {files} files", { files: files.length })} value={query} onChange={(event) => setQuery(event.target.value)} />
       )}
       <div
         ref={scroller}
         className={css["tree"]}
         role="tree"
-        aria-label="Files"
+        aria-label={t("Files")}
         aria-activedescendant={rows[at] && idOf(rows[at].path)}
         tabIndex={0}
         onKeyDown={handleKey}
@@ -111,7 +112,7 @@ export function FileTree({ files, shown, onShow }: FileTreeProps) {
           })}
         </div>
       </div>
-      {rows.length === 0 && <p className={css["muted"]}>No results</p>}
+      {rows.length === 0 && <p className={css["muted"]}>{t("No results")}</p>}
     </div>
   );
 }

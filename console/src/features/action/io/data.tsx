@@ -15,6 +15,7 @@ import { isLive } from "@/design/phases";
 import { useNotify } from "@/design/toast";
 import { sourceOf } from "@/entities/run/kind";
 import { asCli, asCliRerun, asCurl, asPython, asPythonRead, asPythonRerun, type Values } from "@/entities/action/copy-as";
+import { t } from "@/texts/texts";
 import type { TabProps } from "../tab";
 import { save } from "@/design/save";
 import { actionId, type ActionName } from "@/entities/action/name";
@@ -41,21 +42,21 @@ export function DataTab({ action, details }: TabProps) {
   }, [phase, first, refetch]);
   const interfaces = interfaceOf(details);
   if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
-  if (isPending) return <Loading what="inputs and outputs" />;
+  if (isPending) return <Loading what={t("inputs and outputs")} />;
   const context = data.inputs?.context ?? [];
   // Previews of outputs are open first.
   const values = [...(data.outputs?.literals ?? []), ...(data.inputs?.literals ?? [])].map((one) => valueOf(one.value));
   return (
     <StoredFiles action={action} values={values} version={`${data.inputsUri} ${data.outputsUri}`}>
-      <Side what="inputs" action={action} literals={data.inputs?.literals ?? []} types={interfaces?.inputs} uri={data.inputsUri} empty="No inputs." />
+      <Side side="inputs" action={action} literals={data.inputs?.literals ?? []} types={interfaces?.inputs} uri={data.inputsUri} empty={t("No inputs.")} />
       {context.length > 0 && (
         <section className={css["side"]}>
-          <h3>Context</h3>
+          <h3>{t("Context")}</h3>
           <Facts facts={context.map(({ key, value }) => [key, value] as const)} />
         </section>
       )}
       <Side
-        what="outputs"
+        side="outputs"
         action={action}
         literals={data.outputs?.literals ?? []}
         types={interfaces?.outputs}
@@ -68,11 +69,11 @@ export function DataTab({ action, details }: TabProps) {
 
 /** Why there are no outputs: an action that still runs has none yet, one that failed never will. */
 function emptyOutputs(phase: ActionPhase): string {
-  return isLive(phase) ? "Outputs appear when the action has ended." : "No outputs";
+  return isLive(phase) ? t("Outputs appear when the action has ended.") : t("No outputs");
 }
 
 interface SideProps {
-  readonly what: "inputs" | "outputs";
+  readonly side: "inputs" | "outputs";
   readonly action: ActionName;
   readonly literals: readonly NamedLiteral[];
   readonly types: VariableMap | undefined;
@@ -80,26 +81,26 @@ interface SideProps {
   readonly empty: string;
 }
 
-const titles = { inputs: "Inputs", outputs: "Outputs" } as const;
+const titles = { inputs: t("Inputs"), outputs: t("Outputs") } as const;
 
 /** One side, typed or as JSON. The JSON is that of the download, so that what is copied and what is saved agree. */
-function Side({ what, action, literals, types, uri, empty }: SideProps) {
+function Side({ side, action, literals, types, uri, empty }: SideProps) {
   const [raw, setRaw] = useState(false);
   const values: Values = useMemo(() => literals.map((one) => [one.name, valueOf(one.value)] as const), [literals]);
   const whole: Value = { kind: "map", struct: true, entries: values };
   return (
-    <section className={css["side"]} data-testid={what}>
+    <section className={css["side"]} data-testid={side}>
       <div className={css["head"]}>
-        <h3>{titles[what]}</h3>
+        <h3>{titles[side]}</h3>
         {values.length > 0 && (
           <>
             <Button small aria-pressed={raw} onClick={() => setRaw(!raw)}>
-              {raw ? "By type" : "JSON"}
+              {raw ? t("By type") : t("JSON")}
             </Button>
-            <Button small onClick={() => save(new Blob([`${json(whole)}\n`], { type: "application/json" }), `${action.run.name}-${action.name}-${what}.json`)}>
-              Download JSON
+            <Button small onClick={() => save(new Blob([`${json(whole)}\n`], { type: "application/json" }), `${action.run.name}-${action.name}-${side}.json`)}>
+              {t("Download JSON")}
             </Button>
-            <CopyAs what={what} action={action} values={values} types={types} />
+            <CopyAs side={side} action={action} values={values} types={types} />
           </>
         )}
       </div>
@@ -107,17 +108,17 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
         <p className={css["empty"]}>{empty}</p>
       ) : raw ? (
         <div className={css["raw"]}>
-          <CopyButton text={() => json(whole)} label="Copy JSON" />
+          <CopyButton text={() => json(whole)} label={t("Copy JSON")} />
           {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
           <pre tabIndex={0}>{json(whole)}</pre>
         </div>
       ) : (
-        <ValueList side={what} values={values} types={types} file={`${action.run.name}-${action.name}`} />
+        <ValueList side={side} values={values} types={types} file={`${action.run.name}-${action.name}`} />
       )}
       {uri && (
         <p className={css["where"]}>
-          <span>Stored at</span> <code>{uri}</code>
-          <CopyButton text={uri} label="Copy URI" />
+          <span>{t("Stored at")}</span> <code>{uri}</code>
+          <CopyButton text={uri} label={t("Copy URI")} />
         </p>
       )}
     </section>
@@ -137,12 +138,12 @@ const enumsOf = (types: VariableMap | undefined): ReadonlySet<string> =>
  * Ways to use the values elsewhere. For tracked runs, only the values themselves are offered.
  */
 function CopyAs({
-  what,
+  side,
   action,
   values,
   types,
 }: {
-  readonly what: "inputs" | "outputs";
+  readonly side: "inputs" | "outputs";
   readonly action: ActionName;
   readonly values: Values;
   readonly types: VariableMap | undefined;
@@ -150,29 +151,29 @@ function CopyAs({
   const notify = useNotify();
   const copy = (text: string, as: string) => () =>
     void navigator.clipboard.writeText(text).then(
-      () => notify("good", `Copied: ${as}`),
-      () => notify("danger", "The browser blocked copying"),
+      () => notify("good", t("Copied: {as}", { as })),
+      () => notify("danger", t("The browser blocked copying")),
     );
   return (
     <Menu
       trigger={
         <Button small>
-          Copy as
+          {t("Copy as")}
           <ChevronDown size={14} aria-hidden />
         </Button>
       }
     >
-      <MenuItem onSelect={copy(asPython(values), "values as Python")}>Python: values</MenuItem>
+      <MenuItem onSelect={copy(asPython(values), t("values as Python"))}>{t("Python: values")}</MenuItem>
       {!action.run.tracked && (
         <>
-          <MenuItem onSelect={copy(asPythonRead(action, what), "Python program to read them")}>Python: read</MenuItem>
-          {what === "inputs" && <MenuItem onSelect={copy(asPythonRerun(action, values), "Python program to rerun")}>Python: rerun</MenuItem>}
-          <MenuItem onSelect={copy(asCli(action), "command to show them")}>Command: show</MenuItem>
-          {what === "inputs" && <MenuItem onSelect={copy(asCliRerun(action, values, enumsOf(types)), "command to rerun")}>Command: rerun</MenuItem>}
-          <MenuItem onSelect={copy(asCurl(action, location.origin), "curl command")}>curl</MenuItem>
+          <MenuItem onSelect={copy(asPythonRead(action, side), t("Python program to read them"))}>{t("Python: read")}</MenuItem>
+          {side === "inputs" && <MenuItem onSelect={copy(asPythonRerun(action, values), t("Python program to rerun"))}>{t("Python: rerun")}</MenuItem>}
+          <MenuItem onSelect={copy(asCli(action), t("command to show them"))}>{t("Command: show")}</MenuItem>
+          {side === "inputs" && <MenuItem onSelect={copy(asCliRerun(action, values, enumsOf(types)), t("command to rerun"))}>{t("Command: rerun")}</MenuItem>}
+          <MenuItem onSelect={copy(asCurl(action, location.origin), "curl command")}>{t("curl")}</MenuItem>
         </>
       )}
-      <MenuItem onSelect={copy(json({ kind: "map", struct: true, entries: values }), "JSON")}>JSON</MenuItem>
+      <MenuItem onSelect={copy(json({ kind: "map", struct: true, entries: values }), "JSON")}>{t("JSON")}</MenuItem>
     </Menu>
   );
 }

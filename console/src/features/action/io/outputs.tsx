@@ -5,6 +5,7 @@ import { actionId, type ActionName } from "@/entities/action/name";
 import { StoredFiles } from "@/entities/data/stored-files";
 import { sourceOf } from "@/entities/run/kind";
 import { valueOf } from "@/entities/value/value";
+import { t } from "@/texts/texts";
 import { interfaceOf } from "./interface-of";
 import { ValueList } from "./value-list";
 import css from "./data.module.css";
@@ -18,7 +19,7 @@ export function Outputs({ action, details }: { readonly action: ActionName; read
   const values = literals.map(({ name, value }) => [name, valueOf(value)] as const);
   return (
     <section className={css["side"]} data-testid="returned">
-      <h3>{values.length === 1 ? "Output" : "Outputs"}</h3>
+      <h3>{values.length === 1 ? t("Output") : t("Outputs")}</h3>
       <StoredFiles action={action} values={values.map(([, value]) => value)} version={`${data.inputsUri} ${data.outputsUri}`}>
         <ValueList side="outputs" values={values} types={interfaceOf(details)?.outputs} file={`${action.run.name}-${action.name}`} />
       </StoredFiles>

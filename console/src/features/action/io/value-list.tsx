@@ -7,6 +7,7 @@ import { typeWords } from "@/entities/value/type-words";
 import type { Value } from "@/entities/value/value-type";
 import { ValueView } from "@/entities/value/value-view";
 import { json } from "@/entities/value/write-json";
+import { t } from "@/texts/texts";
 import css from "./data.module.css";
 
 /** The name that the SDK gives to the first return value, the second and so on, for Python has no names for them. */
@@ -16,7 +17,7 @@ const positional = /^o(\d+)$/;
 export function titleOf(name: string, side: "inputs" | "outputs", count: number): string {
   const position = side === "outputs" ? positional.exec(name)?.[1] : undefined;
   if (position === undefined) return name;
-  return count === 1 ? "Output" : `Output ${Number(position) + 1}`;
+  return count === 1 ? t("Output") : t("Output {position}", { position: Number(position) + 1 });
 }
 
 interface ValueListProps {
@@ -44,7 +45,7 @@ export function ValueList({ side, values, types, file }: ValueListProps) {
           <dd>
             <ValueView value={value} />
             {downloadOf(value) && (
-              <IconButton label={`Download ${name}`} className={css["save"] ?? ""} onClick={() => saveValue(value, `${file}-${name}`)}>
+              <IconButton label={t("Download {name}", { name })} className={css["save"] ?? ""} onClick={() => saveValue(value, `${file}-${name}`)}>
                 <Download size={14} aria-hidden />
               </IconButton>
             )}

@@ -7,10 +7,11 @@ import type { ActionAttempt } from "@gen/flyteidl2/workflow/run_definition_pb.js
 import { Chart, Charts, Sign } from "@/design/chart";
 import { CopyButton } from "@/design/copy";
 import { Facts } from "@/design/facts";
-import { dateOf, plural } from "@/design/format";
+import { dateOf } from "@/design/format";
 import { Notice, ProblemNotice } from "@/design/notice";
 import { useNow, When } from "@/design/time";
 import { actionId, type ActionName } from "@/entities/action/name";
+import { t, tn } from "@/texts/texts";
 import { linksOf } from "../summary/links";
 import { appOf, curveOf, jobOf, write, type Told } from "./words";
 import css from "./job.module.css";
@@ -23,8 +24,8 @@ export function Job({ action, attempt, live }: { readonly action: ActionName; re
   const told = jobOf(attempt?.clusterEvents);
   if (!attempt || !told) return null;
   return (
-    <section className={css["section"]} aria-label="Job" data-testid="job">
-      <h3>Job</h3>
+    <section className={css["section"]} aria-label={t("Job")} data-testid="job">
+      <h3>{t("Job")}</h3>
       <State action={action} attempt={attempt} live={live} told={told} />
       {live && <Metrics action={action} attempt={attempt.attempt} />}
     </section>
@@ -41,32 +42,32 @@ function State({ action, attempt, live, told }: { readonly action: ActionName; r
     <>
       <Facts
         facts={[
-          ["Connector", <Connector key="connector" name={told.connector} />],
+          [t("Connector"), <Connector key="connector" name={told.connector} />],
           [
-            "Job",
+            t("Job"),
             told.job && (
               <span className={css["id"]}>
                 <code>{told.job}</code>
-                <CopyButton text={told.job} label="Copy job" />
+                <CopyButton text={told.job} label={t("Copy job")} />
               </span>
             ),
           ],
-          ["Links", linksOf(attempt)],
+          [t("Links"), linksOf(attempt)],
           [
-            "Last message",
+            t("Last message"),
             told.said && (
               <>
                 {told.said.message} <span className={css["muted"]}>(<When at={dateOf(told.said.occurredAt)} relative />)</span>
               </>
             ),
           ],
-          ["Requested", live && data?.requestedAt && <When at={dateOf(data.requestedAt)} />],
-          ["Next look", live && data?.nextLookAt && !data.deleting && <Due key="due" at={dateOf(data.nextLookAt)} />],
+          [t("Requested"), live && data?.requestedAt && <When at={dateOf(data.requestedAt)} />],
+          [t("Next look"), live && data?.nextLookAt && !data.deleting && <Due key="due" at={dateOf(data.nextLookAt)} />],
         ]}
       />
-      {live && data?.deleting && <Notice title="The connector is being asked to delete the job" />}
+      {live && data?.deleting && <Notice title={t("The connector is being asked to delete the job")} />}
       {live && data !== undefined && data.failedCalls > 0 && (
-        <Notice tone="warning" title={`The last ${plural(data.failedCalls, "call")} of the connector failed`}>
+        <Notice tone="warning" title={tn(data.failedCalls, "The last {n} call of the connector failed", "The last {n} calls of the connector failed")}>
           <p className={css["text"]}>{data.problem}</p>
         </Notice>
       )}
@@ -78,7 +79,7 @@ function State({ action, attempt, live, told }: { readonly action: ActionName; r
 function Due({ at }: { readonly at: Date | undefined }) {
   const now = useNow(1000);
   const left = (at?.getTime() ?? 0) - now;
-  return <>{left < 1000 ? "now" : `in ${Math.ceil(left / 1000)} s`}</>;
+  return <>{left < 1000 ? t("now") : t("in {ceil} s", { ceil: Math.ceil(left / 1000) })}</>;
 }
 
 function Connector({ name }: { readonly name: string }) {
@@ -86,10 +87,9 @@ function Connector({ name }: { readonly name: string }) {
   if (!app) return <>{name}</>;
   return (
     <>
-      app{" "}
-      <Link to="/domain/$domain/project/$project/apps/$app" params={app}>
+      {t("app {link}", { link: <Link to="/domain/$domain/project/$project/apps/$app" params={app}>
         {app.app}
-      </Link>
+      </Link> })}
     </>
   );
 }
@@ -101,14 +101,14 @@ function Metrics({ action, attempt }: { readonly action: ActionName; readonly at
     { refetchInterval: ({ state }) => (state.data?.unsupported ? false : every), retry: false },
   );
   // That the connector does not answer is said above, by the calls that the server makes.
-  if (error?.code === Code.Unavailable) return <p className={css["muted"]}>The connector does not send metrics now.</p>;
+  if (error?.code === Code.Unavailable) return <p className={css["muted"]}>{t("The connector does not send metrics now.")}</p>;
   if (error && error.code !== Code.NotFound && error.code !== Code.Unimplemented) return <ProblemNotice error={error} retry={() => void refetch()} />;
   if (!data || data.unsupported || data.metrics.length === 0) return null;
   const texts = data.metrics.filter(({ text }) => text !== "");
   const curves = data.metrics.filter(({ samples }) => samples.length > 0);
   return (
-    <section className={css["section"]} aria-label="Metrics" data-testid="job-metrics">
-      <h4>Metrics</h4>
+    <section className={css["section"]} aria-label={t("Metrics")} data-testid="job-metrics">
+      <h4>{t("Metrics")}</h4>
       {texts.length > 0 && (
         <Facts
           facts={texts.map(
@@ -129,7 +129,7 @@ function Metrics({ action, attempt }: { readonly action: ActionName; readonly at
           ))}
         </Charts>
       )}
-      {data.more && <p className={css["muted"]}>The connector has more metrics than are shown.</p>}
+      {data.more && <p className={css["muted"]}>{t("The connector has more metrics than are shown.")}</p>}
     </section>
   );
 }
@@ -141,7 +141,7 @@ function Curve({ metric }: { readonly metric: JobMetric }) {
   return (
     <Chart
       title={metric.name}
-      label={`${metric.name}: last value ${write(values.at(-1) ?? 0)}`}
+      label={t("{name}: last value {write}", { name: metric.name, write: write(values.at(-1) ?? 0) })}
       count={values.length}
       max={max}
       write={write}

@@ -1,5 +1,6 @@
 import type { ActionAttempt, ClusterEvent } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import type { JobMetric } from "@gen/flytebinary/insight/v1/connectors_pb.js";
+import { language } from "@/texts/language";
 import { topOf } from "../resources/curves";
 
 /** What the events of an attempt say about its job in another system. */
@@ -39,6 +40,6 @@ export function curveOf({ samples }: Pick<JobMetric, "samples">): { readonly val
   return { values, max: topOf(Math.max(0, ...values), []) };
 }
 
-const numbers = new Intl.NumberFormat("en", { maximumSignificantDigits: 4, notation: "compact" });
+const numbers = new Intl.NumberFormat(language, { maximumSignificantDigits: 4, notation: "compact" });
 
 export const write = (value: number): string => numbers.format(value);

@@ -1,4 +1,5 @@
 import { memo, type CSSProperties } from "react";
+import { t } from "@/texts/texts";
 import { pieces } from "./ansi";
 import { Level } from "./level";
 import { shownWidth, type LogStore } from "./log-store";
@@ -28,7 +29,7 @@ export const Line = memo(function Line({ store, line, top, height, time, source,
   const place: CSSProperties = { transform: `translateY(${top}px)`, height };
   return (
     <div className={css["line"]} style={place} data-line={line + 1} data-level={levels[store.level(line)]} data-mark={mark}>
-      <button type="button" className={css["number"]} tabIndex={-1} aria-label={`Link to line ${line + 1}`} onClick={() => onLink(line + 1)}>
+      <button type="button" className={css["number"]} tabIndex={-1} aria-label={t("Link to line {line}", { line: line + 1 })} onClick={() => onLink(line + 1)}>
         {line + 1}
       </button>
       {time !== undefined && <span className={css["time"]}>{time}</span>}
@@ -48,7 +49,7 @@ export const Line = memo(function Line({ store, line, top, height, time, source,
             piece.text
           );
         })}
-        {hidden > 0 && <span className={css["hidden"]}> … {hidden} more characters</span>}
+        {hidden > 0 && <span className={css["hidden"]}> {t("… {hidden} more characters", { hidden })}</span>}
       </span>
     </div>
   );

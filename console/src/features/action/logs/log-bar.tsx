@@ -4,6 +4,7 @@ import { IconButton } from "@/design/button";
 import { Input, Select } from "@/design/field";
 import { count } from "@/design/format";
 import { save } from "@/design/save";
+import { t } from "@/texts/texts";
 import { Level } from "./level";
 import type { LogSearch } from "./log-search";
 import type { LogStore } from "./log-store";
@@ -54,7 +55,7 @@ export function LogBar({ store, search, choices, onChange, wrong, current, onSho
     onShow(matches.get((next + matches.size) % matches.size) + 1);
   };
   return (
-    <div className={css["bar"]} role="toolbar" aria-label="Log">
+    <div className={css["bar"]} role="toolbar" aria-label={t("Log")}>
       <form
         className={css["search"]}
         role="search"
@@ -65,8 +66,8 @@ export function LogBar({ store, search, choices, onChange, wrong, current, onSho
       >
         <Input
           type="search"
-          placeholder="Search log"
-          aria-label="Search log"
+          placeholder={t("Search log")}
+          aria-label={t("Search log")}
           aria-invalid={wrong !== undefined}
           title={wrong}
           value={choices.query}
@@ -80,37 +81,37 @@ export function LogBar({ store, search, choices, onChange, wrong, current, onSho
       </form>
       {choices.query !== "" && (
         <span className={css["found"]} role="status" data-testid="log-found">
-          {wrong ? "Invalid pattern" : `${at >= 0 ? `${count(at + 1)} of ` : ""}${count(matches.size)}${search.scanned < store.size ? " …" : ""}`}
+          {wrong ? t("Invalid pattern") : `${at >= 0 ? `${t("{at} of", { at: count(at + 1) })} ` : ""}${count(matches.size)}${search.scanned < store.size ? " …" : ""}`}
         </span>
       )}
-      <IconButton small label="Previous match (Shift Enter)" disabled={matches.size === 0} onClick={() => step(-1)}>
+      <IconButton small label={t("Previous match (Shift Enter)")} disabled={matches.size === 0} onClick={() => step(-1)}>
         <ArrowUp size={14} aria-hidden />
       </IconButton>
-      <IconButton small label="Next match (Enter)" disabled={matches.size === 0} onClick={() => step(1)}>
+      <IconButton small label={t("Next match (Enter)")} disabled={matches.size === 0} onClick={() => step(1)}>
         <ArrowDown size={14} aria-hidden />
       </IconButton>
-      <Toggle label="Regular expression" on={choices.regex} onToggle={(regex) => onChange({ regex })} icon={<Regex size={14} aria-hidden />} />
-      <Toggle label="Match case" on={choices.matchCase} onToggle={(matchCase) => onChange({ matchCase })} icon={<CaseSensitive size={14} aria-hidden />} />
-      <Toggle label="Only matching lines" on={choices.only} onToggle={(only) => onChange({ only })} icon={<Filter size={14} aria-hidden />} />
+      <Toggle label={t("Regular expression")} on={choices.regex} onToggle={(regex) => onChange({ regex })} icon={<Regex size={14} aria-hidden />} />
+      <Toggle label={t("Match case")} on={choices.matchCase} onToggle={(matchCase) => onChange({ matchCase })} icon={<CaseSensitive size={14} aria-hidden />} />
+      <Toggle label={t("Only matching lines")} on={choices.only} onToggle={(only) => onChange({ only })} icon={<Filter size={14} aria-hidden />} />
       <Select
         className={css["narrow"]}
-        aria-label="Levels"
+        aria-label={t("Levels")}
         value={choices.level}
         onChange={(event) => onChange({ level: levels.find((known) => String(known) === event.target.value) ?? Level.None })}
       >
-        <option value={Level.None}>All levels</option>
-        <option value={Level.Info}>Info and above</option>
-        <option value={Level.Warning}>Warnings and errors</option>
-        <option value={Level.Error}>Errors</option>
+        <option value={Level.None}>{t("All levels")}</option>
+        <option value={Level.Info}>{t("Info and above")}</option>
+        <option value={Level.Warning}>{t("Warnings and errors")}</option>
+        <option value={Level.Error}>{t("Errors")}</option>
       </Select>
-      <IconButton small label="First error" disabled={store.firstError < 0} onClick={() => onShow(store.firstError + 1)}>
+      <IconButton small label={t("First error")} disabled={store.firstError < 0} onClick={() => onShow(store.firstError + 1)}>
         <CircleAlert size={14} aria-hidden />
       </IconButton>
       {picker}
-      <Toggle label="Timestamps" on={choices.times} onToggle={(times) => onChange({ times })} icon={<Clock size={14} aria-hidden />} />
-      <Toggle label="Wrap long lines" on={choices.wrap} onToggle={(wrap) => onChange({ wrap })} icon={<WrapText size={14} aria-hidden />} />
-      <Toggle label="Follow" on={follow} onToggle={onFollow} icon={<ChevronsDown size={14} aria-hidden />} />
-      <IconButton small label="Download" disabled={store.size === 0} onClick={() => save(store.file(), name)}>
+      <Toggle label={t("Timestamps")} on={choices.times} onToggle={(times) => onChange({ times })} icon={<Clock size={14} aria-hidden />} />
+      <Toggle label={t("Wrap long lines")} on={choices.wrap} onToggle={(wrap) => onChange({ wrap })} icon={<WrapText size={14} aria-hidden />} />
+      <Toggle label={t("Follow")} on={follow} onToggle={onFollow} icon={<ChevronsDown size={14} aria-hidden />} />
+      <IconButton small label={t("Download")} disabled={store.size === 0} onClick={() => save(store.file(), name)}>
         <Download size={14} aria-hidden />
       </IconButton>
     </div>

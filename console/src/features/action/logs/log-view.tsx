@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { read, write } from "@/app/storage";
-import { count, plural } from "@/design/format";
+import { count } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
+import { t, tn } from "@/texts/texts";
 import { Level } from "./level";
 import { LogBar, type LogChoices } from "./log-bar";
 import { patternOf } from "./log-search";
@@ -126,24 +127,24 @@ function State({ store }: { readonly store: LogStore }) {
     case "opening":
       return <Loading what="log" />;
     case "not found yet":
-      return <p className={css["state"]}>No log yet. It appears with the first output of the container.</p>;
+      return <p className={css["state"]}>{t("No log yet. It appears with the first output of the container.")}</p>;
     case "away":
       return (
-        <Notice tone="warning" title="The log pauses" role="status">
+        <Notice tone="warning" title={t("The log pauses")} role="status">
           <p>
             {sentence(reading.why)}
-            {store.size > 0 && ` Shown are the ${plural(store.size, "line")} that came before.`} This page tries again by itself.
+            {store.size > 0 && ` ${tn(store.size, "Shown are the {n} line that came before.", "Shown are the {n} lines that came before.")}`} {t("This page tries again by itself.")}
           </p>
         </Notice>
       );
     case "full":
-      return <p className={css["state"]}>Showing the first {count(store.size)} lines, which is the limit of the console. The CLI has all lines.</p>;
+      return <p className={css["state"]}>{t("Showing the first {size} lines, which is the limit of the console. The CLI has all lines.", { size: count(store.size) })}</p>;
     case "ended":
-      return <p className={css["state"]}>{store.size === 0 ? "The log is empty." : `${plural(store.size, "line")}, complete`}</p>;
+      return <p className={css["state"]}>{store.size === 0 ? t("The log is empty.") : tn(store.size, "{n} line, complete", "{n} lines, complete")}</p>;
     default:
       return (
         <p className={css["state"]}>
-          {plural(store.size, "line")}, live
+          {tn(store.size, "{n} line, live", "{n} lines, live")}
         </p>
       );
   }

@@ -4,6 +4,7 @@ import { isLive } from "@/design/phases";
 import { Empty } from "@/design/notice";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { CatalogCacheStatus } from "@gen/flyteidl2/core/catalog_pb.js";
+import { t } from "@/texts/texts";
 import type { TabProps } from "../tab";
 import { attemptOf } from "../use-action";
 import type { LogStore } from "./log-store";
@@ -20,10 +21,10 @@ export function LogsTab({ action, details, attempt, line, onChange }: TabProps &
   const [source, setSource] = useState<Source>({ kind: "primary" });
   const store = useLog(action, attempt, source, live);
   const missing = useMissing(store);
-  if (attempt === 0) return <Empty title="No log yet">The action has not started.</Empty>;
+  if (attempt === 0) return <Empty title={t("No log yet")}>{t("The action has not started.")}</Empty>;
   if (missing !== undefined) {
     const cached = details.status?.cacheStatus === CatalogCacheStatus.CACHE_HIT;
-    return <Empty title="No log">{cached ? "Cache hit: the action did not run." : missing}</Empty>;
+    return <Empty title={t("No log")}>{cached ? t("Cache hit: the action did not run.") : missing}</Empty>;
   }
   return (
     <LogView

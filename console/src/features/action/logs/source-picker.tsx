@@ -1,5 +1,6 @@
 import type { LogContext } from "@gen/flyteidl2/core/execution_pb.js";
 import { Select } from "@/design/field";
+import { t } from "@/texts/texts";
 import type { Source } from "./tail";
 import css from "./logs.module.css";
 
@@ -19,9 +20,9 @@ export function SourcePicker({
   const value = source.kind === "pod" ? `pod:${source.pod}` : source.kind;
   const choose = (next: string) => onSource(next.startsWith("pod:") ? { kind: "pod", pod: next.slice(4) } : { kind: next === "all" ? "all" : "primary" });
   return (
-    <Select className={css["narrow"]} aria-label="Containers" value={value} onChange={(event) => choose(event.target.value)}>
-      <option value="primary">Primary container</option>
-      <option value="all">All pods and containers</option>
+    <Select className={css["narrow"]} aria-label={t("Containers")} value={value} onChange={(event) => choose(event.target.value)}>
+      <option value="primary">{t("Primary container")}</option>
+      <option value="all">{t("All pods and containers")}</option>
       {pods.length > 1 &&
         pods.map((pod) => (
           <option key={pod.podName} value={`pod:${pod.podName}`}>

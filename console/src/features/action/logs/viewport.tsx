@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState, type Ref } from "react";
 import { usePreferences } from "@/app/preferences";
+import { t } from "@/texts/texts";
 import { Layout, Scale } from "./layout";
 import { Line } from "./line";
 import type { LogSearch } from "./log-search";
@@ -106,7 +107,7 @@ export function Viewport({ store, search, wrap, times, follow, onFollow, linked,
       tabIndex={0}
       role="log"
       aria-live="off"
-      aria-label="Log"
+      aria-label={t("Log")}
       data-testid="log"
       data-lines={store.size}
     >

@@ -6,9 +6,10 @@ import type { RunSpec } from "@gen/flyteidl2/task/run_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { CopyButton } from "@/design/copy";
 import { Facts, Tag } from "@/design/facts";
-import { dateOf, duration, plural } from "@/design/format";
+import { dateOf, duration } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { Span, When } from "@/design/time";
+import { t, tn } from "@/texts/texts";
 import type { TabProps } from "../tab";
 import { shellWord } from "@/entities/action/copy-as";
 import { RunLink } from "../summary/action-link";
@@ -25,7 +26,7 @@ export function PodTab({ action, details, attempt }: TabProps) {
   return (
     <>
       <section className={css["section"]}>
-        <h3>Pods</h3>
+        <h3>{t("Pods")}</h3>
         {chosen && <Phase phase={chosen.phase} />}
         <Pods context={chosen?.logContext} cluster={chosen?.cluster ?? ""} />
       </section>
@@ -39,7 +40,7 @@ export function PodTab({ action, details, attempt }: TabProps) {
 }
 
 function Pods({ context, cluster }: { readonly context: LogContext | undefined; readonly cluster: string }) {
-  if (!context || context.pods.length === 0) return <p className={css["muted"]}>This attempt has no pod yet, or needs none.</p>;
+  if (!context || context.pods.length === 0) return <p className={css["muted"]}>{t("This attempt has no pod yet, or needs none.")}</p>;
   return (
     <ul className={css["pods"]}>
       {context.pods.map((pod) => (
@@ -56,18 +57,18 @@ function Pod({ pod, primary, cluster }: { readonly pod: PodLogContext; readonly 
     <li className={css["pod"]}>
       <div className={css["name"]}>
         <code>{pod.podName}</code>
-        <CopyButton text={pod.podName} label="Copy pod name" />
-        {primary && <Tag>primary</Tag>}
+        <CopyButton text={pod.podName} label={t("Copy pod name")} />
+        {primary && <Tag>{t("primary")}</Tag>}
       </div>
       <Facts
         facts={[
-          ["Namespace", pod.namespace],
-          ["Cluster", cluster],
+          [t("Namespace"), pod.namespace],
+          [t("Cluster"), cluster],
           [
-            "Inspect",
+            t("Inspect"),
             <span key="command" className={css["copied"]}>
               <code>{command}</code>
-              <CopyButton text={command} label="Copy command" />
+              <CopyButton text={command} label={t("Copy command")} />
             </span>,
           ],
         ]}
@@ -98,10 +99,10 @@ function Process({ container, kind }: { readonly container: ContainerContext; re
       {kind && <Tag>{kind}</Tag>}
       {start && (
         <span className={css["muted"]}>
-          started <When at={start} />
+          {t("started {when}", { when: <When at={start} /> })}
           {end && end > start && (
             <>
-              , for <Span from={start} to={end} />
+              {t(", for {span}", { span: <Span from={start} to={end} /> })}
             </>
           )}
         </span>
@@ -114,28 +115,28 @@ function Process({ container, kind }: { readonly container: ContainerContext; re
 export function Container({ container }: { readonly container: ContainerSpec }) {
   return (
     <section className={css["section"]}>
-      <h3>Container {container.name}</h3>
+      <h3>{t("Container {name}", { name: container.name })}</h3>
       <Facts
         facts={[
           [
-            "Image",
+            t("Image"),
             container.image && (
               <span className={css["copied"]}>
                 <code>{container.image}</code>
-                <CopyButton text={container.image} label="Copy image" />
+                <CopyButton text={container.image} label={t("Copy image")} />
               </span>
             ),
           ],
-          ["Ports", container.ports.join(", ")],
+          [t("Ports"), container.ports.join(", ")],
         ]}
       />
       {container.resources.length > 0 && (
         <table className={css["table"]}>
           <thead>
             <tr>
-              <th scope="col">Resource</th>
-              <th scope="col">Request</th>
-              <th scope="col">Limit</th>
+              <th scope="col">{t("Resource")}</th>
+              <th scope="col">{t("Request")}</th>
+              <th scope="col">{t("Limit")}</th>
             </tr>
           </thead>
           <tbody>
@@ -151,7 +152,7 @@ export function Container({ container }: { readonly container: ContainerSpec }) 
       )}
       {container.command.length > 0 && (
         <details className={css["more"]}>
-          <summary>Command</summary>
+          <summary>{t("Command")}</summary>
           <code className={css["command"]}>{container.command.map(shellWord).join(" ")}</code>
         </details>
       )}
@@ -165,8 +166,8 @@ function Environment({ variables }: { readonly variables: readonly Variable[] })
   if (variables.length === 0) return null;
   return (
     <details className={css["more"]}>
-      <summary>{plural(variables.length, "environment variable")}</summary>
-      <Facts facts={variables.map(({ name, value, hidden }) => [name, hidden ? <em className={css["muted"]}>hidden</em> : value || '""'] as const)} />
+      <summary>{tn(variables.length, "{n} environment variable", "{n} environment variables")}</summary>
+      <Facts facts={variables.map(({ name, value, hidden }) => [name, hidden ? <em className={css["muted"]}>{t("hidden")}</em> : value || '""'] as const)} />
     </details>
   );
 }
@@ -183,33 +184,33 @@ export function TaskSettings({ template }: { readonly template: TaskTemplate }) 
   const shared = extendedResources?.sharedMemory;
   return (
     <section className={css["section"]}>
-      <h3>Task settings</h3>
+      <h3>{t("Task settings")}</h3>
       <Facts
         facts={[
-          ["Type", template.type],
-          ["Service account", securityContext?.runAs?.k8sServiceAccount],
-          ["IAM role", securityContext?.runAs?.iamRole],
-          ["Secrets", securityContext && list(securityContext.secrets.map(secretWords))],
+          [t("Type"), template.type],
+          [t("Service account"), securityContext?.runAs?.k8sServiceAccount],
+          [t("IAM role"), securityContext?.runAs?.iamRole],
+          [t("Secrets"), securityContext && list(securityContext.secrets.map(secretWords))],
           [
-            "Accelerator",
+            t("Accelerator"),
             accelerator &&
               [accelerator.device, accelerator.partitionSizeValue.case === "partitionSize" ? accelerator.partitionSizeValue.value : ""]
                 .filter(Boolean)
                 .join(", "),
           ],
-          ["Shared memory", shared && [shared.sizeLimit, shared.mountPath].filter(Boolean).join(" at ")],
-          ["Retries", metadata?.retries && String(metadata.retries.retries)],
-          ["Attempt timeout", seconds(metadata?.timeout)],
-          ["Queue timeout", seconds(metadata?.timeouts?.queuedTimeout)],
-          ["Deadline", seconds(metadata?.timeouts?.deadline)],
-          ["Cache version", metadata?.discoverable && metadata.discoveryVersion],
-          ["Interruptible", metadata?.interruptibleValue.case === "interruptible" && (metadata.interruptibleValue.value ? "yes" : "no")],
-          ["Pod template", metadata?.podTemplateName],
-          ["Reused by", reusePolicy && `${reusePolicy.minReplicas} to ${reusePolicy.maxReplicas} workers`],
-          ["Labels", pod && list(pairs(pod.labels))],
-          ["Annotations", pod && list(pairs(pod.annotations))],
-          ["Image built by", metadata?.imageBuildRun && <RunLink run={metadata.imageBuildRun} />],
-          ["Client", metadata?.runtime && `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim()],
+          [t("Shared memory"), shared && [shared.sizeLimit, shared.mountPath].filter(Boolean).join(" at ")],
+          [t("Retries"), metadata?.retries && String(metadata.retries.retries)],
+          [t("Attempt timeout"), seconds(metadata?.timeout)],
+          [t("Queue timeout"), seconds(metadata?.timeouts?.queuedTimeout)],
+          [t("Deadline"), seconds(metadata?.timeouts?.deadline)],
+          [t("Cache version"), metadata?.discoverable && metadata.discoveryVersion],
+          [t("Interruptible"), metadata?.interruptibleValue.case === "interruptible" && (metadata.interruptibleValue.value ? "yes" : "no")],
+          [t("Pod template"), metadata?.podTemplateName],
+          [t("Reused by"), reusePolicy && t("{minReplicas} to {maxReplicas} workers", { minReplicas: reusePolicy.minReplicas, maxReplicas: reusePolicy.maxReplicas })],
+          [t("Labels"), pod && list(pairs(pod.labels))],
+          [t("Annotations"), pod && list(pairs(pod.annotations))],
+          [t("Image built by"), metadata?.imageBuildRun && <RunLink run={metadata.imageBuildRun} />],
+          [t("Client"), metadata?.runtime && `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim()],
         ]}
       />
     </section>
@@ -220,17 +221,17 @@ export function TaskSettings({ template }: { readonly template: TaskTemplate }) 
 function Run({ spec }: { readonly spec: RunSpec }) {
   const variables = spec.envs?.values.map(({ key, value }) => variable(key, value)) ?? [];
   const facts: readonly (readonly [string, ReactNode])[] = [
-    ["Queue", spec.queue],
-    ["Service account", spec.securityContext?.runAs?.k8sServiceAccount],
-    ["Labels", spec.labels && list(pairs(spec.labels.values))],
-    ["Annotations", spec.annotations && list(pairs(spec.annotations.values))],
-    ["Max parallel actions", spec.maxActionConcurrency > 0 && String(spec.maxActionConcurrency)],
-    ["Interruptible", spec.interruptible !== undefined && (spec.interruptible ? "yes" : "no")],
+    [t("Queue"), spec.queue],
+    [t("Service account"), spec.securityContext?.runAs?.k8sServiceAccount],
+    [t("Labels"), spec.labels && list(pairs(spec.labels.values))],
+    [t("Annotations"), spec.annotations && list(pairs(spec.annotations.values))],
+    [t("Max parallel actions"), spec.maxActionConcurrency > 0 && String(spec.maxActionConcurrency)],
+    [t("Interruptible"), spec.interruptible !== undefined && (spec.interruptible ? "yes" : "no")],
   ];
   if (variables.length === 0 && facts.every(([, value]) => !value)) return null;
   return (
     <section className={css["section"]}>
-      <h3>Run overrides</h3>
+      <h3>{t("Run overrides")}</h3>
       <Facts facts={facts} />
       <Environment variables={variables} />
     </section>

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Resources_ResourceName, type Resources, type TaskTemplate } from "@gen/flyteidl2/core/tasks_pb.js";
 import { Secret_MountType, type Secret } from "@gen/flyteidl2/core/security_pb.js";
+import { t } from "@/texts/texts";
 
 /** An environment variable, safe to show. */
 export interface Variable {
@@ -64,12 +65,12 @@ export function containersOf(template: Pick<TaskTemplate, "target"> | undefined)
 }
 
 const names: Record<Resources_ResourceName, string> = {
-  [Resources_ResourceName.UNKNOWN]: "Unknown",
+  [Resources_ResourceName.UNKNOWN]: t("Unknown"),
   [Resources_ResourceName.CPU]: "CPU",
   [Resources_ResourceName.GPU]: "GPU",
-  [Resources_ResourceName.MEMORY]: "Memory",
-  [Resources_ResourceName.STORAGE]: "Storage",
-  [Resources_ResourceName.EPHEMERAL_STORAGE]: "Local disk",
+  [Resources_ResourceName.MEMORY]: t("Memory"),
+  [Resources_ResourceName.STORAGE]: t("Storage"),
+  [Resources_ResourceName.EPHEMERAL_STORAGE]: t("Local disk"),
 };
 
 /** Requests and limits in one row for each resource. */
@@ -103,20 +104,20 @@ function fromPodSpec(container: JsonObject): ContainerSpec {
 function referenceOf(from: JsonObject): string {
   for (const [kind, words] of [
     ["secretKeyRef", "secret"],
-    ["configMapKeyRef", "config map"],
+    ["configMapKeyRef", t("config map")],
   ] as const) {
     const reference = object(from[kind]);
-    if (from[kind] !== undefined) return `from ${words} ${text(reference["name"])}, key ${text(reference["key"])}`;
+    if (from[kind] !== undefined) return t("from {words} {text}, key {text2}", { words, text: text(reference["name"]), text2: text(reference["key"]) });
   }
   const field = object(from["fieldRef"])["fieldPath"] ?? object(from["resourceFieldRef"])["resource"];
-  return field === undefined ? "from another source" : `from ${text(field)}`;
+  return field === undefined ? t("from another source") : t("from {text}", { text: text(field) });
 }
 
 /** A reference to a secret, as text. Its value is never available here. */
 export function secretWords({ group, key, envVar, mountRequirement }: Secret): string {
   const name = group ? `${group}/${key}` : key;
-  if (envVar) return `${name}, as environment variable ${envVar}`;
-  return mountRequirement === Secret_MountType.FILE ? `${name}, as a file` : name;
+  if (envVar) return t("{name}, as environment variable {envVar}", { name, envVar });
+  return mountRequirement === Secret_MountType.FILE ? t("{name}, as a file", { name }) : name;
 }
 
 const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);

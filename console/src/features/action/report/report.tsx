@@ -5,6 +5,7 @@ import type { RunName } from "@/entities/run/kind";
 import { save, saveFrom } from "@/design/save";
 import type { ActionName } from "@/entities/action/name";
 import { allowed, ReportFrame } from "@/entities/frame/report-frame";
+import { t } from "@/texts/texts";
 import { useReport, type Report } from "./use-report";
 import frame from "@/entities/frame/frame.module.css";
 import css from "./report.module.css";
@@ -21,37 +22,37 @@ export interface ReportViewProps {
 export function ReportView({ run, action, attempt, live }: ReportViewProps) {
   const name: ActionName = { run, name: action };
   const { data, error, isPending, refetch } = useReport(name, attempt, live);
-  if (attempt === 0) return <Empty title="No report yet">The action has not started.</Empty>;
+  if (attempt === 0) return <Empty title={t("No report yet")}>{t("The action has not started.")}</Empty>;
   if (error && !data) return <ProblemNotice error={error} retry={() => void refetch()} />;
-  if (isPending) return <Loading what="report" />;
+  if (isPending) return <Loading what={t("report")} />;
   if (!data)
     return (
-      <Empty title={live ? "No report yet" : "No report"}>
-        <p>{live ? "It appears when the task flushes it." : "A report is stored when the task flushes it, and when the attempt succeeds."}</p>
+      <Empty title={live ? t("No report yet") : t("No report")}>
+        <p>{live ? t("It appears when the task flushes it.") : t("A report is stored when the task flushes it, and when the attempt succeeds.")}</p>
       </Empty>
     );
   return (
     <section className={css["report"]} data-testid="report">
       <div className={css["head"]}>
         <span className={css["muted"]} role="status">
-          {live ? "Live: updates while the task runs" : ""}
+          {live ? t("Live: updates while the task runs") : ""}
         </span>
         <a className={buttonClass("plain", true)} href={data.url} target="_blank" rel="noopener noreferrer">
-          <ExternalLink size={14} aria-hidden /> Open in a new tab
+          <ExternalLink size={14} aria-hidden /> {t("Open in a new tab")}
         </a>
         <Button small onClick={() => download(data, `${run.name}-${action}-${attempt}.html`)}>
-          <Download size={14} aria-hidden /> Download
+          <Download size={14} aria-hidden /> {t("Download")}
         </Button>
       </div>
       {error && (
-        <Notice tone="warning" title="Report update failed" role="status">
-          <p>The report may be out of date. The console retries automatically.</p>
+        <Notice tone="warning" title={t("Report update failed")} role="status">
+          <p>{t("The report may be out of date. The console retries automatically.")}</p>
         </Notice>
       )}
       {data.html === undefined ? (
-        <Direct url={data.url} live={live} title={`Report of ${action}`} />
+        <Direct url={data.url} live={live} title={t("Report of {action}", { action })} />
       ) : (
-        <ReportFrame html={data.html} title={`Report of ${action}`} />
+        <ReportFrame html={data.html} title={t("Report of {action}", { action })} />
       )}
     </section>
   );
@@ -68,7 +69,7 @@ function Direct({ url, live, title }: { readonly url: string; readonly live: boo
     <>
       {live && (
         <p className={css["muted"]}>
-          The report does not update automatically, because the CORS rules of the object store do not allow {location.origin}. Reopen this tab to refresh it.
+          {t("The report does not update automatically, because the CORS rules of the object store do not allow {origin}. Reopen this tab to refresh it.", { origin: location.origin })}
         </p>
       )}
       <div className={frame["frames"]}>

@@ -1,5 +1,6 @@
 import type { Amounts, UsagePoint } from "@gen/flytebinary/insight/v1/usage_pb.js";
 import { bytes, msOf } from "@/design/format";
+import { t } from "@/texts/texts";
 
 /** A resource with its place in the messages, and how people write amounts of it. */
 export interface Resource {
@@ -14,14 +15,14 @@ const number = (value: bigint | undefined): number | undefined => (value === und
 export const cores = (milli: number): string => `${Number((milli / 1000).toPrecision(milli < 1000 ? 2 : 3))} ${milli === 1000 ? "core" : "cores"}`;
 
 export const cpu: Resource = { title: "CPU", of: (amounts) => number(amounts?.cpuMilli), write: cores };
-export const memory: Resource = { title: "Memory", of: (amounts) => number(amounts?.memoryBytes), write: bytes };
+export const memory: Resource = { title: t("Memory"), of: (amounts) => number(amounts?.memoryBytes), write: bytes };
 
 export const resources: readonly Resource[] = [
   cpu,
   memory,
   { title: "GPU", of: (amounts) => number(amounts?.gpuPercent), write: (value) => `${Math.round(value)} %` },
-  { title: "GPU memory", of: (amounts) => number(amounts?.gpuMemoryBytes), write: bytes },
-  { title: "Disk", of: (amounts) => number(amounts?.diskBytes), write: bytes },
+  { title: t("GPU memory"), of: (amounts) => number(amounts?.gpuMemoryBytes), write: bytes },
+  { title: t("Disk"), of: (amounts) => number(amounts?.diskBytes), write: bytes },
 ];
 
 /** How many columns a chart has at most. */

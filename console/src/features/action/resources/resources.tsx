@@ -7,10 +7,11 @@ import type { GetAttemptUsageResponse } from "@gen/flytebinary/insight/v1/usage_
 import { usePreferences } from "@/app/preferences";
 import { Chart, Charts, Sign } from "@/design/chart";
 import { CopyButton } from "@/design/copy";
-import { dateOf, duration, moment, plural } from "@/design/format";
+import { dateOf, duration, moment } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { isLive } from "@/design/phases";
 import { actionId } from "@/entities/action/name";
+import { t, tn } from "@/texts/texts";
 import type { TabProps } from "../tab";
 import { attemptOf } from "../use-action";
 import { memory, resources, spread, timeOf, topOf, type Resource } from "./curves";
@@ -20,12 +21,12 @@ import css from "./resources.module.css";
 export function ResourcesTab({ action, details, attempt }: TabProps) {
   const live = isLive(attemptOf(details, attempt)?.phase ?? ActionPhase.UNSPECIFIED);
   const answer = useQuery(InsightService.method.getAttemptUsage, { actionId: actionId(action), attempt }, { refetchInterval: live ? 5_000 : false });
-  if (answer.error?.code === Code.Unimplemented) return <Notice title="This server does not measure what tasks use" />;
+  if (answer.error?.code === Code.Unimplemented) return <Notice title={t("This server does not measure what tasks use")} />;
   return (
-    <section className={css["section"]} aria-label="Resources" data-testid="resources">
+    <section className={css["section"]} aria-label={t("Resources")} data-testid="resources">
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="measurements" />}
-      {answer.data && answer.data.points.length === 0 && <p className={css["muted"]}>{live ? "No measurement has arrived yet." : answer.data.note}</p>}
+      {answer.isLoading && <Loading what={t("measurements")} />}
+      {answer.data && answer.data.points.length === 0 && <p className={css["muted"]}>{live ? t("No measurement has arrived yet.") : answer.data.note}</p>}
       {answer.data && answer.data.points.length > 0 && <Usage usage={answer.data} />}
       <Suggestion of={details.spec.case === "task" ? details.spec.value.taskTemplate?.id : undefined} />
     </section>
@@ -43,10 +44,9 @@ function Usage({ usage }: { readonly usage: GetAttemptUsageResponse }) {
   return (
     <>
       {usage.outOfMemory && (
-        <Notice tone="danger" title="Out of memory">
+        <Notice tone="danger" title={t("Out of memory")}>
           <p>
-            The attempt was killed{usage.endedAt && ` at ${moment(dateOf(usage.endedAt) ?? new Date(), zone)}`} because it used more memory than its limit
-            {memoryLimit(usage)}. The curve ends at the last measurement before that, so it may not show how far memory rose.
+            {t("The attempt was killed")}{usage.endedAt && ` ${t("at {dateOf}", { dateOf: moment(dateOf(usage.endedAt) ?? new Date(), zone) })}`} {t("because it used more memory than its limit{memoryLimit}. The curve ends at the last measurement before that, so it may not show how far memory rose.", { memoryLimit: memoryLimit(usage) })}
           </p>
         </Notice>
       )}
@@ -58,15 +58,15 @@ function Usage({ usage }: { readonly usage: GetAttemptUsageResponse }) {
       <p className={css["about"]} role="status">
         {time
           ? [moment(time, zone), ...shown.map((one) => at(one, usage, pointed ?? 0)).filter(Boolean)].join(" · ")
-          : first && last && `${plural(usage.points.length, "measurement")} over ${duration(last.getTime() - first.getTime())}, ${duration(spent)} of processor time`}
+          : first && last && tn(usage.points.length, "{n} measurement over {getTime}, {spent} of processor time", "{n} measurements over {getTime}, {spent} of processor time", { getTime: duration(last.getTime() - first.getTime()), spent: duration(spent) })}
       </p>
       <table className={css["table"]} data-testid="resource-peaks">
         <thead>
           <tr>
-            <th scope="col">Resource</th>
-            <th scope="col">Peak</th>
-            <th scope="col">Request</th>
-            <th scope="col">Limit</th>
+            <th scope="col">{t("Resource")}</th>
+            <th scope="col">{t("Peak")}</th>
+            <th scope="col">{t("Request")}</th>
+            <th scope="col">{t("Limit")}</th>
           </tr>
         </thead>
         <tbody>
@@ -87,7 +87,7 @@ function Usage({ usage }: { readonly usage: GetAttemptUsageResponse }) {
 
 const memoryLimit = (usage: GetAttemptUsageResponse): string => {
   const limit = memory.of(usage.limits);
-  return limit === undefined ? "" : ` of ${memory.write(limit)}`;
+  return limit === undefined ? "" : ` ${t("of {write}", { write: memory.write(limit) })}`;
 };
 
 function at(resource: Resource, usage: GetAttemptUsageResponse, column: number): string {
@@ -111,12 +111,12 @@ function Curve({
   const request = resource.of(usage.requests);
   const limit = resource.of(usage.limits);
   const max = topOf(peak, [request, limit]);
-  const named = (word: string, value: number) => (value > max ? `${word} ${resource.write(value)}, above` : word);
+  const named = (word: string, value: number) => (value > max ? t("{word} {write}, above", { word, write: resource.write(value) }) : word);
   const flat = (value: number | undefined) => (value === undefined || value > max ? values.map(() => undefined) : values.map(() => value));
   return (
     <Chart
       title={resource.title}
-      label={`${resource.title}: peak ${resource.write(peak)}${request === undefined ? "" : `, request ${resource.write(request)}`}${limit === undefined ? "" : `, limit ${resource.write(limit)}`}`}
+      label={t("{title}: peak {write}{value}{value2}", { title: resource.title, write: resource.write(peak), value: request === undefined ? "" : t(", request {write}", { write: resource.write(request) }), value2: limit === undefined ? "" : t(", limit {write}", { write: resource.write(limit) }) })}
       count={values.length}
       max={max}
       write={resource.write}
@@ -129,15 +129,15 @@ function Curve({
       onPoint={onPoint}
       legend={
         <>
-          <Sign look="median" /> used
+          <Sign look="median" /> {t("used")}
           {request !== undefined && (
             <>
-              <Sign look="tail" /> {named("request", request)}
+              <Sign look="tail" /> {named(t("request"), request)}
             </>
           )}
           {limit !== undefined && (
             <>
-              <Sign look="failed" /> {named("limit", limit)}
+              <Sign look="failed" /> {named(t("limit"), limit)}
             </>
           )}
         </>
@@ -162,19 +162,23 @@ export function Suggestion({ of: id }: { readonly of: { readonly project: string
     },
   );
   if (data && data.attempts > 0 && data.attempts < neededForSuggestion) {
-    return <p className={css["muted"]}>A suggestion for this task needs three attempts that were measured; so far there {data.attempts === 1 ? "is one" : "are two"}.</p>;
+    return <p className={css["muted"]}>{tn(data.attempts, "A suggestion for this task needs three attempts that were measured; so far there is one.", "A suggestion for this task needs three attempts that were measured; so far there are two.")}</p>;
   }
   if (!data?.code) return null;
   return (
-    <section className={css["section"]} aria-label="Suggestion" data-testid="suggestion">
-      <h3>Suggestion for this task</h3>
+    <section className={css["section"]} aria-label={t("Suggestion")} data-testid="suggestion">
+      <h3>{t("Suggestion for this task")}</h3>
       <p className={css["muted"]}>
-        By the last {plural(data.attempts, "attempt")} that {data.attempts === 1 ? "was" : "were"} measured: the 95th percentile of the peaks and a fifth.
-        {data.outOfMemory > 0 && ` ${plural(data.outOfMemory, "attempt")} ran out of memory and ${data.outOfMemory === 1 ? "counts" : "count"} with half more than the limit.`}
+        {tn(
+          data.attempts,
+          "By the last {n} attempt that was measured: the 95th percentile of the peaks and a fifth.",
+          "By the last {n} attempts that were measured: the 95th percentile of the peaks and a fifth.",
+        )}
+        {data.outOfMemory > 0 && ` ${tn(data.outOfMemory, "{n} attempt ran out of memory and counts with half more than the limit.", "{n} attempts ran out of memory and count with half more than the limit.")}`}
       </p>
       <div className={css["code"]}>
         <code>{data.code}</code>
-        <CopyButton text={data.code} label="Copy resources" />
+        <CopyButton text={data.code} label={t("Copy resources")} />
       </div>
     </section>
   );

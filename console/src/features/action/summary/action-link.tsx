@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ActionIdentifier, RunIdentifier } from "@gen/flyteidl2/common/identifier_pb.js";
 import type { ActionName } from "@/entities/action/name";
+import { t } from "@/texts/texts";
 import css from "./summary.module.css";
 
 /** Links to an action. Actions of the same run are selected in place. */
@@ -15,7 +16,7 @@ export function ActionLink({ id, here, onSelect }: { readonly id: ActionIdentifi
   }
   return (
     <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }} search={{ action: id.name }}>
-      {id.name} of run {run.name}
+      {t("{name} of run {name2}", { name: id.name, name2: run.name })}
     </Link>
   );
 }

@@ -5,6 +5,7 @@ import { dateOf, duration } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { isTerminal, lookOf } from "@/design/phases";
 import { useNow, When } from "@/design/time";
+import { t } from "@/texts/texts";
 import { segmentsOf } from "./segments";
 import css from "./summary.module.css";
 
@@ -24,7 +25,7 @@ export function Attempts({
   if (attempts.length === 0) return null;
   return (
     <section className={css["section"]}>
-      <h3>{attempts.length > 1 ? "Attempts" : live ? "Progress" : "Phases"}</h3>
+      <h3>{attempts.length > 1 ? t("Attempts") : live ? t("Progress") : t("Phases")}</h3>
       <ol className={css["attempts"]}>
         {[...attempts]
           .sort((a, b) => b.attempt - a.attempt)
@@ -61,13 +62,13 @@ function Attempt({
       <div className={css["attempt-head"]}>
         {!alone && (
           <button type="button" className={css["link"]} aria-current={open} onClick={() => onChoose(attempt.attempt)}>
-            Attempt {attempt.attempt}
+            {t("Attempt {attempt}", { attempt: attempt.attempt })}
           </button>
         )}
         <Phase phase={attempt.phase} />
         <span className={css["muted"]}>{duration(whole)}</span>
       </div>
-      <div className={css["segments"]} role="img" aria-label={words || "No phases yet"}>
+      <div className={css["segments"]} role="img" aria-label={words || t("No phases yet")}>
         {segments.map((segment, at) => {
           const style: CSSProperties = { ["--colour" as string]: `var(${lookOf(segment.phase).colour})`, flexGrow: Math.max(segment.ms, whole / 200) };
           return <span key={at} style={style} title={`${lookOf(segment.phase).label}: ${duration(segment.ms)}`} />;

@@ -7,6 +7,7 @@ import { matchesTerm, termsOf } from "@/entities/action/terms";
 import { useWanted } from "@/entities/action/use-wanted";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import { useModelVersion } from "@/entities/run/model/use-run-model";
+import { t } from "@/texts/texts";
 import css from "./summary.module.css";
 
 /** More would push the details out of the panel. The actions view lists all. */
@@ -38,9 +39,9 @@ export function Children({ action, model, onSelect }: { readonly action: string;
   if (total === 0) return null;
   return (
     <section className={css["section"]}>
-      <h3>Children</h3>
+      <h3>{t("Children")}</h3>
       {total > maxChildren && (
-        <Input type="search" aria-label="Find children by task, name or input" placeholder="Find children" value={filter} onChange={(event) => setFilter(event.target.value)} />
+        <Input type="search" aria-label={t("Find children by task, name or input")} placeholder={t("Find children")} value={filter} onChange={(event) => setFilter(event.target.value)} />
       )}
       <ul className={css["children"]}>
         {shown.map((child) => (
@@ -52,10 +53,10 @@ export function Children({ action, model, onSelect }: { readonly action: string;
           </li>
         ))}
       </ul>
-      {matching === 0 && <p className={css["muted"]}>No matches</p>}
+      {matching === 0 && <p className={css["muted"]}>{t("No matches")}</p>}
       {matching > shown.length && (
         <p className={css["muted"]}>
-          Showing {maxChildren} of {count(matching)}. The actions view lists all.
+          {t("Showing {maxChildren} of {matching}. The actions view lists all.", { maxChildren, matching: count(matching) })}
         </p>
       )}
     </section>

@@ -10,6 +10,7 @@ import { typeWords } from "@/entities/value/type-words";
 import { ValueView } from "@/entities/value/value-view";
 import type { ActionName } from "@/entities/action/name";
 import { whoIs } from "@/entities/person/who-is";
+import { t } from "@/texts/texts";
 import css from "./summary.module.css";
 
 /** A condition with its prompt and answer. */
@@ -25,16 +26,16 @@ export function Condition({ action, details }: { readonly action: ActionName; re
         {condition.description && <p className={css["muted"]}>{condition.description}</p>}
         <Facts
           facts={[
-            ["Type", typeWords(condition.type)],
-            ["Answer", answer && <ValueView value={valueOf(answer.output)} />],
-            ["Answered by", whoIs(answer?.signalledBy)],
-            ["Webhook", condition.webhook?.url],
+            [t("Type"), typeWords(condition.type)],
+            [t("Answer"), answer && <ValueView value={valueOf(answer.output)} />],
+            [t("Answered by"), whoIs(answer?.signalledBy)],
+            [t("Webhook"), condition.webhook?.url],
           ]}
         />
         {paused && (
           <>
             <SignalForm run={action.run} action={action.name} parent={details.metadata?.parent ?? ""} condition={condition} />
-            <p className={css["muted"]}>Or use the CLI:</p>
+            <p className={css["muted"]}>{t("Or use the CLI:")}</p>
             <Command
               text={`flyte signal condition --project ${shellWord(action.run.project)} --domain ${shellWord(action.run.domain)} ${shellWord(action.run.name)} ${shellWord(action.name)}`}
             />

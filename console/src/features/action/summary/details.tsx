@@ -12,6 +12,7 @@ import { Span, When } from "@/design/time";
 import { workerOf } from "@/features/pools/words";
 import { ClusterLink } from "@/entities/access/cluster-link";
 import { actionId, type ActionName } from "@/entities/action/name";
+import { t } from "@/texts/texts";
 import { jobOf } from "../job/words";
 import { ActionLink, RunLink } from "./action-link";
 import { linksOf } from "./links";
@@ -22,19 +23,19 @@ import css from "./summary.module.css";
 const sources: Record<RunSource, string> = {
   [RunSource.UNSPECIFIED]: "",
   [RunSource.WEB]: "console",
-  [RunSource.CLI]: "CLI or SDK",
+  [RunSource.CLI]: t("CLI or SDK"),
   [RunSource.SCHEDULE_TRIGGER]: "schedule",
-  [RunSource.TRACKED]: "tracked run",
-  [RunSource.ARTIFACT_TRIGGER]: "artifact trigger",
+  [RunSource.TRACKED]: t("tracked run"),
+  [RunSource.ARTIFACT_TRIGGER]: t("artifact trigger"),
 };
 
 const relations: Record<RelationType, string> = {
-  [RelationType.UNSPECIFIED]: "Related to",
-  [RelationType.RERUN]: "Rerun of",
-  [RelationType.RECOVER]: "Recovery of",
-  [RelationType.SPAWN]: "Started by run",
-  [RelationType.TRIGGERED]: "Triggered by",
-  [RelationType.ON_ARTIFACT]: "Triggered by an artifact of",
+  [RelationType.UNSPECIFIED]: t("Related to"),
+  [RelationType.RERUN]: t("Rerun of"),
+  [RelationType.RECOVER]: t("Recovery of"),
+  [RelationType.SPAWN]: t("Started by run"),
+  [RelationType.TRIGGERED]: t("Triggered by"),
+  [RelationType.ON_ARTIFACT]: t("Triggered by an artifact of"),
 };
 
 interface DetailsProps {
@@ -55,28 +56,28 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
   const cluster = (attempt?.cluster ?? "") || placed?.cluster; // until an attempt begins, where it is to be
   return (
     <section className={css["section"]}>
-      <h3>Details</h3>
+      <h3>{t("Details")}</h3>
       <Facts
         facts={[
-          ["Task", taskLink(details, action.run.tracked)],
-          ["Environment", metadata?.environmentName],
-          ["Group", metadata?.group],
+          [t("Task"), taskLink(details, action.run.tracked)],
+          [t("Environment"), metadata?.environmentName],
+          [t("Group"), metadata?.group],
           [
-            "Parent",
+            t("Parent"),
             metadata?.parent && <ActionLink id={{ $typeName: "flyteidl2.common.ActionIdentifier", name: metadata.parent }} here={action} onSelect={onSelect} />,
           ],
-          ["Recovered from", metadata?.recoveredFrom && <ActionLink id={metadata.recoveredFrom} here={action} onSelect={onSelect} />],
-          ["Outputs from", cached && <ActionLink id={cached} here={action} onSelect={onSelect} />],
+          [t("Recovered from"), metadata?.recoveredFrom && <ActionLink id={metadata.recoveredFrom} here={action} onSelect={onSelect} />],
+          [t("Outputs from"), cached && <ActionLink id={cached} here={action} onSelect={onSelect} />],
           [relation ? relations[relation.relationType] : "", relation?.relatedTo && <RunLink run={relation.relatedTo} />],
-          ["Trigger", triggerOf(details)],
-          ["Started by", [whoIs(metadata?.executedBy), sources[metadata?.source ?? RunSource.UNSPECIFIED]].filter(Boolean).join(", via ")],
-          ["Created", <When key="created" at={dateOf(status?.startTime)} />],
-          ["Ended", status?.endTime && !live && <When at={dateOf(status.endTime)} />],
-          ["Duration", status?.startTime && <Span from={dateOf(status.startTime)} to={live ? undefined : dateOf(status.endTime)} />],
-          ["Cluster", cluster && <ClusterLink key="cluster" name={cluster} />],
-          ["Placed because", placed?.cluster === cluster && placed?.reason],
-          ["Worker", workerLink(action, details, attempt)],
-          ["Links", !jobOf(attempt?.clusterEvents) && linksOf(attempt)],
+          [t("Trigger"), triggerOf(details)],
+          [t("Started by"), [whoIs(metadata?.executedBy), sources[metadata?.source ?? RunSource.UNSPECIFIED]].filter(Boolean).join(`${t(", via")} `)],
+          [t("Created"), <When key="created" at={dateOf(status?.startTime)} />],
+          [t("Ended"), status?.endTime && !live && <When at={dateOf(status.endTime)} />],
+          [t("Duration"), status?.startTime && <Span from={dateOf(status.startTime)} to={live ? undefined : dateOf(status.endTime)} />],
+          [t("Cluster"), cluster && <ClusterLink key="cluster" name={cluster} />],
+          [t("Placed because"), placed?.cluster === cluster && placed?.reason],
+          [t("Worker"), workerLink(action, details, attempt)],
+          [t("Links"), !jobOf(attempt?.clusterEvents) && linksOf(attempt)],
         ]}
       />
     </section>
@@ -111,7 +112,7 @@ function taskLink({ metadata }: ActionDetails, tracked: boolean | undefined): Re
       <Link to="/domain/$domain/project/$project/tasks/$task" params={place}>
         {id.name}
       </Link>
-      <span className={css["muted"]}>, version </span>
+      <span className={css["muted"]}>{t(", version")} </span>
       <Link to="/domain/$domain/project/$project/tasks/$task/$version" params={{ ...place, version: id.version }}>
         {id.version}
       </Link>

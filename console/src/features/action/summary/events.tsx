@@ -4,6 +4,7 @@ import { Button } from "@/design/button";
 import { Tag } from "@/design/facts";
 import { count, dateOf } from "@/design/format";
 import { When } from "@/design/time";
+import { t } from "@/texts/texts";
 import { useClusterEvents } from "../use-action";
 import type { ActionName } from "@/entities/action/name";
 import css from "./summary.module.css";
@@ -20,7 +21,7 @@ export function Events({ action, attempt, live }: { readonly action: ActionName;
   const shown = all ? latestFirst : latestFirst.slice(0, initialLimit);
   return (
     <section className={css["section"]}>
-      <h3>Events</h3>
+      <h3>{t("Events")}</h3>
       <ol className={css["events"]}>
         {shown.map((event, at) => (
           <Event key={latestFirst.length - at} event={event} />
@@ -29,7 +30,7 @@ export function Events({ action, attempt, live }: { readonly action: ActionName;
       {shown.length < latestFirst.length && (
         <div>
           <Button small onClick={() => setAll(true)}>
-            Show all {count(latestFirst.length)}
+            {t("Show all {latestFirst}", { latestFirst: count(latestFirst.length) })}
           </Button>
         </div>
       )}
@@ -43,7 +44,7 @@ function Event({ event }: { readonly event: ClusterEvent }) {
       <When at={dateOf(event.occurredAt)} />
       <span>
         {event.reason && <Tag>{event.reason}</Tag>} {event.message !== event.reason && event.message}
-        {event.count > 1 && <span className={css["muted"]}> ({count(event.count)} times)</span>}
+        {event.count > 1 && <span className={css["muted"]}> {t("({count} times)", { count: count(event.count) })}</span>}
       </span>
     </li>
   );

@@ -4,11 +4,12 @@ import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
 import { Notice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import type { PanelTab } from "../tab";
 import { adviceOf, causeOf, kindOf } from "./advice";
 import css from "./summary.module.css";
 
-const looks = { logs: "Show log", pod: "Show pod", resources: "Show resources" } as const;
+const looks = { logs: t("Show log"), pod: t("Show pod"), resources: t("Show resources") } as const;
 
 interface FailureProps {
   readonly error: ErrorInfo;
@@ -28,20 +29,20 @@ export function Failure({ error, onLook, children }: FailureProps) {
         tone="danger"
         title={
           <span className={css["heading"]}>
-            {advice?.title ?? "Failed"}
+            {advice?.title ?? t("Failed")}
             <span className={css["tags"]}>
               {error.code && <Tag>{causeOf(error.code)}</Tag>}
               {kind && <Tag>{kind}</Tag>}
-              <CopyButton text={error.message} label="Copy message" />
+              <CopyButton text={error.message} label={t("Copy message")} />
             </span>
           </span>
         }
       >
-        <pre className={css["message"]}>{error.message || "No error message."}</pre>
+        <pre className={css["message"]}>{error.message || t("No error message.")}</pre>
         {children}
         {advice && (
           <div className={css["advice"]}>
-            <strong>Suggested fix</strong>
+            <strong>{t("Suggested fix")}</strong>
             <ul>
               {advice.steps.map((step) => (
                 <li key={step}>{step}</li>

@@ -5,6 +5,7 @@ import { actionId, type ActionName } from "@/entities/action/name";
 import { sourceOf } from "@/entities/run/kind";
 import { valueOf } from "@/entities/value/value";
 import { json } from "@/entities/value/write-json";
+import { t } from "@/texts/texts";
 import css from "./summary.module.css";
 
 /** How much is shown: of each value in characters, and of the values. */
@@ -21,10 +22,10 @@ export function FailingInputs({ action }: { readonly action: ActionName }) {
   const literals = data?.inputs?.literals ?? [];
   if (literals.length === 0) return null;
   return (
-    <section className={css["section"]} aria-label="Inputs of the failed action" data-testid="failing-inputs">
-      <strong>Inputs</strong>
+    <section className={css["section"]} aria-label={t("Inputs of the failed action")} data-testid="failing-inputs">
+      <strong>{t("Inputs")}</strong>
       <Facts facts={literals.slice(0, most).map(({ name, value }) => [name, <code key={name}>{clipped(json(valueOf(value)))}</code>] as const)} />
-      {literals.length > most && <p className={css["muted"]}>and {literals.length - most} more</p>}
+      {literals.length > most && <p className={css["muted"]}>{t("and {literals} more", { literals: literals.length - most })}</p>}
     </section>
   );
 }

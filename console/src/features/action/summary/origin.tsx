@@ -2,13 +2,14 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import { ProblemService, type CausingAction, type GetFailureResponse } from "@gen/flytebinary/insight/v1/problems_pb.js";
-import { dateOf, plural } from "@/design/format";
+import { dateOf } from "@/design/format";
 import { When } from "@/design/time";
 import { nameOf } from "@/entities/action/identity";
 import { actionId, type ActionName } from "@/entities/action/name";
 import { useWanted } from "@/entities/action/use-wanted";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import { useModelVersion } from "@/entities/run/model/use-run-model";
+import { t, tn } from "@/texts/texts";
 import css from "./summary.module.css";
 
 /** How often a failure is asked for again that is not counted yet, or whose log was not read yet, in milliseconds. */
@@ -48,10 +49,10 @@ export function Causes({ model, causes, onSelect }: CausesProps) {
   if (causes.length === 0) return null;
   return (
     <p data-testid="caused-by">
-      Caused by{" "}
+      {t("Caused by")}{" "}
       {names.map((name, at) => (
         <Fragment key={name}>
-          {at > 0 && ", caused by "}
+          {at > 0 && `${t(", caused by")} `}
           <button type="button" className={css["link"]} title={name} onClick={() => onSelect(name)}>
             {model.row(name) === none ? shortTask(causes[at]?.task ?? "") : nameOf(model, model.row(name))}
           </button>
@@ -72,29 +73,24 @@ export function Seen({ action, failure }: { readonly action: ActionName; readonl
   return (
     <p data-testid="seen">
       {problem.failures === 1n ? (
-        <strong>New: not seen before</strong>
+        <strong>{t("New: not seen before")}</strong>
       ) : (
         <>
-          First seen <When at={dateOf(problem.firstSeen)} /> ·{" "}
-          <Link to="/domain/$domain/project/$project/problems/$problem" params={{ project, domain, problem: String(problem.id) }}>
-            {plural(Number(problem.failures), "time")} in {plural(Number(problem.runs), "run")}
-          </Link>
+          {t("First seen {when} · {link}", { when: <When at={dateOf(problem.firstSeen)} />, link: <Link to="/domain/$domain/project/$project/problems/$problem" params={{ project, domain, problem: String(problem.id) }}>
+            {t("{times} in {runs}", { times: tn(Number(problem.failures), "{n} time", "{n} times"), runs: tn(Number(problem.runs), "{n} run", "{n} runs") })}
+          </Link> })}
         </>
       )}
       {" · "}
       {success === undefined ? (
-        "no run of this task has succeeded"
+        t("no run of this task has succeeded")
       ) : (
         <>
-          last success{" "}
-          <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: success }}>
+          {t("last success {link} {when} · {link2}", { link: <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: success }}>
             {success}
-          </Link>{" "}
-          <When at={dateOf(lastSuccess?.endedAt)} relative />
-          {" · "}
-          <Link to="/domain/$domain/project/$project/compare" params={{ project, domain }} search={{ a: success, b: action.run.name }}>
-            Compare
-          </Link>
+          </Link>, when: <When at={dateOf(lastSuccess?.endedAt)} relative />, link2: <Link to="/domain/$domain/project/$project/compare" params={{ project, domain }} search={{ a: success, b: action.run.name }}>
+            {t("Compare")}
+          </Link> })}
         </>
       )}
     </p>

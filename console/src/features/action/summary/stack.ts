@@ -1,4 +1,5 @@
 import { ExceptionRelation, type RaisedException, type StackFrame } from "@gen/flytebinary/insight/v1/failures_pb.js";
+import { t } from "@/texts/texts";
 
 /** Frames as they are shown: those of the task one by one, those of libraries between them folded together. */
 export type Part = { readonly kind: "own"; readonly frame: StackFrame } | { readonly kind: "library"; readonly frames: readonly StackFrame[] };
@@ -19,8 +20,8 @@ export const exceptionTitle = ({ type, message }: Pick<RaisedException, "type" |
 
 const relations: Record<ExceptionRelation, string> = {
   [ExceptionRelation.UNSPECIFIED]: "",
-  [ExceptionRelation.CAUSE]: "Caused by",
-  [ExceptionRelation.CONTEXT]: "Raised while handling",
+  [ExceptionRelation.CAUSE]: t("Caused by"),
+  [ExceptionRelation.CONTEXT]: t("Raised while handling"),
 };
 
 export const relationWords = (relation: ExceptionRelation): string => relations[relation];

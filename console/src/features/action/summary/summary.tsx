@@ -4,6 +4,7 @@ import { ActionType } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { chunk } from "@/api/chunk";
 import { Notice } from "@/design/notice";
 import { isLive } from "@/design/phases";
+import { t } from "@/texts/texts";
 import type { TabProps } from "../tab";
 import { attemptOf, latest } from "../use-action";
 import { Job } from "../job/job";
@@ -59,8 +60,8 @@ export function Summary({ action, model, details, attempt, onChange, onSelect }:
         </Failure>
       )}
       {aborted && (
-        <Notice title={whoIs(aborted.abortedBy) ? `Aborted by ${whoIs(aborted.abortedBy)}` : "Aborted"}>
-          <p>{aborted.reason || "No reason given."}</p>
+        <Notice title={whoIs(aborted.abortedBy) ? t("Aborted by {whoIs}", { whoIs: whoIs(aborted.abortedBy) }) : t("Aborted")}>
+          <p>{aborted.reason || t("No reason given.")}</p>
         </Notice>
       )}
       <Condition action={action} details={details} />

@@ -4,6 +4,7 @@ import { ExceptionRelation, FailureService, type RaisedException, type StackFram
 import { Button } from "@/design/button";
 import { Loading } from "@/design/notice";
 import { actionId, type ActionName } from "@/entities/action/name";
+import { t } from "@/texts/texts";
 import { around, exceptionTitle, folded, relationWords } from "./stack";
 import css from "./traceback.module.css";
 
@@ -19,23 +20,23 @@ export function Traceback({ action, attempt, onLog }: TracebackProps) {
   const id = actionId(action);
   // An attempt that failed keeps its traceback. The server itself waits a while for a log that is not stored yet.
   const { data, isLoading } = useQuery(FailureService.method.explainFailure, { actionId: id, attempt }, { staleTime: Infinity, retry: 2 });
-  if (isLoading) return <Loading what="traceback" />;
+  if (isLoading) return <Loading what={t("traceback")} />;
   if (!data || data.exceptions.length === 0)
     return (
       <div>
         <Button small onClick={() => onLog()}>
-          Show log
+          {t("Show log")}
         </Button>
       </div>
     );
   return (
-    <section className={css["traceback"]} aria-label="Traceback" data-testid="traceback">
+    <section className={css["traceback"]} aria-label={t("Traceback")} data-testid="traceback">
       {data.exceptions.map((raised, at) => (
         <Raised key={at} action={action} raised={raised} />
       ))}
       <div>
         <Button small onClick={() => onLog(data.logLine + 1)}>
-          Show in log
+          {t("Show in log")}
         </Button>
       </div>
     </section>
@@ -48,14 +49,14 @@ function Raised({ action, raised }: { readonly action: ActionName; readonly rais
     <div className={css["raised"]}>
       {raised.relation !== ExceptionRelation.UNSPECIFIED && <p className={css["relation"]}>{relationWords(raised.relation)}</p>}
       {raised.relation !== ExceptionRelation.UNSPECIFIED && <strong className={css["title"]}>{exceptionTitle(raised)}</strong>}
-      <ol className={css["frames"]} aria-label={`Frames of ${raised.type}`}>
+      <ol className={css["frames"]} aria-label={t("Frames of {type}", { type: raised.type })}>
         {folded(raised.frames).map((part, at) =>
           part.kind === "own" ? (
             <Frame key={at} action={action} frame={part.frame} withCode={part.frame === last} />
           ) : (
             <li key={at}>
               <details>
-                <summary className={css["muted"]}>{part.frames.length === 1 ? "1 frame of a library" : `${part.frames.length} frames of libraries`}</summary>
+                <summary className={css["muted"]}>{part.frames.length === 1 ? t("1 frame of a library") : t("{frames} frames of libraries", { frames: part.frames.length })}</summary>
                 <ol className={css["frames"]}>
                   {part.frames.map((frame, index) => (
                     <Frame key={index} action={action} frame={frame} />
@@ -77,9 +78,7 @@ function Frame({ action, frame, withCode = false }: { readonly action: ActionNam
         {frame.file}:{frame.line}
       </code>
       {frame.function !== "" && (
-        <span className={css["muted"]}>
-          {" "}
-          in <code>{frame.function}</code>
+        <span className={css["muted"]}>{" "}{t("in {code}", { code: <code>{frame.function}</code> })}
         </span>
       )}
       {withCode ? <Lines action={action} frame={frame} /> : frame.code !== "" && <pre className={css["line"]}>{frame.code}</pre>}

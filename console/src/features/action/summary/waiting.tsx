@@ -10,6 +10,7 @@ import { count, dateOf } from "@/design/format";
 import { Notice, ProblemNotice } from "@/design/notice";
 import { Span } from "@/design/time";
 import { actionId, type ActionName } from "@/entities/action/name";
+import { t } from "@/texts/texts";
 import { ActionLink } from "./action-link";
 import { sentenceOf } from "@/entities/run/waits";
 import css from "./summary.module.css";
@@ -47,31 +48,31 @@ export function Explanation({
 }
 
 const titles: Record<WaitCause, string> = {
-  [WaitCause.UNSPECIFIED]: "Waiting",
-  [WaitCause.PENDING]: "About to start",
-  [WaitCause.RUN_CONCURRENCY]: "Run concurrency limit reached",
-  [WaitCause.QUEUE_ACTIONS]: "Queue is full",
-  [WaitCause.QUEUE_RUNS]: "Queue run limit reached",
-  [WaitCause.INSTALLATION]: "Cluster capacity reached",
-  [WaitCause.CACHE_RESERVATION]: "Waiting for another action with the same cache key",
-  [WaitCause.BACKOFF]: "Backing off before the next attempt",
-  [WaitCause.CLUSTER]: "Waiting for the cluster",
-  [WaitCause.SIGNAL]: "Waiting for approval",
-  [WaitCause.TURN]: "Waiting for its turn",
-  [WaitCause.WORKER_SLOTS]: "All workers are busy",
-  [WaitCause.WORKER_START]: "Waiting for a worker to start",
-  [WaitCause.WORKER_PROBLEM]: "No worker can start",
-  [WaitCause.CONNECTOR]: "Waiting for the connector",
-  [WaitCause.PLACEMENT]: "Waiting for a cluster",
+  [WaitCause.UNSPECIFIED]: t("Waiting"),
+  [WaitCause.PENDING]: t("About to start"),
+  [WaitCause.RUN_CONCURRENCY]: t("Run concurrency limit reached"),
+  [WaitCause.QUEUE_ACTIONS]: t("Queue is full"),
+  [WaitCause.QUEUE_RUNS]: t("Queue run limit reached"),
+  [WaitCause.INSTALLATION]: t("Cluster capacity reached"),
+  [WaitCause.CACHE_RESERVATION]: t("Waiting for another action with the same cache key"),
+  [WaitCause.BACKOFF]: t("Backing off before the next attempt"),
+  [WaitCause.CLUSTER]: t("Waiting for the cluster"),
+  [WaitCause.SIGNAL]: t("Waiting for approval"),
+  [WaitCause.TURN]: t("Waiting for its turn"),
+  [WaitCause.WORKER_SLOTS]: t("All workers are busy"),
+  [WaitCause.WORKER_START]: t("Waiting for a worker to start"),
+  [WaitCause.WORKER_PROBLEM]: t("No worker can start"),
+  [WaitCause.CONNECTOR]: t("Waiting for the connector"),
+  [WaitCause.PLACEMENT]: t("Waiting for a cluster"),
 };
 
 /** The advice for a limit. */
 const remedies: Partial<Record<WaitCause, string>> = {
-  [WaitCause.RUN_CONCURRENCY]: "It starts automatically when other actions of the run end. A new run can have a higher limit.",
-  [WaitCause.QUEUE_ACTIONS]: "It starts automatically when there is capacity. Ask your platform admin to raise the limits of the queue.",
-  [WaitCause.QUEUE_RUNS]: "It starts automatically when there is capacity. Ask your platform admin to raise the limits of the queue.",
-  [WaitCause.INSTALLATION]: "It starts automatically when there is capacity. Ask your platform admin to raise the limit.",
-  [WaitCause.WORKER_SLOTS]: "It starts automatically when a slot is free. More replicas or a higher concurrency in the ReusePolicy run more at once.",
+  [WaitCause.RUN_CONCURRENCY]: t("It starts automatically when other actions of the run end. A new run can have a higher limit."),
+  [WaitCause.QUEUE_ACTIONS]: t("It starts automatically when there is capacity. Ask your platform admin to raise the limits of the queue."),
+  [WaitCause.QUEUE_RUNS]: t("It starts automatically when there is capacity. Ask your platform admin to raise the limits of the queue."),
+  [WaitCause.INSTALLATION]: t("It starts automatically when there is capacity. Ask your platform admin to raise the limit."),
+  [WaitCause.WORKER_SLOTS]: t("It starts automatically when a slot is free. More replicas or a higher concurrency in the ReusePolicy run more at once."),
 };
 
 function Waiting({ action, wait, onSelect }: { readonly action: ActionName; readonly wait: Wait; readonly onSelect: (action: string) => void }) {
@@ -83,19 +84,19 @@ function Waiting({ action, wait, onSelect }: { readonly action: ActionName; read
         <p>{sentenceOf(wait)}</p>
         {limit > 0 && (
           <div className={css["gauge"]}>
-            <meter max={limit} value={used} aria-label="Usage of the limit" />
+            <meter max={limit} value={used} aria-label={t("Usage of the limit")} />
             <span>
-              {count(used)} of {count(limit)} used
+              {t("{used} of {limit} used", { used: count(used), limit: count(limit) })}
             </span>
           </div>
         )}
         <Facts
           facts={[
-            ["Queue", wait.queue],
-            ["Resource", wait.resource],
-            ["Ahead", wait.ahead > 0n && count(wait.ahead)],
-            ["Waiting for", wait.since && <Span from={dateOf(wait.since)} to={undefined} />],
-            ["Blocked by", wait.behind && <ActionLink id={wait.behind} here={action} onSelect={onSelect} />],
+            [t("Queue"), wait.queue],
+            [t("Resource"), wait.resource],
+            [t("Ahead"), wait.ahead > 0n && count(wait.ahead)],
+            [t("Waiting for"), wait.since && <Span from={dateOf(wait.since)} to={undefined} />],
+            [t("Blocked by"), wait.behind && <ActionLink id={wait.behind} here={action} onSelect={onSelect} />],
           ]}
         />
         {remedies[wait.cause] !== undefined && <p className={css["muted"]}>{remedies[wait.cause]}</p>}
@@ -107,30 +108,30 @@ function Waiting({ action, wait, onSelect }: { readonly action: ActionName; read
 const sentence = (words: string): string => (words === "" ? "" : `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`);
 
 const outcomes: Record<CatalogCacheStatus, string> = {
-  [CatalogCacheStatus.CACHE_DISABLED]: "Not used",
-  [CatalogCacheStatus.CACHE_MISS]: "Cache miss",
-  [CatalogCacheStatus.CACHE_HIT]: "Cache hit",
-  [CatalogCacheStatus.CACHE_POPULATED]: "Cache miss; outputs stored",
-  [CatalogCacheStatus.CACHE_LOOKUP_FAILURE]: "Cache lookup failed; the action ran",
-  [CatalogCacheStatus.CACHE_PUT_FAILURE]: "Cache miss; storing the outputs failed",
-  [CatalogCacheStatus.CACHE_SKIPPED]: "Skipped, as requested by the run",
-  [CatalogCacheStatus.CACHE_EVICTED]: "Evicted",
+  [CatalogCacheStatus.CACHE_DISABLED]: t("Not used"),
+  [CatalogCacheStatus.CACHE_MISS]: t("Cache miss"),
+  [CatalogCacheStatus.CACHE_HIT]: t("Cache hit"),
+  [CatalogCacheStatus.CACHE_POPULATED]: t("Cache miss; outputs stored"),
+  [CatalogCacheStatus.CACHE_LOOKUP_FAILURE]: t("Cache lookup failed; the action ran"),
+  [CatalogCacheStatus.CACHE_PUT_FAILURE]: t("Cache miss; storing the outputs failed"),
+  [CatalogCacheStatus.CACHE_SKIPPED]: t("Skipped, as requested by the run"),
+  [CatalogCacheStatus.CACHE_EVICTED]: t("Evicted"),
 };
 
 function Cache({ outcome }: { readonly outcome: CacheOutcome }) {
   return (
     <section className={css["section"]} data-testid="cache">
-      <h3>Cache</h3>
+      <h3>{t("Cache")}</h3>
       <Facts
         facts={[
-          ["Outcome", outcomes[outcome.status]],
-          ["Reason", outcome.reason && sentence(outcome.reason)],
+          [t("Outcome"), outcomes[outcome.status]],
+          [t("Reason"), outcome.reason && sentence(outcome.reason)],
           [
-            "Key",
+            t("Key"),
             outcome.key && (
               <>
                 <code>{outcome.key}</code>
-                <CopyButton text={outcome.key} label="Copy key" />
+                <CopyButton text={outcome.key} label={t("Copy key")} />
               </>
             ),
           ],

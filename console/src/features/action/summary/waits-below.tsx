@@ -5,6 +5,7 @@ import { Span } from "@/design/time";
 import type { RunName } from "@/entities/run/kind";
 import { useSummaries } from "@/entities/run/use-summaries";
 import { sentenceOf, waitWords } from "@/entities/run/waits";
+import { t } from "@/texts/texts";
 import css from "./summary.module.css";
 
 /** What actions below the root wait for, with the way to them. The root's own wait is explained elsewhere. */
@@ -21,9 +22,9 @@ export function WaitsBelow({ run, onSelect }: { readonly run: RunName; readonly 
           </p>
           <p className={css["muted"]}>
             <button type="button" className={css["link"]} onClick={() => onSelect(one.actionId?.name ?? "a0")}>
-              {one.actions > 1 ? `The first of ${one.actions} actions` : "The action"}
+              {one.actions > 1 ? t("The first of {actions} actions", { actions: one.actions }) : t("The action")}
             </button>{" "}
-            {one.holders.length > 0 && "· The places are taken by "}
+            {one.holders.length > 0 && `${t("· The places are taken by")} `}
             {one.holders.map(({ runId, places }, at) => (
               <span key={runId?.name}>
                 {at > 0 && ", "}

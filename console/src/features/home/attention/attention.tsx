@@ -7,11 +7,12 @@ import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import type { RunIdentifier } from "@gen/flyteidl2/common/identifier_pb.js";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Button } from "@/design/button";
-import { dateOf, duration, plural } from "@/design/format";
+import { dateOf, duration } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { Span, useNow, When } from "@/design/time";
 import { titleOf } from "@/entities/action/title";
 import { phaseOf } from "@/entities/run/listed";
+import { t, tn } from "@/texts/texts";
 import { every, Group, shown } from "./group";
 import { lastLook, look } from "./look";
 import { useFailed } from "./use-failed";
@@ -46,15 +47,15 @@ export function Attention() {
   if (quiet && !known) return null; // not read yet, or not served
   return (
     <section className={css["attention"]} aria-labelledby="attention" data-testid="attention">
-      <h2 id="attention">Needs attention</h2>
+      <h2 id="attention">{t("Needs attention")}</h2>
       {quiet && (
         <p className={css["muted"]}>
-          No run has failed since <When at={new Date(since)} />, and nothing waits for a person.
+          {t("No run has failed since {when}, and nothing waits for a person.", { when: <When at={new Date(since)} /> })}
         </p>
       )}
       <div className={css["groups"]}>
         <Group
-          title="Failed"
+          title={t("Failed")}
           rows={runs}
           keyOf={(run) => pathOf(run.action?.id?.run)}
           links={
@@ -64,7 +65,7 @@ export function Attention() {
                 setSince(look());
               }}
             >
-              Mark as seen
+              {t("Mark as seen")}
             </Button>
           }
         >
@@ -74,7 +75,7 @@ export function Attention() {
             </RunRow>
           )}
         </Group>
-        <Group title="Waiting for a person" rows={conditions} keyOf={({ actionId }) => `${pathOf(actionId?.run)}/${actionId?.name}`} links={<Link to="/inbox">Inbox</Link>}>
+        <Group title={t("Waiting for a person")} rows={conditions} keyOf={({ actionId }) => `${pathOf(actionId?.run)}/${actionId?.name}`} links={<Link to="/inbox">{t("Inbox")}</Link>}>
           {({ actionId, condition, since: from }) => (
             <>
               <RunLink id={actionId?.run} action={actionId?.name}>
@@ -84,15 +85,15 @@ export function Attention() {
             </>
           )}
         </Group>
-        <Group title="Slower than usual" rows={slow} keyOf={({ run }) => pathOf(run.action?.id?.run)}>
+        <Group title={t("Slower than usual")} rows={slow} keyOf={({ run }) => pathOf(run.action?.id?.run)}>
           {({ run, usual }) => (
             <RunRow run={run}>
               <Span from={dateOf(run.action?.status?.startTime)} to={undefined} />
-              <span className={css["muted"]}>9 of 10 take up to {duration(usual)}</span>
+              <span className={css["muted"]}>{t("9 of 10 take up to {usual}", { usual: duration(usual) })}</span>
             </RunRow>
           )}
         </Group>
-        <Group title="Failed apps" rows={broken} keyOf={({ metadata }) => `${metadata?.id?.project}/${metadata?.id?.domain}/${metadata?.id?.name}`}>
+        <Group title={t("Failed apps")} rows={broken} keyOf={({ metadata }) => `${metadata?.id?.project}/${metadata?.id?.domain}/${metadata?.id?.name}`}>
           {({ metadata }) => {
             const id = metadata?.id;
             if (!id) return null;
@@ -108,15 +109,15 @@ export function Attention() {
             );
           }}
         </Group>
-        <Group title="Full queues" rows={full} keyOf={({ name }) => name} links={<Link to="/system">Queues</Link>}>
+        <Group title={t("Full queues")} rows={full} keyOf={({ name }) => name} links={<Link to="/system">{t("Queues")}</Link>}>
           {({ name, depth, oldestWaiting }) => (
             <>
               <strong>{name}</strong>
               <span className={css["muted"]}>
-                {plural(Number(depth), "action waits", "actions wait")}
+                {tn(Number(depth), "{n} action waits", "{n} actions wait")}
                 {oldestWaiting && (
                   <>
-                    , the longest for <Span from={dateOf(oldestWaiting)} to={undefined} />
+                    {t(", the longest for {span}", { span: <Span from={dateOf(oldestWaiting)} to={undefined} /> })}
                   </>
                 )}
               </span>

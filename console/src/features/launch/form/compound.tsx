@@ -2,6 +2,7 @@ import { Plus, X } from "lucide-react";
 import { useState, type ComponentType, type Dispatch, type SetStateAction } from "react";
 import { Button, IconButton } from "@/design/button";
 import { Input } from "@/design/field";
+import { t } from "@/texts/texts";
 import { useForm } from "./context";
 import { after, initialDraft, unset, type Draft } from "./draft";
 import type { CompoundProps, EditorProps } from "./editor";
@@ -40,19 +41,19 @@ export function ListEditor({ field, draft, onChange, path, label, about, Editor 
     <fieldset className={css["group"]} data-path={path}>
       <legend>{label}</legend>
       {about && <p className={css["about"]}>{about}</p>}
-      {draft.kind === "list" && items.length === 0 && <p className={css["about"]}>Empty list.</p>}
+      {draft.kind === "list" && items.length === 0 && <p className={css["about"]}>{t("Empty list.")}</p>}
       {items.map((item, at) => (
         <div key={rows.keyOf(at)} className={css["row"]}>
           <Editor
             field={field.item}
             draft={item}
             path={`${path}[${at}]`}
-            label={`Item ${at + 1}`}
+            label={t("Item {at}", { at: at + 1 })}
             onChange={(next) => change((before) => before.map((one, place) => (place === at ? after(one, next) : one)))}
           />
           <IconButton
             small
-            label={`Remove item ${at + 1}`}
+            label={t("Remove item {at}", { at: at + 1 })}
             onClick={() => {
               rows.remove(at);
               change((before) => before.filter((_, place) => place !== at));
@@ -65,11 +66,11 @@ export function ListEditor({ field, draft, onChange, path, label, about, Editor 
       <Wrong path={path} />
       <div className={css["toggle"]}>
         <Button small onClick={() => change((before) => [...before, initialDraft(field.item)])}>
-          <Plus size={14} aria-hidden /> Add item
+          <Plus size={14} aria-hidden /> {t("Add item")}
         </Button>
         {draft.kind === "unset" && (
           <Button small onClick={() => change(() => [])}>
-            Use empty list
+            {t("Use empty list")}
           </Button>
         )}
       </div>
@@ -87,13 +88,13 @@ export function MapEditor({ field, draft, onChange, path, label, about, Editor }
     <fieldset className={css["group"]} data-path={path}>
       <legend>{label}</legend>
       {about && <p className={css["about"]}>{about}</p>}
-      {draft.kind === "map" && entries.length === 0 && <p className={css["about"]}>Empty dictionary.</p>}
+      {draft.kind === "map" && entries.length === 0 && <p className={css["about"]}>{t("Empty dictionary.")}</p>}
       {entries.map(([key, value], at) => (
         <div key={rows.keyOf(at)} className={css["row"]}>
           <div className={css["inputs"]}>
             <Input
-              aria-label={`Key ${at + 1}`}
-              placeholder="Key"
+              aria-label={t("Key {at}", { at: at + 1 })}
+              placeholder={t("Key")}
               autoComplete="off"
               value={key}
               onChange={(event) => changeAt(at, ([, before]) => [event.target.value, before])}
@@ -103,13 +104,13 @@ export function MapEditor({ field, draft, onChange, path, label, about, Editor }
               field={field.value}
               draft={value}
               path={`${path}.${key}`}
-              label={key === "" ? `Value ${at + 1}` : `Value of ${key}`}
+              label={key === "" ? t("Value {at}", { at: at + 1 }) : t("Value of {key}", { key })}
               onChange={(next) => changeAt(at, ([name, before]) => [name, after(before, next)])}
             />
           </div>
           <IconButton
             small
-            label={`Remove entry ${at + 1}`}
+            label={t("Remove entry {at}", { at: at + 1 })}
             onClick={() => {
               rows.remove(at);
               change((before) => before.filter((_, place) => place !== at));
@@ -122,11 +123,11 @@ export function MapEditor({ field, draft, onChange, path, label, about, Editor }
       <Wrong path={path} />
       <div className={css["toggle"]}>
         <Button small onClick={() => change((before) => [...before, ["", initialDraft(field.value)]])}>
-          <Plus size={14} aria-hidden /> Add entry
+          <Plus size={14} aria-hidden /> {t("Add entry")}
         </Button>
         {draft.kind === "unset" && (
           <Button small onClick={() => change(() => [])}>
-            Use empty dictionary
+            {t("Use empty dictionary")}
           </Button>
         )}
       </div>
@@ -175,7 +176,7 @@ function PartEditor({ part, Editor, draft, path, onChange }: PartProps) {
         <Button small onClick={() => onChange(initialDraft(part.field))}>
           <Plus size={14} aria-hidden /> {part.name}
         </Button>{" "}
-        <span className={css["about"]}>omitted{part.initial === undefined ? "" : ` (default ${JSON.stringify(part.initial)})`}</span>
+        <span className={css["about"]}>{t("omitted")}{part.initial === undefined ? "" : ` ${t("(default {stringify})", { stringify: JSON.stringify(part.initial) })}`}</span>
       </div>
     );
   }
@@ -188,14 +189,14 @@ function PartEditor({ part, Editor, draft, path, onChange }: PartProps) {
         label={
           <>
             {part.name}
-            {optional && <span className={css["type"]}>optional</span>}
+            {optional && <span className={css["type"]}>{t("optional")}</span>}
           </>
         }
         about={part.about}
         onChange={onChange}
       />
       {optional && draft.kind !== "unset" && (
-        <IconButton small label={`Omit ${part.name}`} onClick={() => onChange(unset)}>
+        <IconButton small label={t("Omit {name}", { name: part.name })} onClick={() => onChange(unset)}>
           <X size={14} aria-hidden />
         </IconButton>
       )}

@@ -1,5 +1,6 @@
 import type { SetStateAction } from "react";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { t } from "@/texts/texts";
 import { isObject, type Field, type Part } from "./field";
 import { parseFloating, parseInteger, parseSpan, parseTime, spanText } from "./text";
 
@@ -208,7 +209,7 @@ function missing(path: string, { errors }: Reading): null {
 
 function storedValue(field: Field, draft: Extract<Draft, { kind: "stored" }>, wrong: Wrong): JsonValue | undefined {
   const uri = draft.uri.trim();
-  if (uri === "") return wrong("Upload a file, or enter its URI.");
+  if (uri === "") return wrong(t("Upload a file, or enter its URI."));
   if (field.kind === "file") return { uri, format: draft.format, dimensionality: field.folder ? "MULTIPART" : "SINGLE" };
   return { uri, format: draft.format.trim() };
 }
@@ -221,30 +222,30 @@ function textValue(field: Field, given: string, wrong: Wrong, zone: string | und
     case "integer": {
       if (blank) return undefined;
       const digits = parseInteger(given);
-      if (digits === undefined) return wrong("Enter a whole number.");
+      if (digits === undefined) return wrong(t("Enter a whole number."));
       return Number.isSafeInteger(Number(digits)) ? Number(digits) : digits;
     }
     case "number": {
       if (blank) return undefined;
       const value = parseFloating(given);
-      if (value === undefined) return wrong("Enter a number.");
+      if (value === undefined) return wrong(t("Enter a number."));
       return Number.isFinite(value) ? value : String(value);
     }
     case "time": {
       if (blank) return undefined;
       const moment = parseTime(given, field.format === "date" ? "UTC" : zone);
-      if (moment === undefined) return wrong("Enter a time such as 2026-01-31 12:00:00 or 2026-01-31T12:00:00Z.");
+      if (moment === undefined) return wrong(t("Enter a time such as 2026-01-31 12:00:00 or 2026-01-31T12:00:00Z."));
       return field.format === "date" ? moment.slice(0, 10) : moment;
     }
     case "span": {
       if (blank) return undefined;
       const seconds = parseSpan(given);
-      if (seconds === undefined) return wrong("Enter a duration such as 90, 1h30m or 2d.");
+      if (seconds === undefined) return wrong(t("Enter a duration such as 90, 1h30m or 2d."));
       if (field.format === "seconds") return seconds;
       return field.format === "iso" ? `${seconds < 0 ? "-" : ""}PT${spanText(Math.abs(seconds)).toUpperCase()}` : spanText(seconds);
     }
     case "bytes":
-      if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(given)) return wrong("Enter base64.");
+      if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(given)) return wrong(t("Enter base64."));
       return given.replace(/\s/g, "");
     default:
       return jsonText(field, given, wrong);
@@ -256,10 +257,10 @@ function jsonText(field: Field, given: string, wrong: Wrong): JsonValue | undefi
   if (given.trim() === "") return undefined;
   try {
     const value = JSON.parse(given) as JsonValue;
-    if (field.kind === "json" && field.object && !isObject(value)) return wrong("Enter a JSON object, such as {}.");
+    if (field.kind === "json" && field.object && !isObject(value)) return wrong(t("Enter a JSON object, such as {}."));
     return value;
   } catch (error) {
-    return wrong(`Invalid JSON: ${error instanceof Error ? error.message : ""}`);
+    return wrong(t("Invalid JSON: {message}", { message: error instanceof Error ? error.message : "" }));
   }
 }
 

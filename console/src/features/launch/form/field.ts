@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { t } from "@/texts/texts";
 
 /** A field of a form, derived from the JSON schema of a type. */
 export type Field =
@@ -160,8 +161,8 @@ function choice(schemas: readonly Schema[], context: Context): Field {
 }
 
 const typeNames: Readonly<Record<string, string>> = {
-  none: "None",
-  null: "None",
+  none: t("None"),
+  null: t("None"),
   integer: "int",
   float: "float",
   number: "float",
@@ -184,7 +185,7 @@ function titleOf(schema: Schema, context: Context): string {
   if (ref !== "") return titleOf(lookUp(context.root, ref) ?? {}, context) || ref.slice(ref.lastIndexOf("/") + 1);
   const type = text(schema, "type");
   if (!context.inside && text(schema, "format") === "blob")
-    return text(object(object(schema["properties"])["dimensionality"]), "default") === "MULTIPART" ? "Dir" : "File";
+    return text(object(object(schema["properties"])["dimensionality"]), "default") === "MULTIPART" ? t("Dir") : t("File");
   const title = type === "object" || !context.inside ? text(schema, "title") : "";
   const name = title || (type === "string" && text(schema, "format") === "date-time" ? "date-time" : type);
   return typeNames[name] ?? (name || "value");

@@ -5,6 +5,7 @@ import { Field, TextArea } from "@/design/field";
 import { typeWords } from "@/entities/value/type-words";
 import { valueOf } from "@/entities/value/value";
 import { ValueView } from "@/entities/value/value-view";
+import { t } from "@/texts/texts";
 import { useError } from "./context";
 import { after, draftOf, same, unset, type Draft } from "./draft";
 import { draftsOf, isKept, readInputs, sourceOf, type Drafts, type Input } from "./inputs";
@@ -24,7 +25,7 @@ export interface InputsFormProps {
 export function InputsForm({ inputs, drafts, onChange, source, onSource }: InputsFormProps) {
   const { zone } = usePreferences();
   const [wrong, setWrong] = useState("");
-  if (inputs.length === 0) return <p className={css["about"]}>This task has no inputs.</p>;
+  if (inputs.length === 0) return <p className={css["about"]}>{t("This task has no inputs.")}</p>;
   const raw = source !== undefined;
   const toggle = () => {
     setWrong("");
@@ -43,14 +44,14 @@ export function InputsForm({ inputs, drafts, onChange, source, onSource }: Input
   return (
     <div className={css["inputs"]}>
       <div className={css["bar"]}>
-        <h2>Inputs</h2>
+        <h2>{t("Inputs")}</h2>
         <Button small aria-pressed={raw} onClick={toggle}>
-          {raw ? "Edit as form" : "Edit as JSON"}
+          {raw ? t("Edit as form") : t("Edit as JSON")}
         </Button>
       </div>
       {raw ? (
         <>
-          <Field label="Inputs as JSON" hint="An object with a value for each input.">
+          <Field label={t("Inputs as JSON")} hint={t("An object with a value for each input.")}>
             {(control) => (
               <TextArea
                 {...control}
@@ -116,11 +117,11 @@ function InputEditor({ input, draft, onChange }: { readonly input: Input; readon
         {given ? (
           <>
             <ValueView value={valueOf(given.literal)} />
-            <span className={css["about"]}>Unchanged. Values of this type can only be set from Python.</span>
+            <span className={css["about"]}>{t("Unchanged. Values of this type can only be set from Python.")}</span>
           </>
         ) : (
           <span className={error === undefined ? css["about"] : css["wrong"]}>
-            {error ?? "Values of this type can only be set from Python: use the CLI or SDK."}
+            {error ?? t("Values of this type can only be set from Python: use the CLI or SDK.")}
           </span>
         )}
       </div>
@@ -134,7 +135,7 @@ function InputEditor({ input, draft, onChange }: { readonly input: Input; readon
       {reset && (
         <div>
           <Button small kind="quiet" onClick={() => onChange(initial)}>
-            Reset
+            {t("Reset")}
           </Button>
         </div>
       )}

@@ -6,6 +6,7 @@ import type { NamedLiteral } from "@gen/flyteidl2/task/common_pb.js";
 import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
 import { TranslatorService } from "@gen/flyteidl2/workflow/translator_service_pb.js";
 import { client } from "@/api/transport";
+import { t } from "@/texts/texts";
 import { check } from "./check";
 import { draftOf, same, unset, valueOf, type Draft, type Errors } from "./draft";
 import { fieldOf, isObject, type Field } from "./field";
@@ -140,12 +141,12 @@ export function draftsOf(inputs: readonly Input[], text: string): { readonly dra
   try {
     value = JSON.parse(text.trim() === "" ? "{}" : text);
   } catch (error) {
-    return { error: `Invalid JSON: ${error instanceof Error ? error.message : ""}` };
+    return { error: t("Invalid JSON: {message}", { message: error instanceof Error ? error.message : "" }) };
   }
-  if (!isObject(value)) return { error: "Enter a JSON object with a value for each input." };
+  if (!isObject(value)) return { error: t("Enter a JSON object with a value for each input.") };
   const unknown = Object.keys(value).filter((name) => !inputs.some((input) => input.name === name));
   if (unknown.length > 0)
-    return { error: `Unknown input ${unknown.map((name) => JSON.stringify(name)).join(", ")}. The inputs are ${inputs.map(({ name }) => name).join(", ")}.` };
+    return { error: t("Unknown input {unknown}. The inputs are {inputs}.", { unknown: unknown.map((name) => JSON.stringify(name)).join(", "), inputs: inputs.map(({ name }) => name).join(", ") }) };
   const object = value;
   return { drafts: Object.fromEntries(inputs.map(({ name, field }) => [name, object[name] === undefined ? unset : draftOf(field, object[name])])) };
 }

@@ -2,6 +2,7 @@ import { usePreferences } from "@/app/preferences";
 import { Button } from "@/design/button";
 import { Field as Labelled, Input } from "@/design/field";
 import { duration, exactly } from "@/design/format";
+import { t } from "@/texts/texts";
 import { useError } from "./context";
 import { textOf, type EditorProps } from "./editor";
 import type { Field } from "./field";
@@ -18,8 +19,8 @@ export function TimeEditor({ field, draft, onChange, path, label, about }: Edito
   const meaning =
     moment === undefined
       ? day
-        ? "A date such as 2026-01-31."
-        : `For example 2026-01-31 12:00 in ${zone ?? "local"} time, or with a UTC offset.`
+        ? t("A date such as 2026-01-31.")
+        : t("For example 2026-01-31 12:00 in {zone} time, or with a UTC offset.", { zone: zone ?? "local" })
       : `= ${exactly(new Date(moment), zone)}`;
   const set = (next: string) => onChange({ kind: "text", text: next });
   return (
@@ -31,13 +32,13 @@ export function TimeEditor({ field, draft, onChange, path, label, about }: Edito
             className={css["picker"] ?? ""}
             type={day ? "date" : "datetime-local"}
             step={day ? undefined : 1}
-            aria-label="Pick from calendar"
+            aria-label={t("Pick from calendar")}
             value={pickable(text, day)}
             onChange={(event) => set(event.target.value.replace("T", " "))}
           />
           {!day && (
             <Button small onClick={() => set(new Date().toISOString())}>
-              Now
+              {t("Now")}
             </Button>
           )}
         </div>
@@ -57,7 +58,7 @@ export function SpanEditor({ draft, onChange, path, label, about }: EditorProps)
   const error = useError(path);
   const text = textOf(draft);
   const seconds = parseSpan(text);
-  const meaning = seconds === undefined ? "For example 90 (seconds), 1h30m or 2d." : `= ${seconds < 0 ? "minus " : ""}${duration(Math.abs(seconds) * 1000)}`;
+  const meaning = seconds === undefined ? t("For example 90 (seconds), 1h30m or 2d.") : `= ${seconds < 0 ? "minus " : ""}${duration(Math.abs(seconds) * 1000)}`;
   return (
     <Labelled label={label} hint={about ? `${about} ${meaning}` : meaning} error={error}>
       {(control) => (

@@ -4,6 +4,7 @@ import { Button } from "@/design/button";
 import { Field as Labelled, Input } from "@/design/field";
 import { bytes } from "@/design/format";
 import { ProblemNotice } from "@/design/notice";
+import { t } from "@/texts/texts";
 import { useError, useForm } from "./context";
 import type { Draft } from "./draft";
 import type { EditorProps } from "./editor";
@@ -29,20 +30,20 @@ export function StoredEditor({ field, draft, onChange, path, label, about }: Edi
       <legend>{label}</legend>
       {about && <p className={css["about"]}>{about}</p>}
       <UploadButton folder={field.kind === "file" && field.folder} table={field.kind === "table"} onUploaded={(address) => set({ uri: address })} />
-      <Labelled label="URI in the object store" error={error}>
+      <Labelled label={t("URI in the object store")} error={error}>
         {(control) => (
           <Input
             {...control}
             data-path={path}
             autoComplete="off"
-            placeholder="s3://bucket/path"
+            placeholder={t("s3://bucket/path")}
             value={uri}
             onChange={(event) => set({ uri: event.target.value })}
           />
         )}
       </Labelled>
       {field.kind === "table" && (
-        <Labelled label="Format" hint="For example parquet or csv.">
+        <Labelled label={t("Format")} hint={t("For example parquet or csv.")}>
           {(control) => <Input {...control} autoComplete="off" value={format} onChange={(event) => set({ format: event.target.value })} />}
         </Labelled>
       )}
@@ -71,13 +72,13 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
   const start = async (files: readonly Upload[]) => {
     const mine = new AbortController();
     control.current = mine;
-    const name = files.length === 1 && files[0] ? files[0].path : `${files.length} files`;
+    const name = files.length === 1 && files[0] ? files[0].path : t("{files} files", { files: files.length });
     setError(undefined);
     setDone("");
     try {
       const address = await upload(place, files, folder, mine.signal, (progress) => setActive({ name, progress }));
       uploaded.current(address);
-      setDone(`${name} uploaded.`);
+      setDone(t("{name} uploaded.", { name }));
     } catch (failure) {
       if (!mine.signal.aborted) setError(failure);
     } finally {
@@ -90,7 +91,7 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
         ref={chooser}
         type="file"
         hidden
-        aria-label={folder ? "Folder to upload" : "File to upload"}
+        aria-label={folder ? t("Folder to upload") : t("File to upload")}
         {...(folder ? { webkitdirectory: "" } : {})}
         onChange={(event) => {
           const files = [...(event.target.files ?? [])].map((file) => ({ file, path: folder ? inFolder(file) : file.name }));
@@ -102,18 +103,18 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
         <>
           <div className={css["bar"]}>
             <span role="status">
-              {active.progress.doing === "hashing" ? "Hashing" : "Uploading"} {active.name}: {bytes(active.progress.done)} of {bytes(active.progress.total)}
+              {t("{value} {name}: {done} of {total}", { value: active.progress.doing === "hashing" ? t("Hashing") : t("Uploading"), name: active.name, done: bytes(active.progress.done), total: bytes(active.progress.total) })}
             </span>
             <Button small onClick={() => control.current?.abort()}>
-              Cancel
+              {t("Cancel")}
             </Button>
           </div>
-          <progress className={css["progress"]} max={Math.max(1, active.progress.total)} value={active.progress.done} aria-label="Upload" />
+          <progress className={css["progress"]} max={Math.max(1, active.progress.total)} value={active.progress.done} aria-label={t("Upload")} />
         </>
       ) : (
         <div className={css["toggle"]}>
           <Button small onClick={() => chooser.current?.click()}>
-            <UploadIcon size={14} aria-hidden /> Upload {folder ? "folder" : table ? "table" : "file"} …
+            <UploadIcon size={14} aria-hidden /> {t("Upload {value} …", { value: folder ? t("folder") : table ? t("table") : t("file") })}
           </Button>
           {done && (
             <span role="status" className={css["about"]}>

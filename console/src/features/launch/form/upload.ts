@@ -1,6 +1,7 @@
 import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
 import { client } from "@/api/transport";
 import type { Place } from "@/app/place";
+import { t } from "@/texts/texts";
 import { md5Of } from "./md5";
 
 /** The progress of an upload, in bytes. */
@@ -56,9 +57,9 @@ function put(file: File, url: string, headers: Readonly<Record<string, string>>,
     request.open("PUT", url);
     for (const [name, value] of Object.entries(headers)) if (!/^(host|content-length)$/i.test(name)) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => progress(event.loaded);
-    request.onload = () => (request.status < 300 ? resolve() : fail(`the object store answered ${request.status} ${request.responseText.slice(0, 200)}`));
-    request.onerror = () => fail(`the object store is unreachable, or its CORS rules do not allow PUT from ${location.origin}.`);
-    request.onabort = () => reject(new DOMException("The upload was canceled", "AbortError"));
+    request.onload = () => (request.status < 300 ? resolve() : fail(t("the object store answered {status} {responseText}", { status: request.status, responseText: request.responseText.slice(0, 200) })));
+    request.onerror = () => fail(t("the object store is unreachable, or its CORS rules do not allow PUT from {origin}.", { origin: location.origin }));
+    request.onabort = () => reject(new DOMException(t("The upload was canceled"), "AbortError"));
     request.onloadend = () => signal.removeEventListener("abort", stop);
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();

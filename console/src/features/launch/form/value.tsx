@@ -1,5 +1,6 @@
 import { Button } from "@/design/button";
 import { Field as Labelled, Input, Select, TextArea } from "@/design/field";
+import { t } from "@/texts/texts";
 import { ListEditor, MapEditor, StructEditor } from "./compound";
 import { useError } from "./context";
 import { after, initialDraft, unset } from "./draft";
@@ -87,7 +88,7 @@ function TextEditor({ draft, onChange, path, label, about }: EditorProps) {
           {...control}
           data-path={path}
           rows={Math.min(12, Math.max(1, text.split("\n").length))}
-          placeholder={given ? "(empty string)" : ""}
+          placeholder={given ? t("(empty string)") : ""}
           value={text}
           onChange={(event) => onChange({ kind: "text", text: event.target.value })}
         />
@@ -111,7 +112,7 @@ function ChoiceEditor({ draft, onChange, path, label, about, values }: EditorPro
             onChange(value === undefined ? unset : { kind: "chosen", value: value as string });
           }}
         >
-          <option value={-1}>Choose …</option>
+          <option value={-1}>{t("Choose …")}</option>
           {values.map((value, at) => (
             <option key={at} value={at}>
               {typeof value === "string" ? value : JSON.stringify(value)}
@@ -128,7 +129,7 @@ function SourceEditor({ field, draft, onChange, path, label, about }: EditorProp
   const error = useError(path);
   const text = textOf(draft);
   return (
-    <Labelled label={label} hint={about || "JSON."} error={error}>
+    <Labelled label={label} hint={about || t("JSON.")} error={error}>
       {(control) => (
         <>
           <TextArea
@@ -142,7 +143,7 @@ function SourceEditor({ field, draft, onChange, path, label, about }: EditorProp
           {isCompound(field) && (
             <div>
               <Button small onClick={() => onChange(initialDraft(field))}>
-                Clear and edit as form
+                {t("Clear and edit as form")}
               </Button>
             </div>
           )}
@@ -161,7 +162,7 @@ function VariantEditor({ field, draft, onChange, path, label, about }: EditorPro
     <fieldset className={css["group"]}>
       <legend>{label}</legend>
       {about && <p className={css["about"]}>{about}</p>}
-      <Labelled label="Type" error={bare ? error : undefined}>
+      <Labelled label={t("Type")} error={bare ? error : undefined}>
         {(control) => (
           <Select
             {...control}
@@ -173,7 +174,7 @@ function VariantEditor({ field, draft, onChange, path, label, about }: EditorPro
               onChange(next ? { kind: "variant", variant: at, value: initialDraft(next.field) } : unset);
             }}
           >
-            {variant === -1 && <option value={-1}>Choose …</option>}
+            {variant === -1 && <option value={-1}>{t("Choose …")}</option>}
             {field.variants.map((one, at) => (
               <option key={at} value={at}>
                 {one.title}
@@ -187,7 +188,7 @@ function VariantEditor({ field, draft, onChange, path, label, about }: EditorPro
           field={chosen.field}
           draft={draft.value}
           path={path}
-          label="Value"
+          label={t("Value")}
           onChange={(next) =>
             onChange((before) => (before.kind === "variant" && before.variant === variant ? { ...before, value: after(before.value, next) } : before))
           }

@@ -1,6 +1,7 @@
 import { Maximize2, ZoomIn, ZoomOut } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button, IconButton } from "@/design/button";
+import { t } from "@/texts/texts";
 import css from "./drawing.module.css";
 
 export interface ToolbarProps {
@@ -23,17 +24,17 @@ export interface ToolbarProps {
 export function Toolbar({ label, zoom, step, fit, everything, fits = false, children, legend }: ToolbarProps) {
   return (
     <div className={css["toolbar"]} role="toolbar" aria-label={label}>
-      <IconButton small label="Zoom out (−)" onClick={() => zoom(1 / step)} disabled={fits}>
+      <IconButton small label={t("Zoom out (−)")} onClick={() => zoom(1 / step)} disabled={fits}>
         <ZoomOut size={16} aria-hidden />
       </IconButton>
-      <IconButton small label="Zoom in (+)" onClick={() => zoom(step)}>
+      <IconButton small label={t("Zoom in (+)")} onClick={() => zoom(step)}>
         <ZoomIn size={16} aria-hidden />
       </IconButton>
-      <Button small kind="quiet" onClick={fit} disabled={fits} title={`Show ${everything} (0)`}>
-        <Maximize2 size={14} aria-hidden /> Fit
+      <Button small kind="quiet" onClick={fit} disabled={fits} title={t("Show {everything} (0)", { everything })}>
+        <Maximize2 size={14} aria-hidden /> {t("Fit")}
       </Button>
       {children}
-      <ul className={css["legend"]} aria-label="Legend">
+      <ul className={css["legend"]} aria-label={t("Legend")}>
         {legend}
       </ul>
     </div>

@@ -4,7 +4,7 @@ import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import type { ErrorGroup } from "@gen/flytebinary/insight/v1/run_actions_pb.js";
 import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
-import { count, dateOf, plural } from "@/design/format";
+import { count, dateOf } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { causeOf } from "@/features/action/summary/advice";
@@ -14,6 +14,7 @@ import { useWanted } from "@/entities/action/use-wanted";
 import { useModelVersion } from "@/entities/run/model/use-run-model";
 import type { RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
+import { inSentence, t, tn } from "@/texts/texts";
 import css from "./errors.module.css";
 
 /** How long the number of failures must be unchanged before the groups are refetched, in milliseconds. */
@@ -45,15 +46,15 @@ export function ErrorsView({ run, model, failures, selected, onSelect }: ErrorsV
     return () => clearTimeout(timer);
   }, [failures, refetch]);
   if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
-  if (!data) return <Loading what="failures" />;
-  if (data.groups.length === 0) return <Empty title="No failures" />;
+  if (!data) return <Loading what={t("failures")} />;
+  if (data.groups.length === 0) return <Empty title={t("No failures")} />;
   return (
     <div className={css["errors"]}>
       <p className={css["total"]}>
-        {plural(data.total - data.inherited, "failed action")}, {plural(data.totalGroups, "distinct error")}
-        {data.totalGroups > data.groups.length && <>, showing the first {data.groups.length}</>}.
-        {data.truncated && <> Too many actions to scan: only the oldest are included.</>}
-        {data.inherited > 0 && <> {data.inherited === 1 ? "1 parent" : `${count(data.inherited)} parents`} failed because of them.</>}
+        {tn(data.total - data.inherited, "{n} failed action", "{n} failed actions")}, {tn(data.totalGroups, "{n} distinct error", "{n} distinct errors")}
+        {data.totalGroups > data.groups.length && <>{t(", showing the first {groups}", { groups: data.groups.length })}</>}.
+        {data.truncated && <> {t("Too many actions to scan: only the oldest are included.")}</>}
+        {data.inherited > 0 && <> {t("{value} failed because of them.", { value: data.inherited === 1 ? t("1 parent") : t("{inherited} parents", { inherited: count(data.inherited) }) })}</>}
       </p>
       <ol className={css["groups"]}>
         {data.groups.map((group) => (
@@ -76,19 +77,19 @@ function Group({ group, model, selected, onSelect }: GroupProps) {
   const names = [group.firstAction, ...group.actions.filter((name) => name !== group.firstAction)];
   useWanted(
     model,
-    `failures ${group.firstAction} ${group.code}`,
+    t("failures {firstAction} {code}", { firstAction: group.firstAction, code: group.code }),
     names.map((name) => model.row(name)),
   );
   return (
     <li className={css["group"]}>
       <div className={css["head"]}>
-        <strong>{causeOf(group.code) || "Failure"}</strong>
-        {group.kind && <Tag>{group.kind.toLowerCase()} error</Tag>}
-        <span>{plural(group.count, "action")}</span>
+        <strong>{causeOf(group.code) || t("Failure")}</strong>
+        {group.kind && <Tag>{t("{kind} error", { kind: inSentence(group.kind) })}</Tag>}
+        <span>{tn(group.count, "{n} action", "{n} actions")}</span>
         <span className={css["first"]}>
-          first <When at={dateOf(group.firstAt)} />
+          {t("first {when}", { when: <When at={dateOf(group.firstAt)} /> })}
         </span>
-        <CopyButton text={group.message} label="Copy message" />
+        <CopyButton text={group.message} label={t("Copy message")} />
       </div>
       <pre className={css["message"]}>{group.message}</pre>
       <ul className={css["names"]}>
@@ -99,7 +100,7 @@ function Group({ group, model, selected, onSelect }: GroupProps) {
             </button>
           </li>
         ))}
-        {group.count > names.length && <li className={css["more"]}>and {count(group.count - names.length)} more</li>}
+        {group.count > names.length && <li className={css["more"]}>{t("and {count} more", { count: count(group.count - names.length) })}</li>}
       </ul>
     </li>
   );

@@ -5,6 +5,7 @@ import { count } from "@/design/format";
 import { Loading } from "@/design/notice";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 import { Graph, type Shown } from "./controller";
 import { Edges } from "./edge";
 import type { Edge } from "./edges";
@@ -76,12 +77,12 @@ export function GraphView({ run, model, version, selected, onSelect, visible }: 
       <Toolbar graph={graph} shown={shown} />
       {shown.failure !== undefined && (
         <p className={css["note"]} role="status">
-          Showing a simple tree layout, because the graph layout failed: {shown.failure}.
+          {t("Showing a simple tree layout, because the graph layout failed: {failure}.", { failure: shown.failure })}
         </p>
       )}
       {picture.full && (
         <p className={css["note"]} role="status">
-          Showing the maximum of {count(maxNodes)} nodes. Collapse nodes to see others.
+          {t("Showing the maximum of {maxNodes} nodes. Collapse nodes to see others.", { maxNodes: count(maxNodes) })}
         </p>
       )}
       <div
@@ -89,7 +90,7 @@ export function GraphView({ run, model, version, selected, onSelect, visible }: 
         className={css["frame"]}
         role="tree"
         tabIndex={0}
-        aria-label={`Graph of ${count(model.size)} actions`}
+        aria-label={t("Graph of {size} actions", { size: count(model.size) })}
         aria-describedby="graph-keys"
         aria-busy={shown.busy}
         aria-activedescendant={picture.byId.has(cursor) ? nodeElement(cursor) : undefined}
@@ -101,12 +102,12 @@ export function GraphView({ run, model, version, selected, onSelect, visible }: 
         </div>
         {picture.nodes.length === 0 && (
           <div className={css["loading"]}>
-            <Loading what="graph" />
+            <Loading what={t("graph")} />
           </div>
         )}
       </div>
       <p id="graph-keys" className="visually-hidden">
-        Up and down move between nodes, right and left expand and collapse, enter selects an action, plus and minus zoom, zero fits the graph.
+        {t("Up and down move between nodes, right and left expand and collapse, enter selects an action, plus and minus zoom, zero fits the graph.")}
       </p>
     </div>
   );

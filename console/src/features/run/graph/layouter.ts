@@ -1,4 +1,5 @@
 import type { ELK } from "elkjs/lib/elk-api";
+import { t } from "@/texts/texts";
 import type { Edge } from "./edges";
 import { elkLayout, treeLayout, type Layout } from "./layout";
 import type { Picture } from "./picture";
@@ -33,7 +34,7 @@ export class Layouter {
         clearTimeout(timer);
       }
     } catch (error) {
-      this.failure = error instanceof Error ? error.message : "the worker did not start";
+      this.failure = error instanceof Error ? error.message : t("the worker did not start");
       this.stop();
       return treeLayout(picture, edges);
     }

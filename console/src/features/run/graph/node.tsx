@@ -4,6 +4,7 @@ import { count } from "@/design/format";
 import { Phase, PhaseBar } from "@/design/phase";
 import { lookOf, phases } from "@/design/phases";
 import type { RunModel } from "@/entities/run/model/run-model";
+import { t } from "@/texts/texts";
 import type { Edge } from "./edges";
 import { heightOf, nodeWidth, type Point } from "./layout";
 import type { GraphNode, Picture } from "./picture";
@@ -62,7 +63,7 @@ export const Node = memo(function Node({ model, node, at, picture, taken, cursor
               <span className={css["name"]}>{nameOf(model, node)}</span>
             </span>
             <span className={css["state"]} title={countsOf(node)}>
-              {node.failures > 0 ? <b className={css["failed"]}>{count(node.failures)} failed</b> : countsOf(node)}
+              {node.failures > 0 ? <b className={css["failed"]}>{t("{failures} failed", { failures: count(node.failures) })}</b> : countsOf(node)}
               {node.group !== "" && ` · ${node.group}`}
             </span>
             <PhaseBar counts={node.phases} />
@@ -70,7 +71,7 @@ export const Node = memo(function Node({ model, node, at, picture, taken, cursor
           </>
         )}
         {node.kind === "more" && (
-          <span className={css["title"]} title={node.full ? "Too many nodes to draw. Collapse some, or use the actions view." : undefined}>
+          <span className={css["title"]} title={node.full ? t("Too many nodes to draw. Collapse some, or use the actions view.") : undefined}>
             {!node.full && <Plus size={14} aria-hidden />}
             <span className={css["name"]}>{nameOf(model, node)}</span>
           </span>
@@ -90,7 +91,7 @@ function colourOf(model: RunModel, node: GraphNode): CSSProperties | undefined {
 /** Expands and collapses a node by pointer; the keyboard has keys for it. */
 function Fold({ open, below }: { readonly open: boolean; readonly below?: number }) {
   return (
-    <span className={css["fold"]} data-fold="" title={open ? "Collapse" : "Expand"}>
+    <span className={css["fold"]} data-fold="" title={open ? t("Collapse") : t("Expand")}>
       {below !== undefined && count(below)}
       {open ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
     </span>

@@ -1,21 +1,22 @@
 import { ListCollapse } from "lucide-react";
 import { Button } from "@/design/button";
 import { Toolbar as DrawingToolbar } from "@/features/run/drawing/toolbar";
+import { t } from "@/texts/texts";
 import type { Graph, Shown } from "./controller";
 import css from "./graph.module.css";
 
 export function Toolbar({ graph, shown }: { readonly graph: Graph; readonly shown: Shown }) {
   return (
     <DrawingToolbar
-      label="Graph"
+      label={t("Graph")}
       zoom={(factor) => graph.zoom(factor)}
       step={1.25}
       fit={() => graph.fit()}
-      everything="the whole graph"
+      everything={t("the whole graph")}
       legend={<Legend shown={shown} />}
     >
       <Button small kind="quiet" onClick={() => graph.foldAll()}>
-        <ListCollapse size={14} aria-hidden /> Collapse all
+        <ListCollapse size={14} aria-hidden /> {t("Collapse all")}
       </Button>
     </DrawingToolbar>
   );
@@ -25,10 +26,10 @@ export function Toolbar({ graph, shown }: { readonly graph: Graph; readonly show
 function Legend({ shown }: { readonly shown: Shown }) {
   return (
     <>
-      <li className={css["kind"]}>Parent</li>
+      <li className={css["kind"]}>{t("Parent")}</li>
       {shown.edges.some((edge) => edge.kind === "data") && (
         <li className={css["kind"]} data-kind="data">
-          Data from{shown.truncated && " (first children only)"}
+          {t("Data from")}{shown.truncated && ` ${t("(first children only)")}`}
         </li>
       )}
     </>

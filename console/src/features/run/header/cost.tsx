@@ -2,6 +2,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { CostService } from "@gen/flytebinary/insight/v1/cost_pb.js";
 import type { RunName } from "@/entities/run/kind";
 import { changed, costOf, hoursOf } from "@/entities/use/use";
+import { t } from "@/texts/texts";
 
 /** What the run has cost so far, compared with earlier runs of its task. Nothing before an action has ended. */
 export function Cost({ run, live }: { readonly run: RunName; readonly live: boolean }) {
@@ -15,11 +16,11 @@ export function Cost({ run, live }: { readonly run: RunName; readonly live: bool
   const amount = (of: typeof use): number => (currency === "" ? of.coreHours : of.cost);
   // The rest of a run that has not ended is missing, so that a comparison would say that it is cheap.
   const by = live || !earlier ? undefined : changed(amount(use), amount(earlier));
-  const title = [hoursOf(use), by !== undefined && earlier && `${costOf(earlier, currency)} on average of ${String(earlierRuns)} earlier runs`].filter(Boolean).join("\n");
+  const title = [hoursOf(use), by !== undefined && earlier && t("{costOf} on average of {earlierRuns} earlier runs", { costOf: costOf(earlier, currency), earlierRuns: String(earlierRuns) })].filter(Boolean).join("\n");
   return (
     <span title={title} data-testid="run-cost">
       {costOf(use, currency)}
-      {live && " so far"}
+      {live && ` ${t("so far")}`}
       {by !== undefined && ` (${by})`}
     </span>
   );

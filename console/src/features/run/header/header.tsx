@@ -5,7 +5,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSource, type RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
-import { count, dateOf, plural } from "@/design/format";
+import { count, dateOf } from "@/design/format";
 import { PhaseBar } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
@@ -16,6 +16,7 @@ import { RunState } from "@/entities/run/run-state";
 import { useSummaries } from "@/entities/run/use-summaries";
 import type { RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
+import { t, tn } from "@/texts/texts";
 import { Cost } from "./cost";
 import css from "./header.module.css";
 
@@ -29,19 +30,19 @@ export interface HeaderProps {
 
 /** How a run was started, after its owner. Sources without an entry are not shown. */
 const sources: Partial<Record<RunSource, string>> = {
-  [RunSource.WEB]: "via console",
-  [RunSource.CLI]: "via CLI or SDK",
-  [RunSource.SCHEDULE_TRIGGER]: "via schedule",
+  [RunSource.WEB]: t("via console"),
+  [RunSource.CLI]: t("via CLI or SDK"),
+  [RunSource.SCHEDULE_TRIGGER]: t("via schedule"),
   [RunSource.TRACKED]: "tracked",
-  [RunSource.ARTIFACT_TRIGGER]: "via artifact trigger",
+  [RunSource.ARTIFACT_TRIGGER]: t("via artifact trigger"),
 };
 
 const relations: Partial<Record<RelationType, string>> = {
-  [RelationType.RERUN]: "rerun of",
-  [RelationType.RECOVER]: "recovery of",
-  [RelationType.SPAWN]: "started by run",
-  [RelationType.TRIGGERED]: "triggered by",
-  [RelationType.ON_ARTIFACT]: "triggered by an artifact of",
+  [RelationType.RERUN]: t("rerun of"),
+  [RelationType.RECOVER]: t("recovery of"),
+  [RelationType.SPAWN]: t("started by run"),
+  [RelationType.TRIGGERED]: t("triggered by"),
+  [RelationType.ON_ARTIFACT]: t("triggered by an artifact of"),
 };
 
 /** The header of a run: task, phase, duration, name, origin and labels. */
@@ -68,7 +69,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
         <div className={css["bar"]}>
           {model.size > 1 && <PhaseBar counts={model.counts} />}
           {progress && (
-            <span className={css["done"]} title={`${count(progress.done)} of ${plural(progress.all, "action")} ended, without the root action`}>
+            <span className={css["done"]} title={tn(progress.all, "{done} of {n} action ended, without the root action", "{done} of {n} actions ended, without the root action", { done: count(progress.done) })}>
               {count(progress.done)} / {count(progress.all)}
             </span>
           )}
@@ -80,7 +81,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
         {known && (
           <span className={css["name"]}>
             {run.name}
-            <CopyButton text={run.name} label="Copy run name" />
+            <CopyButton text={run.name} label={t("Copy run name")} />
           </span>
         )}
         {root && <Origin details={details} started={started} />}
@@ -102,10 +103,10 @@ function Origin({ details, started }: { readonly details: RunDetails; readonly s
       <span>
         <When at={started} />
       </span>
-      <span>{[who && `by ${who}`, sources[metadata?.source ?? RunSource.UNSPECIFIED]].filter(Boolean).join(" ")}</span>
+      <span>{[who && t("by {who}", { who }), sources[metadata?.source ?? RunSource.UNSPECIFIED]].filter(Boolean).join(" ")}</span>
       {relation?.relatedTo && (
         <span>
-          {relations[relation.relationType] ?? "related to"}{" "}
+          {relations[relation.relationType] ?? t("related to")}{" "}
           <Link
             to="/domain/$domain/project/$project/runs/$run"
             params={{ project: relation.relatedTo.project, domain: relation.relatedTo.domain, run: relation.relatedTo.name }}
@@ -115,11 +116,11 @@ function Origin({ details, started }: { readonly details: RunDetails; readonly s
         </span>
       )}
       {task?.version && (
-        <span className={css["version"]} title={`${task.name}, version ${task.version}`}>
-          version {task.version.length > 12 ? `${task.version.slice(0, 12)}…` : task.version}
+        <span className={css["version"]} title={t("{name}, version {version}", { name: task.name, version: task.version })}>
+          {t("version {version}", { version: task.version.length > 12 ? `${task.version.slice(0, 12)}…` : task.version })}
         </span>
       )}
-      {details.runSpec?.queue && <span>queue {details.runSpec.queue}</span>}
+      {details.runSpec?.queue && <span>{t("queue {queue}", { queue: details.runSpec.queue })}</span>}
       {labels.map(([key, value]) => (
         <Tag key={key}>
           {key}

@@ -2,6 +2,7 @@ import { duration } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { nameOf } from "@/entities/action/identity";
 import { none } from "@/entities/run/model/run-model";
+import { t } from "@/texts/texts";
 import type { Timeline } from "./controller";
 import { stageNames } from "./segments";
 import { offset } from "./words";
@@ -21,11 +22,11 @@ export function Hint({ timeline, row }: { readonly timeline: Timeline; readonly 
       <strong>{nameOf(model, row)}</strong>
       <Phase phase={model.phase(row)} />
       <dl className={css["facts"]}>
-        <dt>Created</dt>
+        <dt>{t("Created")}</dt>
         <dd>{offset(model.created(row))}</dd>
         {started !== none && (
           <>
-            <dt>Started</dt>
+            <dt>{t("Started")}</dt>
             <dd>{offset(started)}</dd>
           </>
         )}
@@ -33,7 +34,7 @@ export function Hint({ timeline, row }: { readonly timeline: Timeline; readonly 
           <div key={`${segment.from} ${segment.stage}`}>
             <dt>
               {stageNames[segment.stage]}
-              {several && `, attempt ${segment.attempt}`}
+              {several && t(", attempt {attempt}", { attempt: segment.attempt })}
             </dt>
             <dd>{duration(segment.to - segment.from)}</dd>
           </div>

@@ -1,6 +1,7 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { isTerminal } from "@/design/phases";
 import { none, type RunModel } from "@/entities/run/model/run-model";
+import { t } from "@/texts/texts";
 
 /** A change of phase, as reported by the server. */
 export interface Change {
@@ -32,12 +33,12 @@ const stages: Partial<Record<ActionPhase, Stage>> = {
 };
 
 export const stageNames: Record<Stage, string> = {
-  queued: "Queued",
-  waiting: "Waiting for resources",
-  initializing: "Initializing",
-  running: "Running",
-  paused: "Paused",
-  backoff: "Backing off",
+  queued: t("Queued"),
+  waiting: t("Waiting for resources"),
+  initializing: t("Initializing"),
+  running: t("Running"),
+  paused: t("Paused"),
+  backoff: t("Backing off"),
 };
 
 /** When an action ended, or the present. */

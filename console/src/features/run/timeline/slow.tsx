@@ -1,8 +1,9 @@
 import { useEffect, useMemo } from "react";
-import { count, duration, plural } from "@/design/format";
+import { count, duration } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { nameOf } from "@/entities/action/identity";
 import { useWanted } from "@/entities/action/use-wanted";
+import { fixed, t, tn } from "@/texts/texts";
 import type { Timeline } from "./controller";
 import type { CriticalPath, Share } from "./critical-path";
 import type { Spent } from "./spent";
@@ -37,23 +38,23 @@ export function WhySlow({ timeline, path, live, selected, onSelect }: SlowProps)
   const longest = listed[0];
   const waited = path.shares.reduce((sum, share) => sum + share.waited, 0);
   return (
-    <section className={css["slow"]} aria-label="Why slow" data-testid="critical-path">
+    <section className={css["slow"]} aria-label={t("Why slow")} data-testid="critical-path">
       <p>
-        {live ? "So far" : "The run took"} <strong>{duration(path.total)}</strong>. Critical path: {plural(path.shares.length, "action")} of {count(model.size)}
+        {tn(path.shares.length, "{value} {strong}. Critical path: {n} action of {size}", "{value} {strong}. Critical path: {n} actions of {size}", { value: live ? t("So far") : t("The run took"), strong: <strong>{duration(path.total)}</strong>, size: count(model.size) })}
         {longest && (
           <>
-            . Longest: <strong>{nameOf(model, longest.row)}</strong>, {duration(longest.waited + longest.worked)} ({percent(longest.share)})
+            {t(". Longest: {strong}, {waited} ({share})", { strong: <strong>{nameOf(model, longest.row)}</strong>, waited: duration(longest.waited + longest.worked), share: percent(longest.share) })}
           </>
         )}
         .{" "}
         {waited > 0 && (
           <>
-            Waiting before start: {duration(waited)} ({percent(waited / Math.max(1, path.total))}).{" "}
+            {t("Waiting before start: {waited} ({waited2}).", { waited: duration(waited), waited2: percent(waited / Math.max(1, path.total)) })}{" "}
           </>
         )}
         {between > 0 && (
           <>
-            Between attempts: {duration(between)} ({percent(between / Math.max(1, path.total))}).
+            {t("Between attempts: {between} ({between2}).", { between: duration(between), between2: percent(between / Math.max(1, path.total)) })}
           </>
         )}
       </p>
@@ -78,7 +79,7 @@ export function WhySlow({ timeline, path, live, selected, onSelect }: SlowProps)
       </ol>
       {others.length > 0 && (
         <p>
-          {plural(others.length, "more action")}: {percent(others.reduce((sum, share) => sum + share.share, 0))} in total.
+          {tn(others.length, "{n} more action: {reduce} in total.", "{n} more actions: {reduce} in total.", { reduce: percent(others.reduce((sum, share) => sum + share.share, 0)) })}
         </p>
       )}
     </section>
@@ -95,12 +96,12 @@ const parts = ["waited", "ran", "paused", "between"] as const;
 
 const wordsOf = ({ waited, ran, paused, between }: Spent = { waited: 0, ran: 0, paused: 0, between: 0 }): string =>
   [
-    ran > 0 && `ran ${duration(ran)}`,
-    paused > 0 && `paused ${duration(paused)}`,
-    between > 0 && `between attempts ${duration(between)}`,
-    waited > 0 && `waited ${duration(waited)}`,
+    ran > 0 && t("ran {ran}", { ran: duration(ran) }),
+    paused > 0 && t("paused {paused}", { paused: duration(paused) }),
+    between > 0 && t("between attempts {between}", { between: duration(between) }),
+    waited > 0 && t("waited {waited}", { waited: duration(waited) }),
   ]
     .filter((part) => part !== false)
     .join(", ");
 
-const percent = (share: number, digits = share > 0 && share < 0.01 ? 1 : 0): string => `${(share * 100).toFixed(digits)}%`;
+const percent = (share: number, digits = share > 0 && share < 0.01 ? 1 : 0): string => `${fixed(share * 100, digits)}%`;

@@ -1,4 +1,5 @@
 import type { WallClock } from "@/design/wall-clock";
+import { fixed } from "@/texts/texts";
 import type { TimeRange } from "./scale";
 
 const second = 1000;
@@ -44,7 +45,7 @@ export function relativeTicks(range: TimeRange, wanted: number): Tick[] {
 /** A time since the start, with the precision that marks of a step need: "1 m 5 s", "2 h 30 m". */
 export function sinceStart(ms: number, step: number): string {
   if (ms === 0) return "0";
-  if (step < second) return ms < second ? `${ms} ms` : `${(ms / second).toFixed(step < 10 ? 3 : step < 100 ? 2 : 1)} s`;
+  if (step < second) return ms < second ? `${ms} ms` : `${fixed(ms / second, step < 10 ? 3 : step < 100 ? 2 : 1)} s`;
   if (ms < minute) return `${Math.round(ms / second)} s`;
   const days = Math.floor(ms / day);
   const hours = Math.floor((ms % day) / hour);

@@ -6,6 +6,7 @@ import { read, write } from "@/app/storage";
 import { count } from "@/design/format";
 import { none, type RunModel } from "@/entities/run/model/run-model";
 import type { RunName } from "@/entities/run/kind";
+import { t } from "@/texts/texts";
 import { Timeline } from "./controller";
 import { Hint } from "./hint";
 import { listen, listenOverview, press } from "./input";
@@ -97,13 +98,13 @@ export function TimelineView({ run, model, version, selected, onSelect, visible 
           setPath(next);
         }}
       />
-      <canvas ref={overview} className={css["overview"]} aria-hidden title="The whole run. Drag to move the visible range." />
+      <canvas ref={overview} className={css["overview"]} aria-hidden title={t("The whole run. Drag to move the visible range.")} />
       <div
         ref={scroller}
         className={css["scroller"]}
         role="listbox"
         tabIndex={0}
-        aria-label={`Timeline of ${count(shown.rows)} actions`}
+        aria-label={t("Timeline of {rows} actions", { rows: count(shown.rows) })}
         aria-describedby="timeline-keys"
         aria-activedescendant={placeOf(shown.order, shown.cursor) === none ? undefined : rowId(shown.cursor)}
         onKeyDown={keyDown}
@@ -114,8 +115,7 @@ export function TimelineView({ run, model, version, selected, onSelect, visible 
         <SpokenRows model={model} shown={shown} />
       </div>
       <p id="timeline-keys" className="visually-hidden">
-        Up and down select an action, left and right move through time, plus and minus zoom, zero fits the run, enter zooms to the action, space collapses its
-        children.
+        {t("Up and down select an action, left and right move through time, plus and minus zoom, zero fits the run, enter zooms to the action, space collapses its children.")}
       </p>
       <div ref={hint} className={css["hint"]} hidden={hovered === none}>
         {hovered !== none && <Hint timeline={timeline} row={hovered} />}

@@ -1,6 +1,7 @@
 import { Rows3, Rows4, Waypoints } from "lucide-react";
 import { Button, IconButton } from "@/design/button";
 import { Toolbar as DrawingToolbar } from "@/features/run/drawing/toolbar";
+import { t } from "@/texts/texts";
 import type { Timeline } from "./controller";
 import type { Rows } from "./viewport";
 import css from "./timeline.module.css";
@@ -17,32 +18,32 @@ export interface ToolbarProps {
 export function Toolbar({ timeline, all, rows, onRows, path, onPath }: ToolbarProps) {
   return (
     <DrawingToolbar
-      label="Timeline"
+      label={t("Timeline")}
       zoom={(factor) => timeline.zoom(factor)}
       step={1.5}
       fit={() => timeline.fit()}
-      everything="the whole run"
+      everything={t("the whole run")}
       fits={all}
       legend={<Legend />}
     >
-      <IconButton small label={rows === "roomy" ? "Compact rows" : "Normal rows"} onClick={() => onRows(rows === "roomy" ? "compact" : "roomy")}>
+      <IconButton small label={rows === "roomy" ? t("Compact rows") : t("Normal rows")} onClick={() => onRows(rows === "roomy" ? "compact" : "roomy")}>
         {rows === "roomy" ? <Rows4 size={16} aria-hidden /> : <Rows3 size={16} aria-hidden />}
       </IconButton>
       <Button small kind="quiet" aria-pressed={path} className={css["pressable"]} onClick={() => onPath(!path)}>
-        <Waypoints size={14} aria-hidden /> Why slow
+        <Waypoints size={14} aria-hidden /> {t("Why slow")}
       </Button>
     </DrawingToolbar>
   );
 }
 
 const legend = [
-  ["queued", "Queued"],
-  ["waiting", "Waiting"],
-  ["initializing", "Initializing"],
-  ["running", "Running"],
-  ["succeeded", "Succeeded"],
-  ["failed", "Failed"],
-  ["path", "Critical path"],
+  ["queued", t("Queued")],
+  ["waiting", t("Waiting")],
+  ["initializing", t("Initializing")],
+  ["running", t("Running")],
+  ["succeeded", t("Succeeded")],
+  ["failed", t("Failed")],
+  ["path", t("Critical path")],
 ] as const;
 
 /** The shapes of the bars. */

@@ -3,6 +3,7 @@ import { memo } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { count, duration } from "@/design/format";
 import { Phase, PhaseBar, type PhaseCounts } from "@/design/phase";
+import { t } from "@/texts/texts";
 import css from "./tree.module.css";
 
 /** Plain values, so that an unchanged line is not rendered again. */
@@ -74,16 +75,16 @@ export const Line = memo(function Line(line: LineProps) {
           {line.identity}
         </span>
       )}
-      {line.kind === "trace" && <Footprints size={13} aria-label="trace" className={css["sign"]} />}
-      {line.kind === "condition" && <CirclePause size={13} aria-label="condition" className={css["sign"]} />}
-      {line.cached && <Zap size={13} aria-label="cached" className={css["sign"]} />}
-      {line.cluster !== "" && <span className={css["note"]}>in {line.cluster}</span>}
-      {line.attempt > 1 && <span className={css["note"]}>attempt {line.attempt}</span>}
+      {line.kind === "trace" && <Footprints size={13} aria-label={t("trace")} className={css["sign"]} />}
+      {line.kind === "condition" && <CirclePause size={13} aria-label={t("condition")} className={css["sign"]} />}
+      {line.cached && <Zap size={13} aria-label={t("cached")} className={css["sign"]} />}
+      {line.cluster !== "" && <span className={css["note"]}>{t("in {cluster}", { cluster: line.cluster })}</span>}
+      {line.attempt > 1 && <span className={css["note"]}>{t("attempt {attempt}", { attempt: line.attempt })}</span>}
       {below && open === false && (
         <span className={css["below"]}>
           <span className={css["note"]}>{count(sum(below))}</span>
           <PhaseBar counts={below} />
-          {line.failures > 0 && <span className={css["failures"]}>{count(line.failures)} failed</span>}
+          {line.failures > 0 && <span className={css["failures"]}>{t("{failures} failed", { failures: count(line.failures) })}</span>}
         </span>
       )}
       {below && open && line.kind === "group" && <span className={css["note"]}>{count(sum(below))}</span>}

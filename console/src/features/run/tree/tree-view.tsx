@@ -4,6 +4,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { count } from "@/design/format";
 import { isLive } from "@/design/phases";
 import { useNow } from "@/design/time";
+import { t } from "@/texts/texts";
 import type { Found } from "../find";
 import { distinctionOf } from "@/entities/action/identity";
 import { useWanted } from "@/entities/action/use-wanted";
@@ -114,7 +115,7 @@ export function TreeView({ model, view, found, selected, onSelect }: TreeViewPro
       ref={scroller}
       className={css["tree"]}
       role="tree"
-      aria-label={`${count(model.size)} actions`}
+      aria-label={t("{size} actions", { size: count(model.size) })}
       aria-activedescendant={current === none ? undefined : `node-${current}`}
       tabIndex={0}
       onKeyDown={press}
