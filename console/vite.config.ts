@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -7,9 +8,21 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 // The server that `npm run dev` passes calls on to.
 const server = process.env["FLYTE_SERVER"] ?? "http://localhost:8088";
 
+/** The page is imported once its language is known. The browser loads it before: what waits is only its evaluation. */
+const preloadPage: Plugin = {
+  name: "preload-page",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { bundle }) =>
+      Object.values(bundle ?? {})
+        .filter((chunk) => chunk.type === "chunk" && chunk.facadeModuleId === here("src/page.tsx"))
+        .map(({ fileName }) => ({ tag: "link", attrs: { rel: "modulepreload", crossorigin: true, href: `/v2/${fileName}` }, injectTo: "head" as const })),
+  },
+};
+
 export default defineConfig({
   base: "/v2/",
-  plugins: [react()],
+  plugins: [react(), preloadPage],
   resolve: {
     alias: [
       { find: "@", replacement: here("src") },

@@ -53,7 +53,7 @@ export function Shell() {
         <Button className={css["search"]} onClick={() => setOpen("palette")}>
           <Search size={14} aria-hidden />
           <span>{t("Search")}</span>
-          <kbd aria-hidden>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
+          <kbd aria-hidden>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : t("Ctrl K")}</kbd>
         </Button>
         <Tooltip text={t("System")}>
           <Link to="/system" className={buttonClass("quiet", false, css["system"])} aria-label={t("System")}>

@@ -17,7 +17,7 @@ export interface Collected {
 
 /** Attributes and properties whose values are for programs, whatever they look like. */
 const forPrograms =
-  /^(?:className|contentClassName|style|css|to|from|params|search|href|src|rel|target|id|key|role|type|name|htmlFor|kind|tone|look|side|align|as|value|mask|d|viewBox|points|transform|fill|stroke\w*|color|colour|font\w*|width|height|flex\w*|grid\w*|gap|border\w*|transition|background|boxShadow|display|overflow|position|autoComplete|inputMode|spellCheck|accept|allow|sandbox|sizes|path|command|query|doc|url|uri|aria-(?:live|haspopup|current|controls|labelledby|describedby)|data-.*)$/;
+  /^(?:className|contentClassName|style|css|to|from|params|search|href|src|rel|target|id|key|role|type|htmlFor|kind|tone|look|side|align|as|mask|d|viewBox|points|transform|fill|stroke\w*|color|colour|font\w*|width|height|flex\w*|grid\w*|gap|border\w*|transition|background|boxShadow|display|overflow|position|autoComplete|inputMode|spellCheck|accept|allow|sandbox|sizes|path|command|query|doc|url|uri|aria-(?:live|haspopup|current|controls|labelledby|describedby)|data-.*)$/;
 
 /** Attributes whose values are for people, whatever they look like. */
 const forPeople = /^(?:what|word|everything|label|title|hint|placeholder|description|alt|aria-label|aria-description|aria-roledescription|aria-valuetext)$/;
@@ -40,7 +40,7 @@ const nameOf = (node: ts.Node): string =>
   ts.isIdentifier(node) || ts.isStringLiteral(node) ? node.text : ts.isPropertyAccessExpression(node) ? node.name.text : ts.isJsxNamespacedName(node) ? node.getText() : "";
 
 /** Files that write programs, whose comments stay English like the programs. */
-const programs = /^(?:entities\/action\/copy-as|entities\/value\/write-python|features\/launch\/copy)\.ts$/;
+const programs = /^(?:entities\/action\/copy-as|entities\/value\/type-words|entities\/value\/write-python|features\/launch\/copy)\.ts$/;
 
 /** Command lines, lengths of styles and filters of the query language are written alike in all languages. */
 const isCode = (text: string): boolean => /^(?:flyte|kubectl|docker|curl|python|uv|pip|helm) |\{\}(?:r?em|px|fr|%)(?![\p{L}\d])|\d(?:r?em|px|fr)\b|^\w+[:=]\{\} |^--?\w|^g \w$|^\{\} (?:ms|[smhd]|[a-zA-Z]+-h)$|^allow-|\[[a-z]+\]|\w=flyte|= flyte\./u.test(text);
@@ -76,7 +76,7 @@ function isForPrograms(node: ts.Node): boolean {
       ts.isLiteralTypeNode(parent) ||
       ts.isTypeNode(parent) ||
       ts.isEnumMember(parent) ||
-      ts.isCaseClause(parent) ||
+      (ts.isCaseClause(parent) && parent.expression === at) ||
       ts.isTaggedTemplateExpression(parent) ||
       (ts.isExpressionStatement(parent) && at === node) ||
       isComparison(parent) ||
@@ -87,7 +87,7 @@ function isForPrograms(node: ts.Node): boolean {
     )
       return true;
     // What is inside an element, a function or a call of its own is judged there.
-    if (ts.isJsxElement(parent) || ts.isJsxFragment(parent) || ts.isFunctionLike(parent) || ts.isCallExpression(parent) || ts.isSourceFile(parent) || ts.isBlock(parent)) return false;
+    if (ts.isJsxElement(parent) || ts.isJsxFragment(parent) || ts.isFunctionLike(parent) || ts.isCallExpression(parent) || ts.isSourceFile(parent) || ts.isStatement(parent) || ts.isCaseOrDefaultClause(parent)) return false;
   }
 }
 

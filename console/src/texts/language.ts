@@ -1,4 +1,5 @@
-import type { Catalogue } from "./texts";
+/** Translations by the English text. Texts that count something have a form for each plural of the language. */
+export type Catalogue = Readonly<Record<string, string | Partial<Readonly<Record<Intl.LDMLPluralRule, string>>>>>;
 
 /** The languages of the console, each under its own name. */
 export const languages = { en: "English", de: "Deutsch" } as const;
@@ -25,27 +26,26 @@ function chosen(): Language | undefined {
 
 /** The first language of the browser that the console has. */
 function preferred(): Language | undefined {
-  if (typeof document === "undefined") return undefined; // workers and tests without a page write nothing for people
   return navigator.languages.map((tag) => tag.split("-")[0] ?? "").find(isLanguage);
 }
 
 /** The language that the person chose; undefined means that of the browser. */
 export const choice = chosen();
 
-async function load(): Promise<readonly [Language, Catalogue | undefined]> {
+/** The language of this page, for as long as it is loaded, and its texts. */
+export let language: Language = "en";
+export let catalogue: Catalogue | undefined;
+
+/** Loads the language of the page. All modules that have texts are evaluated afterwards. */
+export async function loadLanguage(): Promise<void> {
   const wanted = choice ?? preferred() ?? "en";
-  if (wanted === "en") return ["en", undefined];
   try {
-    return [wanted, (await catalogues[wanted]()).default];
+    if (wanted !== "en") [language, catalogue] = [wanted, (await catalogues[wanted]()).default];
   } catch {
-    return ["en", undefined]; // better a page in English than none
+    // Better a page in English than none.
   }
+  document.documentElement.lang = language;
 }
-
-/** The language of this page, for as long as it is loaded, and its texts. All modules that have texts are evaluated afterwards. */
-export const [language, catalogue] = await load();
-
-if (typeof document !== "undefined") document.documentElement.lang = language;
 
 /** Changes the language; undefined means that of the browser. The page is loaded again, so that no text of the old one is left. */
 export function chooseLanguage(next: Language | undefined): void {

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { collect, placeholders, type Text } from "./collect";
 import de from "./de.json";
-import type { Catalogue } from "./texts";
+import type { Catalogue } from "./language";
 
 const root = join(import.meta.dirname, "..");
 const files = readdirSync(root, { recursive: true, encoding: "utf8" })
   .map((name) => name.replaceAll("\\", "/"))
-  .filter((name) => /\.tsx?$/.test(name) && !/\.test\.tsx?$/.test(name) && !name.startsWith("texts/"))
+  .filter((name) => /\.tsx?$/.test(name) && !/\.(test|fixture)\.tsx?$/.test(name) && !name.startsWith("texts/"))
   .sort();
 const collected = files.map((file) => collect(file, readFileSync(join(root, file), "utf8")));
 const texts = collected.flatMap((one) => one.texts);

@@ -1,9 +1,6 @@
 import { createElement, Fragment, type ReactNode } from "react";
 import { catalogue, language } from "./language";
 
-/** Translations by the English text. Texts that count something have a form for each plural of the language. */
-export type Catalogue = Readonly<Record<string, string | Partial<Readonly<Record<Intl.LDMLPluralRule, string>>>>>;
-
 type Words = Readonly<Record<string, string | number>>;
 type Parts = Readonly<Record<string, ReactNode>>;
 

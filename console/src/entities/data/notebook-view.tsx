@@ -42,9 +42,9 @@ function Output({ output }: { readonly output: NotebookOutput }) {
     case "text":
       return <pre className={output.wrong ? css["wrong"] : undefined}>{output.text}</pre>;
     case "image":
-      return <img src={output.url} alt="Output of the cell" className={css["image"]} />;
+      return <img src={output.url} alt={t("Output of the cell")} className={css["image"]} />;
     case "html":
-      return <ReportFrame html={output.html} title="Output of the cell" />;
+      return <ReportFrame html={output.html} title={t("Output of the cell")} />;
     case "nothing":
       return <p className={css["muted"]}>{t("This output cannot be shown: {types}", { types: output.types || t("it is empty") })}</p>;
   }

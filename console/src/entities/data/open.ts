@@ -58,7 +58,7 @@ export async function openFile(source: FileSource, format: string): Promise<Open
     case "video":
       return { show: kind.show, data: await whole(source, largest[kind.show]), type: kind.type };
     case "nothing":
-      throw new NoPreviewError(`${kind.what} cannot be shown. Download it to open it.`);
+      throw new NoPreviewError(t("{what} cannot be shown. Download it to open it.", { what: kind.what }));
   }
 }
 

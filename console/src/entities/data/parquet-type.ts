@@ -1,4 +1,5 @@
 import type { SchemaElement, SchemaTree } from "hyparquet";
+import { t } from "@/texts/texts";
 
 const physical: Readonly<Record<string, string>> = {
   BOOLEAN: "bool",
@@ -58,7 +59,7 @@ function leafOf(element: SchemaElement): string {
     case "DECIMAL":
       return `decimal(${logical.precision}, ${logical.scale})`;
     case "TIMESTAMP":
-      return logical.isAdjustedToUTC ? "timestamp (UTC)" : "timestamp";
+      return logical.isAdjustedToUTC ? t("timestamp (UTC)") : "timestamp";
     case "INTEGER":
       return `${logical.isSigned ? "" : "u"}int${logical.bitWidth}`;
     case "FLOAT16":

@@ -1,8 +1,7 @@
 import { BlobType_BlobDimensionality, SimpleType, type LiteralType } from "@gen/flyteidl2/core/types_pb.js";
-import { t } from "@/texts/texts";
 
 const simple: Record<SimpleType, string> = {
-  [SimpleType.NONE]: t("None"),
+  [SimpleType.NONE]: "None",
   [SimpleType.INTEGER]: "int",
   [SimpleType.FLOAT]: "float",
   [SimpleType.STRING]: "str",

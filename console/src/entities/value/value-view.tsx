@@ -132,7 +132,7 @@ function Items({
   );
 }
 
-const kinds = { file: t("File"), directory: t("Directory"), dataframe: t("Table"), pickle: t("Pickled object"), value: "Large value in the object store" } as const;
+const kinds = { file: t("File"), directory: t("Directory"), dataframe: t("Table"), pickle: t("Pickled object"), value: t("Large value in the object store") } as const;
 
 function StoredView({ value }: { readonly value: Extract<Value, { kind: "stored" }> }) {
   const actions = useContext(StoredActions);

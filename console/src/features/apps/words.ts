@@ -106,9 +106,9 @@ export function scalingWords(scaling: AutoscalingConfig | undefined): string {
   const metric = scaling?.scalingMetric?.metric;
   switch (metric?.case) {
     case "concurrency":
-      return `${metric.value.targetValue} requests at a time per replica`;
+      return t("{targetValue} requests at a time per replica", { targetValue: metric.value.targetValue });
     case "requestRate":
-      return `${metric.value.targetValue} requests/s per replica`;
+      return t("{targetValue} requests/s per replica", { targetValue: metric.value.targetValue });
     default:
       return "";
   }

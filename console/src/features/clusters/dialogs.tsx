@@ -30,21 +30,21 @@ interface Issued {
 const title = (change: ClusterChange): readonly [title: string, description: string] => {
   switch (change.kind) {
     case "add":
-      return ["Add cluster", "Its controller connects to this server with a credential of its own, and sees nothing of other clusters."];
+      return [t("Add cluster"), t("Its controller connects to this server with a credential of its own, and sees nothing of other clusters.")];
     case "issue":
-      return [`Issue a credential for ${change.name}`, "The others stay valid. Revoke the old one once the controller uses the new one."];
+      return [t("Issue a credential for {name}", { name: change.name }), t("The others stay valid. Revoke the old one once the controller uses the new one.")];
     case "remove":
-      return [`Remove ${change.cluster.name}`, "All its credentials end at once, and it is forgotten."];
+      return [t("Remove {name}", { name: change.cluster.name }), t("All its credentials end at once, and it is forgotten.")];
     case "settings":
-      return [`Settings of ${change.cluster.name}`, "They count when work is placed. What runs already stays where it is."];
+      return [t("Settings of {name}", { name: change.cluster.name }), t("They count when work is placed. What runs already stays where it is.")];
     case "cordon":
-      return [`Cordon ${change.name}`, "It gets no new work. What runs there continues."];
+      return [t("Cordon {name}", { name: change.name }), t("It gets no new work. What runs there continues.")];
     case "uncordon":
-      return [`Uncordon ${change.name}`, "It gets new work again."];
+      return [t("Uncordon {name}", { name: change.name }), t("It gets new work again.")];
     case "drain":
-      return [`Drain ${change.name}`, "It gets no new work, and what runs there may end."];
+      return [t("Drain {name}", { name: change.name }), t("It gets no new work, and what runs there may end.")];
     case "revoke":
-      return [`Revoke ${change.credential.id}`, "A controller that uses it is refused at once. This cannot be undone."];
+      return [t("Revoke {id}", { id: change.credential.id }), t("A controller that uses it is refused at once. This cannot be undone.")];
   }
 };
 

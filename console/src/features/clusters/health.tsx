@@ -33,9 +33,9 @@ export function Health({ cluster }: { readonly cluster: Cluster }) {
 function HealthWords({ kind, cluster }: { readonly kind: HealthKind; readonly cluster: Cluster }) {
   switch (kind) {
     case "ready":
-      return "Ready";
+      return t("Ready");
     case "unseen":
-      return "Not connected yet";
+      return t("Not connected yet");
     case "away":
     case "lost":
       return (

@@ -30,7 +30,7 @@ type Payload = MessageInitShape<typeof EventPayloadSchema>;
 export function payloadOf(kind: AnswerKind, text: string): { readonly payload: Payload } | { readonly error: string } {
   switch (kind) {
     case "boolean":
-      if (text !== "true" && text !== "false") return { error: "Choose yes or no." };
+      if (text !== "true" && text !== "false") return { error: t("Choose yes or no.") };
       return { payload: { value: { case: "boolValue", value: text === "true" } } };
     case "integer": {
       const digits = parseInteger(text);

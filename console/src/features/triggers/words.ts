@@ -69,11 +69,11 @@ export const actionWords = (action: TriggerRevisionAction): string => actions[ac
 export function catchUpWords(policy: string, limit: number): string {
   switch (policy) {
     case "all":
-      return `all missed runs, up to ${limit}`;
+      return t("all missed runs, up to {limit}", { limit });
     case "latest":
-      return "the latest missed run";
+      return t("the latest missed run");
     case "none":
-      return "no missed runs";
+      return t("no missed runs");
     default:
       return policy;
   }

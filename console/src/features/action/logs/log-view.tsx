@@ -125,7 +125,7 @@ function State({ store }: { readonly store: LogStore }) {
     case "failed":
       return <ProblemNotice error={reading.problem} />;
     case "opening":
-      return <Loading what="log" />;
+      return <Loading what={t("log")} />;
     case "not found yet":
       return <p className={css["state"]}>{t("No log yet. It appears with the first output of the container.")}</p>;
     case "away":

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Validator, type OutputUnit, type Schema } from "@cfworker/json-schema";
+import { t } from "@/texts/texts";
 import type { Errors } from "./draft";
 import { isObject } from "./field";
 
@@ -35,11 +36,11 @@ function sentence({ keyword, error }: OutputUnit): string {
   const name = /"([^"]*)"/.exec(error)?.[1];
   switch (keyword) {
     case "required":
-      return `Property ${name === undefined ? "" : `"${name}" `}is missing.`;
+      return t("Property {value}is missing.", { value: name === undefined ? "" : `"${name}" ` });
     case "type":
-      return `Wrong type. ${error}`;
+      return t("Wrong type. {error}", { error });
     case "false":
-      return "Unknown property.";
+      return t("Unknown property.");
     default:
       return error;
   }

@@ -14,7 +14,7 @@ export function nameOf(model: RunModel, node: GraphNode): string {
     case "group":
       return `×${count(node.count)} ${node.title}`;
     case "more":
-      return `and ${count(node.count)} more`;
+      return t("and {count} more", { count: count(node.count) });
   }
 }
 
