@@ -15,7 +15,7 @@ const preloadPage: Plugin = {
     order: "post",
     handler: (_, { bundle }) =>
       Object.values(bundle ?? {})
-        .filter((chunk) => chunk.type === "chunk" && chunk.facadeModuleId === here("src/page.tsx"))
+        .filter((chunk) => chunk.type === "chunk" && chunk.moduleIds.includes(here("src/page.tsx")))
         .map(({ fileName }) => ({ tag: "link", attrs: { rel: "modulepreload", crossorigin: true, href: `/v2/${fileName}` }, injectTo: "head" as const })),
   },
 };

@@ -56,7 +56,7 @@ export const wordsOf = (node: ts.Node): string =>
       ? node.text
       : "";
 
-/** Whether a literal is a child of an element, or the value of an attribute for people, directly or as a branch of a condition: then people see it, whatever it is. */
+/** Whether a literal is a child of an element or the value of an attribute for people, or a branch of one: people see it, whatever it is. */
 function isShown(node: ts.Node): boolean {
   const { parent } = node;
   if (ts.isJsxAttribute(parent)) return forPeople.test(parent.name.getText());
@@ -87,7 +87,16 @@ function isForPrograms(node: ts.Node): boolean {
     )
       return true;
     // What is inside an element, a function or a call of its own is judged there.
-    if (ts.isJsxElement(parent) || ts.isJsxFragment(parent) || ts.isFunctionLike(parent) || ts.isCallExpression(parent) || ts.isSourceFile(parent) || ts.isStatement(parent) || ts.isCaseOrDefaultClause(parent)) return false;
+    if (
+      ts.isJsxElement(parent) ||
+      ts.isJsxFragment(parent) ||
+      ts.isFunctionLike(parent) ||
+      ts.isCallExpression(parent) ||
+      ts.isSourceFile(parent) ||
+      ts.isStatement(parent) ||
+      ts.isCaseOrDefaultClause(parent)
+    )
+      return false;
   }
 }
 

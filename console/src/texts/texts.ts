@@ -17,11 +17,13 @@ export const fixed = (n: number, digits: number): string =>
 /** A label inside of a sentence: English writes it with a small letter there. */
 export const inSentence = (label: string): string => (language === "en" ? label.toLowerCase() : label);
 
+const written = (part: ReactNode): string => (typeof part === "string" ? part : typeof part === "number" || typeof part === "bigint" ? String(part) : "");
+
 function fill(text: string, values: Parts | undefined): ReactNode {
   if (!values) return text;
   // Every second part is the name of a placeholder. Braces without a value are text.
   const parts = text.split(/\{(\w+)\}/).map((part, at) => (at % 2 === 0 ? part : part in values ? values[part] : `{${part}}`));
-  return parts.some((part) => typeof part === "object") ? createElement(Fragment, null, ...parts) : parts.map((part) => (typeof part === "boolean" ? "" : part)).join("");
+  return parts.some((part) => typeof part === "object") ? createElement(Fragment, null, ...parts) : parts.map(written).join("");
 }
 
 /**
