@@ -42,6 +42,7 @@ const (
 	keys      = "/flytebinary.access.v1.KeyService/"
 	registry  = "/flytebinary.clusters.v1.ClusterRegistryService/"
 	saved     = "/flytebinary.insight.v1.ViewService/"
+	asked     = "/flytebinary.insight.v1.ConditionService/"
 	backfills = "/flytebinary.insight.v1.TriggerInsightService/"
 	children  = "/flyteidl2.actions.ActionsService/"
 	apps      = "/flyteidl2.app.AppService/"
@@ -143,6 +144,11 @@ var samples = map[string]sample{
 	started + "SignalEvent": {
 		given: []string{started + "CreateRun", children + "Enqueue"},
 		body:  `{"actionId": $CHILD, "parentActionName": "a0", "payload": {"intValue": "1"}}`,
+	},
+	asked + "AssignCondition": {given: []string{started + "CreateRun", children + "Enqueue"}, body: `{"actionId": $CHILD}`},
+	asked + "AnswerCondition": {
+		given: []string{started + "CreateRun", children + "Enqueue"},
+		body:  `{"actionId": $CHILD, "payload": {"intValue": "1"}, "comment": "fine"}`,
 	},
 	children + "Enqueue": {given: []string{started + "CreateRun"}, body: `{"action": {"actionId": $CHILD, $ENQUEUED, $CONDITION}}`},
 	children + "Abort":   {given: []string{started + "CreateRun"}, body: `{"actionId": $ROOT}`},

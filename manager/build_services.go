@@ -68,7 +68,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		Clusters: clusterview.Placeable{States: p.clusters.States(), Clock: p.clock}, ClustersChanged: p.clusters.States().Changed(),
 		Peers: runs.Peers{
 			Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Artifacts: p.peers.artifactRegistry(), Failures: p.peers.failures(), Workers: p.peers.workerPools(), Connectors: p.peers.connectors(),
-			Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
+			Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(), People: p.peers.people(),
 		},
 		Launch: runs.Launch{
 			Pods: reviewers, Notifications: reviewer, TaskTypes: p.config.Executor.Plugins.Served(),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/clusters/credentials"
 	"github.com/flyte-binary/flyte-binary/clusters/located"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/access/v1/accessv1connect"
 	clustersv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/clusters/v1/clustersv1connect"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -152,6 +153,10 @@ func (p peers) taskTokens() enginev1connect.TaskTokenServiceClient {
 
 func (p peers) artifactRegistry() enginev1connect.ArtifactRegistryServiceClient {
 	return client(p, p.api, enginev1connect.NewArtifactRegistryServiceClient)
+}
+
+func (p peers) people() accessv1connect.AccessServiceClient {
+	return client(p, p.api, accessv1connect.NewAccessServiceClient)
 }
 
 func (p peers) failures() insightv1connect.FailureServiceClient {

@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/asks"
 	"github.com/flyte-binary/flyte-binary/runs/backlog"
 	"github.com/flyte-binary/flyte-binary/runs/change"
+	"github.com/flyte-binary/flyte-binary/runs/conditions"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/find"
@@ -23,6 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
+	"github.com/flyte-binary/flyte-binary/runs/store/assignees"
 	"github.com/flyte-binary/flyte-binary/runs/store/catalog"
 	rows "github.com/flyte-binary/flyte-binary/runs/store/problems"
 	"github.com/flyte-binary/flyte-binary/runs/store/queries"
@@ -61,7 +63,8 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Clusters:      l.places,
 		Asks:          &deps.Launch.Asks,
 	})
-	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
+	kinds := &change.Conditions{Storage: l.live, Specs: l.rows}
+	signaller := &change.Signaller{Conditions: kinds, Writer: l.writer}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer, Refused: l.meters.countReport}
 	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: deps.Peers.Workers, Connectors: deps.Peers.Connectors, Places: l.places, Asks: l.asks}
 	details := &read.Details{Rows: l.rows, Waits: waits}
@@ -72,12 +75,13 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Reader: l.live, Feed: l.feed, Precedence: calls, Clock: deps.Clock, Logger: logger, Waits: l.meters.waits, Tracer: tracer(deps.Tracer),
 	})
 	used, placed := usages.New(deps.Pool), worklists.NewPlacementReader(deps.Pool)
+	asked := assignees.New(deps.Pool)
 	return &handlers{
 		started: launched.Creator,
 		run: runHandler{
 			Creator:   launched.Creator,
 			Aborter:   &change.Aborter{Writer: l.writer},
-			Signaller: &change.Signaller{Conditions: conditions, Writer: l.writer},
+			Signaller: signaller,
 			Lists:     &read.Lists{Rows: l.lists},
 			Details:   details,
 			Data:      &read.Data{Rows: l.rows, Objects: deps.Blobs, MaxInline: config.MaxInlineData},
@@ -86,7 +90,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		internal: internalHandler{
 			Recorder: launched.Recorder,
 			Reporter: reporter,
-			Updater:  &change.Updater{Cache: l.cache, Conditions: conditions, Writer: l.writer},
+			Updater:  &change.Updater{Cache: l.cache, Conditions: kinds, Writer: l.writer},
 		},
 		states: &actionstate.Handler{States: catalog.NewActionStates(deps.Pool), Clock: deps.Clock},
 		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Recorder: &usage.Recorder{Store: used}, Streams: streams, Viewer: &backlog.Viewer{Backlog: limits}, Uploads: &stored.Uploads{Guard: l.stored}},
@@ -96,7 +100,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 				Reader: l.lists, Tracked: l.trackedIndex(), Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs,
 				Inputs:     inputpreview.NewReader(deps.Blobs),
 				Placements: placed, Clusters: &insight.Clusters{Reader: placed, Asks: l.asks, Places: l.places},
-				Keeper: l.retention, Clock: deps.Clock,
+				Assignees: asked, Keeper: l.retention, Clock: deps.Clock,
 			}),
 			Viewer:    &usage.Viewer{Store: used},
 			Previewer: launched.Previewer,
@@ -119,6 +123,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		overRuns: newOverRuns(config, deps, l),
 		queries:  newFinder(deps, l),
 		views:    &views.Handler{Store: saved.New(deps.Pool), Projects: l.projects, Clock: deps.Clock},
+		asked:    &conditions.Handler{Signaller: signaller, Reader: l.rows, Assignees: asked, People: deps.Peers.People, Clock: deps.Clock},
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/asks"
+	"github.com/flyte-binary/flyte-binary/runs/conditions"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
@@ -104,6 +105,8 @@ type Peers struct {
 	// Triggers reads triggers, and TaskTriggers deploys those of tasks; without them there are none.
 	Triggers     launch.Triggers
 	TaskTriggers tasks.Triggers
+	// People says who may answer conditions; without it people can assign them to themselves alone.
+	People conditions.People
 }
 
 // Connectors says what connectors do; enginev1connect.ConnectorRegistryServiceClient does.

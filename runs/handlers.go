@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/backlog"
 	"github.com/flyte-binary/flyte-binary/runs/change"
+	"github.com/flyte-binary/flyte-binary/runs/conditions"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/find"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
@@ -83,6 +84,7 @@ type handlers struct {
 	overRuns overRuns
 	queries  *find.Finder
 	views    *views.Handler
+	asked    *conditions.Handler
 	started  enginev1connect.TriggerRunServiceHandler
 	tracked  *tracked.Service // may be nil
 	uses     artifactlink.Uses
@@ -107,6 +109,7 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(insightv1connect.NewCostServiceHandler(h.overRuns.costs, options))
 	r.Handle(insightv1connect.NewRunQueryServiceHandler(h.queries, options))
 	r.Handle(insightv1connect.NewViewServiceHandler(h.views, options))
+	r.Handle(insightv1connect.NewConditionServiceHandler(h.asked, options))
 	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.started, options))
 	r.Handle(enginev1connect.NewArtifactUseServiceHandler(h.uses, options))
 	r.Handle(webhook.Path, h.webhooks)

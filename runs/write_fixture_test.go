@@ -27,19 +27,20 @@ import (
 
 // writeFixture is the running service as other services of the process see it, on files and a fresh database.
 type writeFixture struct {
-	t        testing.TB
-	pool     *pgxpool.Pool
-	blobs    *blobstore.Store
-	service  *runs.Service
-	runs     workflowconnect.RunServiceClient
-	internal workflowconnect.InternalRunServiceClient
-	engine   enginev1connect.EngineServiceClient
-	insight  insightv1connect.InsightServiceClient
-	problems insightv1connect.ProblemServiceClient
-	health   insightv1connect.TaskHealthServiceClient
-	caches   insightv1connect.CacheInsightServiceClient
-	costs    insightv1connect.CostServiceClient
-	settings settingsconnect.SettingsServiceClient
+	t          testing.TB
+	pool       *pgxpool.Pool
+	blobs      *blobstore.Store
+	service    *runs.Service
+	runs       workflowconnect.RunServiceClient
+	internal   workflowconnect.InternalRunServiceClient
+	engine     enginev1connect.EngineServiceClient
+	insight    insightv1connect.InsightServiceClient
+	conditions insightv1connect.ConditionServiceClient
+	problems   insightv1connect.ProblemServiceClient
+	health     insightv1connect.TaskHealthServiceClient
+	caches     insightv1connect.CacheInsightServiceClient
+	costs      insightv1connect.CostServiceClient
+	settings   settingsconnect.SettingsServiceClient
 }
 
 func newWriteFixture(t testing.TB, change func(*runs.Config)) *writeFixture {
@@ -82,6 +83,7 @@ func writeFixtureWith(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config
 	c.caches = insightv1connect.NewCacheInsightServiceClient(client, rpc.InProcessURL)
 	c.costs = insightv1connect.NewCostServiceClient(client, rpc.InProcessURL)
 	c.insight = insightv1connect.NewInsightServiceClient(client, rpc.InProcessURL)
+	c.conditions = insightv1connect.NewConditionServiceClient(client, rpc.InProcessURL)
 	c.settings = settingsconnect.NewSettingsServiceClient(client, rpc.InProcessURL)
 	return c
 }

@@ -48,19 +48,24 @@ func (h *Handler) ListGivers(ctx context.Context, request *accessv1.ListGiversRe
 	return response, nil
 }
 
-// giving are the bindings whose members may give a permission in a place, one for each member, with the narrowest scope first. It
-// stops soon after the most that are named.
+// giving are the bindings whose members may give a permission in a place, as reaching returns them.
 func (h *Handler) giving(ctx context.Context, permission string, place authz.Place) (bindings []store.Binding, err error) {
 	roles, err := h.Policy.Givers(ctx, permission)
 	if err != nil {
 		return nil, err
 	}
+	return h.reaching(ctx, roles, place, mostGivers)
+}
+
+// reaching are bindings of people and groups that give some roles in a place, one for each member, with the narrowest scope first. It stops
+// soon after the most that are wanted.
+func (h *Handler) reaching(ctx context.Context, roles []string, place authz.Place, most int) (bindings []store.Binding, err error) {
 	scopes := []authz.Place{place, {Project: place.Project}, {Domain: place.Domain}, {}}
 	for i, scope := range scopes {
-		if slices.Contains(scopes[:i], scope) || len(bindings) > mostGivers {
+		if slices.Contains(scopes[:i], scope) || len(bindings) > most {
 			continue
 		}
-		stored, err := h.Store.Giving(ctx, roles, scope.Project, scope.Domain, mostGivers+1)
+		stored, err := h.Store.Giving(ctx, roles, scope.Project, scope.Domain, most+1)
 		if err != nil {
 			return nil, err
 		}

@@ -24,15 +24,30 @@ func (s *Store) Giving(ctx context.Context, roles []string, project, domain stri
 
 // Contact is how a person is called and reached.
 type Contact struct {
-	Subject string `json:"-"`
-	Name    string `json:"name"`
-	Email   string `json:"email"`
+	Subject string   `json:"-"`
+	Name    string   `json:"name"`
+	Email   string   `json:"email"`
+	Groups  []string `json:"groups"`
 }
 
 // Contacts are those of people with a session, as they signed in last.
 func (s *Store) Contacts(ctx context.Context, subjects []string) ([]Contact, error) {
 	rows, err := s.pool.Query(ctx, `SELECT DISTINCT ON (subject) subject, person FROM access_sessions WHERE subject = ANY($1)
 		ORDER BY subject, created_at DESC`, subjects)
+	return contactsOf(rows, err)
+}
+
+// People are those with some subjects, and at most limit of those who have some groups, as they signed in last.
+func (s *Store) People(ctx context.Context, subjects, groups []string, limit int) ([]Contact, error) {
+	rows, err := s.pool.Query(ctx, `
+		WITH people AS (SELECT DISTINCT ON (subject) subject, person FROM access_sessions ORDER BY subject, created_at DESC)
+		SELECT subject, person FROM people WHERE subject = ANY($1)
+		UNION (SELECT subject, person FROM people WHERE convert_from(person, 'UTF8')::jsonb -> 'groups' ?| $2 ORDER BY subject LIMIT $3)`,
+		subjects, groups, limit)
+	return contactsOf(rows, err)
+}
+
+func contactsOf(rows pgx.Rows, err error) ([]Contact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the names of people: %w", err)
 	}

@@ -2,7 +2,10 @@ package change
 
 import (
 	"context"
+	"strings"
 
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/caller"
@@ -24,20 +27,27 @@ type Signaller struct {
 
 // SignalEvent implements workflowconnect.RunServiceHandler: it gives a paused condition its value.
 func (s *Signaller) SignalEvent(ctx context.Context, request *workflow.SignalEventRequest) (*workflow.SignalEventResponse, error) {
-	primitive, err := payload(request.GetPayload())
+	return &workflow.SignalEventResponse{}, s.signal(ctx, request.GetActionId(), request.GetPayload(), "")
+}
+
+// AnswerCondition implements insightv1connect.ConditionServiceHandler: as SignalEvent, with a comment.
+func (s *Signaller) AnswerCondition(ctx context.Context, request *insightv1.AnswerConditionRequest) (*insightv1.AnswerConditionResponse, error) {
+	comment := strings.TrimSpace(request.GetComment())
+	return &insightv1.AnswerConditionResponse{}, s.signal(ctx, request.GetActionId(), request.GetPayload(), comment)
+}
+
+func (s *Signaller) signal(ctx context.Context, id *common.ActionIdentifier, given *workflow.EventPayload, comment string) error {
+	primitive, err := payload(given)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	action := ident.ActionOf(request.GetActionId())
+	action := ident.ActionOf(id)
 	value := &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: primitive}}}}
 	if err := s.Conditions.check(ctx, "payload", action, value); err != nil {
-		return nil, err
+		return err
 	}
 	info := &workflow.SignalInfo{SignalledBy: caller.Identity(ctx), Output: value}
-	if err := s.Writer.Signal(ctx, store.Signal{Action: action, Info: info}); err != nil {
-		return nil, err
-	}
-	return &workflow.SignalEventResponse{}, nil
+	return s.Writer.Signal(ctx, store.Signal{Action: action, Info: info, Comment: comment})
 }
 
 func payload(p *workflow.EventPayload) (*core.Primitive, error) {

@@ -42,7 +42,9 @@ type Deps struct {
 	// Inputs reads the beginnings of inputs.
 	Inputs *inputpreview.Reader
 	Keeper Keeper
-	Clock  clock.Clock
+	// Assignees reads who is asked to answer conditions.
+	Assignees AssigneeReader
+	Clock     clock.Clock
 }
 
 // Questions has the methods of InsightService, apart from its watch and its preview of a recovery.
@@ -67,14 +69,14 @@ type Questions struct {
 
 // New puts the questions together.
 func New(deps Deps) *Questions {
-	waits := &RunWaits{Runs: deps.Reader, Waits: deps.Waits, Clock: deps.Clock}
+	waits := &RunWaits{Runs: deps.Reader, Waits: deps.Waits, Assignees: deps.Assignees, Clock: deps.Clock}
 	return &Questions{
 		Explainer:   &Explainer{Actions: deps.Reader, Placements: deps.Placements, Waits: deps.Waits},
 		Activities:  &Activities{Runs: deps.Reader, Clock: deps.Clock},
 		Histories:   &Histories{Tasks: deps.Reader, Clock: deps.Clock},
 		Errors:      &Errors{Failures: deps.Reader},
 		DataFlow:    &DataFlow{Actions: deps.Reader, Objects: deps.Objects},
-		Paused:      &Paused{Actions: deps.Reader},
+		Paused:      &Paused{Actions: deps.Reader, Assignees: deps.Assignees},
 		QueueLoads:  &QueueLoads{Reader: deps.Queue, Queues: deps.Queues},
 		Transitions: &Transitions{Actions: deps.Reader},
 		Describer:   &Describer{Actions: deps.Reader, Inputs: deps.Inputs},

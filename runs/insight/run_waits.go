@@ -10,9 +10,11 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
 	"github.com/flyte-binary/flyte-binary/internal/work/clock"
+	"github.com/flyte-binary/flyte-binary/runs/conditions"
 	"github.com/flyte-binary/flyte-binary/runs/limits"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store/assignees"
 	"github.com/flyte-binary/flyte-binary/runs/store/lists"
 	"github.com/flyte-binary/flyte-binary/runs/store/schema"
 	"github.com/flyte-binary/flyte-binary/runs/store/worklists"
@@ -35,9 +37,10 @@ type RunStandingReader interface {
 
 // RunWaits explains what unfinished runs wait for. For many runs it reads the load of the queues once, and not how many go before each.
 type RunWaits struct {
-	Runs  RunStandingReader
-	Waits *Waits
-	Clock clock.Clock
+	Runs      RunStandingReader
+	Waits     *Waits
+	Assignees AssigneeReader
+	Clock     clock.Clock
 }
 
 // runWait is what is known of one run.
@@ -61,6 +64,9 @@ func (s *RunWaits) Of(ctx context.Context, counts map[int64][]int32) (map[int64]
 		return nil, err
 	}
 	e := &explaining{RunWaits: s, now: s.Clock.Now()}
+	if e.asked, err = s.Assignees.Of(ctx, paused(standings)); err != nil {
+		return nil, err
+	}
 	found := make(map[int64]runWait, len(ids))
 	for _, id := range ids {
 		run := runWait{waiting: onlyWaits(standings[id], counts[id])}
@@ -79,6 +85,18 @@ func (s *RunWaits) Of(ctx context.Context, counts map[int64][]int32) (map[int64]
 	return found, e.nameHolders(ctx)
 }
 
+// paused are the ids of the actions that wait for a person.
+func paused(standings map[int64]lists.RunStanding) (ids []int64) {
+	for _, run := range standings {
+		for i := range run.Waiting {
+			if run.Waiting[i].Phase == state.Paused {
+				ids = append(ids, run.Waiting[i].ID)
+			}
+		}
+	}
+	return ids
+}
+
 // onlyWaits reports whether nothing of a run works: each running action waits for others. Without counts, only a run that has not begun
 // is known to wait.
 func onlyWaits(run lists.RunStanding, counts []int32) bool {
@@ -91,11 +109,12 @@ func onlyWaits(run lists.RunStanding, counts []int32) bool {
 // explaining is one call: it reads the load of the queues once.
 type explaining struct {
 	*RunWaits
-	now     time.Time
-	load    *limits.Load
-	parts   []worklists.LoadPart
-	asked   int
-	holders map[*insightv1.RunWait][]worklists.LoadPart
+	now       time.Time
+	load      *limits.Load
+	parts     []worklists.LoadPart
+	asked     map[int64]assignees.Assignee // by the ids of the actions
+	explained int                          // how many waits other services were asked about
+	holders   map[*insightv1.RunWait][]worklists.LoadPart
 }
 
 // explain returns nil for an action that does not wait, or waits only for a moment.
@@ -109,9 +128,9 @@ func (e *explaining) explain(ctx context.Context, a *lists.Standing, counts []in
 	switch {
 	case a.AdmittedAt == nil && a.Hold == schema.HoldNone && !forPerson:
 		err = e.queueWait(ctx, wait, a)
-	case forPerson || e.asked < mostAsked || !e.asks(a):
+	case forPerson || e.explained < mostAsked || !e.asks(a):
 		if e.asks(a) {
-			e.asked++
+			e.explained++
 		}
 		wait.Wait, err = e.Waits.Of(ctx, a)
 	default:
@@ -121,6 +140,9 @@ func (e *explaining) explain(ctx context.Context, a *lists.Standing, counts []in
 		} else {
 			err = clusterWait(wait.GetWait(), a)
 		}
+	}
+	if one, ok := e.asked[a.ID]; ok && forPerson {
+		wait.Assignee = conditions.Message(one)
 	}
 	if err != nil || wait.GetWait() == nil || !forPerson && e.now.Sub(wait.GetWait().GetSince().AsTime()) < passing {
 		return nil, err

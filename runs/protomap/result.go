@@ -1,6 +1,7 @@
 package protomap
 
 import (
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -39,11 +40,12 @@ func setResult(out *workflow.ActionDetails, a *schema.Action) error {
 		if len(a.Signal) == 0 {
 			return nil
 		}
-		var info workflow.SignalInfo
-		if err := decode(a, a.Signal, &info); err != nil {
+		var stored enginev1.StoredSignal
+		if err := decode(a, a.Signal, &stored); err != nil {
 			return err
 		}
-		out.Result = &workflow.ActionDetails_SignalInfo{SignalInfo: &info}
+		info := &workflow.SignalInfo{SignalledBy: stored.GetSignalledBy(), Output: stored.GetOutput()}
+		out.Result = &workflow.ActionDetails_SignalInfo{SignalInfo: info}
 	}
 	return nil
 }

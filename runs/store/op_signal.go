@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/names/ident"
@@ -17,10 +18,13 @@ import (
 type Signal struct {
 	Action ident.Action
 	Info   *workflow.SignalInfo
+	// Comment is what was said with the value; it may be empty.
+	Comment string
 }
 
-// Signal gives a paused condition its value, which makes it succeed. Repeating the same value is not an error. A
-// different value, a finished condition, or an action that is not a condition returns FailedPrecondition.
+// Signal gives a paused condition its value, which makes it succeed. Repeating the same value is not an error, unless it
+// comes with another comment, which would be lost. A different value, a finished condition, or an action that is not a
+// condition returns FailedPrecondition.
 func (w *Writer) Signal(ctx context.Context, signal Signal) error {
 	return w.submit(ctx, &signalOp{Signal: signal})
 }
@@ -40,7 +44,7 @@ func (op *signalOp) apply(b *batch) error {
 	if state.Terminal(r.Phase) {
 		return op.again(r)
 	}
-	info, err := proto.Marshal(op.Info)
+	info, err := proto.Marshal(&enginev1.StoredSignal{SignalledBy: op.Info.GetSignalledBy(), Output: op.Info.GetOutput(), Comment: op.Comment})
 	if err != nil {
 		return rpc.Internal(err, "the value cannot be encoded")
 	}
@@ -58,12 +62,15 @@ func (op *signalOp) again(r *row) error {
 	if len(r.Signal) == 0 {
 		return rpc.FailedPrecondition("condition %s has ended without a value: its phase is %s", op.Action, state.Name(r.Phase))
 	}
-	var before workflow.SignalInfo
+	var before enginev1.StoredSignal
 	if err := proto.Unmarshal(r.Signal, &before); err != nil {
 		return rpc.DataLoss(err, "the stored value of %s cannot be read", op.Action)
 	}
 	if !sameLiteral(before.GetOutput(), op.Info.GetOutput()) {
 		return rpc.FailedPrecondition("condition %s already has another value", op.Action)
+	}
+	if op.Comment != "" && op.Comment != before.GetComment() {
+		return rpc.FailedPrecondition("condition %s already has this value, without this comment", op.Action)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import flyte.remote as remote
 import pytest
 
 from flows import timing
-from server import eventually
+from server import Server, eventually
 
 pytestmark = pytest.mark.usefixtures("sdk")
 
@@ -80,3 +80,33 @@ def test_signals_of_every_type():
         condition.signal(value)
     handle.wait(quiet=True)
     assert handle.outputs()[0] == ["bool True", "int -7", "float 2.5", "str grüße"]
+
+
+def test_an_answer_with_a_comment(server: Server):
+    """The task gets the value, and people see who said what; clients of the contract see no difference."""
+    handle = flyte.run(timing.asks_a_person)
+    condition = eventually(lambda: remote.Condition.get("approve", run_name=handle.name), what="the condition")
+    run = {"project": "flytesnacks", "domain": "development", "name": handle.name}
+    action = {"run": run, "name": condition.pb2.id.name}
+
+    def ask(method: str, body: dict) -> tuple[int, dict]:
+        return server.call(f"flytebinary.insight.v1.ConditionService/{method}", body)
+
+    waiting = ask("ListConditions", {"runId": run})[1]["conditions"]
+    assert [(one["name"], one["phase"], "answer" in one) for one in waiting] == [("approve", "ACTION_PHASE_PAUSED", False)]
+    for wrong, field in [({"comment": "x" * 2001}, "comment"), ({"comment": "a\u202eb"}, "comment"), ({"payload": {"stringValue": "yes"}}, "payload")]:
+        status, refused = ask("AnswerCondition", {"actionId": action, "payload": {"boolValue": True}, **wrong})
+        assert (status, refused["code"]) == (400, "invalid_argument")
+        assert field in refused["message"]
+    answer = {"actionId": action, "payload": {"boolValue": True}, "comment": "Seen by two of us.\n<b>Go</b>"}
+    assert ask("AnswerCondition", answer) == (200, {})
+    assert ask("AnswerCondition", answer) == (200, {}), "a repeated call"
+    assert ask("AnswerCondition", {**answer, "comment": "other"})[1]["code"] == "failed_precondition"
+    handle.wait(quiet=True)
+    assert handle.outputs()[0] == "answered True"
+    details = remote.ActionDetails.get(run_name=handle.name, name=condition.pb2.id.name).pb2
+    assert details.signal_info.output.scalar.primitive.boolean is True
+    said = ask("ListConditions", {"runId": run, "action": action["name"]})[1]["conditions"][0]["answer"]
+    assert said["comment"] == answer["comment"]
+    assert said["answeredAt"]
+    assert ask("ListConditions", {"runId": {**run, "name": "nothing"}})[1]["code"] == "not_found"

@@ -17,6 +17,7 @@ import { SecretsSearch } from "@/features/secrets/search";
 import { SystemSearch } from "@/features/system/search";
 import { TaskSearch, TasksSearch } from "@/features/tasks/search";
 import { TriggerSearch, TriggersSearch } from "@/features/triggers/search";
+import { InboxSearch } from "@/features/inbox/search";
 import { WaitingSearch } from "@/features/waiting/search";
 import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "@/app/place";
@@ -47,7 +48,7 @@ const system = createRoute({
   component: lazyRouteComponent(() => chunk(() => import("@/features/system/page")), "SystemPage"),
 });
 
-const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: lazyRouteComponent(() => chunk(() => import("@/features/inbox/page")), "InboxPage") });
+const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", validateSearch: InboxSearch, component: lazyRouteComponent(() => chunk(() => import("@/features/inbox/page")), "InboxPage") });
 
 const notifications = createRoute({
   getParentRoute: () => root,
@@ -225,6 +226,7 @@ export const compare = createRoute({
 export const placeInbox = createRoute({
   getParentRoute: () => place,
   path: "/inbox",
+  validateSearch: InboxSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/inbox/page")), "InboxPage"),
 });
 

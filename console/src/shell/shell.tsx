@@ -1,11 +1,12 @@
 import { Link, Outlet } from "@tanstack/react-router";
 import { Activity, Search, Workflow } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useConnection } from "@/api/connection";
 import { Button, buttonClass } from "@/design/button";
 import { When } from "@/design/time";
 import { Tooltip } from "@/design/tooltip";
 import { t } from "@/texts/texts";
+import { useAlertSetting } from "@/features/inbox/alerts/setting";
 import { AccountMenu } from "./account-menu";
 import { Navigation } from "./navigation";
 import { NoRole } from "./no-role";
@@ -19,6 +20,9 @@ import { Zone } from "./zone";
 import { ShortcutList } from "./shortcut-list";
 import { useShortcut } from "@/app/shortcuts";
 import css from "./shell.module.css";
+
+// Only for those who want notifications of the browser.
+const AlertWatch = lazy(async () => ({ default: (await import("@/features/inbox/alerts/watch")).AlertWatch }));
 
 /** The frame around every page: navigation, search, and the banner for a lost connection. */
 export function Shell() {
@@ -37,6 +41,7 @@ export function Shell() {
   );
   useShortcut("?", () => setOpen("shortcuts"), t("Show keyboard shortcuts"));
   const destinations = useDestinations();
+  const alerts = useAlertSetting() === "on";
   return (
     <div className={css["shell"]}>
       <a className={css["skip"]} href="#main">
@@ -77,6 +82,11 @@ export function Shell() {
       ))}
       <Palette open={open === "palette"} onClose={close} onShortcuts={() => setOpen("shortcuts")} />
       <SessionEnded />
+      {alerts && (
+        <Suspense fallback={null}>
+          <AlertWatch />
+        </Suspense>
+      )}
       <ShortcutList open={open === "shortcuts"} onClose={close} />
     </div>
   );

@@ -13,6 +13,7 @@ var procedures = map[string]map[string]Row{
 		"GetMe":         {people, "identity.view", members(nothing("the caller itself"))},
 		"ListBindings":  {people, "binding.view", listing(on("scope"))},
 		"ListGivers":    {people, "identity.view", members(on("scope"))}, // the handler names no one of a place that the caller does not see
+		"ListHolders":   {people, "run.view", on("scope")},
 		"ListRoles":     {people, "role.view", members(nothing("roles belong to the installation"))},
 		"PutRole":       {people, "role.update", on(self)},
 	},
@@ -152,6 +153,11 @@ var procedures = map[string]map[string]Row{
 		"EvictCacheEntries": {people, "cache.evict", on("project_id", "action_id")},
 		"ListCacheMisses":   {people, "action.view", on("project_id")},
 		"ListCacheUse":      {people, "task.view", on("project_id")},
+	},
+	"flytebinary.insight.v1.ConditionService": {
+		"AssignCondition": {people, "action.signal", on("action_id")},
+		"AnswerCondition": {people, "action.signal", large("a value", on("action_id"))},
+		"ListConditions":  {people, "action.view", on("run_id")},
 	},
 	"flytebinary.insight.v1.CostService": {
 		"GetCosts":   {people, "run.view", listing(on("project_id"))},

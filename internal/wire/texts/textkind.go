@@ -29,7 +29,7 @@ var textKinds = kindsByName(map[textKind]string{
 	textPlace: "domain id project",
 	textTitle: "artifact_name display_name environment first_name friendly_name last_name name short_name task task_name task_version title " +
 		"version",
-	textProse: "deprecated_error_message description group long_description message note prompt query reason " +
+	textProse: "comment deprecated_error_message description group long_description message note prompt query reason " +
 		"short_description text",
 	textSymbol: "address assigned_cluster cache_ignore_input_vars client_id cluster cluster_pool cname container_name " +
 		"cron_expression delivery_config_name delivery_id deployed_by deployment_id device discovery_version email " +

@@ -124,7 +124,7 @@ func TestListsAreNarrowed(t *testing.T) {
 			}
 			require.Equal(t, wantNewest, newest)
 
-			paused, _, total, err := reader.ListPaused(ctx, schema.Scope{}, 100, "")
+			paused, _, total, err := reader.ListPaused(ctx, schema.Scope{}, "", 100, "")
 			require.NoError(t, err)
 			for _, row := range paused {
 				require.True(t, scope.Allows(row.Action.Run.Project, row.Action.Run.Domain))

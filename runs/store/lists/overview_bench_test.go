@@ -40,7 +40,7 @@ func overviewCases(c storetest.Config) []listCase {
 	all := lists.Spans{From: c.Start, Step: c.Span / 50, Count: 50}
 	paused := func(name string, scope schema.Scope) listCase {
 		return listCase{"paused/" + name, func(ctx context.Context, r *lists.Reader) error {
-			_, _, _, err := r.ListPaused(ctx, scope, 100, "")
+			_, _, _, err := r.ListPaused(ctx, scope, "", 100, "")
 			return err
 		}}
 	}

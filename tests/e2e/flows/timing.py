@@ -67,6 +67,12 @@ async def asks_with_a_webhook(url: str) -> str:
 
 
 @parents.task
+async def asks_a_person() -> str:
+    condition = await flyte.new_condition.aio("approve", prompt="May I?", data_type=bool, timeout=120)
+    return f"answered {await condition.wait.aio()}"
+
+
+@parents.task
 async def asks_in_vain() -> str:
     condition = await flyte.new_condition.aio("silence", prompt="Anybody?", data_type=str, timeout=2)
     try:

@@ -29,6 +29,8 @@ export const takes: Readonly<Record<string, string>> = {
   "flytebinary.clusters.v1.ClusterRegistryService/UpdateCluster": "cluster.update",
   "flytebinary.insight.v1.AppInsightService/RollBack": "app.update",
   "flytebinary.insight.v1.CacheInsightService/EvictCacheEntries": "cache.evict",
+  "flytebinary.insight.v1.ConditionService/AnswerCondition": "action.signal",
+  "flytebinary.insight.v1.ConditionService/AssignCondition": "action.signal",
   "flytebinary.insight.v1.InsightService/DescribeActions": "data.view",
   "flytebinary.insight.v1.NotificationService/RetryDelivery": "notification.retry",
   "flytebinary.insight.v1.SystemService/GetSystem": "system.view",

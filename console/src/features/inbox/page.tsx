@@ -1,14 +1,17 @@
-import { Link, useParams } from "@tanstack/react-router";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { useQueryClient } from "@tanstack/react-query";
 import { createConnectQueryKey } from "@connectrpc/connect-query";
 import { useMemo, useRef } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
-import { lastPlace } from "@/app/place";
+import { lastPlace, type Place } from "@/app/place";
 import { useTitle } from "@/app/title";
 import { Button, buttonClass } from "@/design/button";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
 import { t, tn } from "@/texts/texts";
+import { useMe } from "@/entities/access/use-me";
+import { AlertSwitch } from "./alerts/switch";
 import { PausedCard } from "./paused-card";
+import type { InboxSearch } from "./search";
 import { usePaused } from "./use-paused";
 import css from "./inbox.module.css";
 
@@ -16,14 +19,19 @@ import css from "./inbox.module.css";
 export function InboxPage() {
   const { project, domain } = useParams({ strict: false });
   const place = useMemo(() => (project !== undefined && domain !== undefined ? { project, domain } : undefined), [project, domain]);
-  const paused = usePaused(place);
+  const search: InboxSearch = useSearch({ strict: false });
+  const mine = search.mine === true;
+  const me = useMe();
+  const paused = usePaused(place, mine);
   const client = useQueryClient();
   const heading = useRef<HTMLHeadingElement>(null);
   useTitle(paused.total > 0 ? t("Inbox ({total})", { total: paused.total }) : t("Inbox"), place ? `${place.project} / ${place.domain}` : "");
+  const changed = () =>
+    void client.invalidateQueries({ queryKey: createConnectQueryKey({ schema: InsightService.method.listPausedActions, cardinality: undefined }) });
   const answered = () => {
     // The card that had the focus is removed.
     heading.current?.focus();
-    void client.invalidateQueries({ queryKey: createConnectQueryKey({ schema: InsightService.method.listPausedActions, cardinality: undefined }) });
+    changed();
   };
   return (
     <div className={css["page"]}>
@@ -34,20 +42,21 @@ export function InboxPage() {
         <span role="status" className={css["muted"]}>
           {paused.served && !paused.loading && !paused.error && (paused.total === 0 ? t("No pending approvals") : tn(paused.total, "{n} approval pending", "{n} approvals pending"))}
         </span>
-        <Scope here={place !== undefined} />
+        <Scope here={place !== undefined} mine={mine} withMine={me?.open === false || mine} />
       </div>
+      <AlertSwitch />
       {!paused.served && <Unserved />}
       {paused.served && paused.error && <ProblemNotice error={paused.error} retry={paused.refetch} />}
       {paused.loading && <Loading what={t("approvals")} />}
       {paused.served && !paused.loading && !paused.error && paused.actions.length === 0 && (
-        <Empty title={place ? t("Nothing to approve in {project} / {domain}", { project: place.project, domain: place.domain }) : t("Nothing to approve")}>
-          <p>{t("Runs that wait for an approval appear here automatically.")}</p>
+        <Empty title={emptyTitle(mine, place)}>
+          <p>{mine ? t("Approvals that someone assigns to you appear here automatically.") : t("Runs that wait for an approval appear here automatically.")}</p>
         </Empty>
       )}
       <ul className={css["list"]} aria-label={t("Pending approvals")}>
         {paused.actions.map((action) => (
           <li key={`${action.actionId?.run?.project}/${action.actionId?.run?.domain}/${action.actionId?.run?.name}/${action.actionId?.name}`}>
-            <PausedCard action={action} withPlace={place === undefined} onAnswered={answered} />
+            <PausedCard action={action} withPlace={place === undefined} onAnswered={answered} onAssigned={changed} />
           </li>
         ))}
       </ul>
@@ -60,18 +69,39 @@ export function InboxPage() {
   );
 }
 
-/** Switches between the inbox of all projects and that of the last place. */
-function Scope({ here }: { readonly here: boolean }) {
+function emptyTitle(mine: boolean, place: Place | undefined): string {
+  if (!place) return mine ? t("Nothing assigned to you") : t("Nothing to approve");
+  const { project, domain } = place;
+  return mine ? t("Nothing assigned to you in {project} / {domain}", { project, domain }) : t("Nothing to approve in {project} / {domain}", { project, domain });
+}
+
+interface ScopeProps {
+  readonly here: boolean;
+  readonly mine: boolean;
+  readonly withMine: boolean;
+}
+
+/** Switches between the inbox of all projects and that of the last place, and between all approvals and those of the reader. */
+function Scope({ here, mine, withMine }: ScopeProps) {
   const place = lastPlace();
-  if (!place) return null;
+  const search = mine ? { mine } : {};
   return (
     <nav className={css["scope"]} aria-label={t("Inbox scope")}>
-      <Link to="/inbox" className={buttonClass("plain", true)} aria-current={here ? undefined : "page"}>
-        {t("All projects")}
-      </Link>
-      <Link to="/domain/$domain/project/$project/inbox" params={place} className={buttonClass("plain", true)} aria-current={here ? "page" : undefined}>
-        {place.project} / {place.domain}
-      </Link>
+      {withMine && (
+        <Link to="." search={mine ? {} : { mine: true }} className={buttonClass("plain", true)} aria-current={mine ? "page" : undefined}>
+          {t("Assigned to me")}
+        </Link>
+      )}
+      {place && (
+        <>
+          <Link to="/inbox" search={search} className={buttonClass("plain", true)} aria-current={here ? undefined : "page"}>
+            {t("All projects")}
+          </Link>
+          <Link to="/domain/$domain/project/$project/inbox" params={place} search={search} className={buttonClass("plain", true)} aria-current={here ? "page" : undefined}>
+            {place.project} / {place.domain}
+          </Link>
+        </>
+      )}
     </nav>
   );
 }

@@ -7,6 +7,7 @@ import { typeWords } from "@/entities/value/type-words";
 import { Prompt } from "@/features/launch/prompt";
 import { SignalForm } from "@/features/launch/signal";
 import { t } from "@/texts/texts";
+import { Assignee } from "./assignee";
 import { Evidence } from "./evidence";
 import css from "./inbox.module.css";
 
@@ -15,10 +16,11 @@ export interface PausedCardProps {
   /** Whether to show project and domain. */
   readonly withPlace: boolean;
   readonly onAnswered: () => void;
+  readonly onAssigned: () => void;
 }
 
 /** A pending approval: its prompt, run and expiry, and the form to answer it. */
-export function PausedCard({ action: { actionId, parent, condition, since, until }, withPlace, onAnswered }: PausedCardProps) {
+export function PausedCard({ action: { actionId, parent, condition, since, until, assignee }, withPlace, onAnswered, onAssigned }: PausedCardProps) {
   const id = useId();
   const run = actionId?.run;
   if (!run || !condition) return null;
@@ -47,8 +49,9 @@ export function PausedCard({ action: { actionId, parent, condition, since, until
         </span>
         {until && <Left until={dateOf(until)} />}
       </p>
+      <Assignee run={{ project, domain, name }} action={actionId.name} assignee={assignee} onChange={onAssigned} />
       <Evidence run={{ project, domain, name }} parent={parent} />
-      <SignalForm run={{ project, domain, name }} action={actionId.name} parent={parent} condition={condition} onDone={onAnswered} />
+      <SignalForm run={{ project, domain, name }} action={actionId.name} condition={condition} onDone={onAnswered} />
     </article>
   );
 }

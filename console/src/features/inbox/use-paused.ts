@@ -9,11 +9,11 @@ const every = { page: 5_000, count: 20_000 } as const;
 const served = (error: ConnectError | null): boolean => error?.code !== Code.Unimplemented;
 
 /** The pending approvals of a place or of all places, oldest first. */
-export function usePaused(place: Place | undefined) {
+export function usePaused(place: Place | undefined, mine = false) {
   const { project = "", domain = "" } = place ?? {};
   const answer = useInfiniteQuery(
     InsightService.method.listPausedActions,
-    { project, domain, limit: 100, token: "" },
+    { project, domain, limit: 100, token: "", mine },
     {
       pageParamKey: "token",
       getNextPageParam: (page) => page.token || undefined,

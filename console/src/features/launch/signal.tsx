@@ -1,7 +1,7 @@
 import { useMutation } from "@connectrpc/connect-query";
 import { useId, useState } from "react";
+import { ConditionService } from "@gen/flytebinary/insight/v1/conditions_pb.js";
 import type { ConditionAction } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { Button } from "@/design/button";
 import { Field, Input, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
@@ -21,8 +21,6 @@ export interface SignalFormProps {
   readonly run: RunName;
   /** The condition's action. */
   readonly action: string;
-  /** The action whose code waits. */
-  readonly parent: string;
   readonly condition: ConditionAction;
   /** Called after the answer is sent. */
   readonly onDone?: (() => void) | undefined;
@@ -35,22 +33,23 @@ export function SignalForm({ condition, ...rest }: SignalFormProps) {
   return <Answer {...rest} condition={condition} kind={kind} />;
 }
 
-function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProps & { readonly kind: AnswerKind }) {
+function Answer({ run, action, condition, kind, onDone }: SignalFormProps & { readonly kind: AnswerKind }) {
   const notify = useNotify();
   const [text, setText] = useState("");
+  const [comment, setComment] = useState("");
   const [wrong, setWrong] = useState("");
-  const denied = useDenied(RunService.method.signalEvent, run);
-  const signal = useMutation(RunService.method.signalEvent, {
+  const denied = useDenied(ConditionService.method.answerCondition, run);
+  const signal = useMutation(ConditionService.method.answerCondition, {
     onSuccess: () => {
       notify("good", t("Answered {name}", { name: condition.name }));
       onDone?.();
     },
   });
-  const decision = useDecision<{ readonly payload: Payload; readonly words: string }>(({ payload }) =>
+  const decision = useDecision<{ readonly payload: Payload; readonly comment: string; readonly words: string }>((given) =>
     signal.mutate({
       actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name: action },
-      parentActionName: parent,
-      payload,
+      payload: given.payload,
+      comment: given.comment,
     }),
   );
   const answer = (given: string) => {
@@ -60,7 +59,8 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
       return;
     }
     setWrong("");
-    decision.hold({ payload: result.payload, words: kind === "boolean" ? (given === "true" ? t("Approve") : t("Deny")) : t("Answer “{given}”", { given: given.trim().slice(0, 60) }) });
+    const words = kind === "boolean" ? (given === "true" ? t("Approve") : t("Deny")) : t("Answer “{given}”", { given: given.trim().slice(0, 60) });
+    decision.hold({ payload: result.payload, comment: comment.trim(), words });
   };
   return (
     <form
@@ -73,9 +73,12 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
       }}
     >
       {decision.held ? (
-        <Held words={decision.held.value.words} at={decision.held.at} onUndo={decision.undo} onNow={decision.now} />
+        <Held words={decision.held.value.words} comment={decision.held.value.comment} at={decision.held.at} onUndo={decision.undo} onNow={decision.now} />
       ) : kind === "boolean" ? (
-        <YesNo denied={denied} disabled={signal.isPending} onAnswer={answer} />
+        <>
+          <Comment text={comment} onChange={setComment} />
+          <YesNo denied={denied} disabled={signal.isPending} onAnswer={answer} />
+        </>
       ) : (
         <>
           <Field label={t("Answer")} hint={hints[kind]} error={wrong}>
@@ -93,6 +96,7 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
               )
             }
           </Field>
+          <Comment text={comment} onChange={setComment} />
           <Button kind="primary" type="submit" denied={denied} disabled={signal.isPending}>
             {signal.isPending ? t("Sending …") : t("Send")}
           </Button>
@@ -103,13 +107,25 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
   );
 }
 
+/** How long a comment may be, as the server has it. */
+const longest = 2000;
+
+function Comment({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
+  return (
+    <Field label={t("Comment")} hint={t("Optional. Kept with the answer.")}>
+      {(control) => <TextArea {...control} rows={2} maxLength={longest} value={text} onChange={(event) => onChange(event.target.value)} />}
+    </Field>
+  );
+}
+
 /** A decision that can still be undone. */
-function Held({ words, at, onUndo, onNow }: { readonly words: string; readonly at: number; readonly onUndo: () => void; readonly onNow: () => void }) {
+function Held({ words, comment, at, onUndo, onNow }: { readonly words: string; readonly comment: string; readonly at: number; readonly onUndo: () => void; readonly onNow: () => void }) {
   const left = Math.max(0, Math.ceil((at - useNow(500)) / 1000));
   return (
     <div className={css["held"]} data-testid="held-decision">
       <span>
         {t("{strong}: sent in {left} s. Leaving this page drops it.", { strong: <strong>{words}</strong>, left })}
+        {comment !== "" && <q className={css["quote"]}>{comment}</q>}
       </span>
       <Button onClick={onUndo}>{t("Undo")}</Button>
       <Button kind="primary" onClick={onNow}>

@@ -12,6 +12,7 @@ import { Empty } from "@/design/notice";
 import { Note, type Column } from "@/design/table";
 import { Span } from "@/design/time";
 import { useMe, useRoles } from "@/entities/access/use-me";
+import { nameOfPerson } from "@/entities/person/name-of-person";
 import { whoIs } from "@/entities/person/who-is";
 import { kindOfWait, sentenceOf, waitWords } from "@/entities/run/waits";
 import { t } from "@/texts/texts";
@@ -103,7 +104,8 @@ const columnsOf = (deciders: Deciders): readonly Column<Row>[] => [
           {waitWords(wait)}
         </RunLink>
         <Note>
-          {wait.wait && sentenceOf(wait.wait)} {!run.waiting && t("The rest of the run works.")}
+          {wait.wait && sentenceOf(wait.wait)} {wait.assignee && t("Assigned to {name}.", { name: nameOfPerson(wait.assignee) })}{" "}
+          {!run.waiting && t("The rest of the run works.")}
         </Note>
       </>
     ),

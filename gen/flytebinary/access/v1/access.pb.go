@@ -1527,6 +1527,198 @@ func (x *Giver) GetScope() *Scope {
 	return nil
 }
 
+// ListHoldersRequest asks who has a permission.
+type ListHoldersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The permission, as noun.verb.
+	Permission string `protobuf:"bytes,1,opt,name=permission,proto3" json:"permission,omitempty"`
+	// Where: a domain of a project.
+	Scope *Scope `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
+	// Only this person; empty for all.
+	Subject       string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHoldersRequest) Reset() {
+	*x = ListHoldersRequest{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHoldersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHoldersRequest) ProtoMessage() {}
+
+func (x *ListHoldersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHoldersRequest.ProtoReflect.Descriptor instead.
+func (*ListHoldersRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ListHoldersRequest) GetPermission() string {
+	if x != nil {
+		return x.Permission
+	}
+	return ""
+}
+
+func (x *ListHoldersRequest) GetScope() *Scope {
+	if x != nil {
+		return x.Scope
+	}
+	return nil
+}
+
+func (x *ListHoldersRequest) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+// ListHoldersResponse has those who have a permission.
+type ListHoldersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 50, by name.
+	Holders []*Holder `protobuf:"bytes,1,rep,name=holders,proto3" json:"holders,omitempty"`
+	// Whether there are more.
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// Whether everybody has every permission, so that there is no one to name.
+	Open          bool `protobuf:"varint,3,opt,name=open,proto3" json:"open,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHoldersResponse) Reset() {
+	*x = ListHoldersResponse{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHoldersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHoldersResponse) ProtoMessage() {}
+
+func (x *ListHoldersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHoldersResponse.ProtoReflect.Descriptor instead.
+func (*ListHoldersResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ListHoldersResponse) GetHolders() []*Holder {
+	if x != nil {
+		return x.Holders
+	}
+	return nil
+}
+
+func (x *ListHoldersResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *ListHoldersResponse) GetOpen() bool {
+	if x != nil {
+		return x.Open
+	}
+	return false
+}
+
+// Holder is a person who has a permission.
+type Holder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The subject.
+	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
+	// The name; empty if it is not known.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The e-mail; empty if it is not known.
+	Email         string `protobuf:"bytes,3,opt,name=email,proto3" json:"email,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Holder) Reset() {
+	*x = Holder{}
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Holder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Holder) ProtoMessage() {}
+
+func (x *Holder) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Holder.ProtoReflect.Descriptor instead.
+func (*Holder) Descriptor() ([]byte, []int) {
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Holder) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *Holder) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Holder) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
 // GetLimitsRequest asks for limits.
 type GetLimitsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1538,7 +1730,7 @@ type GetLimitsRequest struct {
 
 func (x *GetLimitsRequest) Reset() {
 	*x = GetLimitsRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[24]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1742,7 @@ func (x *GetLimitsRequest) String() string {
 func (*GetLimitsRequest) ProtoMessage() {}
 
 func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[24]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1755,7 @@ func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLimitsRequest.ProtoReflect.Descriptor instead.
 func (*GetLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{24}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetLimitsRequest) GetProject() string {
@@ -1584,7 +1776,7 @@ type GetLimitsResponse struct {
 
 func (x *GetLimitsResponse) Reset() {
 	*x = GetLimitsResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[25]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1788,7 @@ func (x *GetLimitsResponse) String() string {
 func (*GetLimitsResponse) ProtoMessage() {}
 
 func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[25]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1801,7 @@ func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLimitsResponse.ProtoReflect.Descriptor instead.
 func (*GetLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{25}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetLimitsResponse) GetLimits() []*Limit {
@@ -1648,7 +1840,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[26]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +1852,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[26]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +1865,7 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{26}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Limit) GetThings() string {
@@ -1775,7 +1967,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[27]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1787,7 +1979,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[27]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1800,7 +1992,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{27}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Key) GetId() string {
@@ -1886,7 +2078,7 @@ type KeyRole struct {
 
 func (x *KeyRole) Reset() {
 	*x = KeyRole{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[28]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1898,7 +2090,7 @@ func (x *KeyRole) String() string {
 func (*KeyRole) ProtoMessage() {}
 
 func (x *KeyRole) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[28]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1911,7 +2103,7 @@ func (x *KeyRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyRole.ProtoReflect.Descriptor instead.
 func (*KeyRole) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{28}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *KeyRole) GetRole() string {
@@ -1945,7 +2137,7 @@ type CreateKeyRequest struct {
 
 func (x *CreateKeyRequest) Reset() {
 	*x = CreateKeyRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[29]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +2149,7 @@ func (x *CreateKeyRequest) String() string {
 func (*CreateKeyRequest) ProtoMessage() {}
 
 func (x *CreateKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[29]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +2162,7 @@ func (x *CreateKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateKeyRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{29}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CreateKeyRequest) GetName() string {
@@ -2016,7 +2208,7 @@ type CreateKeyResponse struct {
 
 func (x *CreateKeyResponse) Reset() {
 	*x = CreateKeyResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[30]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2220,7 @@ func (x *CreateKeyResponse) String() string {
 func (*CreateKeyResponse) ProtoMessage() {}
 
 func (x *CreateKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[30]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2233,7 @@ func (x *CreateKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateKeyResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{30}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CreateKeyResponse) GetKey() *Key {
@@ -2082,7 +2274,7 @@ type ListKeysRequest struct {
 
 func (x *ListKeysRequest) Reset() {
 	*x = ListKeysRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[31]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2286,7 @@ func (x *ListKeysRequest) String() string {
 func (*ListKeysRequest) ProtoMessage() {}
 
 func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[31]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2299,7 @@ func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListKeysRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{31}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListKeysRequest) GetAll() bool {
@@ -2151,7 +2343,7 @@ type ListKeysResponse struct {
 
 func (x *ListKeysResponse) Reset() {
 	*x = ListKeysResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[32]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2163,7 +2355,7 @@ func (x *ListKeysResponse) String() string {
 func (*ListKeysResponse) ProtoMessage() {}
 
 func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[32]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2176,7 +2368,7 @@ func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListKeysResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{32}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListKeysResponse) GetKeys() []*Key {
@@ -2204,7 +2396,7 @@ type RevokeKeyRequest struct {
 
 func (x *RevokeKeyRequest) Reset() {
 	*x = RevokeKeyRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[33]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2216,7 +2408,7 @@ func (x *RevokeKeyRequest) String() string {
 func (*RevokeKeyRequest) ProtoMessage() {}
 
 func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[33]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2229,7 +2421,7 @@ func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{33}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RevokeKeyRequest) GetId() string {
@@ -2250,7 +2442,7 @@ type RevokeKeyResponse struct {
 
 func (x *RevokeKeyResponse) Reset() {
 	*x = RevokeKeyResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2262,7 +2454,7 @@ func (x *RevokeKeyResponse) String() string {
 func (*RevokeKeyResponse) ProtoMessage() {}
 
 func (x *RevokeKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[34]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2275,7 +2467,7 @@ func (x *RevokeKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeKeyResponse.ProtoReflect.Descriptor instead.
 func (*RevokeKeyResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{34}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RevokeKeyResponse) GetKey() *Key {
@@ -2322,7 +2514,7 @@ type AuditEvent struct {
 
 func (x *AuditEvent) Reset() {
 	*x = AuditEvent{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2526,7 @@ func (x *AuditEvent) String() string {
 func (*AuditEvent) ProtoMessage() {}
 
 func (x *AuditEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[35]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2539,7 @@ func (x *AuditEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditEvent.ProtoReflect.Descriptor instead.
 func (*AuditEvent) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{35}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AuditEvent) GetSequence() int64 {
@@ -2476,7 +2668,7 @@ type SearchAuditRequest struct {
 
 func (x *SearchAuditRequest) Reset() {
 	*x = SearchAuditRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2488,7 +2680,7 @@ func (x *SearchAuditRequest) String() string {
 func (*SearchAuditRequest) ProtoMessage() {}
 
 func (x *SearchAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[36]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2693,7 @@ func (x *SearchAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchAuditRequest.ProtoReflect.Descriptor instead.
 func (*SearchAuditRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{36}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SearchAuditRequest) GetFrom() *timestamppb.Timestamp {
@@ -2583,7 +2775,7 @@ type SearchAuditResponse struct {
 
 func (x *SearchAuditResponse) Reset() {
 	*x = SearchAuditResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2595,7 +2787,7 @@ func (x *SearchAuditResponse) String() string {
 func (*SearchAuditResponse) ProtoMessage() {}
 
 func (x *SearchAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[37]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2608,7 +2800,7 @@ func (x *SearchAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchAuditResponse.ProtoReflect.Descriptor instead.
 func (*SearchAuditResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{37}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SearchAuditResponse) GetEvents() []*AuditEvent {
@@ -2641,7 +2833,7 @@ type VerifyAuditRequest struct {
 
 func (x *VerifyAuditRequest) Reset() {
 	*x = VerifyAuditRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2653,7 +2845,7 @@ func (x *VerifyAuditRequest) String() string {
 func (*VerifyAuditRequest) ProtoMessage() {}
 
 func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[38]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2666,7 +2858,7 @@ func (x *VerifyAuditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditRequest.ProtoReflect.Descriptor instead.
 func (*VerifyAuditRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{38}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{41}
 }
 
 // VerifyAuditResponse is the result of the check.
@@ -2688,7 +2880,7 @@ type VerifyAuditResponse struct {
 
 func (x *VerifyAuditResponse) Reset() {
 	*x = VerifyAuditResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2700,7 +2892,7 @@ func (x *VerifyAuditResponse) String() string {
 func (*VerifyAuditResponse) ProtoMessage() {}
 
 func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[39]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2713,7 +2905,7 @@ func (x *VerifyAuditResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyAuditResponse.ProtoReflect.Descriptor instead.
 func (*VerifyAuditResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{39}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *VerifyAuditResponse) GetChecked() int64 {
@@ -2776,7 +2968,7 @@ type Account struct {
 
 func (x *Account) Reset() {
 	*x = Account{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2788,7 +2980,7 @@ func (x *Account) String() string {
 func (*Account) ProtoMessage() {}
 
 func (x *Account) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[40]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2801,7 +2993,7 @@ func (x *Account) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Account.ProtoReflect.Descriptor instead.
 func (*Account) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{40}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Account) GetName() string {
@@ -2869,7 +3061,7 @@ type ListAccountsRequest struct {
 
 func (x *ListAccountsRequest) Reset() {
 	*x = ListAccountsRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2881,7 +3073,7 @@ func (x *ListAccountsRequest) String() string {
 func (*ListAccountsRequest) ProtoMessage() {}
 
 func (x *ListAccountsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[41]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2894,7 +3086,7 @@ func (x *ListAccountsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAccountsRequest.ProtoReflect.Descriptor instead.
 func (*ListAccountsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{41}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{44}
 }
 
 // ListAccountsResponse has all local accounts.
@@ -2908,7 +3100,7 @@ type ListAccountsResponse struct {
 
 func (x *ListAccountsResponse) Reset() {
 	*x = ListAccountsResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2920,7 +3112,7 @@ func (x *ListAccountsResponse) String() string {
 func (*ListAccountsResponse) ProtoMessage() {}
 
 func (x *ListAccountsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[42]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2933,7 +3125,7 @@ func (x *ListAccountsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAccountsResponse.ProtoReflect.Descriptor instead.
 func (*ListAccountsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{42}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListAccountsResponse) GetAccounts() []*Account {
@@ -2956,7 +3148,7 @@ type CreateAccountRequest struct {
 
 func (x *CreateAccountRequest) Reset() {
 	*x = CreateAccountRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2968,7 +3160,7 @@ func (x *CreateAccountRequest) String() string {
 func (*CreateAccountRequest) ProtoMessage() {}
 
 func (x *CreateAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[43]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2981,7 +3173,7 @@ func (x *CreateAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateAccountRequest.ProtoReflect.Descriptor instead.
 func (*CreateAccountRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{43}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CreateAccountRequest) GetAccount() *Account {
@@ -3009,7 +3201,7 @@ type CreateAccountResponse struct {
 
 func (x *CreateAccountResponse) Reset() {
 	*x = CreateAccountResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3021,7 +3213,7 @@ func (x *CreateAccountResponse) String() string {
 func (*CreateAccountResponse) ProtoMessage() {}
 
 func (x *CreateAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[44]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3034,7 +3226,7 @@ func (x *CreateAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateAccountResponse.ProtoReflect.Descriptor instead.
 func (*CreateAccountResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{44}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CreateAccountResponse) GetAccount() *Account {
@@ -3055,7 +3247,7 @@ type UpdateAccountRequest struct {
 
 func (x *UpdateAccountRequest) Reset() {
 	*x = UpdateAccountRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3067,7 +3259,7 @@ func (x *UpdateAccountRequest) String() string {
 func (*UpdateAccountRequest) ProtoMessage() {}
 
 func (x *UpdateAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[45]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3080,7 +3272,7 @@ func (x *UpdateAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateAccountRequest.ProtoReflect.Descriptor instead.
 func (*UpdateAccountRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{45}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *UpdateAccountRequest) GetAccount() *Account {
@@ -3101,7 +3293,7 @@ type UpdateAccountResponse struct {
 
 func (x *UpdateAccountResponse) Reset() {
 	*x = UpdateAccountResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3113,7 +3305,7 @@ func (x *UpdateAccountResponse) String() string {
 func (*UpdateAccountResponse) ProtoMessage() {}
 
 func (x *UpdateAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[46]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3126,7 +3318,7 @@ func (x *UpdateAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateAccountResponse.ProtoReflect.Descriptor instead.
 func (*UpdateAccountResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{46}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *UpdateAccountResponse) GetAccount() *Account {
@@ -3147,7 +3339,7 @@ type RemoveAccountRequest struct {
 
 func (x *RemoveAccountRequest) Reset() {
 	*x = RemoveAccountRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3159,7 +3351,7 @@ func (x *RemoveAccountRequest) String() string {
 func (*RemoveAccountRequest) ProtoMessage() {}
 
 func (x *RemoveAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[47]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3172,7 +3364,7 @@ func (x *RemoveAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveAccountRequest.ProtoReflect.Descriptor instead.
 func (*RemoveAccountRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{47}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RemoveAccountRequest) GetName() string {
@@ -3191,7 +3383,7 @@ type RemoveAccountResponse struct {
 
 func (x *RemoveAccountResponse) Reset() {
 	*x = RemoveAccountResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3203,7 +3395,7 @@ func (x *RemoveAccountResponse) String() string {
 func (*RemoveAccountResponse) ProtoMessage() {}
 
 func (x *RemoveAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[48]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3216,7 +3408,7 @@ func (x *RemoveAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveAccountResponse.ProtoReflect.Descriptor instead.
 func (*RemoveAccountResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{48}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{51}
 }
 
 // SetPasswordRequest replaces a password.
@@ -3232,7 +3424,7 @@ type SetPasswordRequest struct {
 
 func (x *SetPasswordRequest) Reset() {
 	*x = SetPasswordRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[49]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3244,7 +3436,7 @@ func (x *SetPasswordRequest) String() string {
 func (*SetPasswordRequest) ProtoMessage() {}
 
 func (x *SetPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[49]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3257,7 +3449,7 @@ func (x *SetPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPasswordRequest.ProtoReflect.Descriptor instead.
 func (*SetPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{49}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SetPasswordRequest) GetName() string {
@@ -3283,7 +3475,7 @@ type SetPasswordResponse struct {
 
 func (x *SetPasswordResponse) Reset() {
 	*x = SetPasswordResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[50]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3295,7 +3487,7 @@ func (x *SetPasswordResponse) String() string {
 func (*SetPasswordResponse) ProtoMessage() {}
 
 func (x *SetPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[50]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3308,7 +3500,7 @@ func (x *SetPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPasswordResponse.ProtoReflect.Descriptor instead.
 func (*SetPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{50}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{53}
 }
 
 // ChangePasswordRequest replaces the caller's own password.
@@ -3324,7 +3516,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[51]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3336,7 +3528,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[51]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3349,7 +3541,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{51}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ChangePasswordRequest) GetCurrent() string {
@@ -3375,7 +3567,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[52]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3387,7 +3579,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[52]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3400,7 +3592,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{52}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{55}
 }
 
 // UnlockAccountRequest forgets wrong passwords.
@@ -3414,7 +3606,7 @@ type UnlockAccountRequest struct {
 
 func (x *UnlockAccountRequest) Reset() {
 	*x = UnlockAccountRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[53]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3426,7 +3618,7 @@ func (x *UnlockAccountRequest) String() string {
 func (*UnlockAccountRequest) ProtoMessage() {}
 
 func (x *UnlockAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[53]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3439,7 +3631,7 @@ func (x *UnlockAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockAccountRequest.ProtoReflect.Descriptor instead.
 func (*UnlockAccountRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{53}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *UnlockAccountRequest) GetName() string {
@@ -3458,7 +3650,7 @@ type UnlockAccountResponse struct {
 
 func (x *UnlockAccountResponse) Reset() {
 	*x = UnlockAccountResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[54]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3662,7 @@ func (x *UnlockAccountResponse) String() string {
 func (*UnlockAccountResponse) ProtoMessage() {}
 
 func (x *UnlockAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[54]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3675,7 @@ func (x *UnlockAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlockAccountResponse.ProtoReflect.Descriptor instead.
 func (*UnlockAccountResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{54}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{57}
 }
 
 // EndSessionsRequest signs a person out.
@@ -3499,7 +3691,7 @@ type EndSessionsRequest struct {
 
 func (x *EndSessionsRequest) Reset() {
 	*x = EndSessionsRequest{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[55]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3511,7 +3703,7 @@ func (x *EndSessionsRequest) String() string {
 func (*EndSessionsRequest) ProtoMessage() {}
 
 func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[55]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3524,7 +3716,7 @@ func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{55}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *EndSessionsRequest) GetSubject() string {
@@ -3554,7 +3746,7 @@ type EndSessionsResponse struct {
 
 func (x *EndSessionsResponse) Reset() {
 	*x = EndSessionsResponse{}
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[56]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3566,7 +3758,7 @@ func (x *EndSessionsResponse) String() string {
 func (*EndSessionsResponse) ProtoMessage() {}
 
 func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_access_v1_access_proto_msgTypes[56]
+	mi := &file_flytebinary_access_v1_access_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3579,7 +3771,7 @@ func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{56}
+	return file_flytebinary_access_v1_access_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *EndSessionsResponse) GetSessions() int64 {
@@ -3700,7 +3892,21 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x06member\x18\x01 \x01(\v2\x1d.flytebinary.access.v1.MemberR\x06member\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
 	"\x05email\x18\x03 \x01(\tR\x05email\x122\n" +
-	"\x05scope\x18\x04 \x01(\v2\x1c.flytebinary.access.v1.ScopeR\x05scope\"5\n" +
+	"\x05scope\x18\x04 \x01(\v2\x1c.flytebinary.access.v1.ScopeR\x05scope\"\x9f\x01\n" +
+	"\x12ListHoldersRequest\x12)\n" +
+	"\n" +
+	"permission\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x03\x18?R\n" +
+	"permission\x12:\n" +
+	"\x05scope\x18\x02 \x01(\v2\x1c.flytebinary.access.v1.ScopeB\x06\xbaH\x03\xc8\x01\x01R\x05scope\x12\"\n" +
+	"\asubject\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\asubject\"v\n" +
+	"\x13ListHoldersResponse\x127\n" +
+	"\aholders\x18\x01 \x03(\v2\x1d.flytebinary.access.v1.HolderR\aholders\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12\x12\n" +
+	"\x04open\x18\x03 \x01(\bR\x04open\"L\n" +
+	"\x06Holder\x12\x18\n" +
+	"\asubject\x18\x01 \x01(\tR\asubject\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
+	"\x05email\x18\x03 \x01(\tR\x05email\"5\n" +
 	"\x10GetLimitsRequest\x12!\n" +
 	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18?R\aproject\"I\n" +
 	"\x11GetLimitsResponse\x124\n" +
@@ -3864,7 +4070,7 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\x17MEMBER_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10MEMBER_KIND_USER\x10\x01\x12\x15\n" +
 	"\x11MEMBER_KIND_GROUP\x10\x02\x12\x13\n" +
-	"\x0fMEMBER_KIND_KEY\x10\x032\xfc\a\n" +
+	"\x0fMEMBER_KIND_KEY\x10\x032\xe7\b\n" +
 	"\rAccessService\x12W\n" +
 	"\x05GetMe\x12#.flytebinary.access.v1.GetMeRequest\x1a$.flytebinary.access.v1.GetMeResponse\"\x03\x90\x02\x01\x12c\n" +
 	"\tListRoles\x12'.flytebinary.access.v1.ListRolesRequest\x1a(.flytebinary.access.v1.ListRolesResponse\"\x03\x90\x02\x01\x12X\n" +
@@ -3876,7 +4082,8 @@ const file_flytebinary_access_v1_access_proto_rawDesc = "" +
 	"\rDeleteBinding\x12+.flytebinary.access.v1.DeleteBindingRequest\x1a,.flytebinary.access.v1.DeleteBindingResponse\x12]\n" +
 	"\aExplain\x12%.flytebinary.access.v1.ExplainRequest\x1a&.flytebinary.access.v1.ExplainResponse\"\x03\x90\x02\x01\x12f\n" +
 	"\n" +
-	"ListGivers\x12(.flytebinary.access.v1.ListGiversRequest\x1a).flytebinary.access.v1.ListGiversResponse\"\x03\x90\x02\x01\x12c\n" +
+	"ListGivers\x12(.flytebinary.access.v1.ListGiversRequest\x1a).flytebinary.access.v1.ListGiversResponse\"\x03\x90\x02\x01\x12i\n" +
+	"\vListHolders\x12).flytebinary.access.v1.ListHoldersRequest\x1a*.flytebinary.access.v1.ListHoldersResponse\"\x03\x90\x02\x01\x12c\n" +
 	"\tGetLimits\x12'.flytebinary.access.v1.GetLimitsRequest\x1a(.flytebinary.access.v1.GetLimitsResponse\"\x03\x90\x02\x012\xae\x02\n" +
 	"\n" +
 	"KeyService\x12^\n" +
@@ -3909,7 +4116,7 @@ func file_flytebinary_access_v1_access_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_access_v1_access_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
+var file_flytebinary_access_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_flytebinary_access_v1_access_proto_goTypes = []any{
 	(MemberKind)(0),                // 0: flytebinary.access.v1.MemberKind
 	(*Scope)(nil),                  // 1: flytebinary.access.v1.Scope
@@ -3936,48 +4143,51 @@ var file_flytebinary_access_v1_access_proto_goTypes = []any{
 	(*ListGiversRequest)(nil),      // 22: flytebinary.access.v1.ListGiversRequest
 	(*ListGiversResponse)(nil),     // 23: flytebinary.access.v1.ListGiversResponse
 	(*Giver)(nil),                  // 24: flytebinary.access.v1.Giver
-	(*GetLimitsRequest)(nil),       // 25: flytebinary.access.v1.GetLimitsRequest
-	(*GetLimitsResponse)(nil),      // 26: flytebinary.access.v1.GetLimitsResponse
-	(*Limit)(nil),                  // 27: flytebinary.access.v1.Limit
-	(*Key)(nil),                    // 28: flytebinary.access.v1.Key
-	(*KeyRole)(nil),                // 29: flytebinary.access.v1.KeyRole
-	(*CreateKeyRequest)(nil),       // 30: flytebinary.access.v1.CreateKeyRequest
-	(*CreateKeyResponse)(nil),      // 31: flytebinary.access.v1.CreateKeyResponse
-	(*ListKeysRequest)(nil),        // 32: flytebinary.access.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),       // 33: flytebinary.access.v1.ListKeysResponse
-	(*RevokeKeyRequest)(nil),       // 34: flytebinary.access.v1.RevokeKeyRequest
-	(*RevokeKeyResponse)(nil),      // 35: flytebinary.access.v1.RevokeKeyResponse
-	(*AuditEvent)(nil),             // 36: flytebinary.access.v1.AuditEvent
-	(*SearchAuditRequest)(nil),     // 37: flytebinary.access.v1.SearchAuditRequest
-	(*SearchAuditResponse)(nil),    // 38: flytebinary.access.v1.SearchAuditResponse
-	(*VerifyAuditRequest)(nil),     // 39: flytebinary.access.v1.VerifyAuditRequest
-	(*VerifyAuditResponse)(nil),    // 40: flytebinary.access.v1.VerifyAuditResponse
-	(*Account)(nil),                // 41: flytebinary.access.v1.Account
-	(*ListAccountsRequest)(nil),    // 42: flytebinary.access.v1.ListAccountsRequest
-	(*ListAccountsResponse)(nil),   // 43: flytebinary.access.v1.ListAccountsResponse
-	(*CreateAccountRequest)(nil),   // 44: flytebinary.access.v1.CreateAccountRequest
-	(*CreateAccountResponse)(nil),  // 45: flytebinary.access.v1.CreateAccountResponse
-	(*UpdateAccountRequest)(nil),   // 46: flytebinary.access.v1.UpdateAccountRequest
-	(*UpdateAccountResponse)(nil),  // 47: flytebinary.access.v1.UpdateAccountResponse
-	(*RemoveAccountRequest)(nil),   // 48: flytebinary.access.v1.RemoveAccountRequest
-	(*RemoveAccountResponse)(nil),  // 49: flytebinary.access.v1.RemoveAccountResponse
-	(*SetPasswordRequest)(nil),     // 50: flytebinary.access.v1.SetPasswordRequest
-	(*SetPasswordResponse)(nil),    // 51: flytebinary.access.v1.SetPasswordResponse
-	(*ChangePasswordRequest)(nil),  // 52: flytebinary.access.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil), // 53: flytebinary.access.v1.ChangePasswordResponse
-	(*UnlockAccountRequest)(nil),   // 54: flytebinary.access.v1.UnlockAccountRequest
-	(*UnlockAccountResponse)(nil),  // 55: flytebinary.access.v1.UnlockAccountResponse
-	(*EndSessionsRequest)(nil),     // 56: flytebinary.access.v1.EndSessionsRequest
-	(*EndSessionsResponse)(nil),    // 57: flytebinary.access.v1.EndSessionsResponse
-	(*timestamppb.Timestamp)(nil),  // 58: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 59: google.protobuf.Duration
+	(*ListHoldersRequest)(nil),     // 25: flytebinary.access.v1.ListHoldersRequest
+	(*ListHoldersResponse)(nil),    // 26: flytebinary.access.v1.ListHoldersResponse
+	(*Holder)(nil),                 // 27: flytebinary.access.v1.Holder
+	(*GetLimitsRequest)(nil),       // 28: flytebinary.access.v1.GetLimitsRequest
+	(*GetLimitsResponse)(nil),      // 29: flytebinary.access.v1.GetLimitsResponse
+	(*Limit)(nil),                  // 30: flytebinary.access.v1.Limit
+	(*Key)(nil),                    // 31: flytebinary.access.v1.Key
+	(*KeyRole)(nil),                // 32: flytebinary.access.v1.KeyRole
+	(*CreateKeyRequest)(nil),       // 33: flytebinary.access.v1.CreateKeyRequest
+	(*CreateKeyResponse)(nil),      // 34: flytebinary.access.v1.CreateKeyResponse
+	(*ListKeysRequest)(nil),        // 35: flytebinary.access.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),       // 36: flytebinary.access.v1.ListKeysResponse
+	(*RevokeKeyRequest)(nil),       // 37: flytebinary.access.v1.RevokeKeyRequest
+	(*RevokeKeyResponse)(nil),      // 38: flytebinary.access.v1.RevokeKeyResponse
+	(*AuditEvent)(nil),             // 39: flytebinary.access.v1.AuditEvent
+	(*SearchAuditRequest)(nil),     // 40: flytebinary.access.v1.SearchAuditRequest
+	(*SearchAuditResponse)(nil),    // 41: flytebinary.access.v1.SearchAuditResponse
+	(*VerifyAuditRequest)(nil),     // 42: flytebinary.access.v1.VerifyAuditRequest
+	(*VerifyAuditResponse)(nil),    // 43: flytebinary.access.v1.VerifyAuditResponse
+	(*Account)(nil),                // 44: flytebinary.access.v1.Account
+	(*ListAccountsRequest)(nil),    // 45: flytebinary.access.v1.ListAccountsRequest
+	(*ListAccountsResponse)(nil),   // 46: flytebinary.access.v1.ListAccountsResponse
+	(*CreateAccountRequest)(nil),   // 47: flytebinary.access.v1.CreateAccountRequest
+	(*CreateAccountResponse)(nil),  // 48: flytebinary.access.v1.CreateAccountResponse
+	(*UpdateAccountRequest)(nil),   // 49: flytebinary.access.v1.UpdateAccountRequest
+	(*UpdateAccountResponse)(nil),  // 50: flytebinary.access.v1.UpdateAccountResponse
+	(*RemoveAccountRequest)(nil),   // 51: flytebinary.access.v1.RemoveAccountRequest
+	(*RemoveAccountResponse)(nil),  // 52: flytebinary.access.v1.RemoveAccountResponse
+	(*SetPasswordRequest)(nil),     // 53: flytebinary.access.v1.SetPasswordRequest
+	(*SetPasswordResponse)(nil),    // 54: flytebinary.access.v1.SetPasswordResponse
+	(*ChangePasswordRequest)(nil),  // 55: flytebinary.access.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil), // 56: flytebinary.access.v1.ChangePasswordResponse
+	(*UnlockAccountRequest)(nil),   // 57: flytebinary.access.v1.UnlockAccountRequest
+	(*UnlockAccountResponse)(nil),  // 58: flytebinary.access.v1.UnlockAccountResponse
+	(*EndSessionsRequest)(nil),     // 59: flytebinary.access.v1.EndSessionsRequest
+	(*EndSessionsResponse)(nil),    // 60: flytebinary.access.v1.EndSessionsResponse
+	(*timestamppb.Timestamp)(nil),  // 61: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 62: google.protobuf.Duration
 }
 var file_flytebinary_access_v1_access_proto_depIdxs = []int32{
 	0,  // 0: flytebinary.access.v1.Member.kind:type_name -> flytebinary.access.v1.MemberKind
 	2,  // 1: flytebinary.access.v1.Binding.member:type_name -> flytebinary.access.v1.Member
 	1,  // 2: flytebinary.access.v1.Binding.scope:type_name -> flytebinary.access.v1.Scope
-	58, // 3: flytebinary.access.v1.Binding.created_at:type_name -> google.protobuf.Timestamp
-	58, // 4: flytebinary.access.v1.GetMeResponse.expires_at:type_name -> google.protobuf.Timestamp
+	61, // 3: flytebinary.access.v1.Binding.created_at:type_name -> google.protobuf.Timestamp
+	61, // 4: flytebinary.access.v1.GetMeResponse.expires_at:type_name -> google.protobuf.Timestamp
 	7,  // 5: flytebinary.access.v1.GetMeResponse.grants:type_name -> flytebinary.access.v1.Grant
 	1,  // 6: flytebinary.access.v1.Grant.scope:type_name -> flytebinary.access.v1.Scope
 	3,  // 7: flytebinary.access.v1.ListRolesResponse.roles:type_name -> flytebinary.access.v1.Role
@@ -3997,85 +4207,89 @@ var file_flytebinary_access_v1_access_proto_depIdxs = []int32{
 	24, // 21: flytebinary.access.v1.ListGiversResponse.givers:type_name -> flytebinary.access.v1.Giver
 	2,  // 22: flytebinary.access.v1.Giver.member:type_name -> flytebinary.access.v1.Member
 	1,  // 23: flytebinary.access.v1.Giver.scope:type_name -> flytebinary.access.v1.Scope
-	27, // 24: flytebinary.access.v1.GetLimitsResponse.limits:type_name -> flytebinary.access.v1.Limit
-	59, // 25: flytebinary.access.v1.Limit.per:type_name -> google.protobuf.Duration
-	58, // 26: flytebinary.access.v1.Limit.measured_at:type_name -> google.protobuf.Timestamp
-	58, // 27: flytebinary.access.v1.Key.created_at:type_name -> google.protobuf.Timestamp
-	58, // 28: flytebinary.access.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
-	58, // 29: flytebinary.access.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
-	58, // 30: flytebinary.access.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
-	29, // 31: flytebinary.access.v1.Key.roles:type_name -> flytebinary.access.v1.KeyRole
-	1,  // 32: flytebinary.access.v1.KeyRole.scope:type_name -> flytebinary.access.v1.Scope
-	59, // 33: flytebinary.access.v1.CreateKeyRequest.lifetime:type_name -> google.protobuf.Duration
-	29, // 34: flytebinary.access.v1.CreateKeyRequest.roles:type_name -> flytebinary.access.v1.KeyRole
-	28, // 35: flytebinary.access.v1.CreateKeyResponse.key:type_name -> flytebinary.access.v1.Key
-	28, // 36: flytebinary.access.v1.ListKeysResponse.keys:type_name -> flytebinary.access.v1.Key
-	28, // 37: flytebinary.access.v1.RevokeKeyResponse.key:type_name -> flytebinary.access.v1.Key
-	58, // 38: flytebinary.access.v1.AuditEvent.at:type_name -> google.protobuf.Timestamp
-	58, // 39: flytebinary.access.v1.SearchAuditRequest.from:type_name -> google.protobuf.Timestamp
-	58, // 40: flytebinary.access.v1.SearchAuditRequest.until:type_name -> google.protobuf.Timestamp
-	1,  // 41: flytebinary.access.v1.SearchAuditRequest.scope:type_name -> flytebinary.access.v1.Scope
-	36, // 42: flytebinary.access.v1.SearchAuditResponse.events:type_name -> flytebinary.access.v1.AuditEvent
-	36, // 43: flytebinary.access.v1.SearchAuditResponse.unfinished:type_name -> flytebinary.access.v1.AuditEvent
-	58, // 44: flytebinary.access.v1.Account.created_at:type_name -> google.protobuf.Timestamp
-	58, // 45: flytebinary.access.v1.Account.locked_until:type_name -> google.protobuf.Timestamp
-	58, // 46: flytebinary.access.v1.Account.removed_at:type_name -> google.protobuf.Timestamp
-	41, // 47: flytebinary.access.v1.ListAccountsResponse.accounts:type_name -> flytebinary.access.v1.Account
-	41, // 48: flytebinary.access.v1.CreateAccountRequest.account:type_name -> flytebinary.access.v1.Account
-	41, // 49: flytebinary.access.v1.CreateAccountResponse.account:type_name -> flytebinary.access.v1.Account
-	41, // 50: flytebinary.access.v1.UpdateAccountRequest.account:type_name -> flytebinary.access.v1.Account
-	41, // 51: flytebinary.access.v1.UpdateAccountResponse.account:type_name -> flytebinary.access.v1.Account
-	5,  // 52: flytebinary.access.v1.AccessService.GetMe:input_type -> flytebinary.access.v1.GetMeRequest
-	8,  // 53: flytebinary.access.v1.AccessService.ListRoles:input_type -> flytebinary.access.v1.ListRolesRequest
-	10, // 54: flytebinary.access.v1.AccessService.PutRole:input_type -> flytebinary.access.v1.PutRoleRequest
-	12, // 55: flytebinary.access.v1.AccessService.DeleteRole:input_type -> flytebinary.access.v1.DeleteRoleRequest
-	14, // 56: flytebinary.access.v1.AccessService.ListBindings:input_type -> flytebinary.access.v1.ListBindingsRequest
-	16, // 57: flytebinary.access.v1.AccessService.CreateBinding:input_type -> flytebinary.access.v1.CreateBindingRequest
-	18, // 58: flytebinary.access.v1.AccessService.DeleteBinding:input_type -> flytebinary.access.v1.DeleteBindingRequest
-	20, // 59: flytebinary.access.v1.AccessService.Explain:input_type -> flytebinary.access.v1.ExplainRequest
-	22, // 60: flytebinary.access.v1.AccessService.ListGivers:input_type -> flytebinary.access.v1.ListGiversRequest
-	25, // 61: flytebinary.access.v1.AccessService.GetLimits:input_type -> flytebinary.access.v1.GetLimitsRequest
-	30, // 62: flytebinary.access.v1.KeyService.CreateKey:input_type -> flytebinary.access.v1.CreateKeyRequest
-	32, // 63: flytebinary.access.v1.KeyService.ListKeys:input_type -> flytebinary.access.v1.ListKeysRequest
-	34, // 64: flytebinary.access.v1.KeyService.RevokeKey:input_type -> flytebinary.access.v1.RevokeKeyRequest
-	42, // 65: flytebinary.access.v1.AccountService.ListAccounts:input_type -> flytebinary.access.v1.ListAccountsRequest
-	44, // 66: flytebinary.access.v1.AccountService.CreateAccount:input_type -> flytebinary.access.v1.CreateAccountRequest
-	46, // 67: flytebinary.access.v1.AccountService.UpdateAccount:input_type -> flytebinary.access.v1.UpdateAccountRequest
-	48, // 68: flytebinary.access.v1.AccountService.RemoveAccount:input_type -> flytebinary.access.v1.RemoveAccountRequest
-	50, // 69: flytebinary.access.v1.AccountService.SetPassword:input_type -> flytebinary.access.v1.SetPasswordRequest
-	52, // 70: flytebinary.access.v1.AccountService.ChangePassword:input_type -> flytebinary.access.v1.ChangePasswordRequest
-	54, // 71: flytebinary.access.v1.AccountService.UnlockAccount:input_type -> flytebinary.access.v1.UnlockAccountRequest
-	56, // 72: flytebinary.access.v1.AccountService.EndSessions:input_type -> flytebinary.access.v1.EndSessionsRequest
-	37, // 73: flytebinary.access.v1.AuditService.SearchAudit:input_type -> flytebinary.access.v1.SearchAuditRequest
-	39, // 74: flytebinary.access.v1.AuditService.VerifyAudit:input_type -> flytebinary.access.v1.VerifyAuditRequest
-	6,  // 75: flytebinary.access.v1.AccessService.GetMe:output_type -> flytebinary.access.v1.GetMeResponse
-	9,  // 76: flytebinary.access.v1.AccessService.ListRoles:output_type -> flytebinary.access.v1.ListRolesResponse
-	11, // 77: flytebinary.access.v1.AccessService.PutRole:output_type -> flytebinary.access.v1.PutRoleResponse
-	13, // 78: flytebinary.access.v1.AccessService.DeleteRole:output_type -> flytebinary.access.v1.DeleteRoleResponse
-	15, // 79: flytebinary.access.v1.AccessService.ListBindings:output_type -> flytebinary.access.v1.ListBindingsResponse
-	17, // 80: flytebinary.access.v1.AccessService.CreateBinding:output_type -> flytebinary.access.v1.CreateBindingResponse
-	19, // 81: flytebinary.access.v1.AccessService.DeleteBinding:output_type -> flytebinary.access.v1.DeleteBindingResponse
-	21, // 82: flytebinary.access.v1.AccessService.Explain:output_type -> flytebinary.access.v1.ExplainResponse
-	23, // 83: flytebinary.access.v1.AccessService.ListGivers:output_type -> flytebinary.access.v1.ListGiversResponse
-	26, // 84: flytebinary.access.v1.AccessService.GetLimits:output_type -> flytebinary.access.v1.GetLimitsResponse
-	31, // 85: flytebinary.access.v1.KeyService.CreateKey:output_type -> flytebinary.access.v1.CreateKeyResponse
-	33, // 86: flytebinary.access.v1.KeyService.ListKeys:output_type -> flytebinary.access.v1.ListKeysResponse
-	35, // 87: flytebinary.access.v1.KeyService.RevokeKey:output_type -> flytebinary.access.v1.RevokeKeyResponse
-	43, // 88: flytebinary.access.v1.AccountService.ListAccounts:output_type -> flytebinary.access.v1.ListAccountsResponse
-	45, // 89: flytebinary.access.v1.AccountService.CreateAccount:output_type -> flytebinary.access.v1.CreateAccountResponse
-	47, // 90: flytebinary.access.v1.AccountService.UpdateAccount:output_type -> flytebinary.access.v1.UpdateAccountResponse
-	49, // 91: flytebinary.access.v1.AccountService.RemoveAccount:output_type -> flytebinary.access.v1.RemoveAccountResponse
-	51, // 92: flytebinary.access.v1.AccountService.SetPassword:output_type -> flytebinary.access.v1.SetPasswordResponse
-	53, // 93: flytebinary.access.v1.AccountService.ChangePassword:output_type -> flytebinary.access.v1.ChangePasswordResponse
-	55, // 94: flytebinary.access.v1.AccountService.UnlockAccount:output_type -> flytebinary.access.v1.UnlockAccountResponse
-	57, // 95: flytebinary.access.v1.AccountService.EndSessions:output_type -> flytebinary.access.v1.EndSessionsResponse
-	38, // 96: flytebinary.access.v1.AuditService.SearchAudit:output_type -> flytebinary.access.v1.SearchAuditResponse
-	40, // 97: flytebinary.access.v1.AuditService.VerifyAudit:output_type -> flytebinary.access.v1.VerifyAuditResponse
-	75, // [75:98] is the sub-list for method output_type
-	52, // [52:75] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	1,  // 24: flytebinary.access.v1.ListHoldersRequest.scope:type_name -> flytebinary.access.v1.Scope
+	27, // 25: flytebinary.access.v1.ListHoldersResponse.holders:type_name -> flytebinary.access.v1.Holder
+	30, // 26: flytebinary.access.v1.GetLimitsResponse.limits:type_name -> flytebinary.access.v1.Limit
+	62, // 27: flytebinary.access.v1.Limit.per:type_name -> google.protobuf.Duration
+	61, // 28: flytebinary.access.v1.Limit.measured_at:type_name -> google.protobuf.Timestamp
+	61, // 29: flytebinary.access.v1.Key.created_at:type_name -> google.protobuf.Timestamp
+	61, // 30: flytebinary.access.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
+	61, // 31: flytebinary.access.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
+	61, // 32: flytebinary.access.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
+	32, // 33: flytebinary.access.v1.Key.roles:type_name -> flytebinary.access.v1.KeyRole
+	1,  // 34: flytebinary.access.v1.KeyRole.scope:type_name -> flytebinary.access.v1.Scope
+	62, // 35: flytebinary.access.v1.CreateKeyRequest.lifetime:type_name -> google.protobuf.Duration
+	32, // 36: flytebinary.access.v1.CreateKeyRequest.roles:type_name -> flytebinary.access.v1.KeyRole
+	31, // 37: flytebinary.access.v1.CreateKeyResponse.key:type_name -> flytebinary.access.v1.Key
+	31, // 38: flytebinary.access.v1.ListKeysResponse.keys:type_name -> flytebinary.access.v1.Key
+	31, // 39: flytebinary.access.v1.RevokeKeyResponse.key:type_name -> flytebinary.access.v1.Key
+	61, // 40: flytebinary.access.v1.AuditEvent.at:type_name -> google.protobuf.Timestamp
+	61, // 41: flytebinary.access.v1.SearchAuditRequest.from:type_name -> google.protobuf.Timestamp
+	61, // 42: flytebinary.access.v1.SearchAuditRequest.until:type_name -> google.protobuf.Timestamp
+	1,  // 43: flytebinary.access.v1.SearchAuditRequest.scope:type_name -> flytebinary.access.v1.Scope
+	39, // 44: flytebinary.access.v1.SearchAuditResponse.events:type_name -> flytebinary.access.v1.AuditEvent
+	39, // 45: flytebinary.access.v1.SearchAuditResponse.unfinished:type_name -> flytebinary.access.v1.AuditEvent
+	61, // 46: flytebinary.access.v1.Account.created_at:type_name -> google.protobuf.Timestamp
+	61, // 47: flytebinary.access.v1.Account.locked_until:type_name -> google.protobuf.Timestamp
+	61, // 48: flytebinary.access.v1.Account.removed_at:type_name -> google.protobuf.Timestamp
+	44, // 49: flytebinary.access.v1.ListAccountsResponse.accounts:type_name -> flytebinary.access.v1.Account
+	44, // 50: flytebinary.access.v1.CreateAccountRequest.account:type_name -> flytebinary.access.v1.Account
+	44, // 51: flytebinary.access.v1.CreateAccountResponse.account:type_name -> flytebinary.access.v1.Account
+	44, // 52: flytebinary.access.v1.UpdateAccountRequest.account:type_name -> flytebinary.access.v1.Account
+	44, // 53: flytebinary.access.v1.UpdateAccountResponse.account:type_name -> flytebinary.access.v1.Account
+	5,  // 54: flytebinary.access.v1.AccessService.GetMe:input_type -> flytebinary.access.v1.GetMeRequest
+	8,  // 55: flytebinary.access.v1.AccessService.ListRoles:input_type -> flytebinary.access.v1.ListRolesRequest
+	10, // 56: flytebinary.access.v1.AccessService.PutRole:input_type -> flytebinary.access.v1.PutRoleRequest
+	12, // 57: flytebinary.access.v1.AccessService.DeleteRole:input_type -> flytebinary.access.v1.DeleteRoleRequest
+	14, // 58: flytebinary.access.v1.AccessService.ListBindings:input_type -> flytebinary.access.v1.ListBindingsRequest
+	16, // 59: flytebinary.access.v1.AccessService.CreateBinding:input_type -> flytebinary.access.v1.CreateBindingRequest
+	18, // 60: flytebinary.access.v1.AccessService.DeleteBinding:input_type -> flytebinary.access.v1.DeleteBindingRequest
+	20, // 61: flytebinary.access.v1.AccessService.Explain:input_type -> flytebinary.access.v1.ExplainRequest
+	22, // 62: flytebinary.access.v1.AccessService.ListGivers:input_type -> flytebinary.access.v1.ListGiversRequest
+	25, // 63: flytebinary.access.v1.AccessService.ListHolders:input_type -> flytebinary.access.v1.ListHoldersRequest
+	28, // 64: flytebinary.access.v1.AccessService.GetLimits:input_type -> flytebinary.access.v1.GetLimitsRequest
+	33, // 65: flytebinary.access.v1.KeyService.CreateKey:input_type -> flytebinary.access.v1.CreateKeyRequest
+	35, // 66: flytebinary.access.v1.KeyService.ListKeys:input_type -> flytebinary.access.v1.ListKeysRequest
+	37, // 67: flytebinary.access.v1.KeyService.RevokeKey:input_type -> flytebinary.access.v1.RevokeKeyRequest
+	45, // 68: flytebinary.access.v1.AccountService.ListAccounts:input_type -> flytebinary.access.v1.ListAccountsRequest
+	47, // 69: flytebinary.access.v1.AccountService.CreateAccount:input_type -> flytebinary.access.v1.CreateAccountRequest
+	49, // 70: flytebinary.access.v1.AccountService.UpdateAccount:input_type -> flytebinary.access.v1.UpdateAccountRequest
+	51, // 71: flytebinary.access.v1.AccountService.RemoveAccount:input_type -> flytebinary.access.v1.RemoveAccountRequest
+	53, // 72: flytebinary.access.v1.AccountService.SetPassword:input_type -> flytebinary.access.v1.SetPasswordRequest
+	55, // 73: flytebinary.access.v1.AccountService.ChangePassword:input_type -> flytebinary.access.v1.ChangePasswordRequest
+	57, // 74: flytebinary.access.v1.AccountService.UnlockAccount:input_type -> flytebinary.access.v1.UnlockAccountRequest
+	59, // 75: flytebinary.access.v1.AccountService.EndSessions:input_type -> flytebinary.access.v1.EndSessionsRequest
+	40, // 76: flytebinary.access.v1.AuditService.SearchAudit:input_type -> flytebinary.access.v1.SearchAuditRequest
+	42, // 77: flytebinary.access.v1.AuditService.VerifyAudit:input_type -> flytebinary.access.v1.VerifyAuditRequest
+	6,  // 78: flytebinary.access.v1.AccessService.GetMe:output_type -> flytebinary.access.v1.GetMeResponse
+	9,  // 79: flytebinary.access.v1.AccessService.ListRoles:output_type -> flytebinary.access.v1.ListRolesResponse
+	11, // 80: flytebinary.access.v1.AccessService.PutRole:output_type -> flytebinary.access.v1.PutRoleResponse
+	13, // 81: flytebinary.access.v1.AccessService.DeleteRole:output_type -> flytebinary.access.v1.DeleteRoleResponse
+	15, // 82: flytebinary.access.v1.AccessService.ListBindings:output_type -> flytebinary.access.v1.ListBindingsResponse
+	17, // 83: flytebinary.access.v1.AccessService.CreateBinding:output_type -> flytebinary.access.v1.CreateBindingResponse
+	19, // 84: flytebinary.access.v1.AccessService.DeleteBinding:output_type -> flytebinary.access.v1.DeleteBindingResponse
+	21, // 85: flytebinary.access.v1.AccessService.Explain:output_type -> flytebinary.access.v1.ExplainResponse
+	23, // 86: flytebinary.access.v1.AccessService.ListGivers:output_type -> flytebinary.access.v1.ListGiversResponse
+	26, // 87: flytebinary.access.v1.AccessService.ListHolders:output_type -> flytebinary.access.v1.ListHoldersResponse
+	29, // 88: flytebinary.access.v1.AccessService.GetLimits:output_type -> flytebinary.access.v1.GetLimitsResponse
+	34, // 89: flytebinary.access.v1.KeyService.CreateKey:output_type -> flytebinary.access.v1.CreateKeyResponse
+	36, // 90: flytebinary.access.v1.KeyService.ListKeys:output_type -> flytebinary.access.v1.ListKeysResponse
+	38, // 91: flytebinary.access.v1.KeyService.RevokeKey:output_type -> flytebinary.access.v1.RevokeKeyResponse
+	46, // 92: flytebinary.access.v1.AccountService.ListAccounts:output_type -> flytebinary.access.v1.ListAccountsResponse
+	48, // 93: flytebinary.access.v1.AccountService.CreateAccount:output_type -> flytebinary.access.v1.CreateAccountResponse
+	50, // 94: flytebinary.access.v1.AccountService.UpdateAccount:output_type -> flytebinary.access.v1.UpdateAccountResponse
+	52, // 95: flytebinary.access.v1.AccountService.RemoveAccount:output_type -> flytebinary.access.v1.RemoveAccountResponse
+	54, // 96: flytebinary.access.v1.AccountService.SetPassword:output_type -> flytebinary.access.v1.SetPasswordResponse
+	56, // 97: flytebinary.access.v1.AccountService.ChangePassword:output_type -> flytebinary.access.v1.ChangePasswordResponse
+	58, // 98: flytebinary.access.v1.AccountService.UnlockAccount:output_type -> flytebinary.access.v1.UnlockAccountResponse
+	60, // 99: flytebinary.access.v1.AccountService.EndSessions:output_type -> flytebinary.access.v1.EndSessionsResponse
+	41, // 100: flytebinary.access.v1.AuditService.SearchAudit:output_type -> flytebinary.access.v1.SearchAuditResponse
+	43, // 101: flytebinary.access.v1.AuditService.VerifyAudit:output_type -> flytebinary.access.v1.VerifyAuditResponse
+	78, // [78:102] is the sub-list for method output_type
+	54, // [54:78] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_access_v1_access_proto_init() }
@@ -4083,14 +4297,14 @@ func file_flytebinary_access_v1_access_proto_init() {
 	if File_flytebinary_access_v1_access_proto != nil {
 		return
 	}
-	file_flytebinary_access_v1_access_proto_msgTypes[36].OneofWrappers = []any{}
+	file_flytebinary_access_v1_access_proto_msgTypes[39].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_access_v1_access_proto_rawDesc), len(file_flytebinary_access_v1_access_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   57,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

@@ -36,7 +36,9 @@ type ListPausedActionsRequest struct {
 	// How many, from 1 to 1000; 0 means 100.
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The token of the page before; empty for the first.
-	Token         string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
+	Token string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
+	// Only those that the caller is asked to answer.
+	Mine          bool `protobuf:"varint,5,opt,name=mine,proto3" json:"mine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -97,6 +99,13 @@ func (x *ListPausedActionsRequest) GetToken() string {
 		return x.Token
 	}
 	return ""
+}
+
+func (x *ListPausedActionsRequest) GetMine() bool {
+	if x != nil {
+		return x.Mine
+	}
+	return false
 }
 
 // ListPausedActionsResponse has a page of them, the one that has waited longest first.
@@ -174,7 +183,9 @@ type PausedAction struct {
 	// Since when.
 	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
 	// When it gives up; unset when it never does.
-	Until         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
+	Until *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
+	// Who is asked to answer; unset if no one in particular is.
+	Assignee      *Assignee `protobuf:"bytes,6,opt,name=assignee,proto3" json:"assignee,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -240,6 +251,13 @@ func (x *PausedAction) GetSince() *timestamppb.Timestamp {
 func (x *PausedAction) GetUntil() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Until
+	}
+	return nil
+}
+
+func (x *PausedAction) GetAssignee() *Assignee {
+	if x != nil {
+		return x.Assignee
 	}
 	return nil
 }
@@ -957,22 +975,24 @@ var File_flytebinary_insight_v1_overview_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_overview_proto_rawDesc = "" +
 	"\n" +
-	"%flytebinary/insight/v1/overview.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x01\n" +
+	"%flytebinary/insight/v1/overview.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a'flytebinary/insight/v1/conditions.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x96\x01\n" +
 	"\x18ListPausedActionsRequest\x12\x18\n" +
 	"\aproject\x18\x01 \x01(\tR\aproject\x12\x16\n" +
 	"\x06domain\x18\x02 \x01(\tR\x06domain\x12\x1e\n" +
 	"\x05limit\x18\x03 \x01(\rB\b\xbaH\x05*\x03\x18\xe8\aR\x05limit\x12\x14\n" +
-	"\x05token\x18\x04 \x01(\tR\x05token\"\x87\x01\n" +
+	"\x05token\x18\x04 \x01(\tR\x05token\x12\x12\n" +
+	"\x04mine\x18\x05 \x01(\bR\x04mine\"\x87\x01\n" +
 	"\x19ListPausedActionsResponse\x12>\n" +
 	"\aactions\x18\x01 \x03(\v2$.flytebinary.insight.v1.PausedActionR\aactions\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\rR\x05total\"\x8e\x02\n" +
+	"\x05total\x18\x03 \x01(\rR\x05total\"\xcc\x02\n" +
 	"\fPausedAction\x12?\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierR\bactionId\x12\x16\n" +
 	"\x06parent\x18\x02 \x01(\tR\x06parent\x12A\n" +
 	"\tcondition\x18\x03 \x01(\v2#.flyteidl2.workflow.ConditionActionR\tcondition\x120\n" +
 	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
-	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xe8\x01\n" +
+	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12<\n" +
+	"\bassignee\x18\x06 \x01(\v2 .flytebinary.insight.v1.AssigneeR\bassignee\"\xe8\x01\n" +
 	"\x15GetTaskHistoryRequest\x12!\n" +
 	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\aproject\x12\x1f\n" +
 	"\x06domain\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06domain\x12\x1b\n" +
@@ -1058,9 +1078,10 @@ var file_flytebinary_insight_v1_overview_proto_goTypes = []any{
 	(*common.ActionIdentifier)(nil),   // 13: flyteidl2.common.ActionIdentifier
 	(*workflow.ConditionAction)(nil),  // 14: flyteidl2.workflow.ConditionAction
 	(*timestamppb.Timestamp)(nil),     // 15: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 16: google.protobuf.Duration
-	(common.ActionPhase)(0),           // 17: flyteidl2.common.ActionPhase
-	(workflow.RunSource)(0),           // 18: flyteidl2.workflow.RunSource
+	(*Assignee)(nil),                  // 16: flytebinary.insight.v1.Assignee
+	(*durationpb.Duration)(nil),       // 17: google.protobuf.Duration
+	(common.ActionPhase)(0),           // 18: flyteidl2.common.ActionPhase
+	(workflow.RunSource)(0),           // 19: flyteidl2.workflow.RunSource
 }
 var file_flytebinary_insight_v1_overview_proto_depIdxs = []int32{
 	2,  // 0: flytebinary.insight.v1.ListPausedActionsResponse.actions:type_name -> flytebinary.insight.v1.PausedAction
@@ -1068,24 +1089,25 @@ var file_flytebinary_insight_v1_overview_proto_depIdxs = []int32{
 	14, // 2: flytebinary.insight.v1.PausedAction.condition:type_name -> flyteidl2.workflow.ConditionAction
 	15, // 3: flytebinary.insight.v1.PausedAction.since:type_name -> google.protobuf.Timestamp
 	15, // 4: flytebinary.insight.v1.PausedAction.until:type_name -> google.protobuf.Timestamp
-	15, // 5: flytebinary.insight.v1.GetTaskHistoryRequest.since:type_name -> google.protobuf.Timestamp
-	5,  // 6: flytebinary.insight.v1.GetTaskHistoryResponse.buckets:type_name -> flytebinary.insight.v1.HistoryBucket
-	15, // 7: flytebinary.insight.v1.HistoryBucket.from:type_name -> google.protobuf.Timestamp
-	16, // 8: flytebinary.insight.v1.HistoryBucket.p50:type_name -> google.protobuf.Duration
-	16, // 9: flytebinary.insight.v1.HistoryBucket.p90:type_name -> google.protobuf.Duration
-	15, // 10: flytebinary.insight.v1.GetActivityRequest.since:type_name -> google.protobuf.Timestamp
-	8,  // 11: flytebinary.insight.v1.GetActivityResponse.activities:type_name -> flytebinary.insight.v1.Activity
-	15, // 12: flytebinary.insight.v1.Activity.last_run_at:type_name -> google.protobuf.Timestamp
-	9,  // 13: flytebinary.insight.v1.Activity.buckets:type_name -> flytebinary.insight.v1.ActivityBucket
-	12, // 14: flytebinary.insight.v1.SearchResponse.found:type_name -> flytebinary.insight.v1.Found
-	17, // 15: flytebinary.insight.v1.Found.phase:type_name -> flyteidl2.common.ActionPhase
-	15, // 16: flytebinary.insight.v1.Found.created_at:type_name -> google.protobuf.Timestamp
-	18, // 17: flytebinary.insight.v1.Found.run_source:type_name -> flyteidl2.workflow.RunSource
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	16, // 5: flytebinary.insight.v1.PausedAction.assignee:type_name -> flytebinary.insight.v1.Assignee
+	15, // 6: flytebinary.insight.v1.GetTaskHistoryRequest.since:type_name -> google.protobuf.Timestamp
+	5,  // 7: flytebinary.insight.v1.GetTaskHistoryResponse.buckets:type_name -> flytebinary.insight.v1.HistoryBucket
+	15, // 8: flytebinary.insight.v1.HistoryBucket.from:type_name -> google.protobuf.Timestamp
+	17, // 9: flytebinary.insight.v1.HistoryBucket.p50:type_name -> google.protobuf.Duration
+	17, // 10: flytebinary.insight.v1.HistoryBucket.p90:type_name -> google.protobuf.Duration
+	15, // 11: flytebinary.insight.v1.GetActivityRequest.since:type_name -> google.protobuf.Timestamp
+	8,  // 12: flytebinary.insight.v1.GetActivityResponse.activities:type_name -> flytebinary.insight.v1.Activity
+	15, // 13: flytebinary.insight.v1.Activity.last_run_at:type_name -> google.protobuf.Timestamp
+	9,  // 14: flytebinary.insight.v1.Activity.buckets:type_name -> flytebinary.insight.v1.ActivityBucket
+	12, // 15: flytebinary.insight.v1.SearchResponse.found:type_name -> flytebinary.insight.v1.Found
+	18, // 16: flytebinary.insight.v1.Found.phase:type_name -> flyteidl2.common.ActionPhase
+	15, // 17: flytebinary.insight.v1.Found.created_at:type_name -> google.protobuf.Timestamp
+	19, // 18: flytebinary.insight.v1.Found.run_source:type_name -> flyteidl2.workflow.RunSource
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_overview_proto_init() }
@@ -1093,6 +1115,7 @@ func file_flytebinary_insight_v1_overview_proto_init() {
 	if File_flytebinary_insight_v1_overview_proto != nil {
 		return
 	}
+	file_flytebinary_insight_v1_conditions_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

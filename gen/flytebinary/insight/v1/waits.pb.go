@@ -257,7 +257,9 @@ type RunWait struct {
 	// How many actions of the run wait: for a person, if this one does, else for anything else. 0 if that is not known.
 	Actions uint32 `protobuf:"varint,3,opt,name=actions,proto3" json:"actions,omitempty"`
 	// The runs that have most places of the queue or of the installation, if its limit is reached: at most 3 that the caller may see.
-	Holders       []*PlaceHolder `protobuf:"bytes,4,rep,name=holders,proto3" json:"holders,omitempty"`
+	Holders []*PlaceHolder `protobuf:"bytes,4,rep,name=holders,proto3" json:"holders,omitempty"`
+	// Who is asked to answer, if it waits for a person; unset if no one in particular is.
+	Assignee      *Assignee `protobuf:"bytes,5,opt,name=assignee,proto3" json:"assignee,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -316,6 +318,13 @@ func (x *RunWait) GetActions() uint32 {
 func (x *RunWait) GetHolders() []*PlaceHolder {
 	if x != nil {
 		return x.Holders
+	}
+	return nil
+}
+
+func (x *RunWait) GetAssignee() *Assignee {
+	if x != nil {
+		return x.Assignee
 	}
 	return nil
 }
@@ -602,7 +611,7 @@ var File_flytebinary_insight_v1_waits_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_waits_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/insight/v1/waits.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb9\x02\n" +
+	"\"flytebinary/insight/v1/waits.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a'flytebinary/insight/v1/conditions.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb9\x02\n" +
 	"\x04Wait\x127\n" +
 	"\x05cause\x18\x01 \x01(\x0e2!.flytebinary.insight.v1.WaitCauseR\x05cause\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
@@ -612,12 +621,13 @@ const file_flytebinary_insight_v1_waits_proto_rawDesc = "" +
 	"\x05ahead\x18\x06 \x01(\x03R\x05ahead\x120\n" +
 	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12:\n" +
 	"\x06behind\x18\b \x01(\v2\".flyteidl2.common.ActionIdentifierR\x06behind\x12\x1a\n" +
-	"\bresource\x18\t \x01(\tR\bresource\"\xd5\x01\n" +
+	"\bresource\x18\t \x01(\tR\bresource\"\x93\x02\n" +
 	"\aRunWait\x120\n" +
 	"\x04wait\x18\x01 \x01(\v2\x1c.flytebinary.insight.v1.WaitR\x04wait\x12?\n" +
 	"\taction_id\x18\x02 \x01(\v2\".flyteidl2.common.ActionIdentifierR\bactionId\x12\x18\n" +
 	"\aactions\x18\x03 \x01(\rR\aactions\x12=\n" +
-	"\aholders\x18\x04 \x03(\v2#.flytebinary.insight.v1.PlaceHolderR\aholders\"]\n" +
+	"\aholders\x18\x04 \x03(\v2#.flytebinary.insight.v1.PlaceHolderR\aholders\x12<\n" +
+	"\bassignee\x18\x05 \x01(\v2 .flytebinary.insight.v1.AssigneeR\bassignee\"]\n" +
 	"\vPlaceHolder\x126\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierR\x05runId\x12\x16\n" +
 	"\x06places\x18\x02 \x01(\rR\x06places\"\x82\x01\n" +
@@ -683,9 +693,10 @@ var file_flytebinary_insight_v1_waits_proto_goTypes = []any{
 	(*WaitingRun)(nil),              // 6: flytebinary.insight.v1.WaitingRun
 	(*timestamppb.Timestamp)(nil),   // 7: google.protobuf.Timestamp
 	(*common.ActionIdentifier)(nil), // 8: flyteidl2.common.ActionIdentifier
-	(*common.RunIdentifier)(nil),    // 9: flyteidl2.common.RunIdentifier
-	(common.ActionPhase)(0),         // 10: flyteidl2.common.ActionPhase
-	(*common.EnrichedIdentity)(nil), // 11: flyteidl2.common.EnrichedIdentity
+	(*Assignee)(nil),                // 9: flytebinary.insight.v1.Assignee
+	(*common.RunIdentifier)(nil),    // 10: flyteidl2.common.RunIdentifier
+	(common.ActionPhase)(0),         // 11: flyteidl2.common.ActionPhase
+	(*common.EnrichedIdentity)(nil), // 12: flyteidl2.common.EnrichedIdentity
 }
 var file_flytebinary_insight_v1_waits_proto_depIdxs = []int32{
 	0,  // 0: flytebinary.insight.v1.Wait.cause:type_name -> flytebinary.insight.v1.WaitCause
@@ -694,18 +705,19 @@ var file_flytebinary_insight_v1_waits_proto_depIdxs = []int32{
 	1,  // 3: flytebinary.insight.v1.RunWait.wait:type_name -> flytebinary.insight.v1.Wait
 	8,  // 4: flytebinary.insight.v1.RunWait.action_id:type_name -> flyteidl2.common.ActionIdentifier
 	3,  // 5: flytebinary.insight.v1.RunWait.holders:type_name -> flytebinary.insight.v1.PlaceHolder
-	9,  // 6: flytebinary.insight.v1.PlaceHolder.run_id:type_name -> flyteidl2.common.RunIdentifier
-	6,  // 7: flytebinary.insight.v1.ListWaitsResponse.runs:type_name -> flytebinary.insight.v1.WaitingRun
-	9,  // 8: flytebinary.insight.v1.WaitingRun.run_id:type_name -> flyteidl2.common.RunIdentifier
-	10, // 9: flytebinary.insight.v1.WaitingRun.phase:type_name -> flyteidl2.common.ActionPhase
-	7,  // 10: flytebinary.insight.v1.WaitingRun.created_at:type_name -> google.protobuf.Timestamp
-	11, // 11: flytebinary.insight.v1.WaitingRun.created_by:type_name -> flyteidl2.common.EnrichedIdentity
-	2,  // 12: flytebinary.insight.v1.WaitingRun.waits:type_name -> flytebinary.insight.v1.RunWait
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	9,  // 6: flytebinary.insight.v1.RunWait.assignee:type_name -> flytebinary.insight.v1.Assignee
+	10, // 7: flytebinary.insight.v1.PlaceHolder.run_id:type_name -> flyteidl2.common.RunIdentifier
+	6,  // 8: flytebinary.insight.v1.ListWaitsResponse.runs:type_name -> flytebinary.insight.v1.WaitingRun
+	10, // 9: flytebinary.insight.v1.WaitingRun.run_id:type_name -> flyteidl2.common.RunIdentifier
+	11, // 10: flytebinary.insight.v1.WaitingRun.phase:type_name -> flyteidl2.common.ActionPhase
+	7,  // 11: flytebinary.insight.v1.WaitingRun.created_at:type_name -> google.protobuf.Timestamp
+	12, // 12: flytebinary.insight.v1.WaitingRun.created_by:type_name -> flyteidl2.common.EnrichedIdentity
+	2,  // 13: flytebinary.insight.v1.WaitingRun.waits:type_name -> flytebinary.insight.v1.RunWait
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_waits_proto_init() }
@@ -713,6 +725,7 @@ func file_flytebinary_insight_v1_waits_proto_init() {
 	if File_flytebinary_insight_v1_waits_proto != nil {
 		return
 	}
+	file_flytebinary_insight_v1_conditions_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -8,6 +8,7 @@ import { t } from "@/texts/texts";
 import type { TabProps } from "../tab";
 import { attemptOf, latest } from "../use-action";
 import { Job } from "../job/job";
+import { Approvals } from "./approvals";
 import { Attempts } from "./attempts";
 import { Children } from "./children";
 import { Condition } from "./condition";
@@ -67,6 +68,7 @@ export function Summary({ action, model, details, attempt, onChange, onSelect }:
       <Condition action={action} details={details} />
       {!action.run.tracked && <Explanation action={action} phase={phase} onSelect={onSelect} />}
       {live && action.name === "a0" && !action.run.tracked && <WaitsBelow run={action.run} onSelect={onSelect} />}
+      {action.name === "a0" && !action.run.tracked && <Approvals run={action.run} live={live} onSelect={onSelect} />}
       {phase === ActionPhase.SUCCEEDED && (
         <Suspense fallback={null}>
           <Outputs action={action} details={details} />

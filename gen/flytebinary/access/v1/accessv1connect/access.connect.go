@@ -62,6 +62,9 @@ const (
 	// AccessServiceListGiversProcedure is the fully-qualified name of the AccessService's ListGivers
 	// RPC.
 	AccessServiceListGiversProcedure = "/flytebinary.access.v1.AccessService/ListGivers"
+	// AccessServiceListHoldersProcedure is the fully-qualified name of the AccessService's ListHolders
+	// RPC.
+	AccessServiceListHoldersProcedure = "/flytebinary.access.v1.AccessService/ListHolders"
 	// AccessServiceGetLimitsProcedure is the fully-qualified name of the AccessService's GetLimits RPC.
 	AccessServiceGetLimitsProcedure = "/flytebinary.access.v1.AccessService/GetLimits"
 	// KeyServiceCreateKeyProcedure is the fully-qualified name of the KeyService's CreateKey RPC.
@@ -123,6 +126,9 @@ type AccessServiceClient interface {
 	// ListGivers names those who may give a permission in a scope, so that the caller knows whom to ask for it. Those of a project that the
 	// caller may not see are not named.
 	ListGivers(context.Context, *v1.ListGiversRequest) (*v1.ListGiversResponse, error)
+	// ListHolders names the people who have a permission in a domain of a project, as far as the server knows them: by their own roles, as local
+	// accounts, and as members of groups who are signed in.
+	ListHolders(context.Context, *v1.ListHoldersRequest) (*v1.ListHoldersResponse, error)
 	// GetLimits returns the limits of the caller, and those of a project, with what is left of each: in the
 	// process that answers, or of unfinished actions and waiting runs in the whole installation.
 	GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error)
@@ -198,6 +204,13 @@ func NewAccessServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listHolders: connect.NewClient[v1.ListHoldersRequest, v1.ListHoldersResponse](
+			httpClient,
+			baseURL+AccessServiceListHoldersProcedure,
+			connect.WithSchema(accessServiceMethods.ByName("ListHolders")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		getLimits: connect.NewClient[v1.GetLimitsRequest, v1.GetLimitsResponse](
 			httpClient,
 			baseURL+AccessServiceGetLimitsProcedure,
@@ -219,6 +232,7 @@ type accessServiceClient struct {
 	deleteBinding *connect.Client[v1.DeleteBindingRequest, v1.DeleteBindingResponse]
 	explain       *connect.Client[v1.ExplainRequest, v1.ExplainResponse]
 	listGivers    *connect.Client[v1.ListGiversRequest, v1.ListGiversResponse]
+	listHolders   *connect.Client[v1.ListHoldersRequest, v1.ListHoldersResponse]
 	getLimits     *connect.Client[v1.GetLimitsRequest, v1.GetLimitsResponse]
 }
 
@@ -303,6 +317,15 @@ func (c *accessServiceClient) ListGivers(ctx context.Context, req *v1.ListGivers
 	return nil, err
 }
 
+// ListHolders calls flytebinary.access.v1.AccessService.ListHolders.
+func (c *accessServiceClient) ListHolders(ctx context.Context, req *v1.ListHoldersRequest) (*v1.ListHoldersResponse, error) {
+	response, err := c.listHolders.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // GetLimits calls flytebinary.access.v1.AccessService.GetLimits.
 func (c *accessServiceClient) GetLimits(ctx context.Context, req *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error) {
 	response, err := c.getLimits.CallUnary(ctx, connect.NewRequest(req))
@@ -333,6 +356,9 @@ type AccessServiceHandler interface {
 	// ListGivers names those who may give a permission in a scope, so that the caller knows whom to ask for it. Those of a project that the
 	// caller may not see are not named.
 	ListGivers(context.Context, *v1.ListGiversRequest) (*v1.ListGiversResponse, error)
+	// ListHolders names the people who have a permission in a domain of a project, as far as the server knows them: by their own roles, as local
+	// accounts, and as members of groups who are signed in.
+	ListHolders(context.Context, *v1.ListHoldersRequest) (*v1.ListHoldersResponse, error)
 	// GetLimits returns the limits of the caller, and those of a project, with what is left of each: in the
 	// process that answers, or of unfinished actions and waiting runs in the whole installation.
 	GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error)
@@ -404,6 +430,13 @@ func NewAccessServiceHandler(svc AccessServiceHandler, opts ...connect.HandlerOp
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	accessServiceListHoldersHandler := connect.NewUnaryHandlerSimple(
+		AccessServiceListHoldersProcedure,
+		svc.ListHolders,
+		connect.WithSchema(accessServiceMethods.ByName("ListHolders")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	accessServiceGetLimitsHandler := connect.NewUnaryHandlerSimple(
 		AccessServiceGetLimitsProcedure,
 		svc.GetLimits,
@@ -431,6 +464,8 @@ func NewAccessServiceHandler(svc AccessServiceHandler, opts ...connect.HandlerOp
 			accessServiceExplainHandler.ServeHTTP(w, r)
 		case AccessServiceListGiversProcedure:
 			accessServiceListGiversHandler.ServeHTTP(w, r)
+		case AccessServiceListHoldersProcedure:
+			accessServiceListHoldersHandler.ServeHTTP(w, r)
 		case AccessServiceGetLimitsProcedure:
 			accessServiceGetLimitsHandler.ServeHTTP(w, r)
 		default:
@@ -476,6 +511,10 @@ func (UnimplementedAccessServiceHandler) Explain(context.Context, *v1.ExplainReq
 
 func (UnimplementedAccessServiceHandler) ListGivers(context.Context, *v1.ListGiversRequest) (*v1.ListGiversResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccessService.ListGivers is not implemented"))
+}
+
+func (UnimplementedAccessServiceHandler) ListHolders(context.Context, *v1.ListHoldersRequest) (*v1.ListHoldersResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.access.v1.AccessService.ListHolders is not implemented"))
 }
 
 func (UnimplementedAccessServiceHandler) GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error) {

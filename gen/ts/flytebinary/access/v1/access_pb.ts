@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/access/v1/access.proto.
  */
 export const file_flytebinary_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("CiJmbHl0ZWJpbmFyeS9hY2Nlc3MvdjEvYWNjZXNzLnByb3RvEhVmbHl0ZWJpbmFyeS5hY2Nlc3MudjEiOgoFU2NvcGUSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIYPxIXCgZkb21haW4YAiABKAlCB7pIBHICGD8iXwoGTWVtYmVyEjsKBGtpbmQYASABKA4yIS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyS2luZEIKukgHggEEEAEgABIYCgRuYW1lGAIgASgJQgq6SAdyBRABGP8BIpkBCgRSb2xlEioKBG5hbWUYASABKAlCHLpIGXIXEAEYPzIRXlthLXpdW2EtejAtOS1dKiQSHQoLZGVzY3JpcHRpb24YAiABKAlCCLpIBXIDGP8BEiAKC3Blcm1pc3Npb25zGAMgAygJQgu6SAiSAQUIARD0AxIQCghidWlsdF9pbhgEIAEoCBISCgpjb25maWd1cmVkGAUgASgIIsMBCgdCaW5kaW5nEgoKAmlkGAEgASgJEi0KBm1lbWJlchgCIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISDAoEcm9sZRgDIAEoCRIrCgVzY29wZRgEIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIg4KDEdldE1lUmVxdWVzdCL5AQoNR2V0TWVSZXNwb25zZRIMCgRraW5kGAEgASgJEg8KB3N1YmplY3QYAiABKAkSDAoEbmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIOCgZncm91cHMYBSADKAkSEgoKY3JlZGVudGlhbBgGIAEoCRIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgZncmFudHMYCCADKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuR3JhbnQSDAoEb3BlbhgJIAEoCBILCgNhc2sYCiABKAkSDwoHYWNjb3VudBgLIAEoCSJYCgVHcmFudBIrCgVzY29wZRgBIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRINCgVyb2xlcxgCIAMoCRITCgtwZXJtaXNzaW9ucxgDIAMoCSISChBMaXN0Um9sZXNSZXF1ZXN0Ij8KEUxpc3RSb2xlc1Jlc3BvbnNlEioKBXJvbGVzGAEgAygLMhsuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJvbGUiQwoOUHV0Um9sZVJlcXVlc3QSMQoEcm9sZRgBIAEoCzIbLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5Sb2xlQga6SAPIAQEiPAoPUHV0Um9sZVJlc3BvbnNlEikKBHJvbGUYASABKAsyGy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUm9sZSIsChFEZWxldGVSb2xlUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGD8iFAoSRGVsZXRlUm9sZVJlc3BvbnNlIpkBChNMaXN0QmluZGluZ3NSZXF1ZXN0EisKBXNjb3BlGAEgASgLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNjb3BlEi0KBm1lbWJlchgCIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISFwoFbGltaXQYAyABKA1CCLpIBSoDGOgHEg0KBXRva2VuGAQgASgJIlcKFExpc3RCaW5kaW5nc1Jlc3BvbnNlEjAKCGJpbmRpbmdzGAEgAygLMh4uZmx5dGViaW5hcnkuYWNjZXNzLnYxLkJpbmRpbmcSDQoFdG9rZW4YAiABKAkimwEKFENyZWF0ZUJpbmRpbmdSZXF1ZXN0EjUKBm1lbWJlchgBIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXJCBrpIA8gBARIXCgRyb2xlGAIgASgJQgm6SAZyBBABGD8SMwoFc2NvcGUYAyABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGVCBrpIA8gBASJIChVDcmVhdGVCaW5kaW5nUmVzcG9uc2USLwoHYmluZGluZxgBIAEoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5CaW5kaW5nImIKFERlbGV0ZUJpbmRpbmdSZXF1ZXN0EhUKAmlkGAEgASgJQgm6SAZyBBABGD8SMwoFc2NvcGUYAiABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGVCBrpIA8gBASIXChVEZWxldGVCaW5kaW5nUmVzcG9uc2UipgEKDkV4cGxhaW5SZXF1ZXN0Ei0KBm1lbWJlchgBIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISGQoGZ3JvdXBzGAIgAygJQgm6SAaSAQMQ6AcSHQoKcGVybWlzc2lvbhgDIAEoCUIJukgGcgQQAxg/EisKBXNjb3BlGAQgASgLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNjb3BlInMKD0V4cGxhaW5SZXNwb25zZRIPCgdhbGxvd2VkGAEgASgIEjAKCGJpbmRpbmdzGAIgAygLMh4uZmx5dGViaW5hcnkuYWNjZXNzLnYxLkJpbmRpbmcSDgoGcmVhc29uGAMgASgJEg0KBXJvbGVzGAQgAygJIl8KEUxpc3RHaXZlcnNSZXF1ZXN0Eh0KCnBlcm1pc3Npb24YASABKAlCCbpIBnIEEAMYPxIrCgVzY29wZRgCIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZSJfChJMaXN0R2l2ZXJzUmVzcG9uc2USLAoGZ2l2ZXJzGAEgAygLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkdpdmVyEgwKBG1vcmUYAiABKAgSDQoFcm9sZXMYAyADKAkigAEKBUdpdmVyEi0KBm1lbWJlchgBIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISDAoEbmFtZRgCIAEoCRINCgVlbWFpbBgDIAEoCRIrCgVzY29wZRgEIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZSIsChBHZXRMaW1pdHNSZXF1ZXN0EhgKB3Byb2plY3QYASABKAlCB7pIBHICGD8iQQoRR2V0TGltaXRzUmVzcG9uc2USLAoGbGltaXRzGAEgAygLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpbWl0ItkBCgVMaW1pdBIOCgZ0aGluZ3MYASABKAkSDwoHcHJvamVjdBgCIAEoCRIPCgdzZXR0aW5nGAMgASgJEgwKBG1vc3QYBCABKAMSJgoDcGVyGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg0KBWJ1cnN0GAYgASgDEgwKBGxlZnQYByABKAMSDAoEZWFjaBgIIAEoCBIMCgR1c2VkGAkgASgDEi8KC21lYXN1cmVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCK+AgoDS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFb3duZXIYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgVyb2xlcxgIIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5LZXlSb2xlEgwKBGhpbnQYCSABKAkSDwoHc2VydmljZRgKIAEoCCJXCgdLZXlSb2xlEhcKBHJvbGUYASABKAlCCbpIBnIEEAEYPxIzCgVzY29wZRgCIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZUIGukgDyAEBIqQBChBDcmVhdGVLZXlSZXF1ZXN0EhcKBG5hbWUYASABKAlCCbpIBnIEEAEYZBIrCghsaWZldGltZRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI5CgVyb2xlcxgDIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5LZXlSb2xlQgq6SAeSAQQIARAyEg8KB3NlcnZpY2UYBCABKAgiYwoRQ3JlYXRlS2V5UmVzcG9uc2USJwoDa2V5GAEgASgLMhouZmx5dGViaW5hcnkuYWNjZXNzLnYxLktleRIOCgZzZWNyZXQYAiABKAkSFQoNZmx5dGVfYXBpX2tleRgDIAEoCSJVCg9MaXN0S2V5c1JlcXVlc3QSCwoDYWxsGAEgASgIEg0KBWVuZGVkGAIgASgIEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoBxINCgV0b2tlbhgEIAEoCSJLChBMaXN0S2V5c1Jlc3BvbnNlEigKBGtleXMYASADKAsyGi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuS2V5Eg0KBXRva2VuGAIgASgJIikKEFJldm9rZUtleVJlcXVlc3QSFQoCaWQYASABKAlCCbpIBnIEEAEYPyI8ChFSZXZva2VLZXlSZXNwb25zZRInCgNrZXkYASABKAsyGi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuS2V5IpcCCgpBdWRpdEV2ZW50EhAKCHNlcXVlbmNlGAEgASgDEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRraW5kGAMgASgJEg8KB3N1YmplY3QYBCABKAkSEgoKY3JlZGVudGlhbBgFIAEoCRIMCgRwZWVyGAYgASgJEhEKCXByb2NlZHVyZRgHIAEoCRISCgpwZXJtaXNzaW9uGAggASgJEhEKCXJlc291cmNlcxgJIAMoCRIPCgdvdXRjb21lGAogASgJEg0KBWVycm9yGAsgASgJEhIKCnJlcXVlc3RfaWQYDCABKAkSEgoKdXNlcl9hZ2VudBgNIAEoCRIMCgRoYXNoGA4gASgJIrcCChJTZWFyY2hBdWRpdFJlcXVlc3QSKAoEZnJvbRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKB3N1YmplY3QYAyABKAlCCLpIBXIDGP8BEhsKCnBlcm1pc3Npb24YBCABKAlCB7pIBHICGD8SGAoHb3V0Y29tZRgFIAEoCUIHukgEcgIYEBIrCgVzY29wZRgGIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRIXCgVsaW1pdBgHIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YCCABKAkSGwoFYWZ0ZXIYCSABKANCB7pIBCICKABIAIgBAUIICgZfYWZ0ZXIijgEKE1NlYXJjaEF1ZGl0UmVzcG9uc2USMQoGZXZlbnRzGAEgAygLMiEuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkF1ZGl0RXZlbnQSDQoFdG9rZW4YAiABKAkSNQoKdW5maW5pc2hlZBgDIAMoCzIhLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5BdWRpdEV2ZW50IhQKElZlcmlmeUF1ZGl0UmVxdWVzdCJmChNWZXJpZnlBdWRpdFJlc3BvbnNlEg8KB2NoZWNrZWQYASABKAMSEQoJYnJva2VuX2F0GAIgASgDEg8KB3Byb2JsZW0YAyABKAkSDAoEbGFzdBgEIAEoAxIMCgRoYXNoGAUgASgJIq0CCgdBY2NvdW50EiMKBG5hbWUYASABKAlCFbpIEnIQEAEYyAEyCV5bXnxcc10rJBIeCgxkaXNwbGF5X25hbWUYAiABKAlCCLpIBXIDGP8BEhcKBWVtYWlsGAMgASgJQgi6SAVyAxj/ARIhCgZncm91cHMYBCADKAlCEbpIDpIBCxBkIgdyBRABGP8BEg8KB3N1YmplY3QYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbG9ja2VkX3VudGlsGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZW1vdmVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIVChNMaXN0QWNjb3VudHNSZXF1ZXN0IkgKFExpc3RBY2NvdW50c1Jlc3BvbnNlEjAKCGFjY291bnRzGAEgAygLMh4uZmx5dGViaW5hcnkuYWNjZXNzLnYxLkFjY291bnQibQoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSNwoHYWNjb3VudBgBIAEoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5BY2NvdW50Qga6SAPIAQESHAoIcGFzc3dvcmQYAiABKAlCCrpIB3IFIAgogAgiSAoVQ3JlYXRlQWNjb3VudFJlc3BvbnNlEi8KB2FjY291bnQYASABKAsyHi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQWNjb3VudCJPChRVcGRhdGVBY2NvdW50UmVxdWVzdBI3CgdhY2NvdW50GAEgASgLMh4uZmx5dGViaW5hcnkuYWNjZXNzLnYxLkFjY291bnRCBrpIA8gBASJIChVVcGRhdGVBY2NvdW50UmVzcG9uc2USLwoHYWNjb3VudBgBIAEoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5BY2NvdW50IjAKFFJlbW92ZUFjY291bnRSZXF1ZXN0EhgKBG5hbWUYASABKAlCCrpIB3IFEAEYyAEiFwoVUmVtb3ZlQWNjb3VudFJlc3BvbnNlIkwKElNldFBhc3N3b3JkUmVxdWVzdBIYCgRuYW1lGAEgASgJQgq6SAdyBRABGMgBEhwKCHBhc3N3b3JkGAIgASgJQgq6SAdyBSAIKIAIIhUKE1NldFBhc3N3b3JkUmVzcG9uc2UiUgoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0EhsKB2N1cnJlbnQYASABKAlCCrpIB3IFIAEogAgSHAoIcGFzc3dvcmQYAiABKAlCCrpIB3IFIAgogAgiGAoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIwChRVbmxvY2tBY2NvdW50UmVxdWVzdBIYCgRuYW1lGAEgASgJQgq6SAdyBRABGMgBIhcKFVVubG9ja0FjY291bnRSZXNwb25zZSI/ChJFbmRTZXNzaW9uc1JlcXVlc3QSGwoHc3ViamVjdBgBIAEoCUIKukgHcgUQARj/ARIMCgRrZXlzGAIgASgIIjUKE0VuZFNlc3Npb25zUmVzcG9uc2USEAoIc2Vzc2lvbnMYASABKAMSDAoEa2V5cxgCIAEoAyprCgpNZW1iZXJLaW5kEhsKF01FTUJFUl9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTUVNQkVSX0tJTkRfVVNFUhABEhUKEU1FTUJFUl9LSU5EX0dST1VQEAISEwoPTUVNQkVSX0tJTkRfS0VZEAMy/AcKDUFjY2Vzc1NlcnZpY2USVwoFR2V0TWUSIy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuR2V0TWVSZXF1ZXN0GiQuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkdldE1lUmVzcG9uc2UiA5ACARJjCglMaXN0Um9sZXMSJy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdFJvbGVzUmVxdWVzdBooLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5MaXN0Um9sZXNSZXNwb25zZSIDkAIBElgKB1B1dFJvbGUSJS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUHV0Um9sZVJlcXVlc3QaJi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUHV0Um9sZVJlc3BvbnNlEmEKCkRlbGV0ZVJvbGUSKC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRGVsZXRlUm9sZVJlcXVlc3QaKS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRGVsZXRlUm9sZVJlc3BvbnNlEmwKDExpc3RCaW5kaW5ncxIqLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5MaXN0QmluZGluZ3NSZXF1ZXN0GisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RCaW5kaW5nc1Jlc3BvbnNlIgOQAgESagoNQ3JlYXRlQmluZGluZxIrLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5DcmVhdGVCaW5kaW5nUmVxdWVzdBosLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5DcmVhdGVCaW5kaW5nUmVzcG9uc2USagoNRGVsZXRlQmluZGluZxIrLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5EZWxldGVCaW5kaW5nUmVxdWVzdBosLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5EZWxldGVCaW5kaW5nUmVzcG9uc2USXQoHRXhwbGFpbhIlLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5FeHBsYWluUmVxdWVzdBomLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5FeHBsYWluUmVzcG9uc2UiA5ACARJmCgpMaXN0R2l2ZXJzEiguZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RHaXZlcnNSZXF1ZXN0GikuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RHaXZlcnNSZXNwb25zZSIDkAIBEmMKCUdldExpbWl0cxInLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5HZXRMaW1pdHNSZXF1ZXN0GiguZmx5dGViaW5hcnkuYWNjZXNzLnYxLkdldExpbWl0c1Jlc3BvbnNlIgOQAgEyrgIKCktleVNlcnZpY2USXgoJQ3JlYXRlS2V5EicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUtleVJlcXVlc3QaKC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlS2V5UmVzcG9uc2USYAoITGlzdEtleXMSJi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEtleXNSZXF1ZXN0GicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RLZXlzUmVzcG9uc2UiA5ACARJeCglSZXZva2VLZXkSJy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUmV2b2tlS2V5UmVxdWVzdBooLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5SZXZva2VLZXlSZXNwb25zZTLpBgoOQWNjb3VudFNlcnZpY2USbAoMTGlzdEFjY291bnRzEiouZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaKy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJqCg1DcmVhdGVBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJqCg1VcGRhdGVBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVwZGF0ZUFjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVwZGF0ZUFjY291bnRSZXNwb25zZRJqCg1SZW1vdmVBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJlbW92ZUFjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJlbW92ZUFjY291bnRSZXNwb25zZRJkCgtTZXRQYXNzd29yZBIpLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TZXRQYXNzd29yZFJlcXVlc3QaKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2V0UGFzc3dvcmRSZXNwb25zZRJtCg5DaGFuZ2VQYXNzd29yZBIsLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaLS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRJqCg1VbmxvY2tBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVubG9ja0FjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVubG9ja0FjY291bnRSZXNwb25zZRJkCgtFbmRTZXNzaW9ucxIpLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5FbmRTZXNzaW9uc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRW5kU2Vzc2lvbnNSZXNwb25zZTLkAQoMQXVkaXRTZXJ2aWNlEmkKC1NlYXJjaEF1ZGl0EikuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNlYXJjaEF1ZGl0UmVxdWVzdBoqLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TZWFyY2hBdWRpdFJlc3BvbnNlIgOQAgESaQoLVmVyaWZ5QXVkaXQSKS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuVmVyaWZ5QXVkaXRSZXF1ZXN0GiouZmx5dGViaW5hcnkuYWNjZXNzLnYxLlZlcmlmeUF1ZGl0UmVzcG9uc2UiA5ACAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2FjY2Vzcy92MTthY2Nlc3N2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiJmbHl0ZWJpbmFyeS9hY2Nlc3MvdjEvYWNjZXNzLnByb3RvEhVmbHl0ZWJpbmFyeS5hY2Nlc3MudjEiOgoFU2NvcGUSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIYPxIXCgZkb21haW4YAiABKAlCB7pIBHICGD8iXwoGTWVtYmVyEjsKBGtpbmQYASABKA4yIS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTWVtYmVyS2luZEIKukgHggEEEAEgABIYCgRuYW1lGAIgASgJQgq6SAdyBRABGP8BIpkBCgRSb2xlEioKBG5hbWUYASABKAlCHLpIGXIXEAEYPzIRXlthLXpdW2EtejAtOS1dKiQSHQoLZGVzY3JpcHRpb24YAiABKAlCCLpIBXIDGP8BEiAKC3Blcm1pc3Npb25zGAMgAygJQgu6SAiSAQUIARD0AxIQCghidWlsdF9pbhgEIAEoCBISCgpjb25maWd1cmVkGAUgASgIIsMBCgdCaW5kaW5nEgoKAmlkGAEgASgJEi0KBm1lbWJlchgCIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISDAoEcm9sZRgDIAEoCRIrCgVzY29wZRgEIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRISCgpjcmVhdGVkX2J5GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIg4KDEdldE1lUmVxdWVzdCL5AQoNR2V0TWVSZXNwb25zZRIMCgRraW5kGAEgASgJEg8KB3N1YmplY3QYAiABKAkSDAoEbmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIOCgZncm91cHMYBSADKAkSEgoKY3JlZGVudGlhbBgGIAEoCRIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgZncmFudHMYCCADKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuR3JhbnQSDAoEb3BlbhgJIAEoCBILCgNhc2sYCiABKAkSDwoHYWNjb3VudBgLIAEoCSJYCgVHcmFudBIrCgVzY29wZRgBIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZRINCgVyb2xlcxgCIAMoCRITCgtwZXJtaXNzaW9ucxgDIAMoCSISChBMaXN0Um9sZXNSZXF1ZXN0Ij8KEUxpc3RSb2xlc1Jlc3BvbnNlEioKBXJvbGVzGAEgAygLMhsuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJvbGUiQwoOUHV0Um9sZVJlcXVlc3QSMQoEcm9sZRgBIAEoCzIbLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5Sb2xlQga6SAPIAQEiPAoPUHV0Um9sZVJlc3BvbnNlEikKBHJvbGUYASABKAsyGy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUm9sZSIsChFEZWxldGVSb2xlUmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGD8iFAoSRGVsZXRlUm9sZVJlc3BvbnNlIpkBChNMaXN0QmluZGluZ3NSZXF1ZXN0EisKBXNjb3BlGAEgASgLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNjb3BlEi0KBm1lbWJlchgCIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISFwoFbGltaXQYAyABKA1CCLpIBSoDGOgHEg0KBXRva2VuGAQgASgJIlcKFExpc3RCaW5kaW5nc1Jlc3BvbnNlEjAKCGJpbmRpbmdzGAEgAygLMh4uZmx5dGViaW5hcnkuYWNjZXNzLnYxLkJpbmRpbmcSDQoFdG9rZW4YAiABKAkimwEKFENyZWF0ZUJpbmRpbmdSZXF1ZXN0EjUKBm1lbWJlchgBIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXJCBrpIA8gBARIXCgRyb2xlGAIgASgJQgm6SAZyBBABGD8SMwoFc2NvcGUYAyABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGVCBrpIA8gBASJIChVDcmVhdGVCaW5kaW5nUmVzcG9uc2USLwoHYmluZGluZxgBIAEoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5CaW5kaW5nImIKFERlbGV0ZUJpbmRpbmdSZXF1ZXN0EhUKAmlkGAEgASgJQgm6SAZyBBABGD8SMwoFc2NvcGUYAiABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGVCBrpIA8gBASIXChVEZWxldGVCaW5kaW5nUmVzcG9uc2UipgEKDkV4cGxhaW5SZXF1ZXN0Ei0KBm1lbWJlchgBIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISGQoGZ3JvdXBzGAIgAygJQgm6SAaSAQMQ6AcSHQoKcGVybWlzc2lvbhgDIAEoCUIJukgGcgQQAxg/EisKBXNjb3BlGAQgASgLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNjb3BlInMKD0V4cGxhaW5SZXNwb25zZRIPCgdhbGxvd2VkGAEgASgIEjAKCGJpbmRpbmdzGAIgAygLMh4uZmx5dGViaW5hcnkuYWNjZXNzLnYxLkJpbmRpbmcSDgoGcmVhc29uGAMgASgJEg0KBXJvbGVzGAQgAygJIl8KEUxpc3RHaXZlcnNSZXF1ZXN0Eh0KCnBlcm1pc3Npb24YASABKAlCCbpIBnIEEAMYPxIrCgVzY29wZRgCIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZSJfChJMaXN0R2l2ZXJzUmVzcG9uc2USLAoGZ2l2ZXJzGAEgAygLMhwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkdpdmVyEgwKBG1vcmUYAiABKAgSDQoFcm9sZXMYAyADKAkigAEKBUdpdmVyEi0KBm1lbWJlchgBIAEoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5NZW1iZXISDAoEbmFtZRgCIAEoCRINCgVlbWFpbBgDIAEoCRIrCgVzY29wZRgEIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZSKDAQoSTGlzdEhvbGRlcnNSZXF1ZXN0Eh0KCnBlcm1pc3Npb24YASABKAlCCbpIBnIEEAMYPxIzCgVzY29wZRgCIAEoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TY29wZUIGukgDyAEBEhkKB3N1YmplY3QYAyABKAlCCLpIBXIDGP8BImEKE0xpc3RIb2xkZXJzUmVzcG9uc2USLgoHaG9sZGVycxgBIAMoCzIdLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5Ib2xkZXISDAoEbW9yZRgCIAEoCBIMCgRvcGVuGAMgASgIIjYKBkhvbGRlchIPCgdzdWJqZWN0GAEgASgJEgwKBG5hbWUYAiABKAkSDQoFZW1haWwYAyABKAkiLAoQR2V0TGltaXRzUmVxdWVzdBIYCgdwcm9qZWN0GAEgASgJQge6SARyAhg/IkEKEUdldExpbWl0c1Jlc3BvbnNlEiwKBmxpbWl0cxgBIAMoCzIcLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5MaW1pdCLZAQoFTGltaXQSDgoGdGhpbmdzGAEgASgJEg8KB3Byb2plY3QYAiABKAkSDwoHc2V0dGluZxgDIAEoCRIMCgRtb3N0GAQgASgDEiYKA3BlchgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhINCgVidXJzdBgGIAEoAxIMCgRsZWZ0GAcgASgDEgwKBGVhY2gYCCABKAgSDAoEdXNlZBgJIAEoAxIvCgttZWFzdXJlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivgIKA0tleRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg0KBW93bmVyGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoFcm9sZXMYCCADKAsyHi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuS2V5Um9sZRIMCgRoaW50GAkgASgJEg8KB3NlcnZpY2UYCiABKAgiVwoHS2V5Um9sZRIXCgRyb2xlGAEgASgJQgm6SAZyBBABGD8SMwoFc2NvcGUYAiABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGVCBrpIA8gBASKkAQoQQ3JlYXRlS2V5UmVxdWVzdBIXCgRuYW1lGAEgASgJQgm6SAZyBBABGGQSKwoIbGlmZXRpbWUYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SOQoFcm9sZXMYAyADKAsyHi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuS2V5Um9sZUIKukgHkgEECAEQMhIPCgdzZXJ2aWNlGAQgASgIImMKEUNyZWF0ZUtleVJlc3BvbnNlEicKA2tleRgBIAEoCzIaLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5LZXkSDgoGc2VjcmV0GAIgASgJEhUKDWZseXRlX2FwaV9rZXkYAyABKAkiVQoPTGlzdEtleXNSZXF1ZXN0EgsKA2FsbBgBIAEoCBINCgVlbmRlZBgCIAEoCBIXCgVsaW1pdBgDIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YBCABKAkiSwoQTGlzdEtleXNSZXNwb25zZRIoCgRrZXlzGAEgAygLMhouZmx5dGViaW5hcnkuYWNjZXNzLnYxLktleRINCgV0b2tlbhgCIAEoCSIpChBSZXZva2VLZXlSZXF1ZXN0EhUKAmlkGAEgASgJQgm6SAZyBBABGD8iPAoRUmV2b2tlS2V5UmVzcG9uc2USJwoDa2V5GAEgASgLMhouZmx5dGViaW5hcnkuYWNjZXNzLnYxLktleSKXAgoKQXVkaXRFdmVudBIQCghzZXF1ZW5jZRgBIAEoAxImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEa2luZBgDIAEoCRIPCgdzdWJqZWN0GAQgASgJEhIKCmNyZWRlbnRpYWwYBSABKAkSDAoEcGVlchgGIAEoCRIRCglwcm9jZWR1cmUYByABKAkSEgoKcGVybWlzc2lvbhgIIAEoCRIRCglyZXNvdXJjZXMYCSADKAkSDwoHb3V0Y29tZRgKIAEoCRINCgVlcnJvchgLIAEoCRISCgpyZXF1ZXN0X2lkGAwgASgJEhIKCnVzZXJfYWdlbnQYDSABKAkSDAoEaGFzaBgOIAEoCSK3AgoSU2VhcmNoQXVkaXRSZXF1ZXN0EigKBGZyb20YASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZCgdzdWJqZWN0GAMgASgJQgi6SAVyAxj/ARIbCgpwZXJtaXNzaW9uGAQgASgJQge6SARyAhg/EhgKB291dGNvbWUYBSABKAlCB7pIBHICGBASKwoFc2NvcGUYBiABKAsyHC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2NvcGUSFwoFbGltaXQYByABKA1CCLpIBSoDGOgHEg0KBXRva2VuGAggASgJEhsKBWFmdGVyGAkgASgDQge6SAQiAigASACIAQFCCAoGX2FmdGVyIo4BChNTZWFyY2hBdWRpdFJlc3BvbnNlEjEKBmV2ZW50cxgBIAMoCzIhLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5BdWRpdEV2ZW50Eg0KBXRva2VuGAIgASgJEjUKCnVuZmluaXNoZWQYAyADKAsyIS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQXVkaXRFdmVudCIUChJWZXJpZnlBdWRpdFJlcXVlc3QiZgoTVmVyaWZ5QXVkaXRSZXNwb25zZRIPCgdjaGVja2VkGAEgASgDEhEKCWJyb2tlbl9hdBgCIAEoAxIPCgdwcm9ibGVtGAMgASgJEgwKBGxhc3QYBCABKAMSDAoEaGFzaBgFIAEoCSKtAgoHQWNjb3VudBIjCgRuYW1lGAEgASgJQhW6SBJyEBABGMgBMgleW158XHNdKyQSHgoMZGlzcGxheV9uYW1lGAIgASgJQgi6SAVyAxj/ARIXCgVlbWFpbBgDIAEoCUIIukgFcgMY/wESIQoGZ3JvdXBzGAQgAygJQhG6SA6SAQsQZCIHcgUQARj/ARIPCgdzdWJqZWN0GAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxvY2tlZF91bnRpbBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmVtb3ZlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTTGlzdEFjY291bnRzUmVxdWVzdCJIChRMaXN0QWNjb3VudHNSZXNwb25zZRIwCghhY2NvdW50cxgBIAMoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5BY2NvdW50Im0KFENyZWF0ZUFjY291bnRSZXF1ZXN0EjcKB2FjY291bnQYASABKAsyHi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQWNjb3VudEIGukgDyAEBEhwKCHBhc3N3b3JkGAIgASgJQgq6SAdyBSAIKIAIIkgKFUNyZWF0ZUFjY291bnRSZXNwb25zZRIvCgdhY2NvdW50GAEgASgLMh4uZmx5dGViaW5hcnkuYWNjZXNzLnYxLkFjY291bnQiTwoUVXBkYXRlQWNjb3VudFJlcXVlc3QSNwoHYWNjb3VudBgBIAEoCzIeLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5BY2NvdW50Qga6SAPIAQEiSAoVVXBkYXRlQWNjb3VudFJlc3BvbnNlEi8KB2FjY291bnQYASABKAsyHi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQWNjb3VudCIwChRSZW1vdmVBY2NvdW50UmVxdWVzdBIYCgRuYW1lGAEgASgJQgq6SAdyBRABGMgBIhcKFVJlbW92ZUFjY291bnRSZXNwb25zZSJMChJTZXRQYXNzd29yZFJlcXVlc3QSGAoEbmFtZRgBIAEoCUIKukgHcgUQARjIARIcCghwYXNzd29yZBgCIAEoCUIKukgHcgUgCCiACCIVChNTZXRQYXNzd29yZFJlc3BvbnNlIlIKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIbCgdjdXJyZW50GAEgASgJQgq6SAdyBSABKIAIEhwKCHBhc3N3b3JkGAIgASgJQgq6SAdyBSAIKIAIIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiMAoUVW5sb2NrQWNjb3VudFJlcXVlc3QSGAoEbmFtZRgBIAEoCUIKukgHcgUQARjIASIXChVVbmxvY2tBY2NvdW50UmVzcG9uc2UiPwoSRW5kU2Vzc2lvbnNSZXF1ZXN0EhsKB3N1YmplY3QYASABKAlCCrpIB3IFEAEY/wESDAoEa2V5cxgCIAEoCCI1ChNFbmRTZXNzaW9uc1Jlc3BvbnNlEhAKCHNlc3Npb25zGAEgASgDEgwKBGtleXMYAiABKAMqawoKTWVtYmVyS2luZBIbChdNRU1CRVJfS0lORF9VTlNQRUNJRklFRBAAEhQKEE1FTUJFUl9LSU5EX1VTRVIQARIVChFNRU1CRVJfS0lORF9HUk9VUBACEhMKD01FTUJFUl9LSU5EX0tFWRADMucICg1BY2Nlc3NTZXJ2aWNlElcKBUdldE1lEiMuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkdldE1lUmVxdWVzdBokLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5HZXRNZVJlc3BvbnNlIgOQAgESYwoJTGlzdFJvbGVzEicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RSb2xlc1JlcXVlc3QaKC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdFJvbGVzUmVzcG9uc2UiA5ACARJYCgdQdXRSb2xlEiUuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlB1dFJvbGVSZXF1ZXN0GiYuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlB1dFJvbGVSZXNwb25zZRJhCgpEZWxldGVSb2xlEiguZmx5dGViaW5hcnkuYWNjZXNzLnYxLkRlbGV0ZVJvbGVSZXF1ZXN0GikuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkRlbGV0ZVJvbGVSZXNwb25zZRJsCgxMaXN0QmluZGluZ3MSKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEJpbmRpbmdzUmVxdWVzdBorLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5MaXN0QmluZGluZ3NSZXNwb25zZSIDkAIBEmoKDUNyZWF0ZUJpbmRpbmcSKy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlQmluZGluZ1JlcXVlc3QaLC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlQmluZGluZ1Jlc3BvbnNlEmoKDURlbGV0ZUJpbmRpbmcSKy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRGVsZXRlQmluZGluZ1JlcXVlc3QaLC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRGVsZXRlQmluZGluZ1Jlc3BvbnNlEl0KB0V4cGxhaW4SJS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRXhwbGFpblJlcXVlc3QaJi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRXhwbGFpblJlc3BvbnNlIgOQAgESZgoKTGlzdEdpdmVycxIoLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5MaXN0R2l2ZXJzUmVxdWVzdBopLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5MaXN0R2l2ZXJzUmVzcG9uc2UiA5ACARJpCgtMaXN0SG9sZGVycxIpLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5MaXN0SG9sZGVyc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEhvbGRlcnNSZXNwb25zZSIDkAIBEmMKCUdldExpbWl0cxInLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5HZXRMaW1pdHNSZXF1ZXN0GiguZmx5dGViaW5hcnkuYWNjZXNzLnYxLkdldExpbWl0c1Jlc3BvbnNlIgOQAgEyrgIKCktleVNlcnZpY2USXgoJQ3JlYXRlS2V5EicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUtleVJlcXVlc3QaKC5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ3JlYXRlS2V5UmVzcG9uc2USYAoITGlzdEtleXMSJi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEtleXNSZXF1ZXN0GicuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RLZXlzUmVzcG9uc2UiA5ACARJeCglSZXZva2VLZXkSJy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuUmV2b2tlS2V5UmVxdWVzdBooLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5SZXZva2VLZXlSZXNwb25zZTLpBgoOQWNjb3VudFNlcnZpY2USbAoMTGlzdEFjY291bnRzEiouZmx5dGViaW5hcnkuYWNjZXNzLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaKy5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJqCg1DcmVhdGVBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJqCg1VcGRhdGVBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVwZGF0ZUFjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVwZGF0ZUFjY291bnRSZXNwb25zZRJqCg1SZW1vdmVBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJlbW92ZUFjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlJlbW92ZUFjY291bnRSZXNwb25zZRJkCgtTZXRQYXNzd29yZBIpLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TZXRQYXNzd29yZFJlcXVlc3QaKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuU2V0UGFzc3dvcmRSZXNwb25zZRJtCg5DaGFuZ2VQYXNzd29yZBIsLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaLS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRJqCg1VbmxvY2tBY2NvdW50EisuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVubG9ja0FjY291bnRSZXF1ZXN0GiwuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlVubG9ja0FjY291bnRSZXNwb25zZRJkCgtFbmRTZXNzaW9ucxIpLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5FbmRTZXNzaW9uc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuRW5kU2Vzc2lvbnNSZXNwb25zZTLkAQoMQXVkaXRTZXJ2aWNlEmkKC1NlYXJjaEF1ZGl0EikuZmx5dGViaW5hcnkuYWNjZXNzLnYxLlNlYXJjaEF1ZGl0UmVxdWVzdBoqLmZseXRlYmluYXJ5LmFjY2Vzcy52MS5TZWFyY2hBdWRpdFJlc3BvbnNlIgOQAgESaQoLVmVyaWZ5QXVkaXQSKS5mbHl0ZWJpbmFyeS5hY2Nlc3MudjEuVmVyaWZ5QXVkaXRSZXF1ZXN0GiouZmx5dGViaW5hcnkuYWNjZXNzLnYxLlZlcmlmeUF1ZGl0UmVzcG9uc2UiA5ACAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2FjY2Vzcy92MTthY2Nlc3N2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Scope is where a role holds.
@@ -790,6 +790,111 @@ export const GiverSchema: GenMessage<Giver> = /*@__PURE__*/
   messageDesc(file_flytebinary_access_v1_access, 23);
 
 /**
+ * ListHoldersRequest asks who has a permission.
+ *
+ * @generated from message flytebinary.access.v1.ListHoldersRequest
+ */
+export type ListHoldersRequest = Message<"flytebinary.access.v1.ListHoldersRequest"> & {
+  /**
+   * The permission, as noun.verb.
+   *
+   * @generated from field: string permission = 1;
+   */
+  permission: string;
+
+  /**
+   * Where: a domain of a project.
+   *
+   * @generated from field: flytebinary.access.v1.Scope scope = 2;
+   */
+  scope?: Scope | undefined;
+
+  /**
+   * Only this person; empty for all.
+   *
+   * @generated from field: string subject = 3;
+   */
+  subject: string;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.ListHoldersRequest.
+ * Use `create(ListHoldersRequestSchema)` to create a new message.
+ */
+export const ListHoldersRequestSchema: GenMessage<ListHoldersRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 24);
+
+/**
+ * ListHoldersResponse has those who have a permission.
+ *
+ * @generated from message flytebinary.access.v1.ListHoldersResponse
+ */
+export type ListHoldersResponse = Message<"flytebinary.access.v1.ListHoldersResponse"> & {
+  /**
+   * At most 50, by name.
+   *
+   * @generated from field: repeated flytebinary.access.v1.Holder holders = 1;
+   */
+  holders: Holder[];
+
+  /**
+   * Whether there are more.
+   *
+   * @generated from field: bool more = 2;
+   */
+  more: boolean;
+
+  /**
+   * Whether everybody has every permission, so that there is no one to name.
+   *
+   * @generated from field: bool open = 3;
+   */
+  open: boolean;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.ListHoldersResponse.
+ * Use `create(ListHoldersResponseSchema)` to create a new message.
+ */
+export const ListHoldersResponseSchema: GenMessage<ListHoldersResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 25);
+
+/**
+ * Holder is a person who has a permission.
+ *
+ * @generated from message flytebinary.access.v1.Holder
+ */
+export type Holder = Message<"flytebinary.access.v1.Holder"> & {
+  /**
+   * The subject.
+   *
+   * @generated from field: string subject = 1;
+   */
+  subject: string;
+
+  /**
+   * The name; empty if it is not known.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The e-mail; empty if it is not known.
+   *
+   * @generated from field: string email = 3;
+   */
+  email: string;
+};
+
+/**
+ * Describes the message flytebinary.access.v1.Holder.
+ * Use `create(HolderSchema)` to create a new message.
+ */
+export const HolderSchema: GenMessage<Holder> = /*@__PURE__*/
+  messageDesc(file_flytebinary_access_v1_access, 26);
+
+/**
  * GetLimitsRequest asks for limits.
  *
  * @generated from message flytebinary.access.v1.GetLimitsRequest
@@ -808,7 +913,7 @@ export type GetLimitsRequest = Message<"flytebinary.access.v1.GetLimitsRequest">
  * Use `create(GetLimitsRequestSchema)` to create a new message.
  */
 export const GetLimitsRequestSchema: GenMessage<GetLimitsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 24);
+  messageDesc(file_flytebinary_access_v1_access, 27);
 
 /**
  * GetLimitsResponse has limits.
@@ -829,7 +934,7 @@ export type GetLimitsResponse = Message<"flytebinary.access.v1.GetLimitsResponse
  * Use `create(GetLimitsResponseSchema)` to create a new message.
  */
 export const GetLimitsResponseSchema: GenMessage<GetLimitsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 25);
+  messageDesc(file_flytebinary_access_v1_access, 28);
 
 /**
  * Limit bounds what a caller, or a project, asks of the installation.
@@ -913,7 +1018,7 @@ export type Limit = Message<"flytebinary.access.v1.Limit"> & {
  * Use `create(LimitSchema)` to create a new message.
  */
 export const LimitSchema: GenMessage<Limit> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 26);
+  messageDesc(file_flytebinary_access_v1_access, 29);
 
 /**
  * Key is an API key without its secret.
@@ -997,7 +1102,7 @@ export type Key = Message<"flytebinary.access.v1.Key"> & {
  * Use `create(KeySchema)` to create a new message.
  */
 export const KeySchema: GenMessage<Key> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 27);
+  messageDesc(file_flytebinary_access_v1_access, 30);
 
 /**
  * KeyRole is a role of a key in a scope.
@@ -1025,7 +1130,7 @@ export type KeyRole = Message<"flytebinary.access.v1.KeyRole"> & {
  * Use `create(KeyRoleSchema)` to create a new message.
  */
 export const KeyRoleSchema: GenMessage<KeyRole> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 28);
+  messageDesc(file_flytebinary_access_v1_access, 31);
 
 /**
  * CreateKeyRequest makes a key.
@@ -1067,7 +1172,7 @@ export type CreateKeyRequest = Message<"flytebinary.access.v1.CreateKeyRequest">
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 29);
+  messageDesc(file_flytebinary_access_v1_access, 32);
 
 /**
  * CreateKeyResponse has the secret of the new key, once.
@@ -1102,7 +1207,7 @@ export type CreateKeyResponse = Message<"flytebinary.access.v1.CreateKeyResponse
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 30);
+  messageDesc(file_flytebinary_access_v1_access, 33);
 
 /**
  * ListKeysRequest asks for keys.
@@ -1144,7 +1249,7 @@ export type ListKeysRequest = Message<"flytebinary.access.v1.ListKeysRequest"> &
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 31);
+  messageDesc(file_flytebinary_access_v1_access, 34);
 
 /**
  * ListKeysResponse is a page of keys.
@@ -1172,7 +1277,7 @@ export type ListKeysResponse = Message<"flytebinary.access.v1.ListKeysResponse">
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 32);
+  messageDesc(file_flytebinary_access_v1_access, 35);
 
 /**
  * RevokeKeyRequest ends a key.
@@ -1193,7 +1298,7 @@ export type RevokeKeyRequest = Message<"flytebinary.access.v1.RevokeKeyRequest">
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 33);
+  messageDesc(file_flytebinary_access_v1_access, 36);
 
 /**
  * RevokeKeyResponse has the key.
@@ -1214,7 +1319,7 @@ export type RevokeKeyResponse = Message<"flytebinary.access.v1.RevokeKeyResponse
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 34);
+  messageDesc(file_flytebinary_access_v1_access, 37);
 
 /**
  * AuditEvent is one thing that was done, or refused.
@@ -1326,7 +1431,7 @@ export type AuditEvent = Message<"flytebinary.access.v1.AuditEvent"> & {
  * Use `create(AuditEventSchema)` to create a new message.
  */
 export const AuditEventSchema: GenMessage<AuditEvent> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 35);
+  messageDesc(file_flytebinary_access_v1_access, 38);
 
 /**
  * SearchAuditRequest asks for audit events.
@@ -1404,7 +1509,7 @@ export type SearchAuditRequest = Message<"flytebinary.access.v1.SearchAuditReque
  * Use `create(SearchAuditRequestSchema)` to create a new message.
  */
 export const SearchAuditRequestSchema: GenMessage<SearchAuditRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 36);
+  messageDesc(file_flytebinary_access_v1_access, 39);
 
 /**
  * SearchAuditResponse is a page of audit events.
@@ -1440,7 +1545,7 @@ export type SearchAuditResponse = Message<"flytebinary.access.v1.SearchAuditResp
  * Use `create(SearchAuditResponseSchema)` to create a new message.
  */
 export const SearchAuditResponseSchema: GenMessage<SearchAuditResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 37);
+  messageDesc(file_flytebinary_access_v1_access, 40);
 
 /**
  * VerifyAuditRequest asks for a check of all events.
@@ -1455,7 +1560,7 @@ export type VerifyAuditRequest = Message<"flytebinary.access.v1.VerifyAuditReque
  * Use `create(VerifyAuditRequestSchema)` to create a new message.
  */
 export const VerifyAuditRequestSchema: GenMessage<VerifyAuditRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 38);
+  messageDesc(file_flytebinary_access_v1_access, 41);
 
 /**
  * VerifyAuditResponse is the result of the check.
@@ -1504,7 +1609,7 @@ export type VerifyAuditResponse = Message<"flytebinary.access.v1.VerifyAuditResp
  * Use `create(VerifyAuditResponseSchema)` to create a new message.
  */
 export const VerifyAuditResponseSchema: GenMessage<VerifyAuditResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 39);
+  messageDesc(file_flytebinary_access_v1_access, 42);
 
 /**
  * Account is a local account.
@@ -1574,7 +1679,7 @@ export type Account = Message<"flytebinary.access.v1.Account"> & {
  * Use `create(AccountSchema)` to create a new message.
  */
 export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 40);
+  messageDesc(file_flytebinary_access_v1_access, 43);
 
 /**
  * ListAccountsRequest asks for all local accounts.
@@ -1589,7 +1694,7 @@ export type ListAccountsRequest = Message<"flytebinary.access.v1.ListAccountsReq
  * Use `create(ListAccountsRequestSchema)` to create a new message.
  */
 export const ListAccountsRequestSchema: GenMessage<ListAccountsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 41);
+  messageDesc(file_flytebinary_access_v1_access, 44);
 
 /**
  * ListAccountsResponse has all local accounts.
@@ -1610,7 +1715,7 @@ export type ListAccountsResponse = Message<"flytebinary.access.v1.ListAccountsRe
  * Use `create(ListAccountsResponseSchema)` to create a new message.
  */
 export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 42);
+  messageDesc(file_flytebinary_access_v1_access, 45);
 
 /**
  * CreateAccountRequest makes a local account.
@@ -1638,7 +1743,7 @@ export type CreateAccountRequest = Message<"flytebinary.access.v1.CreateAccountR
  * Use `create(CreateAccountRequestSchema)` to create a new message.
  */
 export const CreateAccountRequestSchema: GenMessage<CreateAccountRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 43);
+  messageDesc(file_flytebinary_access_v1_access, 46);
 
 /**
  * CreateAccountResponse has the account.
@@ -1659,7 +1764,7 @@ export type CreateAccountResponse = Message<"flytebinary.access.v1.CreateAccount
  * Use `create(CreateAccountResponseSchema)` to create a new message.
  */
 export const CreateAccountResponseSchema: GenMessage<CreateAccountResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 44);
+  messageDesc(file_flytebinary_access_v1_access, 47);
 
 /**
  * UpdateAccountRequest changes a local account.
@@ -1680,7 +1785,7 @@ export type UpdateAccountRequest = Message<"flytebinary.access.v1.UpdateAccountR
  * Use `create(UpdateAccountRequestSchema)` to create a new message.
  */
 export const UpdateAccountRequestSchema: GenMessage<UpdateAccountRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 45);
+  messageDesc(file_flytebinary_access_v1_access, 48);
 
 /**
  * UpdateAccountResponse has the account.
@@ -1701,7 +1806,7 @@ export type UpdateAccountResponse = Message<"flytebinary.access.v1.UpdateAccount
  * Use `create(UpdateAccountResponseSchema)` to create a new message.
  */
 export const UpdateAccountResponseSchema: GenMessage<UpdateAccountResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 46);
+  messageDesc(file_flytebinary_access_v1_access, 49);
 
 /**
  * RemoveAccountRequest ends a local account.
@@ -1722,7 +1827,7 @@ export type RemoveAccountRequest = Message<"flytebinary.access.v1.RemoveAccountR
  * Use `create(RemoveAccountRequestSchema)` to create a new message.
  */
 export const RemoveAccountRequestSchema: GenMessage<RemoveAccountRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 47);
+  messageDesc(file_flytebinary_access_v1_access, 50);
 
 /**
  * RemoveAccountResponse is empty.
@@ -1737,7 +1842,7 @@ export type RemoveAccountResponse = Message<"flytebinary.access.v1.RemoveAccount
  * Use `create(RemoveAccountResponseSchema)` to create a new message.
  */
 export const RemoveAccountResponseSchema: GenMessage<RemoveAccountResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 48);
+  messageDesc(file_flytebinary_access_v1_access, 51);
 
 /**
  * SetPasswordRequest replaces a password.
@@ -1765,7 +1870,7 @@ export type SetPasswordRequest = Message<"flytebinary.access.v1.SetPasswordReque
  * Use `create(SetPasswordRequestSchema)` to create a new message.
  */
 export const SetPasswordRequestSchema: GenMessage<SetPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 49);
+  messageDesc(file_flytebinary_access_v1_access, 52);
 
 /**
  * SetPasswordResponse is empty.
@@ -1780,7 +1885,7 @@ export type SetPasswordResponse = Message<"flytebinary.access.v1.SetPasswordResp
  * Use `create(SetPasswordResponseSchema)` to create a new message.
  */
 export const SetPasswordResponseSchema: GenMessage<SetPasswordResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 50);
+  messageDesc(file_flytebinary_access_v1_access, 53);
 
 /**
  * ChangePasswordRequest replaces the caller's own password.
@@ -1808,7 +1913,7 @@ export type ChangePasswordRequest = Message<"flytebinary.access.v1.ChangePasswor
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 51);
+  messageDesc(file_flytebinary_access_v1_access, 54);
 
 /**
  * ChangePasswordResponse is empty.
@@ -1823,7 +1928,7 @@ export type ChangePasswordResponse = Message<"flytebinary.access.v1.ChangePasswo
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 52);
+  messageDesc(file_flytebinary_access_v1_access, 55);
 
 /**
  * UnlockAccountRequest forgets wrong passwords.
@@ -1844,7 +1949,7 @@ export type UnlockAccountRequest = Message<"flytebinary.access.v1.UnlockAccountR
  * Use `create(UnlockAccountRequestSchema)` to create a new message.
  */
 export const UnlockAccountRequestSchema: GenMessage<UnlockAccountRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 53);
+  messageDesc(file_flytebinary_access_v1_access, 56);
 
 /**
  * UnlockAccountResponse is empty.
@@ -1859,7 +1964,7 @@ export type UnlockAccountResponse = Message<"flytebinary.access.v1.UnlockAccount
  * Use `create(UnlockAccountResponseSchema)` to create a new message.
  */
 export const UnlockAccountResponseSchema: GenMessage<UnlockAccountResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 54);
+  messageDesc(file_flytebinary_access_v1_access, 57);
 
 /**
  * EndSessionsRequest signs a person out.
@@ -1887,7 +1992,7 @@ export type EndSessionsRequest = Message<"flytebinary.access.v1.EndSessionsReque
  * Use `create(EndSessionsRequestSchema)` to create a new message.
  */
 export const EndSessionsRequestSchema: GenMessage<EndSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 55);
+  messageDesc(file_flytebinary_access_v1_access, 58);
 
 /**
  * EndSessionsResponse says what has ended.
@@ -1915,7 +2020,7 @@ export type EndSessionsResponse = Message<"flytebinary.access.v1.EndSessionsResp
  * Use `create(EndSessionsResponseSchema)` to create a new message.
  */
 export const EndSessionsResponseSchema: GenMessage<EndSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_access_v1_access, 56);
+  messageDesc(file_flytebinary_access_v1_access, 59);
 
 /**
  * MemberKind says what kind of member a binding names.
@@ -2054,6 +2159,17 @@ export const AccessService: GenService<{
     methodKind: "unary";
     input: typeof ListGiversRequestSchema;
     output: typeof ListGiversResponseSchema;
+  },
+  /**
+   * ListHolders names the people who have a permission in a domain of a project, as far as the server knows them: by their own roles, as local
+   * accounts, and as members of groups who are signed in.
+   *
+   * @generated from rpc flytebinary.access.v1.AccessService.ListHolders
+   */
+  listHolders: {
+    methodKind: "unary";
+    input: typeof ListHoldersRequestSchema;
+    output: typeof ListHoldersResponseSchema;
   },
   /**
    * GetLimits returns the limits of the caller, and those of a project, with what is left of each: in the
