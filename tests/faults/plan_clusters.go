@@ -85,8 +85,12 @@ func returns(p plan) (runs []plannedRun) {
 	if lost < 0 {
 		return nil
 	}
-	struck := p.faults[lost]
-	back := struck.at + struck.length
+	struck, back := p.faults[lost], time.Duration(0)
+	for _, f := range p.faults { // others may strike the same cluster, and last longer
+		if isOfLine(f) && f.side() == struck.side() {
+			back = max(back, f.at+f.length)
+		}
+	}
 	tenants := script.Tenants()
 	for i := range 8 {
 		one := plannedRun{

@@ -251,6 +251,19 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 				{Cluster: "east", Action: 3, Attempt: 1}: {First: at(19), Last: at(30)},
 			}
 		}},
+		{"I26", "attempt 1 of action 3 of run r, which was taken back from cluster east, still had pods there when attempt 1 of action 1 of run r began there", func(_ *check.Evidence, r *check.Run) {
+			at := func(second int) time.Time { return created.Add(time.Duration(second) * time.Second) }
+			for i := range r.Events {
+				r.Events[i].At = at(10 + i)
+			}
+			r.Events[1].Cluster, r.Events[8].Cluster, r.Events[8].Lost, r.Events[8].At = "east", "east", true, at(5)
+			for i := range r.Notes {
+				r.Notes[i].At = at(19)
+			}
+			r.Notes = append(r.Notes, // no look at the pods saw any of it
+				ledger.Line{Run: "r", Action: "n2", Attempt: 1, What: ledger.Start, At: at(2)},
+				ledger.Line{Run: "r", Action: "n2", Attempt: 1, What: ledger.Alive, At: at(20)})
+		}},
 		{"I25", "was sent what is wrong: no token", func(e *check.Evidence, _ *check.Run) { e.WrongCalls = []string{"no token"} }},
 
 		{"outcome", "its script says [5]", func(_ *check.Evidence, r *check.Run) { r.Rows[0].Phase = check.Failed }},

@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/tests/faults/ledger"
 )
 
 // clustersAreHeard: an attempt is taken back only from a cluster that is away, and when that cluster is back, the pods of the attempt end
@@ -36,13 +38,14 @@ func oldPodsEndFirst(e *Evidence, f *findings) {
 			}
 		}
 	}
+	lives := livesOf(e)
 	for i := range e.Runs {
 		for _, lost := range e.Runs[i].Events {
-			old, had := e.Lives[Life{lost.Cluster, lost.Action, lost.Attempt}]
+			old, had := lives[Life{lost.Cluster, lost.Action, lost.Attempt}]
 			if !lost.Lost || !had {
 				continue
 			}
-			for life, span := range e.Lives {
+			for life, span := range lives {
 				attempt := Life{Action: life.Action, Attempt: life.Attempt}
 				if life.Cluster == lost.Cluster && queued[attempt].After(lost.At) && span.First.After(old.First) && !span.First.After(old.Last) {
 					f.add("%s, which was taken back from cluster %s, still had pods there when %s began there, which was queued later",
@@ -51,6 +54,42 @@ func oldPodsEndFirst(e *Evidence, f *findings) {
 			}
 		}
 	}
+}
+
+// livesOf is when the pods of attempts lived: as the monitor saw it now and then, and as the processes of plain pods note it themselves.
+func livesOf(e *Evidence) map[Life]Span {
+	lives := map[Life]Span{}
+	for life, span := range e.Lives {
+		lives[life] = span
+	}
+	for i := range e.Runs {
+		run, where := &e.Runs[i], map[Life]string{} // of attempts, without the cluster
+		for _, event := range run.Events {
+			if event.Phase != Queued && event.Cluster != "" {
+				where[Life{Action: event.Action, Attempt: event.Attempt}] = event.Cluster
+			}
+		}
+		nodes := nodesOf(run)
+		for _, note := range run.Notes {
+			row, node := run.row(note.Action), nodes[note.Action]
+			if row == nil || node.Pool != "" || node.Via != "" || note.What != ledger.Start && note.What != ledger.Alive {
+				continue
+			}
+			life := Life{Action: row.ID, Attempt: int32(note.Attempt)} //nolint:gosec // a small number
+			if life.Cluster = where[life]; life.Cluster == "" {
+				continue
+			}
+			span, known := lives[life]
+			if !known || note.At.Before(span.First) {
+				span.First = note.At
+			}
+			if note.At.After(span.Last) {
+				span.Last = note.At
+			}
+			lives[life] = span
+		}
+	}
+	return lives
 }
 
 // oneAttemptLives: an attempt begins only after the one before it has ended, one cluster alone reports about it, and what an attempt left

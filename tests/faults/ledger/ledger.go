@@ -25,6 +25,7 @@ const (
 	Done     = "done"     // it wrote its outputs
 	Hang     = "hang"     // it waited too long
 	Secret   = "secret"   // its secret was not the one that it needs
+	Alive    = "alive"    // it was asked to end, and still lives
 )
 
 // Line is one note.

@@ -75,7 +75,7 @@ func run(ctx context.Context, input, output string) (int, error) {
 		return 1, err
 	}
 	if p.node.Stubborn {
-		signal.Ignore(syscall.SIGTERM)
+		go p.holdOut()
 		if attempt > 0 {
 			p.node.Millis = 0
 		}
@@ -108,6 +108,20 @@ func run(ctx context.Context, input, output string) (int, error) {
 		return 1, err
 	}
 	return 0, p.Note(ledger.Line{What: ledger.Done})
+}
+
+// aliveEvery is how often a process that was asked to end notes that it still lives.
+const aliveEvery = 50 * time.Millisecond
+
+// holdOut does not end when it is asked to, and notes how long it lives.
+func (p *taskProcess) holdOut() {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	for range asked {
+		for p.Note(ledger.Line{What: ledger.Alive}) == nil {
+			clock.Sleep(context.Background(), clock.System{}, aliveEvery) //nolint:errcheck // it has no end
+		}
+	}
 }
 
 // memberMillis is how long a member lives that ends by itself.
