@@ -87,7 +87,7 @@ func (s scenario) record(t *testing.T) {
 	}
 	text.WriteString("series:\n")
 	for _, series := range slices.Sorted(maps.Keys(tape.values)) {
-		fmt.Fprintf(&text, "  - series: %s\n    values: %s\n", quoted(series), quoted(notation(tape.values[series])))
+		fmt.Fprintf(&text, "  - series: %s\n    values: %s\n", quoted(series), quoted(notation(tape.values[series], tape.length)))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join("testdata", s.alert+".yaml"), []byte(text.String()), 0o644))
 }
@@ -131,7 +131,10 @@ func wantedBy(t *testing.T, alert string) []*metricsql.MetricExpr {
 }
 
 // tape has the values of series by the number of the sample.
-type tape struct{ values map[string]map[int]float64 }
+type tape struct {
+	values map[string]map[int]float64
+	length int // how many samples were taken
+}
 
 func (p *tape) sample(ctx context.Context, n int, instance, url string, wanted []*metricsql.MetricExpr, rebase string, zero float64) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // as Prometheus does
@@ -153,6 +156,7 @@ func (p *tape) sample(ctx context.Context, n int, instance, url string, wanted [
 	if err != nil {
 		return
 	}
+	p.length = max(p.length, n+1)
 	for name, family := range families {
 		for _, metric := range family.GetMetric() {
 			labels := map[string]string{"job": "flyte", "instance": instance}
@@ -230,11 +234,15 @@ func seriesName(name string, labels map[string]string) string {
 	return name + "{" + strings.Join(parts, ", ") + "}"
 }
 
-// notation writes samples as promtool reads them: runs of the same value as v+0xN, missing ones as _, after stale where the
+// notation writes samples, of all that were taken, as promtool reads them: runs of the same value as v+0xN, missing ones as _, after
+// stale where the
 // series was there before.
-func notation(samples map[int]float64) string {
+func notation(samples map[int]float64, taken int) string {
 	var parts []string
 	last := slices.Max(slices.Collect(maps.Keys(samples)))
+	if last+1 < taken {
+		last++ // the end of the series is marked, too
+	}
 	for n := 0; n <= last; {
 		value, there := samples[n]
 		length := 1
